@@ -1,0 +1,194 @@
+/**
+ * A typed view over the records of one kind in a partition: it knows how a value is encoded, what it is listed
+ * by, which unique values it claims, and what it belongs to. Reading gives entries, a value with its version;
+ * writing gives changes, to be committed together with those of other collections.
+ *
+ * @example
+ * ```ts
+ * const users = Collection.make({
+ *   name: "user",
+ *   format: 1,
+ *   schema: User,
+ *   key: (user) => user.name,
+ *   terms: (user) => [`team:${user.team}`],
+ *   claims: (user) => [`email:${user.email}`]
+ * })
+ *
+ * yield* store.commit(partition, [users.insert(alice)])
+ * const page = yield* users.page(partition, { where: ["team:blue"], offset: 0, limit: 10 })
+ * yield* users.modify(partition, "alice", (user) => Effect.succeed({ ...user, team: "red" }))
+ * ```
+ */
+import { Effect, Option, Schema } from "effect"
+import * as Contention from "./Contention.ts"
+import type { Partition } from "./Partition.ts"
+import { Change, Store, type StoreRecord } from "./Store.ts"
+import { RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
+
+/** A value as it is stored now. */
+export interface Entry<A> {
+  readonly value: A
+  readonly version: number
+}
+
+export interface EntryPage<A> {
+  readonly entries: ReadonlyArray<Entry<A>>
+  readonly total: number
+}
+
+/** The entries that carry all the terms of `where`; all of the collection if there is none. */
+export interface EntryQuery {
+  readonly where?: ReadonlyArray<string>
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface CollectionOptions<A> {
+  /** Qualifies every key, term and claim, so that collections share a partition without meeting. */
+  readonly name: string
+  /** The format in which bodies are written: raised when an older version could not read them. */
+  readonly format: number
+  readonly schema: Schema.Codec<A, unknown>
+  readonly key: (value: A) => string
+  readonly terms?: (value: A) => ReadonlyArray<string>
+  readonly claims?: (value: A) => ReadonlyArray<string>
+  /** The full key of the record that the value belongs to: `parents.keyOf(name)`. */
+  readonly parent?: (value: A) => string
+}
+
+type ReadError = StoreUnavailable | RecordUnreadable
+
+export interface Collection<A> {
+  /** The store's key of the value with this key. */
+  readonly keyOf: (key: string) => string
+  /** The store's term for one of this collection's terms; without one, the term that all its values carry. */
+  readonly termOf: (term?: string) => string
+  readonly claimOf: (claim: string) => string
+
+  /** A change that makes a new value, and is refused if its key exists. */
+  readonly insert: (value: A) => Change
+  /** A change that replaces an entry by a value with the same key. */
+  readonly replace: (entry: Entry<A>, value: A) => Change
+  readonly remove: (entry: Entry<A>) => Change
+  /** A change that is refused unless the entry is still as it was read. */
+  readonly unchanged: (entry: Entry<A>) => Change
+  /** A change that is refused if more values than that carry the term. */
+  readonly atMost: (term: string, count: number) => Change
+
+  readonly get: (partition: Partition, key: string) => Effect.Effect<Option.Option<Entry<A>>, ReadError, Store>
+  readonly page: (partition: Partition, query: EntryQuery) => Effect.Effect<EntryPage<A>, ReadError, Store>
+  readonly pages: (
+    partition: Partition,
+    queries: ReadonlyArray<EntryQuery>
+  ) => Effect.Effect<ReadonlyArray<EntryPage<A>>, ReadError, Store>
+  /** The entry that holds a unique value, and its parent's record, which the parent's collection decodes. */
+  readonly claimed: (
+    partition: Partition,
+    claim: string
+  ) => Effect.Effect<Option.Option<{ readonly entry: Entry<A>; readonly parent?: StoreRecord }>, ReadError, Store>
+  readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
+
+  /**
+   * Replaces a value by what `change` makes of it, again from the start when another writer was faster. Fails with
+   * a stale `StoreConflict` if the others never let it through, and gives none if there is no such value.
+   */
+  readonly modify: <E, R>(
+    partition: Partition,
+    key: string,
+    change: (value: A) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<Option.Option<Entry<A>>, E | ReadError | StoreConflict, R | Store>
+}
+
+export const make = <A>(options: CollectionOptions<A>): Collection<A> => {
+  const { name, format, key, terms, claims, parent } = options
+  const json = Schema.fromJsonString(options.schema)
+  const encodeBody = Schema.encodeSync(json)
+  const decodeBody = Schema.decodeUnknownEffect(json)
+
+  const keyOf = (key: string) => `${name}/${key}`
+  const termOf = (term?: string) => (term === undefined ? name : `${name}/${term}`)
+  const claimOf = (claim: string) => `${name}/${claim}`
+
+  const put = (value: A, expect: number): Change =>
+    Change.Put({
+      key: keyOf(key(value)),
+      expect,
+      body: `${format} ${encodeBody(value)}`,
+      terms: [termOf(), ...(terms?.(value) ?? []).map(termOf)],
+      claims: (claims?.(value) ?? []).map(claimOf),
+      ...(parent === undefined ? {} : { parent: parent(value) })
+    })
+
+  const decode = Effect.fnUntraced(function* (record: StoreRecord): Effect.fn.Return<Entry<A>, RecordUnreadable> {
+    const end = record.body.indexOf(" ")
+    const written = Number(record.body.slice(0, end))
+    if (end < 1 || !Number.isSafeInteger(written)) {
+      return yield* new RecordUnreadable({ key: record.key, problem: "its body names no format" })
+    }
+    if (written > format) {
+      return yield* new RecordUnreadable({
+        key: record.key,
+        problem: `it was written in format ${written} by a newer version of Tollgate, and this one reads up to ${format}; ` +
+          "run the newer version here too"
+      })
+    }
+    const value = yield* decodeBody(record.body.slice(end + 1)).pipe(
+      // The issue would quote the body, which may hold what must not be shown.
+      Effect.mapError(() => new RecordUnreadable({ key: record.key, problem: "its body does not fit its schema" }))
+    )
+    return { value, version: record.version }
+  })
+
+  const query = ({ where, offset, limit }: EntryQuery) => ({
+    terms: where === undefined || where.length === 0 ? [termOf()] : where.map(termOf),
+    offset,
+    limit
+  })
+
+  const get: Collection<A>["get"] = Effect.fnUntraced(function* (partition, key) {
+    const store = yield* Store
+    const [record] = yield* store.get(partition, [keyOf(key)])
+    return record === undefined ? Option.none() : Option.some(yield* decode(record))
+  })
+
+  const pages: Collection<A>["pages"] = Effect.fnUntraced(function* (partition, queries) {
+    const store = yield* Store
+    const found = yield* store.list(partition, queries.map(query))
+    return yield* Effect.forEach(found, ({ records, total }) =>
+      Effect.map(Effect.forEach(records, decode), (entries) => ({ entries, total }))
+    )
+  })
+
+  return {
+    keyOf,
+    termOf,
+    claimOf,
+    insert: (value) => put(value, 0),
+    replace: (entry, value) => put(value, entry.version),
+    remove: (entry) => Change.Delete({ key: keyOf(key(entry.value)), expect: entry.version }),
+    unchanged: (entry) => Change.Check({ key: keyOf(key(entry.value)), expect: entry.version }),
+    atMost: (term, count) => Change.Limit({ term: termOf(term), atMost: count }),
+    get,
+    pages,
+    page: (partition, query) => Effect.map(pages(partition, [query]), ([page]) => page ?? { entries: [], total: 0 }),
+    claimed: Effect.fnUntraced(function* (partition, claim) {
+      const store = yield* Store
+      const [found] = yield* store.claimed(partition, [claimOf(claim)])
+      if (found === undefined) return Option.none()
+      const entry = yield* decode(found.record)
+      return Option.some({ entry, ...(found.parent === undefined ? {} : { parent: found.parent }) })
+    }),
+    decode,
+    modify: (partition, key, change) =>
+      Contention.retryWhenStale(
+        Effect.gen(function* () {
+          const store = yield* Store
+          const current = yield* get(partition, key)
+          if (Option.isNone(current)) return current
+          const value = yield* change(current.value.value)
+          const { versions } = yield* store.commit(partition, [put(value, current.value.version)])
+          return Option.some({ value, version: versions[0] ?? 0 })
+        })
+      )
+  }
+}

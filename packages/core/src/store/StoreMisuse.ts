@@ -1,0 +1,70 @@
+/**
+ * Calls that no correct program makes: a defect, not an error to handle. The message names the argument.
+ */
+import type { Change, Once, StoreQuery } from "./Store.ts"
+
+export class StoreMisuse extends TypeError {
+  override readonly name = "StoreMisuse"
+}
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
+const isPositive = (value: number): boolean => Number.isSafeInteger(value) && value > 0
+const hasRepeats = (names: ReadonlyArray<string>): boolean => names.length > 1 && new Set(names).size < names.length
+
+export const inQueries = (queries: ReadonlyArray<StoreQuery>): StoreMisuse | undefined => {
+  for (const { terms, offset, limit } of queries) {
+    if (terms.length === 0) return new StoreMisuse("A query needs at least one term")
+    if (!isCount(offset) || !isCount(limit)) {
+      return new StoreMisuse(`A query's offset and limit are integers from 0, not ${offset} and ${limit}`)
+    }
+  }
+  return undefined
+}
+
+const inChange = (change: Change): string | undefined => {
+  switch (change._tag) {
+    case "Put":
+      if (hasRepeats(change.terms) || hasRepeats(change.claims)) return `terms and claims are given once each`
+      return isCount(change.expect) ? undefined : `expect is a version or 0, not ${change.expect}`
+    case "Check":
+      return isCount(change.expect) ? undefined : `expect is a version or 0, not ${change.expect}`
+    case "Delete":
+      return isPositive(change.expect) ? undefined : `expect is the version to delete, not ${change.expect}`
+    case "Limit":
+      return isCount(change.atMost) ? undefined : `atMost is an integer from 0, not ${change.atMost}`
+    case "Add":
+      if (!isPositive(change.by)) return `by is an integer from 1, not ${change.by}`
+      if (change.max !== undefined && !isCount(change.max)) return `max is an integer from 0, not ${change.max}`
+      return isPositive(change.ttl) ? undefined : `ttl is a number of milliseconds from 1, not ${change.ttl}`
+  }
+}
+
+/** What a change names: a record or a counter is named once in a commit. */
+const subject = (change: Change): string | undefined => {
+  switch (change._tag) {
+    case "Put":
+    case "Delete":
+    case "Check":
+      return `record ${change.key}`
+    case "Add":
+      return `counter ${change.counter}`
+    case "Limit":
+      return undefined
+  }
+}
+
+export const inCommit = (changes: ReadonlyArray<Change>, once: Once | undefined): StoreMisuse | undefined => {
+  const named = new Set<string>()
+  for (const change of changes) {
+    const wrong = inChange(change)
+    if (wrong !== undefined) return new StoreMisuse(`${change._tag}: ${wrong}`)
+    const name = subject(change)
+    if (name === undefined) continue
+    if (named.has(name)) return new StoreMisuse(`${change._tag}: the ${name} is named twice in one commit`)
+    named.add(name)
+  }
+  if (once !== undefined && !isPositive(once.ttl)) {
+    return new StoreMisuse(`once.ttl is a number of milliseconds from 1, not ${once.ttl}`)
+  }
+  return undefined
+}

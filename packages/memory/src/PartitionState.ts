@@ -1,0 +1,142 @@
+/**
+ * One partition in memory. Every method is synchronous and leaves the state whole, so nothing can come between the
+ * judging of a commit and its effect. Records are frozen copies, which makes them safe to hand out as they are.
+ */
+import {
+  type ClaimedRecord,
+  type Change,
+  type Committed,
+  type Once,
+  Refusal,
+  type StoreConflict,
+  type StorePage,
+  type StoreQuery,
+  type StoreRecord
+} from "@tollgate/core"
+import { Expiring } from "./Expiring.ts"
+import * as Postings from "./Postings.ts"
+
+/** A record, and the sequence number at which it was created: its place in every list. */
+export interface Stored {
+  readonly created: number
+  record: StoreRecord
+}
+
+interface Remembered extends Committed {
+  readonly replayed: { readonly fingerprint: string; readonly answer: string }
+}
+
+export class PartitionState {
+  #sequence = 0
+  readonly #records = new Map<string, Stored>()
+  readonly #claims = new Map<string, string>()
+  readonly #terms = new Map<string, Array<Stored>>()
+  readonly #counters = new Expiring<number>()
+  readonly #once = new Expiring<Remembered>()
+
+  get(key: string): StoreRecord | undefined {
+    return this.#records.get(key)?.record
+  }
+
+  claimed(claim: string): ClaimedRecord | undefined {
+    const key = this.#claims.get(claim)
+    const record = key === undefined ? undefined : this.get(key)
+    if (record === undefined) return undefined
+    const parent = record.parent === undefined ? undefined : this.get(record.parent)
+    return parent === undefined ? { record } : { record, parent }
+  }
+
+  list({ terms, offset, limit }: StoreQuery): StorePage {
+    const found = Postings.intersection(terms.map((term) => this.#terms.get(term) ?? []))
+    return { records: found.slice(offset, offset + limit).map(({ record }) => record), total: found.length }
+  }
+
+  counter(name: string, now: number): number {
+    return this.#counters.get(name, now) ?? 0
+  }
+
+  commit(changes: ReadonlyArray<Change>, once: Once | undefined, now: number): Committed | StoreConflict {
+    const remembered = once === undefined ? undefined : this.#once.get(once.id, now)
+    if (remembered !== undefined) return remembered
+
+    const refusal = Refusal.find(changes, {
+      version: (key) => this.#records.get(key)?.record.version ?? 0,
+      holder: (claim) => this.#claims.get(claim),
+      total: (term) => this.#terms.get(term)?.length ?? 0,
+      counter: (name) => this.counter(name, now)
+    })
+    if (refusal !== undefined) return refusal
+
+    const committed = this.#apply(changes, now)
+    if (once !== undefined) {
+      const replayed = { fingerprint: once.fingerprint, answer: once.answer }
+      this.#once.set(once.id, { ...committed, replayed }, now + once.ttl, now)
+    }
+    return committed
+  }
+
+  clear(): void {
+    for (const held of [this.#records, this.#claims, this.#terms, this.#counters, this.#once]) held.clear()
+  }
+
+  #apply(changes: ReadonlyArray<Change>, now: number): Committed {
+    const versions: Array<number> = []
+    const totals: Array<number> = []
+    // Claims are given up before any is taken: one commit may hand a claim from one record to another.
+    for (const change of changes) {
+      if (change._tag !== "Put" && change._tag !== "Delete") continue
+      for (const claim of this.#records.get(change.key)?.record.claims ?? []) this.#claims.delete(claim)
+    }
+    for (const change of changes) {
+      if (change._tag === "Put") versions.push(this.#put(change))
+      else if (change._tag === "Delete") this.#delete(change.key)
+      else if (change._tag === "Add") {
+        const total = this.counter(change.counter, now) + change.by
+        this.#counters.set(change.counter, total, now + change.ttl, now)
+        totals.push(total)
+      }
+    }
+    return { versions, totals }
+  }
+
+  #put({ key, body, terms, claims, parent }: Change & { readonly _tag: "Put" }): number {
+    const version = ++this.#sequence
+    const record: StoreRecord = Object.freeze({
+      key,
+      version,
+      body,
+      terms: Object.freeze([...terms]),
+      claims: Object.freeze([...claims]),
+      ...(parent === undefined ? {} : { parent })
+    })
+    const existing = this.#records.get(key)
+    const stored = existing ?? { created: version, record }
+    const before = existing?.record.terms ?? []
+    stored.record = record
+    this.#records.set(key, stored)
+    for (const term of before) if (!terms.includes(term)) this.#unlist(term, stored)
+    for (const term of terms) if (!before.includes(term)) this.#enlist(term, stored)
+    for (const claim of claims) this.#claims.set(claim, key)
+    return version
+  }
+
+  #delete(key: string): void {
+    const stored = this.#records.get(key)
+    if (stored === undefined) return
+    this.#records.delete(key)
+    for (const term of stored.record.terms) this.#unlist(term, stored)
+  }
+
+  #enlist(term: string, stored: Stored): void {
+    const postings = this.#terms.get(term)
+    if (postings === undefined) this.#terms.set(term, [stored])
+    else Postings.add(postings, stored)
+  }
+
+  #unlist(term: string, stored: Stored): void {
+    const postings = this.#terms.get(term)
+    if (postings === undefined) return
+    Postings.remove(postings, stored)
+    if (postings.length === 0) this.#terms.delete(term)
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The records that carry a term, in the order of their creation: an array sorted by sequence number, so that a page
+ * is a slice and a record is found by halving.
+ */
+import type { Stored } from "./PartitionState.ts"
+
+/** Where a record of this sequence number stands, or would stand. */
+const position = (postings: ReadonlyArray<Stored>, created: number): number => {
+  let low = 0
+  let high = postings.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((postings[middle]?.created ?? 0) < created) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const has = (postings: ReadonlyArray<Stored>, stored: Stored): boolean =>
+  postings[position(postings, stored.created)] === stored
+
+export const add = (postings: Array<Stored>, stored: Stored): void => {
+  postings.splice(position(postings, stored.created), 0, stored)
+}
+
+export const remove = (postings: Array<Stored>, stored: Stored): void => {
+  if (has(postings, stored)) postings.splice(position(postings, stored.created), 1)
+}
+
+/** The records that stand in all of the postings. */
+export const intersection = (all: ReadonlyArray<ReadonlyArray<Stored>>): ReadonlyArray<Stored> => {
+  const [shortest = [], ...others] = all.toSorted((left, right) => left.length - right.length)
+  return others.length === 0
+    ? shortest
+    : shortest.filter((stored) => others.every((postings) => has(postings, stored)))
+}

@@ -1,0 +1,129 @@
+/**
+ * The contract in its simplest form: one list of records, copied for every commit, searched from end to end. Too slow
+ * to use, and too simple to be wrong, it is what real stores are compared with.
+ */
+import {
+  type Change,
+  type Committed,
+  type Once,
+  type Partition,
+  Store,
+  StoreConflict,
+  type StoreRecord
+} from "@tollgate/core"
+import { Effect } from "effect"
+
+interface State {
+  readonly sequence: number
+  /** In the order of creation. */
+  readonly records: ReadonlyArray<StoreRecord>
+  readonly counters: Readonly<Record<string, number>>
+  readonly once: Readonly<Record<string, Committed>>
+}
+
+const empty: State = { sequence: 0, records: [], counters: Object.create(null), once: Object.create(null) }
+
+const find = (state: State, key: string) => state.records.find((record) => record.key === key)
+const carrying = (state: State, terms: ReadonlyArray<string>) =>
+  state.records.filter((record) => terms.every((term) => record.terms.includes(term)))
+
+const refused = (reason: StoreConflict["reason"], name: string) => new StoreConflict({ reason, name })
+
+/** What the state would be, before the claims are looked at. */
+const applied = (state: State, change: Change): State => {
+  switch (change._tag) {
+    case "Put": {
+      const { _tag, expect: _, ...rest } = change
+      const sequence = state.sequence + 1
+      const record = { ...rest, version: sequence }
+      const records = find(state, change.key) === undefined
+        ? [...state.records, record]
+        : state.records.map((other) => (other.key === change.key ? record : other))
+      return { ...state, sequence, records }
+    }
+    case "Delete":
+      return { ...state, records: state.records.filter(({ key }) => key !== change.key) }
+    case "Add": {
+      const value = (state.counters[change.counter] ?? 0) + change.by
+      return { ...state, counters: { ...state.counters, [change.counter]: value } }
+    }
+    default:
+      return state
+  }
+}
+
+const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): StoreConflict | undefined => {
+  for (const change of changes) {
+    if (change._tag === "Limit") {
+      if (carrying(before, [change.term]).length > change.atMost) return refused("limit", change.term)
+    } else if (change._tag === "Add") {
+      const value = (before.counters[change.counter] ?? 0) + change.by
+      if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return refused("exceeded", change.counter)
+    } else {
+      if ((find(before, change.key)?.version ?? 0) !== change.expect) return refused("stale", change.key)
+      if (change._tag !== "Put") continue
+      const earlier = changes.slice(0, changes.indexOf(change)).flatMap((other) => (other._tag === "Put" ? [other.key] : []))
+      for (const claim of change.claims) {
+        const rival = after.records.find(
+          ({ key, claims, version }) =>
+            key !== change.key && claims.includes(claim) && (version <= before.sequence || earlier.includes(key))
+        )
+        if (rival !== undefined) return refused("claimed", claim)
+      }
+    }
+  }
+  return undefined
+}
+
+const commit = (state: State, changes: ReadonlyArray<Change>, once: Once | undefined): [State, Committed] | StoreConflict => {
+  const remembered = once === undefined ? undefined : state.once[once.id]
+  if (remembered !== undefined) return [state, remembered]
+  let after = state
+  const versions: Array<number> = []
+  const totals: Array<number> = []
+  for (const change of changes) {
+    after = applied(after, change)
+    if (change._tag === "Put") versions.push(after.sequence)
+    if (change._tag === "Add") totals.push(after.counters[change.counter] ?? 0)
+  }
+  const refusal = conflict(state, after, changes)
+  if (refusal !== undefined) return refusal
+  if (once === undefined) return [after, { versions, totals }]
+  const replayed = { fingerprint: once.fingerprint, answer: once.answer }
+  return [{ ...after, once: { ...after.once, [once.id]: { versions, totals, replayed } } }, { versions, totals }]
+}
+
+export const make = (): Store["Service"] => {
+  const states = new Map<Partition.Partition, State>()
+  const read = (partition: Partition.Partition) => states.get(partition) ?? empty
+  return Store.make({
+    get: (partition, keys) => Effect.sync(() => keys.map((key) => find(read(partition), key))),
+    claimed: (partition, claims) =>
+      Effect.sync(() =>
+        claims.map((claim) => {
+          const record = read(partition).records.find((record) => record.claims.includes(claim))
+          const parent = record?.parent === undefined ? undefined : find(read(partition), record.parent)
+          return record === undefined ? undefined : parent === undefined ? { record } : { record, parent }
+        })
+      ),
+    list: (partition, queries) =>
+      Effect.sync(() =>
+        queries.map(({ terms, offset, limit }) => {
+          const found = carrying(read(partition), terms)
+          return { records: found.slice(offset, offset + limit), total: found.length }
+        })
+      ),
+    counters: (partition, names) => Effect.sync(() => names.map((name) => read(partition).counters[name] ?? 0)),
+    commit: (partition, changes, once) =>
+      Effect.suspend(() => {
+        const result = commit(read(partition), changes, once)
+        if (result instanceof StoreConflict) return Effect.fail(result)
+        states.set(partition, result[0])
+        return Effect.succeed(result[1])
+      }),
+    clear: (partition) =>
+      Effect.sync(() => {
+        states.set(partition, { ...empty, sequence: read(partition).sequence })
+      })
+  })
+}

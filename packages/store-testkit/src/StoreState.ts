@@ -1,0 +1,111 @@
+/**
+ * A canonical picture of what a store holds, taken through the contract alone, so that it works with any adapter:
+ * the store is watched, and everything that was ever named is read again. Two pictures are equal exactly when
+ * records, versions, lists, claims and counters are.
+ *
+ * @example
+ * ```ts
+ * const before = yield* stateHash
+ * yield* Effect.flip(consumers.create("acme", "production", badInput))
+ * assert.strictEqual(yield* stateHash, before)
+ * ```
+ */
+import { hash } from "node:crypto"
+import { type Change, type Partition, Store, type StoreRecord, type StoreUnavailable } from "@tollgate/core"
+import { Context, Effect, Layer } from "effect"
+
+export interface PartitionPicture {
+  readonly records: ReadonlyArray<StoreRecord>
+  /** The keys listed under each term that was ever used. */
+  readonly terms: Readonly<Record<string, { readonly keys: ReadonlyArray<string>; readonly total: number }>>
+  readonly claims: Readonly<Record<string, string>>
+  readonly counters: Readonly<Record<string, number>>
+}
+
+export type Picture = Readonly<Record<string, PartitionPicture>>
+
+class Names {
+  readonly keys = new Set<string>()
+  readonly terms = new Set<string>()
+  readonly claims = new Set<string>()
+  readonly counters = new Set<string>()
+
+  notice(change: Change): void {
+    if (change._tag === "Add") this.counters.add(change.counter)
+    else if (change._tag === "Limit") this.terms.add(change.term)
+    else this.keys.add(change.key)
+    if (change._tag !== "Put") return
+    for (const term of change.terms) this.terms.add(term)
+    for (const claim of change.claims) this.claims.add(claim)
+  }
+}
+
+const everything = 1_000_000
+
+const picture = Effect.fnUntraced(function* (store: Store["Service"], partition: Partition.Partition, names: Names) {
+  const terms = [...names.terms].sort()
+  const claims = [...names.claims].sort()
+  const counters = [...names.counters].sort()
+  const pages = yield* store.list(partition, terms.map((term) => ({ terms: [term], offset: 0, limit: everything })))
+  for (const { records } of pages) for (const { key } of records) names.keys.add(key)
+  const records = yield* store.get(partition, [...names.keys].sort())
+  const holders = yield* store.claimed(partition, claims)
+  const values = yield* store.counters(partition, counters)
+  return {
+    records: records.filter((record) => record !== undefined),
+    terms: Object.fromEntries(
+      pages.map(({ records, total }, index) => [terms[index], { keys: records.map(({ key }) => key), total }])
+    ),
+    claims: Object.fromEntries(
+      holders.flatMap((holder, index) => (holder === undefined ? [] : [[claims[index], holder.record.key]]))
+    ),
+    counters: Object.fromEntries(values.flatMap((value, index) => (value === 0 ? [] : [[counters[index], value]])))
+  }
+})
+
+export class StoreState extends Context.Service<
+  StoreState,
+  {
+    readonly picture: Effect.Effect<Picture, StoreUnavailable>
+    /** A hash of the picture. */
+    readonly hash: Effect.Effect<string, StoreUnavailable>
+  }
+>()("@tollgate/store-testkit/StoreState") {
+  /** The same store, watched. */
+  static watch(store: Store["Service"]): { readonly store: Store["Service"]; readonly state: StoreState["Service"] } {
+    const seen = new Map<Partition.Partition, Names>()
+    const pictures = Effect.suspend(() =>
+      Effect.forEach([...seen].sort(([left], [right]) => (left < right ? -1 : 1)), ([partition, names]) =>
+        Effect.map(picture(store, partition, names), (pictured) => [partition, pictured] as const)
+      )
+    ).pipe(Effect.map((all): Picture => Object.fromEntries(all)))
+    return {
+      store: {
+        ...store,
+        commit: (partition, changes, once) => {
+          const names = seen.get(partition) ?? new Names()
+          seen.set(partition, names)
+          for (const change of changes) names.notice(change)
+          return store.commit(partition, changes, once)
+        }
+      },
+      state: { picture: pictures, hash: Effect.map(pictures, (all) => hash("sha256", JSON.stringify(all))) }
+    }
+  }
+
+  /** Watches a store: provides it, and its state. */
+  static layer<E, R>(store: Layer.Layer<Store, E, R>): Layer.Layer<Store | StoreState, E, R> {
+    return Layer.effectContext(
+      Effect.map(Store, (store) => {
+        const watched = StoreState.watch(store)
+        return Context.make(Store, watched.store).pipe(Context.add(StoreState, watched.state))
+      })
+    ).pipe(Layer.provide(store))
+  }
+}
+
+/** A hash of all that the watched store holds: equal before and after whatever changed nothing. */
+export const stateHash: Effect.Effect<string, StoreUnavailable, StoreState> = Effect.flatMap(
+  StoreState,
+  (state) => state.hash
+)

@@ -1,0 +1,40 @@
+import { deepEqual, equal } from "node:assert/strict"
+import { add, cases, once, put } from "../ContractCase.ts"
+
+export const clear = cases("clear", {
+  *"clear removes records, terms, claims, counters and remembered ids"({ commit, store, partition, get, list, holder, counter }) {
+    yield* commit([put("a", { terms: ["t", "u"], claims: ["c"] }), add("n", 3)], once("id"))
+    yield* store.clear(partition)
+    equal(yield* get("a"), undefined)
+    deepEqual(yield* list(["t"]), { keys: [], total: 0 })
+    deepEqual(yield* list(["t", "u"]), { keys: [], total: 0 })
+    equal(yield* holder("c"), undefined)
+    equal(yield* counter("n"), 0)
+    deepEqual((yield* commit([add("n", 1)], once("id"))), { versions: [], totals: [1] })
+  },
+
+  *"clear leaves other partitions alone"({ commit, get, store, partition }) {
+    yield* commit([put("a", { terms: ["t"] })])
+    const neighbour = `${partition}x` as typeof partition
+    yield* store.commit(neighbour, [put("b", { terms: ["t"] })])
+    yield* store.clear(neighbour)
+    deepEqual(yield* store.get(neighbour, ["b"]), [undefined])
+    equal((yield* get("a"))?.key, "a")
+  },
+
+  *"a cleared partition can be used again"({ commit, store, partition, list, holder }) {
+    yield* commit([put("a", { terms: ["t"], claims: ["c"] })])
+    yield* store.clear(partition)
+    yield* commit([put("b", { terms: ["t"], claims: ["c"] })])
+    deepEqual(yield* list(["t"]), { keys: ["b"], total: 1 })
+    equal(yield* holder("c"), "b")
+  },
+
+  *"clearing what is empty, or clearing twice, is no error"({ commit, store, partition, get }) {
+    yield* store.clear(partition)
+    yield* commit([put("a")])
+    yield* store.clear(partition)
+    yield* store.clear(partition)
+    equal(yield* get("a"), undefined)
+  }
+})

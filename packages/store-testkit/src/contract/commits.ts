@@ -1,0 +1,81 @@
+import { deepEqual, equal } from "node:assert/strict"
+import { Change } from "@tollgate/core"
+import { add, cases, put } from "../ContractCase.ts"
+
+export const commits = cases("commits", {
+  *"a commit answers the versions of its puts and the totals of its adds, in order"({ commit, store, partition }) {
+    const { versions, totals } = yield* commit([put("a"), add("n", 5), put("b"), add("m", 1)])
+    deepEqual(
+      (yield* store.get(partition, ["a", "b"])).map((record) => record?.version),
+      versions
+    )
+    deepEqual(totals, [5, 1])
+    equal(versions.length, 2)
+  },
+
+  *"a refused commit leaves nothing behind, whichever change was refused"({ commit, store, partition, refusal, list, holder, counter }) {
+    const [version = 0] = (yield* commit([put("old", { terms: ["t"], claims: ["c"] }), add("n", 5)])).versions
+    const before = yield* store.get(partition, ["old"])
+    const good = [
+      put("new", { terms: ["t"], claims: ["fresh"] }),
+      put("old", { expect: version, body: "changed", terms: ["u"], claims: ["d"] }),
+      add("n", 1),
+      add("m", 1)
+    ]
+    const bad = [
+      put("stale", { expect: 999_999 }),
+      Change.Delete({ key: "none", expect: 1 }),
+      Change.Check({ key: "none", expect: 1 }),
+      put("thief", { claims: ["fresh"] }),
+      Change.Limit({ term: "t", atMost: 0 }),
+      add("full", 2, 1)
+    ]
+    for (const change of bad) {
+      for (const changes of [[change, ...good], [...good, change], [...good.slice(0, 2), change, ...good.slice(2)]]) {
+        yield* refusal(changes)
+        deepEqual(yield* store.get(partition, ["old", "new", "stale", "thief"]), [
+          ...before,
+          undefined,
+          undefined,
+          undefined
+        ])
+        deepEqual(yield* list(["t"]), { keys: ["old"], total: 1 })
+        deepEqual(yield* list(["u"]), { keys: [], total: 0 })
+        deepEqual([yield* holder("c"), yield* holder("d"), yield* holder("fresh")], ["old", undefined, undefined])
+        deepEqual([yield* counter("n"), yield* counter("m"), yield* counter("full")], [5, 0, 0])
+      }
+    }
+  },
+
+  *"the first change that cannot be is the one that is named"({ commit, refusal }) {
+    yield* commit([put("a", { claims: ["c"], terms: ["t"] })])
+    const stale = put("a")
+    const claimed = put("b", { claims: ["c"] })
+    const limit = Change.Limit({ term: "t", atMost: 0 })
+    const exceeded = add("n", 2, 1)
+    deepEqual(yield* refusal([stale, claimed, limit, exceeded]), { reason: "stale", name: "a" })
+    deepEqual(yield* refusal([claimed, limit, exceeded]), { reason: "claimed", name: "c" })
+    deepEqual(yield* refusal([limit, exceeded, claimed]), { reason: "limit", name: "t" })
+    deepEqual(yield* refusal([exceeded, limit, claimed]), { reason: "exceeded", name: "n" })
+  },
+
+  *"a limit looks at how many carried the term before the commit"({ commit, refusal, list }) {
+    const { versions } = yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] })])
+    yield* commit([Change.Limit({ term: "t", atMost: 2 }), put("c", { terms: ["t"] })])
+    deepEqual(yield* refusal([Change.Limit({ term: "t", atMost: 2 }), put("d", { terms: ["t"] })]), {
+      reason: "limit",
+      name: "t"
+    })
+    deepEqual(
+      yield* refusal([Change.Limit({ term: "t", atMost: 2 }), Change.Delete({ key: "a", expect: versions[0] ?? 0 })]),
+      { reason: "limit", name: "t" }
+    )
+    equal((yield* list(["t"])).total, 3)
+    yield* commit([Change.Limit({ term: "never used", atMost: 0 }), put("e")])
+  },
+
+  *"a commit of checks alone is answered"({ commit, refusal }) {
+    deepEqual(yield* commit([Change.Check({ key: "a", expect: 0 })]), { versions: [], totals: [] })
+    deepEqual(yield* refusal([Change.Check({ key: "a", expect: 3 })]), { reason: "stale", name: "a" })
+  }
+})

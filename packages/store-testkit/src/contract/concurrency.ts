@@ -1,0 +1,125 @@
+import { deepEqual, equal, ok } from "node:assert/strict"
+import { Change, StoreConflict } from "@tollgate/core"
+import { Effect } from "effect"
+import { add, type Bench, cases, once, put } from "../ContractCase.ts"
+
+const times = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+/** Runs all at once; gives how many were not refused. */
+const race = <A, E>(attempts: ReadonlyArray<Effect.Effect<A, E>>): Effect.Effect<number, E> =>
+  Effect.forEach(
+    attempts,
+    (attempt) =>
+      attempt.pipe(
+        Effect.as(1),
+        Effect.catch((error) => (error instanceof StoreConflict ? Effect.succeed(0) : Effect.fail(error)))
+      ),
+    { concurrency: "unbounded" }
+  ).pipe(Effect.map((wins) => wins.reduce<number>((sum, win) => sum + win, 0)))
+
+/** Reads, computes, commits, and starts again while another writer was faster. */
+const increment = (bench: Bench, key: string): Effect.Effect<void, unknown> =>
+  Effect.gen(function* () {
+    const record = yield* bench.get(key)
+    yield* bench.commit([put(key, { expect: record?.version ?? 0, body: String(Number(record?.body ?? 0) + 1) })])
+  }).pipe(
+    Effect.retry({ while: (error) => error instanceof StoreConflict })
+  )
+
+export const concurrency = cases("concurrency", {
+  *"of many creates of one record, one wins"({ commit, get, list }) {
+    const won = yield* race(times(30).map((index) => commit([put("a", { body: String(index), terms: ["t"] })])))
+    equal(won, 1)
+    ok((yield* get("a")) !== undefined)
+    deepEqual(yield* list(["t"]), { keys: ["a"], total: 1 })
+  },
+
+  *"of many records that claim one value, one wins"({ commit, holder, list }) {
+    const won = yield* race(times(30).map((index) => commit([put(`r${index}`, { claims: ["c"], terms: ["t"] })])))
+    equal(won, 1)
+    deepEqual((yield* list(["t"])).keys, [yield* holder("c")])
+  },
+
+  *"of many updates of one version, one wins"({ commit, get }) {
+    const [version = 0] = (yield* commit([put("a")])).versions
+    const won = yield* race(times(30).map((index) => commit([put("a", { expect: version, body: String(index) })])))
+    equal(won, 1)
+    ok(((yield* get("a"))?.version ?? 0) > version)
+  },
+
+  *"no update is lost between writers that read, compute and commit"(bench) {
+    yield* bench.commit([put("a", { body: "0" })])
+    yield* Effect.forEach(times(20), () => increment(bench, "a"), { concurrency: "unbounded" })
+    equal((yield* bench.get("a"))?.body, "20")
+  },
+
+  *"many adds reach a maximum exactly"({ commit, counter }) {
+    const won = yield* race(times(100).map(() => commit([add("n", 3, 90)])))
+    equal(won, 30)
+    equal(yield* counter("n"), 90)
+  },
+
+  *"a limit holds against many creates at once"({ commit, list }) {
+    const won = yield* race(
+      times(30).map((index) => commit([Change.Limit({ term: "t", atMost: 6 }), put(`r${index}`, { terms: ["t"] })]))
+    )
+    equal(won, 7)
+    equal((yield* list(["t"])).total, 7)
+  },
+
+  *"a parent's delete and its children's creation never leave an orphan"({ commit, get, list }) {
+    for (const round of times(5)) {
+      const parent = `p${round}`
+      const [version = 0] = (yield* commit([put(parent)])).versions
+      const children = times(10).map((index) =>
+        commit([
+          Change.Check({ key: parent, expect: version }),
+          put(`${parent}/${index}`, { terms: [`of:${parent}`], parent })
+        ])
+      )
+      const removal = commit([
+        Change.Limit({ term: `of:${parent}`, atMost: 0 }),
+        Change.Delete({ key: parent, expect: version })
+      ])
+      yield* race([...children.slice(0, 5), removal, ...children.slice(5)] as ReadonlyArray<typeof removal>)
+      const { total } = yield* list([`of:${parent}`])
+      equal((yield* get(parent)) === undefined, total === 0)
+    }
+  },
+
+  *"one id at once from many callers is applied once"({ commit, counter }) {
+    const answers = yield* Effect.forEach(times(20), () => commit([add("n", 1)], once("id")), {
+      concurrency: "unbounded"
+    })
+    equal(yield* counter("n"), 1)
+    equal(answers.filter(({ replayed }) => replayed === undefined).length, 1)
+    deepEqual(new Set(answers.map(({ totals }) => totals[0])), new Set([1]))
+  },
+
+  *"a commit that is refused does not spoil those that run beside it"({ commit, list }) {
+    yield* commit([put("taken")])
+    const won = yield* race(times(40).map((index) => commit([put(index % 2 === 0 ? `r${index}` : "taken", { terms: ["t"] })])))
+    equal(won, 20)
+    equal((yield* list(["t"])).total, 20)
+  },
+
+  *"readers beside a writer see a commit whole or not at all"({ commit, store, partition }) {
+    let versions = (yield* commit([put("a", { body: "0" }), put("b", { body: "0" })])).versions
+    const writer = Effect.gen(function* () {
+      for (const round of times(30)) {
+        const body = String(round + 1)
+        versions = (yield* commit([
+          put("a", { expect: versions[0] ?? 0, body }),
+          put("b", { expect: versions[1] ?? 0, body })
+        ])).versions
+      }
+    })
+    const reader = Effect.gen(function* () {
+      for (const _ of times(30)) {
+        const [a, b] = yield* store.get(partition, ["a", "b"])
+        equal(a?.body, b?.body)
+      }
+    })
+    yield* Effect.all([writer, reader, reader], { concurrency: "unbounded" })
+  }
+})

@@ -1,0 +1,44 @@
+import { deepEqual, equal, ok } from "node:assert/strict"
+import { Change } from "@tollgate/core"
+import { Effect, Exit } from "effect"
+import { add, cases, once, put } from "../ContractCase.ts"
+
+export const misuse = cases("misuse", {
+  *"a commit that no correct program makes dies and changes nothing"({ commit, store, partition, get, counter }) {
+    const version = (yield* commit([put("a"), add("n", 1)])).versions[0] ?? 0
+    const before = yield* get("a")
+    const wrong: ReadonlyArray<ReadonlyArray<Change>> = [
+      [put("a", { expect: version }), Change.Delete({ key: "a", expect: version })],
+      [put("a", { expect: version }), Change.Check({ key: "a", expect: version })],
+      [put("b"), put("b")],
+      [add("n", 1), add("n", 1)],
+      [add("n", 0)],
+      [add("n", -1)],
+      [add("n", 1.5)],
+      [add("n", Number.NaN)],
+      [add("n", 1, 1.5)],
+      [add("n", 1, -1)],
+      [Change.Add({ counter: "n", by: 1, ttl: 0 })],
+      [put("b", { expect: -1 })],
+      [put("b", { expect: 0.5 })],
+      [put("b", { terms: ["t", "t"] })],
+      [put("b", { claims: ["c", "c"] })],
+      [Change.Delete({ key: "none", expect: 0 })],
+      [Change.Limit({ term: "t", atMost: -1 })]
+    ]
+    for (const changes of wrong) {
+      const exit = yield* Effect.exit(commit([put("z"), ...changes]))
+      ok(Exit.hasDies(exit), `should die: ${JSON.stringify(changes)}`)
+    }
+    ok(Exit.hasDies(yield* Effect.exit(commit([put("z")], once("id", { ttl: 0 })))))
+    deepEqual(yield* store.get(partition, ["a", "b", "z"]), [before, undefined, undefined])
+    equal(yield* counter("n"), 1)
+  },
+
+  *"a query without a term, or with a page that cannot be, dies"({ list }) {
+    ok(Exit.hasDies(yield* Effect.exit(list([]))))
+    for (const page of [{ offset: -1 }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }]) {
+      ok(Exit.hasDies(yield* Effect.exit(list(["t"], page))))
+    }
+  }
+})

@@ -1,0 +1,66 @@
+import { deepEqual, equal } from "node:assert/strict"
+import { add, cases, once, put } from "../ContractCase.ts"
+
+export const remembering = cases("once", {
+  *"the same id again changes nothing and gives what was answered"({ commit, counter, get }) {
+    const first = yield* commit([put("a", { body: "first" }), add("n", 2)], once("id", { answer: "the answer" }))
+    equal(first.replayed, undefined)
+    const again = yield* commit([put("a", { body: "again" }), add("n", 2)], once("id", { answer: "another answer" }))
+    deepEqual(again, {
+      versions: first.versions,
+      totals: first.totals,
+      replayed: { fingerprint: "fingerprint of id", answer: "the answer" }
+    })
+    equal(yield* counter("n"), 2)
+    equal((yield* get("a"))?.body, "first")
+  },
+
+  *"a repetition is answered even if its changes would now be refused"({ commit, refusal }) {
+    yield* commit([add("n", 10, 10)], once("id"))
+    deepEqual(yield* refusal([add("n", 10, 10)]), { reason: "exceeded", name: "n" })
+    deepEqual((yield* commit([add("n", 10, 10)], once("id"))).totals, [10])
+  },
+
+  *"the fingerprint of the first request is given back"({ commit }) {
+    yield* commit([add("n", 1)], once("id", { fingerprint: "one" }))
+    const { replayed } = yield* commit([add("n", 2)], once("id", { fingerprint: "two" }))
+    equal(replayed?.fingerprint, "one")
+  },
+
+  *"a refused commit is not remembered"({ commit, counter, refusal }) {
+    deepEqual(yield* refusal([add("n", 5, 4)], once("id")), { reason: "exceeded", name: "n" })
+    const later = yield* commit([add("n", 5, 5)], once("id"))
+    deepEqual(later, { versions: [], totals: [5] })
+    equal(yield* counter("n"), 5)
+  },
+
+  *"different ids are different requests"({ commit, counter }) {
+    yield* commit([add("n", 1)], once("one"))
+    yield* commit([add("n", 1)], once("two"))
+    equal(yield* counter("n"), 2)
+  },
+
+  *"an id alone, without changes, is remembered"({ commit }) {
+    deepEqual(yield* commit([], once("id")), { versions: [], totals: [] })
+    deepEqual(yield* commit([], once("id")), {
+      versions: [],
+      totals: [],
+      replayed: { fingerprint: "fingerprint of id", answer: "answer of id" }
+    })
+  },
+
+  *"any text can be an id, a fingerprint or an answer"({ commit }) {
+    for (const text of ["", "a:b\n{c}", "nul\u0000byte", "🗝️", "'\"\\", "x".repeat(5_000)]) {
+      yield* commit([], once(text, { fingerprint: text, answer: text }))
+      deepEqual((yield* commit([], once(text))).replayed, { fingerprint: text, answer: text })
+    }
+  },
+
+  *"an id is known in its partition alone"({ commit, store }) {
+    const other = "keys/other/once" as Parameters<typeof store.get>[0]
+    yield* store.clear(other)
+    yield* commit([add("n", 1)], once("id"))
+    deepEqual(yield* store.commit(other, [add("n", 1)], once("id")), { versions: [], totals: [1] })
+    yield* store.clear(other)
+  }
+})

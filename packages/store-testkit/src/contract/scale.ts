@@ -1,0 +1,67 @@
+import { deepEqual, equal } from "node:assert/strict"
+import { Change } from "@tollgate/core"
+import { cases, put } from "../ContractCase.ts"
+
+const keys = (count: number, prefix = "r") => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+
+export const scale = cases("scale", {
+  *"a commit of ten thousand changes is applied whole"({ commit, refusal, list, get, holder }) {
+    const all = keys(10_000)
+    const { versions } = yield* commit([
+      put("parent"),
+      ...all.map((key) => put(key, { terms: ["t", "open"], claims: [`c-${key}`], parent: "parent" }))
+    ])
+    deepEqual(yield* list(["t"], { offset: 9_998 }), { keys: all.slice(-2), total: 10_000 })
+    const closed = all.map((key, index) =>
+      put(key, { expect: versions[index + 1] ?? 0, terms: ["t"], claims: [`c-${key}`], parent: "parent" })
+    )
+    deepEqual(yield* refusal([...closed, put("parent")]), { reason: "stale", name: "parent" })
+    equal((yield* list(["open"], { limit: 0 })).total, 10_000)
+
+    const updated = (yield* commit(closed)).versions
+    equal((yield* list(["open"], { limit: 0 })).total, 0)
+    yield* commit([
+      Change.Limit({ term: "t", atMost: 10_000 }),
+      ...all.map((key, index) => Change.Delete({ key, expect: updated[index] ?? 0 })),
+      Change.Delete({ key: "parent", expect: versions[0] ?? 0 })
+    ])
+    equal((yield* list(["t"])).total, 0)
+    equal(yield* get("r5000"), undefined)
+    equal(yield* holder("c-r5000"), undefined)
+  },
+
+  *"a thousand queries are answered in one call"({ commit, store, partition }) {
+    const owners = keys(1_000, "o")
+    yield* commit(owners.flatMap((owner) => [put(`${owner}/1`, { terms: [`of:${owner}`] }), put(`${owner}/2`, { terms: [`of:${owner}`] })]))
+    const pages = yield* store.list(partition, owners.map((owner) => ({ terms: [`of:${owner}`], offset: 0, limit: 1_000 })))
+    deepEqual(
+      pages.map(({ records, total }) => [...records.map(({ key }) => key), total]),
+      owners.map((owner) => [`${owner}/1`, `${owner}/2`, 2])
+    )
+  },
+
+  *"ten thousand keys, claims or counters are read in one call"({ commit, store, partition }) {
+    const all = keys(10_000)
+    yield* commit(all.map((key) => put(key, { claims: [key], terms: ["t"] })))
+    equal((yield* store.get(partition, all)).filter((record) => record !== undefined).length, 10_000)
+    equal((yield* store.claimed(partition, all)).filter((claimed) => claimed !== undefined).length, 10_000)
+    equal((yield* store.counters(partition, all)).length, 10_000)
+    const [page] = yield* store.list(partition, [{ terms: ["t"], offset: 0, limit: 10_000 }])
+    deepEqual(page?.records.map(({ key }) => key), all)
+    yield* store.clear(partition)
+    deepEqual(yield* store.get(partition, ["r0", "r9999"]), [undefined, undefined])
+  },
+
+  *"a body of a mebibyte is kept to the last character"({ commit, get }) {
+    const body = `${"🗝é\n".repeat(150_000)}end`
+    yield* commit([put("a", { body })])
+    equal((yield* get("a"))?.body, body)
+  },
+
+  *"a record carries a hundred terms and claims"({ commit, list, holder }) {
+    const names = keys(100, "n")
+    yield* commit([put("a", { terms: names, claims: names })])
+    deepEqual(yield* list(names), { keys: ["a"], total: 1 })
+    equal(yield* holder("n99"), "a")
+  }
+})

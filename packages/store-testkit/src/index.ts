@@ -1,0 +1,7 @@
+/**
+ * The contract that every Tollgate store passes, published so that anybody can write an adapter.
+ */
+export type { Concern, ContractCase } from "./ContractCase.ts"
+export * as ReferenceModel from "./ReferenceModel.ts"
+export { type PartitionPicture, type Picture, StoreState, stateHash } from "./StoreState.ts"
+export { contractCases, storeContract } from "./storeContract.ts"

@@ -1,0 +1,16 @@
+import { readdirSync } from "node:fs"
+import { defineConfig } from "vitest/config"
+
+// Tests run on the sources: no build comes before them.
+const source = { conditions: ["source"] }
+
+const projects = readdirSync(new URL("packages/", import.meta.url)).map((name) => ({
+  extends: true as const,
+  test: { name, include: [`packages/${name}/test/**/*.test.ts`] }
+}))
+
+export default defineConfig({
+  resolve: source,
+  ssr: { resolve: source },
+  test: { projects }
+})
