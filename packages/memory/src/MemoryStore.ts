@@ -2,13 +2,13 @@
  * A store in memory: everything the contract asks for, and gone with the process. For tests, for demos, and for a
  * single process that may forget.
  */
-import { type Opened, type Partition, Store, StoreConflict } from "@tollgate/core"
+import { type Opened, type Partition, Store, StoreConflict, type StoreOperations } from "@tollgate/core"
 import { Effect, Layer } from "effect"
 import { PartitionState } from "./PartitionState.ts"
 
 const empty = new PartitionState()
 
-const make = (): Store["Service"] => {
+const make = (): StoreOperations => {
   const partitions = new Map<Partition.Partition, PartitionState>()
   const read = (partition: Partition.Partition): PartitionState => partitions.get(partition) ?? empty
   const write = (partition: Partition.Partition): PartitionState => {
@@ -46,7 +46,7 @@ const make = (): Store["Service"] => {
  */
 export const MemoryStore = {
   /** A new, empty store. There is nothing to close; `close` is there because every store has one. */
-  open: (): Opened<Store["Service"]> => ({ ...make(), close: () => Promise.resolve() }),
+  open: (): Opened<StoreOperations> => ({ ...make(), close: () => Promise.resolve() }),
   /** A new, empty store wherever the layer is built. */
   layer: Layer.sync(Store, make)
 }

@@ -3,7 +3,7 @@
  * Cases are data, so that they run under any test runner, and so that the suite itself can be tested.
  */
 import { randomUUID } from "node:crypto"
-import { Change, type Once, Partition, Store, StoreConflict, type StoreRecord } from "@tollgate/core"
+import { Change, type Once, Partition, Store, StoreConflict, type StoreOperations, type StoreRecord } from "@tollgate/core"
 import { Effect } from "effect"
 
 export type Concern =
@@ -42,18 +42,18 @@ export interface Bench {
   readonly commit: (
     changes: ReadonlyArray<Change>,
     once?: Once
-  ) => ReturnType<Store["Service"]["commit"]>
+  ) => ReturnType<StoreOperations["commit"]>
   /** Why a commit was refused; dies if it was not. */
   readonly refusal: (
     changes: ReadonlyArray<Change>,
     once?: Once
   ) => Effect.Effect<{ readonly reason: string; readonly name: string }, unknown>
-  readonly store: Store["Service"]
+  readonly store: StoreOperations
   /** The same bench over another store. */
-  readonly over: (store: Store["Service"]) => Bench
+  readonly over: (store: StoreOperations) => Bench
 }
 
-const benchOver = (store: Store["Service"], partition: Partition.Partition): Bench => ({
+const benchOver = (store: StoreOperations, partition: Partition.Partition): Bench => ({
   store,
   partition,
   over: (store) => benchOver(store, partition),

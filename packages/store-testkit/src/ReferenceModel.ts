@@ -9,6 +9,7 @@ import {
   type Partition,
   Store,
   StoreConflict,
+  type StoreOperations,
   type StoreRecord
 } from "@tollgate/core"
 import { Effect } from "effect"
@@ -93,7 +94,7 @@ const commit = (state: State, changes: ReadonlyArray<Change>, once: Once | undef
   return [{ ...after, once: { ...after.once, [once.id]: { versions, totals, replayed } } }, { versions, totals }]
 }
 
-export const make = (): Store["Service"] => {
+export const make = (): StoreOperations => {
   const states = new Map<Partition.Partition, State>()
   const read = (partition: Partition.Partition) => states.get(partition) ?? empty
   return Store.make({

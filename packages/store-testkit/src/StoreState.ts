@@ -11,7 +11,7 @@
  * ```
  */
 import { hash } from "node:crypto"
-import { type Change, type Partition, Store, type StoreRecord, type StoreUnavailable } from "@tollgate/core"
+import { type Change, type Partition, Store, type StoreOperations, type StoreRecord, type StoreUnavailable } from "@tollgate/core"
 import { Context, Effect, Layer } from "effect"
 
 export interface PartitionPicture {
@@ -42,7 +42,7 @@ class Names {
 
 const everything = 1_000_000
 
-const picture = Effect.fnUntraced(function* (store: Store["Service"], partition: Partition.Partition, names: Names) {
+const picture = Effect.fnUntraced(function* (store: StoreOperations, partition: Partition.Partition, names: Names) {
   const terms = [...names.terms].sort()
   const claims = [...names.claims].sort()
   const counters = [...names.counters].sort()
@@ -72,7 +72,7 @@ export class StoreState extends Context.Service<
   }
 >()("@tollgate/store-testkit/StoreState") {
   /** The same store, watched. */
-  static watch(store: Store["Service"]): { readonly store: Store["Service"]; readonly state: StoreState["Service"] } {
+  static watch(store: StoreOperations): { readonly store: StoreOperations; readonly state: StoreState["Service"] } {
     const seen = new Map<Partition.Partition, Names>()
     const pictures = Effect.suspend(() =>
       Effect.forEach([...seen].sort(([left], [right]) => (left < right ? -1 : 1)), ([partition, names]) =>

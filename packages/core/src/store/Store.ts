@@ -90,52 +90,52 @@ export interface Committed {
   readonly replayed?: { readonly fingerprint: string; readonly answer: string }
 }
 
-export class Store extends Context.Service<
-  Store,
-  {
-    /** The records of these keys, in the order of the keys. */
-    get(
-      partition: Partition,
-      keys: ReadonlyArray<string>
-    ): Effect.Effect<ReadonlyArray<StoreRecord | undefined>, StoreUnavailable>
+/** The six operations. An adapter implements these and completes them with `Store.make`. */
+export interface StoreOperations {
+  /** The records of these keys, in the order of the keys. */
+  get(
+    partition: Partition,
+    keys: ReadonlyArray<string>
+  ): Effect.Effect<ReadonlyArray<StoreRecord | undefined>, StoreUnavailable>
 
-    /** The records that hold these unique values, each with its parent, in one round trip. */
-    claimed(
-      partition: Partition,
-      claims: ReadonlyArray<string>
-    ): Effect.Effect<ReadonlyArray<ClaimedRecord | undefined>, StoreUnavailable>
+  /** The records that hold these unique values, each with its parent, in one round trip. */
+  claimed(
+    partition: Partition,
+    claims: ReadonlyArray<string>
+  ): Effect.Effect<ReadonlyArray<ClaimedRecord | undefined>, StoreUnavailable>
 
-    /** A page for each query, in one round trip. */
-    list(
-      partition: Partition,
-      queries: ReadonlyArray<StoreQuery>
-    ): Effect.Effect<ReadonlyArray<StorePage>, StoreUnavailable>
+  /** A page for each query, in one round trip. */
+  list(
+    partition: Partition,
+    queries: ReadonlyArray<StoreQuery>
+  ): Effect.Effect<ReadonlyArray<StorePage>, StoreUnavailable>
 
-    /** The values of these counters; 0 for one that was never raised. */
-    counters(
-      partition: Partition,
-      names: ReadonlyArray<string>
-    ): Effect.Effect<ReadonlyArray<number>, StoreUnavailable>
+  /** The values of these counters; 0 for one that was never raised. */
+  counters(
+    partition: Partition,
+    names: ReadonlyArray<string>
+  ): Effect.Effect<ReadonlyArray<number>, StoreUnavailable>
 
-    /** Applies all the changes, or none. */
-    commit(
-      partition: Partition,
-      changes: ReadonlyArray<Change>,
-      once?: Once
-    ): Effect.Effect<Committed, StoreConflict | StoreUnavailable>
+  /** Applies all the changes, or none. */
+  commit(
+    partition: Partition,
+    changes: ReadonlyArray<Change>,
+    once?: Once
+  ): Effect.Effect<Committed, StoreConflict | StoreUnavailable>
 
-    /**
-     * Removes everything in the partition. It may be cut off, and is then repeated; it is not atomic. The
-     * partition's sequence goes on, so that a version never comes back.
-     */
-    clear(partition: Partition): Effect.Effect<void, StoreUnavailable>
-  }
->()("@tollgate/core/store/Store") {
+  /**
+   * Removes everything in the partition. It may be cut off, and is then repeated; it is not atomic. The
+   * partition's sequence goes on, so that a version never comes back.
+   */
+  clear(partition: Partition): Effect.Effect<void, StoreUnavailable>
+}
+
+export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/core/store/Store") {
   /**
    * Completes an adapter: refuses misuse in the same words everywhere, and answers what needs no store. An adapter
    * passes its own six operations through here and may rely on well-formed arguments.
    */
-  static make(operations: Store["Service"]): Store["Service"] {
+  static make(operations: StoreOperations): StoreOperations {
     return {
       get: (partition, keys) => (keys.length === 0 ? nothingFound : operations.get(partition, keys)),
       claimed: (partition, claims) => (claims.length === 0 ? nothingFound : operations.claimed(partition, claims)),
@@ -155,7 +155,7 @@ export class Store extends Context.Service<
   }
 
   /** Opens a scoped store for callers outside Effect: it stays open until `close`, of which a second does nothing. */
-  static async open<S extends Store["Service"], E>(make: Effect.Effect<S, E, Scope.Scope>): Promise<Opened<S>> {
+  static async open<S extends StoreOperations, E>(make: Effect.Effect<S, E, Scope.Scope>): Promise<Opened<S>> {
     const scope = Scope.makeUnsafe()
     const exit = await Effect.runPromiseExit(Scope.provide(make, scope))
     const close = () => Effect.runPromise(Scope.close(scope, Exit.void))

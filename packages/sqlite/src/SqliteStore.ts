@@ -1,0 +1,129 @@
+/**
+ * A store in a SQLite file, which several processes on one machine may share.
+ */
+import { rename } from "node:fs/promises"
+import { resolve } from "node:path"
+import { type Opened, Store, StoreConflict, type StoreOpenError, type StoreOperations, type StoreUnavailable } from "@tollgate/core"
+import type { Database } from "better-sqlite3"
+import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
+import { CommitQueue } from "./CommitQueue.ts"
+import { connect, type SqliteOptions } from "./connect.ts"
+import { closed, faultOf, isBusy, unavailable } from "./faults.ts"
+import { Tables } from "./Tables.ts"
+
+/** A backup was not made. Nothing is left at its path that was not there before. */
+export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFailed", {
+  path: Schema.String,
+  problem: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {
+  override get message(): string {
+    return `No backup was made at ${this.path}: ${this.problem}`
+  }
+}
+
+export interface SqliteStoreOperations extends StoreOperations {
+  /** Copies the database, as it is at one moment, while it is in use. The path holds a whole backup or none. */
+  readonly backup: (path: string) => Effect.Effect<void, BackupFailed>
+}
+
+/** So many records are removed in one transaction of a `clear`, so that others get their turn. */
+const clearedAtOnce = 500
+
+const backupTo = (database: Database) => (path: string): Effect.Effect<void, BackupFailed> => {
+  const partial = `${path}.partial`
+  return Effect.suspend(() =>
+    resolve(path) === resolve(database.name)
+      ? Effect.fail(new BackupFailed({ path, problem: "it is the database itself; give another path" }))
+      : Effect.tryPromise({
+        try: () => database.backup(partial).then(() => rename(partial, path)),
+        catch: (cause) => new BackupFailed({ path, problem: faultOf(cause).problem, cause })
+      })
+  )
+}
+
+const operations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {
+  const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
+    const attempt = Effect.suspend(() => {
+      if (!database.open) return Effect.fail(closed(operation))
+      try {
+        return Effect.succeed(run())
+      } catch (error) {
+        return Effect.fail(unavailable(operation, error))
+      }
+    })
+    return Effect.catchIf(attempt, ({ cause }) => isBusy(cause), () =>
+      attempt.pipe(
+        Effect.retry({ while: ({ cause }) => isBusy(cause), schedule: Schedule.spaced("10 millis"), times: 500 }),
+        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+      )
+    )
+  }
+
+  const clear: StoreOperations["clear"] = (partition) =>
+    queue.submit("clear", () => tables.clearSome(partition, clearedAtOnce)).pipe(
+      Effect.flatMap((more) => (more ? clear(partition) : Effect.void))
+    )
+
+  return Store.make({
+    get: (partition, keys) => read("get", () => tables.get(partition, keys)),
+    claimed: (partition, claims) => read("claimed", () => tables.claimed(partition, claims)),
+    list: (partition, queries) => read("list", () => tables.list(partition, queries)),
+    counters: (partition, names) =>
+      Effect.clockWith((clock) =>
+        read("counters", () => tables.counters(partition, names, clock.currentTimeMillisUnsafe()))
+      ),
+    commit: (partition, changes, once) =>
+      Effect.clockWith((clock) => {
+        const now = clock.currentTimeMillisUnsafe()
+        return queue.submit("commit", () => tables.apply(partition, changes, once, now)).pipe(
+          Effect.flatMap((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
+        )
+      }),
+    clear
+  })
+}
+
+const make = Effect.fnUntraced(function* (
+  source: string | Database,
+  options: SqliteOptions = {}
+): Effect.fn.Return<SqliteStoreOperations, StoreOpenError, Scope.Scope> {
+  const database = yield* connect(source, options)
+  const tables = new Tables(database)
+  const queue = yield* Effect.acquireRelease(
+    Effect.sync(() => new CommitQueue(database)),
+    (queue) => Effect.promise(() => queue.close())
+  )
+  return { ...operations(database, tables, queue), backup: backupTo(database) }
+})
+
+/**
+ * @example
+ * ```ts
+ * const store = await SqliteStore.open("data/tollgate.db")
+ * await store.backup("data/backup.db")
+ * await store.close()
+ *
+ * const program = Effect.provide(myProgram, SqliteStore.layer("data/tollgate.db"))
+ * ```
+ */
+export class SqliteStore extends Context.Service<SqliteStore, SqliteStoreOperations>()("@tollgate/sqlite/SqliteStore") {
+  /** A store on a path, or on a database that the host has open, which stays the host's to close. */
+  static layer(
+    source: string | Database,
+    options?: SqliteOptions
+  ): Layer.Layer<Store | SqliteStore, StoreOpenError> {
+    return Layer.effectContext(
+      Effect.map(make(source, options), (store) => Context.make(Store, store).pipe(Context.add(SqliteStore, store)))
+    )
+  }
+
+  /** The same for callers outside Effect. */
+  static async open(
+    source: string | Database,
+    options?: SqliteOptions
+  ): Promise<Opened<StoreOperations> & { readonly backup: (path: string) => Promise<void> }> {
+    const store = await Store.open(make(source, options))
+    return { ...store, backup: (path) => Effect.runPromise(store.backup(path)) }
+  }
+}

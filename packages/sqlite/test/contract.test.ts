@@ -1,0 +1,7 @@
+import { mkdtempSync } from "node:fs"
+import { join } from "node:path"
+import { tmpdir } from "node:os"
+import { SqliteStore } from "@tollgate/sqlite"
+import { storeContract } from "@tollgate/store-testkit"
+
+storeContract("a SQLite file", SqliteStore.layer(join(mkdtempSync(join(tmpdir(), "t-")), "s.db")))
