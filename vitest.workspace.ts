@@ -12,5 +12,5 @@ const projects = readdirSync(new URL("packages/", import.meta.url)).map((name) =
 export default defineConfig({
   resolve: source,
   ssr: { resolve: source },
-  test: { projects }
+  test: { projects, globalSetup: "vitest.setup.ts" }
 })

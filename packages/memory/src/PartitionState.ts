@@ -3,8 +3,8 @@
  * judging of a commit and its effect. Records are frozen copies, which makes them safe to hand out as they are.
  */
 import {
-  type ClaimedRecord,
   type Change,
+  type ClaimedRecord,
   type Committed,
   type Once,
   Refusal,

@@ -30,7 +30,5 @@ export const remove = (postings: Array<Stored>, stored: Stored): void => {
 /** The records that stand in all of the postings. */
 export const intersection = (all: ReadonlyArray<ReadonlyArray<Stored>>): ReadonlyArray<Stored> => {
   const [shortest = [], ...others] = all.toSorted((left, right) => left.length - right.length)
-  return others.length === 0
-    ? shortest
-    : shortest.filter((stored) => others.every((postings) => has(postings, stored)))
+  return others.length === 0 ? shortest : shortest.filter((stored) => others.every((postings) => has(postings, stored)))
 }

@@ -1,1 +1,2 @@
-export {}
+export type { RedisSource, RedisStoreOptions } from "./connect.ts"
+export { RedisStore } from "./RedisStore.ts"

@@ -13,20 +13,17 @@ import { closed, isBusy, unavailable } from "./faults.ts"
 /** How long a commit waits for the lock before it gives up. */
 export const patience = 5_000
 
-type Failure = StoreUnavailable
-
-interface Job<A> {
-  readonly run: () => A
+interface Job {
   readonly operation: StoreUnavailable["operation"]
   readonly deadline: number
-  readonly answer: (result: Effect.Effect<A, Failure>) => void
+  /** Runs inside a transaction, and gives what to do once that is on the disk. */
+  readonly run: () => () => void
+  readonly fail: (error: StoreUnavailable) => void
 }
-
-const failed = (job: Job<never>, error: Failure): void => job.answer(Effect.fail(error))
 
 export class CommitQueue {
   readonly #database: Database
-  #waiting: Array<Job<never>> = []
+  #waiting: Array<Job> = []
   #scheduled = false
   #closed = false
   #whenIdle: (() => void) | undefined
@@ -35,15 +32,23 @@ export class CommitQueue {
     this.#database = database
   }
 
-  /** Runs `run` inside the next transaction. It is not run again once it has been answered. */
-  submit<A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, Failure> {
-    return Effect.callback<A, Failure>((resume) => {
+  /** Runs `run` inside the next transaction; again from the start if that could not be completed. */
+  submit<A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> {
+    return Effect.callback<A, StoreUnavailable>((resume) => {
       if (this.#closed) return resume(Effect.fail(closed(operation)))
-      const job: Job<A> = { run, operation, deadline: performance.now() + patience, answer: resume }
-      this.#waiting.push(job as unknown as Job<never>)
+      const job: Job = {
+        operation,
+        deadline: performance.now() + patience,
+        run: () => {
+          const result = run()
+          return () => resume(Effect.succeed(result))
+        },
+        fail: (error) => resume(Effect.fail(error))
+      }
+      this.#waiting.push(job)
       this.#schedule(0)
       return Effect.sync(() => {
-        this.#waiting = this.#waiting.filter((other) => other !== (job as unknown))
+        this.#waiting = this.#waiting.filter((other) => other !== job)
       })
     })
   }
@@ -69,31 +74,37 @@ export class CommitQueue {
     if (!this.#scheduled) this.#whenIdle?.()
   }
 
-  #perform(jobs: ReadonlyArray<Job<never>>): void {
+  #perform(jobs: ReadonlyArray<Job>): void {
     if (jobs.length === 0) return
+    if (this.#database.inTransaction) {
+      // A host that shares its connection is in the middle of a transaction of its own.
+      this.#later(jobs, undefined)
+      return
+    }
     let committing = false
     try {
-      // A host that shares its connection may be in the middle of a transaction of its own.
-      if (this.#database.inTransaction) return this.#later(jobs, undefined)
       this.#database.exec("BEGIN IMMEDIATE")
-      const results = jobs.map(({ run }) => run())
+      const answers = jobs.map(({ run }) => run())
       committing = true
       this.#database.exec("COMMIT")
-      jobs.forEach((job, index) => job.answer(Effect.succeed(results[index] as never)))
+      for (const answer of answers) answer()
     } catch (error) {
       if (this.#database.open && this.#database.inTransaction) this.#database.exec("ROLLBACK")
-      if (isBusy(error)) return this.#later(jobs, error)
+      if (isBusy(error)) this.#later(jobs, error)
       // One commit's fault must not become its neighbours': each is tried alone.
-      if (jobs.length > 1 && !committing) for (const job of jobs) this.#perform([job])
-      else for (const job of jobs) failed(job, unavailable(job.operation, error, committing ? "unknown" : "not-applied"))
+      else if (jobs.length > 1 && !committing) for (const job of jobs) this.#perform([job])
+      else
+        for (const { operation, fail } of jobs) {
+          fail(unavailable(operation, error, committing ? "unknown" : "not-applied"))
+        }
     }
   }
 
-  #later(jobs: ReadonlyArray<Job<never>>, error: unknown): void {
+  /** Tries again a random moment later those whose time is not up. */
+  #later(jobs: ReadonlyArray<Job>, error: unknown): void {
     const now = performance.now()
-    const [late, early] = [jobs.filter(({ deadline }) => deadline <= now), jobs.filter(({ deadline }) => deadline > now)]
-    for (const job of late) failed(job, busy(job.operation, error))
-    this.#waiting = [...early, ...this.#waiting]
+    for (const { deadline, fail, operation } of jobs) if (deadline <= now) fail(busy(operation, error))
+    this.#waiting = [...jobs.filter(({ deadline }) => deadline > now), ...this.#waiting]
     if (this.#waiting.length > 0) this.#schedule(1 + Math.random() * 15)
   }
 }

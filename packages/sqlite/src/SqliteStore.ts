@@ -3,7 +3,14 @@
  */
 import { rename } from "node:fs/promises"
 import { resolve } from "node:path"
-import { type Opened, Store, StoreConflict, type StoreOpenError, type StoreOperations, type StoreUnavailable } from "@tollgate/core"
+import {
+  type Opened,
+  Store,
+  StoreConflict,
+  type StoreOpenError,
+  type StoreOperations,
+  type StoreUnavailable
+} from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import { CommitQueue } from "./CommitQueue.ts"
@@ -30,17 +37,19 @@ export interface SqliteStoreOperations extends StoreOperations {
 /** So many records are removed in one transaction of a `clear`, so that others get their turn. */
 const clearedAtOnce = 500
 
-const backupTo = (database: Database) => (path: string): Effect.Effect<void, BackupFailed> => {
-  const partial = `${path}.partial`
-  return Effect.suspend(() =>
-    resolve(path) === resolve(database.name)
-      ? Effect.fail(new BackupFailed({ path, problem: "it is the database itself; give another path" }))
-      : Effect.tryPromise({
-        try: () => database.backup(partial).then(() => rename(partial, path)),
-        catch: (cause) => new BackupFailed({ path, problem: faultOf(cause).problem, cause })
-      })
-  )
-}
+const backupTo =
+  (database: Database) =>
+  (path: string): Effect.Effect<void, BackupFailed> => {
+    const partial = `${path}.partial`
+    return Effect.suspend(() =>
+      resolve(path) === resolve(database.name)
+        ? Effect.fail(new BackupFailed({ path, problem: "it is the database itself; give another path" }))
+        : Effect.tryPromise({
+            try: () => database.backup(partial).then(() => rename(partial, path)),
+            catch: (cause) => new BackupFailed({ path, problem: faultOf(cause).problem, cause })
+          })
+    )
+  }
 
 const operations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
@@ -52,18 +61,21 @@ const operations = (database: Database, tables: Tables, queue: CommitQueue): Sto
         return Effect.fail(unavailable(operation, error))
       }
     })
-    return Effect.catchIf(attempt, ({ cause }) => isBusy(cause), () =>
-      attempt.pipe(
-        Effect.retry({ while: ({ cause }) => isBusy(cause), schedule: Schedule.spaced("10 millis"), times: 500 }),
-        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
-      )
+    return Effect.catchIf(
+      attempt,
+      ({ cause }) => isBusy(cause),
+      () =>
+        attempt.pipe(
+          Effect.retry({ while: ({ cause }) => isBusy(cause), schedule: Schedule.spaced("10 millis"), times: 500 }),
+          Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+        )
     )
   }
 
   const clear: StoreOperations["clear"] = (partition) =>
-    queue.submit("clear", () => tables.clearSome(partition, clearedAtOnce)).pipe(
-      Effect.flatMap((more) => (more ? clear(partition) : Effect.void))
-    )
+    queue
+      .submit("clear", () => tables.clearSome(partition, clearedAtOnce))
+      .pipe(Effect.flatMap((more) => (more ? clear(partition) : Effect.void)))
 
   return Store.make({
     get: (partition, keys) => read("get", () => tables.get(partition, keys)),
@@ -76,9 +88,11 @@ const operations = (database: Database, tables: Tables, queue: CommitQueue): Sto
     commit: (partition, changes, once) =>
       Effect.clockWith((clock) => {
         const now = clock.currentTimeMillisUnsafe()
-        return queue.submit("commit", () => tables.apply(partition, changes, once, now)).pipe(
-          Effect.flatMap((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
-        )
+        return queue
+          .submit("commit", () => tables.apply(partition, changes, once, now))
+          .pipe(
+            Effect.flatMap((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
+          )
       }),
     clear
   })
@@ -109,10 +123,7 @@ const make = Effect.fnUntraced(function* (
  */
 export class SqliteStore extends Context.Service<SqliteStore, SqliteStoreOperations>()("@tollgate/sqlite/SqliteStore") {
   /** A store on a path, or on a database that the host has open, which stays the host's to close. */
-  static layer(
-    source: string | Database,
-    options?: SqliteOptions
-  ): Layer.Layer<Store | SqliteStore, StoreOpenError> {
+  static layer(source: string | Database, options?: SqliteOptions): Layer.Layer<Store | SqliteStore, StoreOpenError> {
     return Layer.effectContext(
       Effect.map(make(source, options), (store) => Context.make(Store, store).pipe(Context.add(SqliteStore, store)))
     )

@@ -9,7 +9,7 @@ import {
   type Once,
   type Partition,
   Refusal,
-  StoreConflict,
+  type StoreConflict,
   type StorePage,
   type StoreQuery,
   type StoreRecord
@@ -140,7 +140,10 @@ export class Tables {
     const [first] = found
     if (first === undefined || found.length < terms.length) return { records: [], total: 0 }
     if (found.length === 1) {
-      return { records: this.#records(limit === 0 ? [] : this.#sql.page.all(first.id, limit, offset)), total: first.total }
+      return {
+        records: this.#records(limit === 0 ? [] : this.#sql.page.all(first.id, limit, offset)),
+        total: first.total
+      }
     }
     const ids = this.#intersect(found.map(({ id }) => id))
     return { records: this.#records(ids.slice(offset, offset + limit)), total: ids.length }

@@ -41,10 +41,12 @@ const precheck = (source: string | Database): StoreOpenError | undefined => {
   }
   if (typeof source !== "string") {
     if (!source.open) return refuse(source, "the connection that was handed in is closed", "Hand in an open one")
-    if (source.readonly) return refuse(source, "the connection that was handed in is read-only", "Hand in a writable one")
+    if (source.readonly)
+      return refuse(source, "the connection that was handed in is read-only", "Hand in a writable one")
     return undefined
   }
-  if (source.trim() === "") return refuse(source, "the path is empty", 'Give a path, such as "data/tollgate.db", or ":memory:"')
+  if (source.trim() === "")
+    return refuse(source, "the path is empty", 'Give a path, such as "data/tollgate.db", or ":memory:"')
   if (source === ":memory:") return undefined
   const path = resolve(source)
   if (!existsSync(dirname(path))) return refuse(source, `the folder ${dirname(path)} does not exist`, "Create it first")
@@ -101,7 +103,12 @@ const explain = (source: string | Database, error: unknown): StoreOpenError => {
     )
   }
   if (error instanceof Error && "code" in error && /^SQLITE_(NOTADB|CORRUPT)/.test(String(error.code))) {
-    return refuse(source, "it is not a SQLite database, or it is damaged", "Restore a backup, or give another path", error)
+    return refuse(
+      source,
+      "it is not a SQLite database, or it is damaged",
+      "Restore a backup, or give another path",
+      error
+    )
   }
   return refuse(source, faultOf(error).problem, "Check the path, its permissions and the disk", error)
 }

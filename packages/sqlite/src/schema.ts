@@ -90,12 +90,13 @@ export class NewerSchema extends Error {
 export const migrate = (database: Database): void => {
   const upgrade = database.transaction(() => {
     database.exec("CREATE TABLE IF NOT EXISTS tollgate_schema (version INTEGER NOT NULL) STRICT")
-    const own = database
-      .prepare<[], number>(
-        "SELECT count(*) = 0 FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'tollgate\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-      )
-      .pluck()
-      .get() === 1
+    const own =
+      database
+        .prepare<[], number>(
+          "SELECT count(*) = 0 FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'tollgate\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        )
+        .pluck()
+        .get() === 1
     const recorded = database.prepare<[], number>("SELECT version FROM tollgate_schema").pluck().get()
     const numbered = own ? Number(database.pragma("user_version", { simple: true })) : 0
     const version = Math.max(recorded ?? 0, numbered)

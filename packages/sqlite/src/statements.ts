@@ -8,7 +8,8 @@ export type RecordRow = [number, string | null, string, string, string]
 /** key and the columns of the record, then those of its parent */
 export type ClaimedRow = [string, ...RecordRow, number | null, string | null, string, string, string]
 
-const columns = (of: string) => ["version", "parent", "terms", "claims", "body"].map((name) => `${of}.${name}`).join(", ")
+const columns = (of: string) =>
+  ["version", "parent", "terms", "claims", "body"].map((name) => `${of}.${name}`).join(", ")
 
 interface Query<Parameters extends ReadonlyArray<unknown>, Row> {
   get(...parameters: Parameters): Row | undefined
@@ -42,9 +43,7 @@ export const prepare = (database: Sqlite.Database) => {
     recordById: row<[number], [string, ...RecordRow]>(
       `SELECT r.key, ${columns("r")} FROM tollgate_records r WHERE id = ?`
     ),
-    version: value<[number, string], number>(
-      "SELECT version FROM tollgate_records WHERE partition = ? AND key = ?"
-    ),
+    version: value<[number, string], number>("SELECT version FROM tollgate_records WHERE partition = ? AND key = ?"),
     indexed: named<[number, string], { id: number; terms: string; claims: string }>(
       "SELECT id, terms, claims FROM tollgate_records WHERE partition = ? AND key = ?"
     ),
@@ -55,9 +54,7 @@ export const prepare = (database: Sqlite.Database) => {
       "UPDATE tollgate_records SET version = ?, parent = ?, terms = ?, claims = ?, body = ? WHERE id = ?"
     ),
     delete: write<[number]>("DELETE FROM tollgate_records WHERE id = ?"),
-    someKeys: value<[number, number], string>(
-      "SELECT key FROM tollgate_records WHERE partition = ? LIMIT ?"
-    ),
+    someKeys: value<[number, number], string>("SELECT key FROM tollgate_records WHERE partition = ? LIMIT ?"),
 
     claimed: row<[number, string], ClaimedRow>(
       `SELECT r.key, ${columns("r")}, ${columns("p")} FROM tollgate_claims c

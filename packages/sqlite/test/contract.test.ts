@@ -1,6 +1,6 @@
 import { mkdtempSync } from "node:fs"
-import { join } from "node:path"
 import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { SqliteStore } from "@tollgate/sqlite"
 import { storeContract } from "@tollgate/store-testkit"
 

@@ -3,7 +3,15 @@
  * Cases are data, so that they run under any test runner, and so that the suite itself can be tested.
  */
 import { randomUUID } from "node:crypto"
-import { Change, type Once, Partition, Store, StoreConflict, type StoreOperations, type StoreRecord } from "@tollgate/core"
+import {
+  Change,
+  type Once,
+  Partition,
+  Store,
+  StoreConflict,
+  type StoreOperations,
+  type StoreRecord
+} from "@tollgate/core"
 import { Effect } from "effect"
 
 export type Concern =
@@ -39,10 +47,7 @@ export interface Bench {
   /** The key of the record that holds a claim. */
   readonly holder: (claim: string) => Effect.Effect<string | undefined, unknown>
   readonly counter: (name: string) => Effect.Effect<number, unknown>
-  readonly commit: (
-    changes: ReadonlyArray<Change>,
-    once?: Once
-  ) => ReturnType<StoreOperations["commit"]>
+  readonly commit: (changes: ReadonlyArray<Change>, once?: Once) => ReturnType<StoreOperations["commit"]>
   /** Why a commit was refused; dies if it was not. */
   readonly refusal: (
     changes: ReadonlyArray<Change>,

@@ -37,9 +37,10 @@ const applied = (state: State, change: Change): State => {
       const { _tag, expect: _, ...rest } = change
       const sequence = state.sequence + 1
       const record = { ...rest, version: sequence }
-      const records = find(state, change.key) === undefined
-        ? [...state.records, record]
-        : state.records.map((other) => (other.key === change.key ? record : other))
+      const records =
+        find(state, change.key) === undefined
+          ? [...state.records, record]
+          : state.records.map((other) => (other.key === change.key ? record : other))
       return { ...state, sequence, records }
     }
     case "Delete":
@@ -63,7 +64,9 @@ const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): 
     } else {
       if ((find(before, change.key)?.version ?? 0) !== change.expect) return refused("stale", change.key)
       if (change._tag !== "Put") continue
-      const earlier = changes.slice(0, changes.indexOf(change)).flatMap((other) => (other._tag === "Put" ? [other.key] : []))
+      const earlier = changes
+        .slice(0, changes.indexOf(change))
+        .flatMap((other) => (other._tag === "Put" ? [other.key] : []))
       for (const claim of change.claims) {
         const rival = after.records.find(
           ({ key, claims, version }) =>
@@ -76,7 +79,11 @@ const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): 
   return undefined
 }
 
-const commit = (state: State, changes: ReadonlyArray<Change>, once: Once | undefined): [State, Committed] | StoreConflict => {
+const commit = (
+  state: State,
+  changes: ReadonlyArray<Change>,
+  once: Once | undefined
+): [State, Committed] | StoreConflict => {
   const remembered = once === undefined ? undefined : state.once[once.id]
   if (remembered !== undefined) return [state, remembered]
   let after = state
@@ -91,7 +98,10 @@ const commit = (state: State, changes: ReadonlyArray<Change>, once: Once | undef
   if (refusal !== undefined) return refusal
   if (once === undefined) return [after, { versions, totals }]
   const replayed = { fingerprint: once.fingerprint, answer: once.answer }
-  return [{ ...after, once: { ...after.once, [once.id]: { versions, totals, replayed } } }, { versions, totals }]
+  return [
+    { ...after, once: { ...after.once, [once.id]: { versions, totals, replayed } } },
+    { versions, totals }
+  ]
 }
 
 export const make = (): StoreOperations => {

@@ -11,7 +11,14 @@
  * ```
  */
 import { hash } from "node:crypto"
-import { type Change, type Partition, Store, type StoreOperations, type StoreRecord, type StoreUnavailable } from "@tollgate/core"
+import {
+  type Change,
+  type Partition,
+  Store,
+  type StoreOperations,
+  type StoreRecord,
+  type StoreUnavailable
+} from "@tollgate/core"
 import { Context, Effect, Layer } from "effect"
 
 export interface PartitionPicture {
@@ -46,7 +53,10 @@ const picture = Effect.fnUntraced(function* (store: StoreOperations, partition: 
   const terms = [...names.terms].sort()
   const claims = [...names.claims].sort()
   const counters = [...names.counters].sort()
-  const pages = yield* store.list(partition, terms.map((term) => ({ terms: [term], offset: 0, limit: everything })))
+  const pages = yield* store.list(
+    partition,
+    terms.map((term) => ({ terms: [term], offset: 0, limit: everything }))
+  )
   for (const { records } of pages) for (const { key } of records) names.keys.add(key)
   const records = yield* store.get(partition, [...names.keys].sort())
   const holders = yield* store.claimed(partition, claims)
@@ -75,8 +85,10 @@ export class StoreState extends Context.Service<
   static watch(store: StoreOperations): { readonly store: StoreOperations; readonly state: StoreState["Service"] } {
     const seen = new Map<Partition.Partition, Names>()
     const pictures = Effect.suspend(() =>
-      Effect.forEach([...seen].sort(([left], [right]) => (left < right ? -1 : 1)), ([partition, names]) =>
-        Effect.map(picture(store, partition, names), (pictured) => [partition, pictured] as const)
+      Effect.forEach(
+        [...seen].sort(([left], [right]) => (left < right ? -1 : 1)),
+        ([partition, names]) =>
+          Effect.map(picture(store, partition, names), (pictured) => [partition, pictured] as const)
       )
     ).pipe(Effect.map((all): Picture => Object.fromEntries(all)))
     return {

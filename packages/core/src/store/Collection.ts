@@ -128,7 +128,8 @@ export const make = <A>(options: CollectionOptions<A>): Collection<A> => {
     if (written > format) {
       return yield* new RecordUnreadable({
         key: record.key,
-        problem: `it was written in format ${written} by a newer version of Tollgate, and this one reads up to ${format}; ` +
+        problem:
+          `it was written in format ${written} by a newer version of Tollgate, and this one reads up to ${format}; ` +
           "run the newer version here too"
       })
     }

@@ -15,7 +15,10 @@ const jittered = Schedule.exponential("1 millis", 1.6).pipe(Schedule.jittered)
 const machineClock = Clock.Clock.defaultValue()
 
 const isStale = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "StoreConflict" &&
+  typeof error === "object" &&
+  error !== null &&
+  "_tag" in error &&
+  error._tag === "StoreConflict" &&
   (error as StoreConflict).reason === "stale"
 
 /** Repeats a whole read-compute-commit while its commit is stale. */

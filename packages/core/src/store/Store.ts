@@ -111,10 +111,7 @@ export interface StoreOperations {
   ): Effect.Effect<ReadonlyArray<StorePage>, StoreUnavailable>
 
   /** The values of these counters; 0 for one that was never raised. */
-  counters(
-    partition: Partition,
-    names: ReadonlyArray<string>
-  ): Effect.Effect<ReadonlyArray<number>, StoreUnavailable>
+  counters(partition: Partition, names: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<number>, StoreUnavailable>
 
   /** Applies all the changes, or none. */
   commit(

@@ -6,7 +6,10 @@ export const claims = cases("claims", {
   *"a claim finds the record that holds it"({ commit, store, partition }) {
     yield* commit([put("a", { claims: ["c1", "c2"] }), put("b", { claims: ["c3"] })])
     const found = yield* store.claimed(partition, ["c3", "none", "c2", "c1"])
-    deepEqual(found.map((claimed) => claimed?.record.key), ["b", undefined, "a", "a"])
+    deepEqual(
+      found.map((claimed) => claimed?.record.key),
+      ["b", undefined, "a", "a"]
+    )
     deepEqual(found[0], { record: (yield* store.get(partition, ["b"]))[0] })
   },
 

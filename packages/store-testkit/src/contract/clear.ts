@@ -2,7 +2,15 @@ import { deepEqual, equal } from "node:assert/strict"
 import { add, cases, once, put } from "../ContractCase.ts"
 
 export const clear = cases("clear", {
-  *"clear removes records, terms, claims, counters and remembered ids"({ commit, store, partition, get, list, holder, counter }) {
+  *"clear removes records, terms, claims, counters and remembered ids"({
+    commit,
+    store,
+    partition,
+    get,
+    list,
+    holder,
+    counter
+  }) {
     yield* commit([put("a", { terms: ["t", "u"], claims: ["c"] }), add("n", 3)], once("id"))
     yield* store.clear(partition)
     equal(yield* get("a"), undefined)
@@ -10,7 +18,7 @@ export const clear = cases("clear", {
     deepEqual(yield* list(["t", "u"]), { keys: [], total: 0 })
     equal(yield* holder("c"), undefined)
     equal(yield* counter("n"), 0)
-    deepEqual((yield* commit([add("n", 1)], once("id"))), { versions: [], totals: [1] })
+    deepEqual(yield* commit([add("n", 1)], once("id")), { versions: [], totals: [1] })
   },
 
   *"clear leaves other partitions alone"({ commit, get, store, partition }) {

@@ -13,7 +13,15 @@ export const commits = cases("commits", {
     equal(versions.length, 2)
   },
 
-  *"a refused commit leaves nothing behind, whichever change was refused"({ commit, store, partition, refusal, list, holder, counter }) {
+  *"a refused commit leaves nothing behind, whichever change was refused"({
+    commit,
+    store,
+    partition,
+    refusal,
+    list,
+    holder,
+    counter
+  }) {
     const [version = 0] = (yield* commit([put("old", { terms: ["t"], claims: ["c"] }), add("n", 5)])).versions
     const before = yield* store.get(partition, ["old"])
     const good = [
@@ -31,7 +39,11 @@ export const commits = cases("commits", {
       add("full", 2, 1)
     ]
     for (const change of bad) {
-      for (const changes of [[change, ...good], [...good, change], [...good.slice(0, 2), change, ...good.slice(2)]]) {
+      for (const changes of [
+        [change, ...good],
+        [...good, change],
+        [...good.slice(0, 2), change, ...good.slice(2)]
+      ]) {
         yield* refusal(changes)
         deepEqual(yield* store.get(partition, ["old", "new", "stale", "thief"]), [
           ...before,

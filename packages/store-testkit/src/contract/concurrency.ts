@@ -22,9 +22,7 @@ const increment = (bench: Bench, key: string): Effect.Effect<void, unknown> =>
   Effect.gen(function* () {
     const record = yield* bench.get(key)
     yield* bench.commit([put(key, { expect: record?.version ?? 0, body: String(Number(record?.body ?? 0) + 1) })])
-  }).pipe(
-    Effect.retry({ while: (error) => error instanceof StoreConflict })
-  )
+  }).pipe(Effect.retry({ while: (error) => error instanceof StoreConflict }))
 
 export const concurrency = cases("concurrency", {
   *"of many creates of one record, one wins"({ commit, get, list }) {
@@ -98,7 +96,9 @@ export const concurrency = cases("concurrency", {
 
   *"a commit that is refused does not spoil those that run beside it"({ commit, list }) {
     yield* commit([put("taken")])
-    const won = yield* race(times(40).map((index) => commit([put(index % 2 === 0 ? `r${index}` : "taken", { terms: ["t"] })])))
+    const won = yield* race(
+      times(40).map((index) => commit([put(index % 2 === 0 ? `r${index}` : "taken", { terms: ["t"] })]))
+    )
     equal(won, 20)
     equal((yield* list(["t"])).total, 20)
   },

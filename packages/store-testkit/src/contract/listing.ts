@@ -104,7 +104,13 @@ export const listing = cases("listing", {
     ])
     deepEqual(
       pages.map(({ records, total }) => [records.map(({ key }) => key), total]),
-      [[["r1", "r3"], 3], [[], 0], [["r2"], 3], [["r5"], 6], [[], 3]]
+      [
+        [["r1", "r3"], 3],
+        [[], 0],
+        [["r2"], 3],
+        [["r5"], 6],
+        [[], 3]
+      ]
     )
   }
 })

@@ -14,7 +14,13 @@ const Small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
 const Expect = Schema.Literals(["current", "current", "current", "absent", "older"])
 
 const Step = Schema.Union([
-  Schema.TaggedStruct("Put", { key: Key, expect: Expect, terms: Names, claims: Names, parent: Schema.optionalKey(Key) }),
+  Schema.TaggedStruct("Put", {
+    key: Key,
+    expect: Expect,
+    terms: Names,
+    claims: Names,
+    parent: Schema.optionalKey(Key)
+  }),
   Schema.TaggedStruct("Delete", { key: Key, expect: Expect }),
   Schema.TaggedStruct("Check", { key: Key, expect: Expect }),
   Schema.TaggedStruct("Limit", { term: Schema.Literals(["x", "y", "z"]), atMost: Small }),

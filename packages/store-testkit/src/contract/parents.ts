@@ -5,9 +5,7 @@ import { cases, put } from "../ContractCase.ts"
 export const parents = cases("parents", {
   *"a claim gives the record's parent with it"({ commit, get, store, partition }) {
     yield* commit([put("parent", { body: "the parent" }), put("child", { claims: ["c"], parent: "parent" })])
-    deepEqual(yield* store.claimed(partition, ["c"]), [
-      { record: yield* get("child"), parent: yield* get("parent") }
-    ])
+    deepEqual(yield* store.claimed(partition, ["c"]), [{ record: yield* get("child"), parent: yield* get("parent") }])
   },
 
   *"a claim gives the parent as it is now"({ commit, store, partition }) {
@@ -17,11 +15,8 @@ export const parents = cases("parents", {
   },
 
   *"a record that moved to another parent is found with that one"({ commit, store, partition }) {
-    const [, , version = 0] = (yield* commit([
-      put("p1"),
-      put("p2"),
-      put("child", { claims: ["c"], parent: "p1" })
-    ])).versions
+    const [, , version = 0] = (yield* commit([put("p1"), put("p2"), put("child", { claims: ["c"], parent: "p1" })]))
+      .versions
     yield* commit([put("child", { expect: version, claims: ["c"], parent: "p2" })])
     equal((yield* store.claimed(partition, ["c"]))[0]?.parent?.key, "p2")
   },

@@ -32,8 +32,16 @@ export const scale = cases("scale", {
 
   *"a thousand queries are answered in one call"({ commit, store, partition }) {
     const owners = keys(1_000, "o")
-    yield* commit(owners.flatMap((owner) => [put(`${owner}/1`, { terms: [`of:${owner}`] }), put(`${owner}/2`, { terms: [`of:${owner}`] })]))
-    const pages = yield* store.list(partition, owners.map((owner) => ({ terms: [`of:${owner}`], offset: 0, limit: 1_000 })))
+    yield* commit(
+      owners.flatMap((owner) => [
+        put(`${owner}/1`, { terms: [`of:${owner}`] }),
+        put(`${owner}/2`, { terms: [`of:${owner}`] })
+      ])
+    )
+    const pages = yield* store.list(
+      partition,
+      owners.map((owner) => ({ terms: [`of:${owner}`], offset: 0, limit: 1_000 }))
+    )
     deepEqual(
       pages.map(({ records, total }) => [...records.map(({ key }) => key), total]),
       owners.map((owner) => [`${owner}/1`, `${owner}/2`, 2])
@@ -47,7 +55,10 @@ export const scale = cases("scale", {
     equal((yield* store.claimed(partition, all)).filter((claimed) => claimed !== undefined).length, 10_000)
     equal((yield* store.counters(partition, all)).length, 10_000)
     const [page] = yield* store.list(partition, [{ terms: ["t"], offset: 0, limit: 10_000 }])
-    deepEqual(page?.records.map(({ key }) => key), all)
+    deepEqual(
+      page?.records.map(({ key }) => key),
+      all
+    )
     yield* store.clear(partition)
     deepEqual(yield* store.get(partition, ["r0", "r9999"]), [undefined, undefined])
   },

@@ -1,0 +1,109 @@
+/**
+ * A commit as the script's keys and arguments, and the script's reply as a result.
+ */
+import { type Change, type Committed, type Once, StoreConflict, type StoreRecord } from "@tollgate/core"
+import { counterMember, type Keys, onceMember } from "./Keys.ts"
+import { packHolder, packTail } from "./packing.ts"
+
+/** Long enough for the retries of a commit whose reply was lost. */
+const attemptTtl = 30_000
+
+type Argument = string | number
+
+export interface CommitRequest {
+  /** Tells this commit's own earlier attempt from somebody else's commit under the same `once` id. */
+  readonly attempt: string
+  readonly keys: ReadonlyArray<string>
+  readonly arguments: ReadonlyArray<Argument>
+}
+
+/** The records that a commit replaces or deletes: what they are listed by and claim must be known beforehand. */
+export const rewritten = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
+  changes.flatMap((change) =>
+    (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
+  )
+
+export const makeRequest = (
+  keys: Keys,
+  attempt: string,
+  changes: ReadonlyArray<Change>,
+  once: Once | undefined,
+  existing: ReadonlyMap<string, StoreRecord>
+): CommitRequest => {
+  const memory = once === undefined ? keys.attempt(attempt) : keys.expiringKey(onceMember(once.id))
+  const declared = [keys.records, keys.claims, keys.sequence, keys.expiring, memory]
+  const numbers = new Map<string, number>()
+  const numberOf = (key: string): number => {
+    const known = numbers.get(key)
+    if (known !== undefined) return known
+    const number = declared.push(key)
+    numbers.set(key, number)
+    return number
+  }
+  const remembered = JSON.stringify([attempt, once?.fingerprint ?? "", once?.answer ?? ""])
+  const args: Array<Argument> = [
+    remembered,
+    once?.ttl ?? attemptTtl,
+    once === undefined ? "" : onceMember(once.id),
+    changes.length
+  ]
+  const terms = (names: ReadonlyArray<string>) =>
+    args.push(names.length, ...names.map((name) => numberOf(keys.term(name))))
+  const names = (items: ReadonlyArray<string>) => args.push(items.length, ...items)
+
+  for (const change of changes) {
+    switch (change._tag) {
+      case "Put": {
+        const before = existing.get(change.key)
+        args.push("P", change.key, change.expect)
+        terms((before?.terms ?? []).filter((term) => !change.terms.includes(term)))
+        names(before?.claims ?? [])
+        args.push(packTail(change), packHolder(change.key, change.parent))
+        terms(change.terms.filter((term) => before?.terms.includes(term) !== true))
+        names(change.claims)
+        break
+      }
+      case "Delete": {
+        const before = existing.get(change.key)
+        args.push("D", change.key, change.expect)
+        terms(before?.terms ?? [])
+        names(before?.claims ?? [])
+        break
+      }
+      case "Check":
+        args.push("C", change.key, change.expect)
+        break
+      case "Limit":
+        args.push("L", numberOf(keys.term(change.term)), change.atMost, change.term)
+        break
+      case "Add":
+        args.push(
+          "A",
+          numberOf(keys.expiringKey(counterMember(change.counter))),
+          change.by,
+          change.max ?? Number.MAX_SAFE_INTEGER,
+          change.ttl,
+          change.counter
+        )
+        break
+    }
+  }
+  return { attempt, keys: declared, arguments: args }
+}
+
+const numbersIn = (text: string): ReadonlyArray<number> => (text === "" ? [] : text.split(" ").map(Number))
+
+const committedIn = (result: string): Committed => {
+  const [versions = "", totals = ""] = result.split("\n", 2)
+  return { versions: numbersIn(versions), totals: numbersIn(totals) }
+}
+
+export const readReply = (reply: unknown, attempt: string): Committed | StoreConflict => {
+  const [outcome, text] = reply as ["done" | "seen" | StoreConflict["reason"], string]
+  if (outcome === "done") return committedIn(text)
+  if (outcome !== "seen") return new StoreConflict({ reason: outcome, name: text })
+  const committed = committedIn(text)
+  const end = text.indexOf("\n", text.indexOf("\n") + 1)
+  const [by, fingerprint, answer] = JSON.parse(text.slice(end + 1)) as [string, string, string]
+  return by === attempt ? committed : { ...committed, replayed: { fingerprint, answer } }
+}

@@ -1,0 +1,190 @@
+/**
+ * The Lua scripts. Each declares every key it touches, judges everything before it writes anything, and leaves
+ * bodies alone. Numbers are printed by `%.0f`, since Lua's own printing loses digits from 1e15.
+ */
+import { createHash } from "node:crypto"
+
+export interface Script {
+  readonly lua: string
+  readonly sha: string
+}
+
+const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
+
+/**
+ * KEYS: records, claims, sequence, expiring, memory, then terms and counters, which changes name by their number.
+ * ARGV: what to remember behind the result, for how long, the member that lists the memory (or ""), how many changes,
+ * and the changes, each as a letter and its fields; a list is its length and its items.
+ */
+export const commit = script(`
+local records, claims, sequence, expiring, memory = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+
+local seen = redis.call('GET', memory)
+if seen then return {'seen', seen} end
+
+local at = 4
+local function take()
+  at = at + 1
+  return ARGV[at]
+end
+local function list()
+  local items = {}
+  for i = 1, tonumber(take()) do items[i] = take() end
+  return items
+end
+local function key() return KEYS[tonumber(take())] end
+local function keys()
+  local items = {}
+  for i = 1, tonumber(take()) do items[i] = key() end
+  return items
+end
+local function digits(n) return string.format('%.0f', n) end
+
+local changes, rewritten, puts = {}, {}, 0
+for i = 1, tonumber(ARGV[4]) do
+  local change = { tag = take() }
+  if change.tag == 'P' or change.tag == 'D' or change.tag == 'C' then
+    change.key, change.expect = take(), take()
+    if change.tag ~= 'C' then
+      rewritten[change.key] = true
+      change.leave, change.release = keys(), list()
+    end
+    if change.tag == 'P' then
+      puts = puts + 1
+      change.tail, change.holder, change.join, change.claims = take(), take(), keys(), list()
+    end
+  elseif change.tag == 'L' then
+    change.key, change.atMost, change.name = key(), take(), take()
+  else
+    change.key, change.by, change.max, change.ttl, change.name = key(), take(), take(), take(), take()
+  end
+  changes[i] = change
+end
+
+local taken = {}
+for _, change in ipairs(changes) do
+  if change.tag == 'L' then
+    if redis.call('ZCARD', change.key) > tonumber(change.atMost) then return {'limit', change.name} end
+  elseif change.tag == 'A' then
+    local value = tonumber(redis.call('GET', change.key) or '0')
+    if value + tonumber(change.by) > tonumber(change.max) then return {'exceeded', change.name} end
+  else
+    local stored = redis.call('HGET', records, change.key)
+    local version = stored and string.match(stored, '^%d+') or '0'
+    if version ~= change.expect then return {'stale', change.key} end
+    change.created = stored and string.match(stored, '^%d+ (%d+)')
+    if change.tag == 'P' then
+      for _, claim in ipairs(change.claims) do
+        local held = redis.call('HGET', claims, claim)
+        if held then
+          local colon = string.find(held, ':', 1, true)
+          local holder = string.sub(held, colon + 1, colon + tonumber(string.sub(held, 1, colon - 1)))
+          held = not rewritten[holder]
+        end
+        if held or (taken[claim] and taken[claim] ~= change.key) then return {'claimed', claim} end
+        taken[claim] = change.key
+      end
+    end
+  end
+end
+
+local last = puts > 0 and redis.call('INCRBY', sequence, puts) - puts or 0
+for _, change in ipairs(changes) do
+  for _, claim in ipairs(change.release or {}) do redis.call('HDEL', claims, claim) end
+end
+
+local now
+local function list_expiring(member, ttl)
+  if not now then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+    redis.call('ZREMRANGEBYSCORE', expiring, '-inf', digits(now))
+  end
+  redis.call('ZADD', expiring, digits(now + tonumber(ttl)), member)
+end
+
+local versions, totals = {}, {}
+for _, change in ipairs(changes) do
+  if change.tag == 'P' then
+    last = last + 1
+    local version = digits(last)
+    local created = change.created or version
+    redis.call('HSET', records, change.key, version .. ' ' .. created .. ' ' .. change.tail)
+    for _, term in ipairs(change.leave) do redis.call('ZREM', term, change.key) end
+    for _, term in ipairs(change.join) do redis.call('ZADD', term, created, change.key) end
+    for _, claim in ipairs(change.claims) do redis.call('HSET', claims, claim, change.holder) end
+    versions[#versions + 1] = version
+  elseif change.tag == 'D' then
+    redis.call('HDEL', records, change.key)
+    for _, term in ipairs(change.leave) do redis.call('ZREM', term, change.key) end
+  elseif change.tag == 'A' then
+    totals[#totals + 1] = digits(redis.call('INCRBY', change.key, change.by))
+    redis.call('PEXPIRE', change.key, change.ttl)
+    list_expiring('counter:' .. change.name, change.ttl)
+  end
+end
+
+local result = table.concat(versions, ' ') .. '\\n' .. table.concat(totals, ' ')
+redis.call('SET', memory, result .. '\\n' .. ARGV[1], 'PX', ARGV[2])
+if ARGV[3] ~= '' then list_expiring(ARGV[3], ARGV[2]) end
+return {'done', result}
+`)
+
+/** KEYS: records, claims. ARGV: the claims. For each: key, record, parent's key, parent's record; or nothing. */
+export const claimed = script(`
+local found = {}
+for i, claim in ipairs(ARGV) do
+  local held = redis.call('HGET', KEYS[2], claim)
+  found[i] = false
+  if held then
+    local colon = string.find(held, ':', 1, true)
+    local last = colon + tonumber(string.sub(held, 1, colon - 1))
+    local key, parent = string.sub(held, colon + 1, last), string.sub(held, last + 1)
+    local record = redis.call('HGET', KEYS[1], key)
+    if record and parent ~= '' then
+      parent = string.sub(parent, 2)
+      found[i] = { key, record, parent, redis.call('HGET', KEYS[1], parent) }
+    elseif record then
+      found[i] = { key, record }
+    end
+  end
+end
+return found
+`)
+
+/** KEYS: records, then terms. ARGV: for each query the numbers of its terms, as a list, its offset and its limit. */
+export const list = script(`
+local at = 0
+local function take()
+  at = at + 1
+  return tonumber(ARGV[at])
+end
+
+local pages = {}
+while at < #ARGV do
+  local terms = {}
+  for i = 1, take() do terms[i] = KEYS[take()] end
+  local offset, limit = take(), take()
+  local keys, total = {}, 0
+  if #terms == 1 then
+    total = redis.call('ZCARD', terms[1])
+    if limit > 0 then keys = redis.call('ZRANGE', terms[1], offset, offset + limit - 1) end
+  else
+    local arguments = { unpack(terms) }
+    arguments[#arguments + 1] = 'AGGREGATE'
+    arguments[#arguments + 1] = 'MIN'
+    local all = redis.call('ZINTER', #terms, unpack(arguments))
+    total = #all
+    for i = offset + 1, math.min(offset + limit, total) do keys[#keys + 1] = all[i] end
+  end
+  local page = { total, keys }
+  local records = {}
+  for first = 1, #keys, 1000 do
+    local some = redis.call('HMGET', KEYS[1], unpack(keys, first, math.min(first + 999, #keys)))
+    for i = 1, #some do records[first + i - 1] = some[i] end
+  end
+  page[3] = records
+  pages[#pages + 1] = page
+end
+return pages
+`)

@@ -1,0 +1,83 @@
+/**
+ * A real Redis Cluster of a test's own: masters that share the slots, each with replicas if asked for.
+ */
+import { setTimeout as delay } from "node:timers/promises"
+import { Effect, type Scope } from "effect"
+import { Redis } from "ioredis"
+import { freePort, type RedisServer, startRedis } from "./RedisServer.ts"
+
+export interface RedisCluster {
+  readonly nodes: ReadonlyArray<{ readonly host: string; readonly port: number }>
+  readonly servers: ReadonlyArray<RedisServer>
+}
+
+const slots = 16_384
+const patience = 30_000
+
+/** Asks until the answer is right; a cluster tells nobody when it is ready. */
+const until = async (ready: () => Promise<boolean>, what: string): Promise<void> => {
+  const deadline = performance.now() + patience
+  while (!(await ready())) {
+    if (performance.now() > deadline) throw new Error(`The Redis Cluster was not ${what} in ${patience / 1000} s`)
+    await delay(20)
+  }
+}
+
+const form = async (ports: ReadonlyArray<number>, busPorts: ReadonlyArray<number>, masters: number): Promise<void> => {
+  const clients = ports.map((port) => new Redis({ host: "127.0.0.1", port }))
+  try {
+    const everyState = async (pattern: RegExp) =>
+      (await Promise.all(clients.map((client) => client.cluster("INFO")))).every((info) => pattern.test(String(info)))
+    for (const [index, client] of clients.entries()) {
+      await client.call("CLUSTER", ["SET-CONFIG-EPOCH", index + 1])
+      if (index < masters) {
+        const first = Math.ceil((index * slots) / masters)
+        const last = Math.ceil(((index + 1) * slots) / masters) - 1
+        await client.call("CLUSTER", ["ADDSLOTSRANGE", first, last])
+      }
+      if (index > 0) await client.call("CLUSTER", ["MEET", "127.0.0.1", ports[0] ?? 0, busPorts[0] ?? 0])
+    }
+    await until(() => everyState(new RegExp(`cluster_known_nodes:${ports.length}\\b`)), "acquainted")
+    const ids = await Promise.all(clients.map((client) => client.call("CLUSTER", ["MYID"])))
+    for (const [index, client] of clients.entries()) {
+      if (index >= masters) await client.call("CLUSTER", ["REPLICATE", String(ids[index % masters])])
+    }
+    await until(() => everyState(/cluster_state:ok/), "whole")
+    for (const client of clients.slice(masters)) {
+      await until(async () => /master_link_status:up/.test(await client.info("replication")), "replicated")
+    }
+  } finally {
+    for (const client of clients) client.disconnect()
+  }
+}
+
+export const startRedisCluster = (
+  options: { readonly masters?: number; readonly replicas?: number; readonly arguments?: ReadonlyArray<string> } = {}
+): Effect.Effect<RedisCluster, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const masters = options.masters ?? 3
+    const count = masters * (1 + (options.replicas ?? 0))
+    const busPorts: Array<number> = []
+    const servers: Array<RedisServer> = []
+    for (let index = 0; index < count; index++) {
+      const busPort = yield* freePort
+      busPorts.push(busPort)
+      servers.push(
+        yield* startRedis({
+          tcp: true,
+          arguments: [
+            "--cluster-enabled",
+            "yes",
+            "--cluster-node-timeout",
+            "1000",
+            "--cluster-port",
+            String(busPort),
+            ...(options.arguments ?? [])
+          ]
+        })
+      )
+    }
+    const ports = servers.map(({ url }) => Number(new URL(url).port))
+    yield* Effect.promise(() => form(ports, busPorts, masters))
+    return { nodes: ports.map((port) => ({ host: "127.0.0.1", port })), servers }
+  })

@@ -1,0 +1,6 @@
+import { ensureRedis } from "@tollgate/testing"
+
+/** Before all tests: there is a real Redis, or one line says how to get it. */
+export default function setup(): void {
+  ensureRedis()
+}
