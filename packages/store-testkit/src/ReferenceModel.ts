@@ -18,11 +18,11 @@ interface State {
   readonly sequence: number
   /** In the order of creation. */
   readonly records: ReadonlyArray<StoreRecord>
-  readonly counters: Readonly<Record<string, number>>
-  readonly once: Readonly<Record<string, Committed>>
+  readonly counters: ReadonlyMap<string, number>
+  readonly once: ReadonlyMap<string, Committed>
 }
 
-const empty: State = { sequence: 0, records: [], counters: Object.create(null), once: Object.create(null) }
+const empty: State = { sequence: 0, records: [], counters: new Map(), once: new Map() }
 
 const find = (state: State, key: string) => state.records.find((record) => record.key === key)
 const carrying = (state: State, terms: ReadonlyArray<string>) =>
@@ -36,7 +36,7 @@ const applied = (state: State, change: Change): State => {
     case "Put": {
       const { _tag, expect: _, ...rest } = change
       const sequence = state.sequence + 1
-      const record = { ...rest, version: sequence }
+      const record = structuredClone({ ...rest, version: sequence })
       const records =
         find(state, change.key) === undefined
           ? [...state.records, record]
@@ -46,8 +46,8 @@ const applied = (state: State, change: Change): State => {
     case "Delete":
       return { ...state, records: state.records.filter(({ key }) => key !== change.key) }
     case "Add": {
-      const value = (state.counters[change.counter] ?? 0) + change.by
-      return { ...state, counters: { ...state.counters, [change.counter]: value } }
+      const value = (state.counters.get(change.counter) ?? 0) + change.by
+      return { ...state, counters: new Map([...state.counters, [change.counter, value]]) }
     }
     default:
       return state
@@ -59,7 +59,7 @@ const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): 
     if (change._tag === "Limit") {
       if (carrying(before, [change.term]).length > change.atMost) return refused("limit", change.term)
     } else if (change._tag === "Add") {
-      const value = (before.counters[change.counter] ?? 0) + change.by
+      const value = (before.counters.get(change.counter) ?? 0) + change.by
       if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return refused("exceeded", change.counter)
     } else {
       if ((find(before, change.key)?.version ?? 0) !== change.expect) return refused("stale", change.key)
@@ -84,7 +84,7 @@ const commit = (
   changes: ReadonlyArray<Change>,
   once: Once | undefined
 ): [State, Committed] | StoreConflict => {
-  const remembered = once === undefined ? undefined : state.once[once.id]
+  const remembered = once === undefined ? undefined : state.once.get(once.id)
   if (remembered !== undefined) return [state, remembered]
   let after = state
   const versions: Array<number> = []
@@ -92,14 +92,14 @@ const commit = (
   for (const change of changes) {
     after = applied(after, change)
     if (change._tag === "Put") versions.push(after.sequence)
-    if (change._tag === "Add") totals.push(after.counters[change.counter] ?? 0)
+    if (change._tag === "Add") totals.push(after.counters.get(change.counter) ?? 0)
   }
   const refusal = conflict(state, after, changes)
   if (refusal !== undefined) return refusal
   if (once === undefined) return [after, { versions, totals }]
   const replayed = { fingerprint: once.fingerprint, answer: once.answer }
   return [
-    { ...after, once: { ...after.once, [once.id]: { versions, totals, replayed } } },
+    { ...after, once: new Map([...after.once, [once.id, { versions, totals, replayed }]]) },
     { versions, totals }
   ]
 }
@@ -108,7 +108,7 @@ export const make = (): StoreOperations => {
   const states = new Map<Partition.Partition, State>()
   const read = (partition: Partition.Partition) => states.get(partition) ?? empty
   return Store.make({
-    get: (partition, keys) => Effect.sync(() => keys.map((key) => find(read(partition), key))),
+    get: (partition, keys) => Effect.sync(() => structuredClone(keys.map((key) => find(read(partition), key)))),
     claimed: (partition, claims) =>
       Effect.sync(() =>
         claims.map((claim) => {
@@ -124,7 +124,7 @@ export const make = (): StoreOperations => {
           return { records: found.slice(offset, offset + limit), total: found.length }
         })
       ),
-    counters: (partition, names) => Effect.sync(() => names.map((name) => read(partition).counters[name] ?? 0)),
+    counters: (partition, names) => Effect.sync(() => names.map((name) => read(partition).counters.get(name) ?? 0)),
     commit: (partition, changes, once) =>
       Effect.suspend(() => {
         const result = commit(read(partition), changes, once)
