@@ -76,7 +76,8 @@ const precheck = (source: RedisSource, options: RedisStoreOptions): StoreOpenErr
 }
 
 const clientFor = (source: RedisSource, options: RedisStoreOptions): Redis | Cluster => {
-  const settings = { ...safety, commandTimeout: options.commandTimeout ?? 2_000 }
+  const commandTimeout = (options.commandTimeout ?? 2_000) + (options.waitReplicas?.timeout ?? 0)
+  const settings = { ...safety, commandTimeout }
   if (source instanceof Cluster) {
     return source.duplicate([], {
       enableOfflineQueue: false,

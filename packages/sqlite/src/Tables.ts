@@ -35,11 +35,14 @@ const claimedOf = (row: ClaimedRow): ClaimedRecord => {
 /** No record is in it: ids start at 1. */
 const nowhere = 0
 
+const sweepInterval = 1_000
+
 export class Tables {
   readonly #database: Database
   readonly #sql: Statements
   /** Partitions keep their id for ever, so what was read once stays true. */
   readonly #partitions = new Map<Partition.Partition, number>()
+  #sweptAt = Number.NEGATIVE_INFINITY
   readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
 
   constructor(database: Database) {
@@ -99,13 +102,8 @@ export class Tables {
       const replayed = { fingerprint: once.fingerprint, answer: once.answer }
       sql.remember.run(id, once.id, JSON.stringify({ ...committed, replayed }), now + once.ttl)
     }
+    if (once !== undefined || committed.totals.length > 0) this.#sweep(now)
     return committed
-  }
-
-  /** Forgets some of what has expired. */
-  sweep(now: number): void {
-    this.#sql.expireCounters.run(now)
-    this.#sql.expireOnce.run(now)
   }
 
   /** Removes some of a partition; tells whether anything was left to remove. */
@@ -117,6 +115,14 @@ export class Tables {
     const counters = this.#sql.clearCounters.run(id, id, count).changes
     const once = this.#sql.clearOnce.run(id, id, count).changes
     return keys.length + counters + once > 0
+  }
+
+  /** Forgets some of what has expired, now and then. */
+  #sweep(now: number): void {
+    if (Math.abs(now - this.#sweptAt) < sweepInterval) return
+    this.#sweptAt = now
+    this.#sql.expireCounters.run(now)
+    this.#sql.expireOnce.run(now)
   }
 
   #partition(partition: Partition.Partition): number {

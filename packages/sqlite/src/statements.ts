@@ -102,11 +102,11 @@ export const prepare = (database: Sqlite.Database) => {
     ),
     expireCounters: write<[number]>(
       `DELETE FROM tollgate_counters WHERE (partition, name) IN
-       (SELECT partition, name FROM tollgate_counters WHERE expires <= ? LIMIT 100)`
+       (SELECT partition, name FROM tollgate_counters WHERE expires <= ? LIMIT 10000)`
     ),
     expireOnce: write<[number]>(
       `DELETE FROM tollgate_once WHERE (partition, id) IN
-       (SELECT partition, id FROM tollgate_once WHERE expires <= ? LIMIT 100)`
+       (SELECT partition, id FROM tollgate_once WHERE expires <= ? LIMIT 10000)`
     ),
     clearCounters: write<[number, number, number]>(
       `DELETE FROM tollgate_counters WHERE partition = ? AND name IN

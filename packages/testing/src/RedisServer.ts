@@ -25,7 +25,7 @@ export interface RedisServer {
 export interface RedisServerOptions {
   /** Listens on a free TCP port instead of a socket. */
   readonly tcp?: boolean
-  /** More of redis-server's own options, such as `["--appendonly", "yes"]`. */
+  /** More of redis-server's own options, such as `["--maxmemory", "100mb"]`. */
   readonly arguments?: ReadonlyArray<string>
 }
 
@@ -61,7 +61,7 @@ const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> =
   await gone
 }
 
-/** Starts a server that keeps nothing, unless its options say otherwise. */
+/** Starts a server that keeps what it was told for as long as the machine runs, unless its options say otherwise. */
 export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<RedisServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     ensureRedis()
@@ -75,7 +75,17 @@ export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<Redi
     const socket = join(folder, "redis.sock")
     const listen =
       port === 0 ? ["--port", "0", "--unixsocket", socket] : ["--port", String(port), "--bind", "127.0.0.1"]
-    const start = () => launch(folder, [...listen, "--save", "", ...(options.arguments ?? [])])
+    const start = () =>
+      launch(folder, [
+        ...listen,
+        "--save",
+        "",
+        "--appendonly",
+        "yes",
+        "--appendfsync",
+        "no",
+        ...(options.arguments ?? [])
+      ])
     let child = yield* Effect.promise(start)
     yield* Effect.addFinalizer(() => Effect.promise(() => end(child, "SIGKILL")))
     return {

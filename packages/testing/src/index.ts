@@ -1,4 +1,7 @@
+export { type CuttingProxy, startCuttingProxy } from "./cuttingProxy.ts"
 export { type RedisCluster, startRedisCluster } from "./RedisCluster.ts"
 export { freePort, type RedisServer, type RedisServerOptions, startRedis } from "./RedisServer.ts"
 export { ensureRedis, redisBinary } from "./redisBinary.ts"
+export * as Rivalry from "./rivalry.ts"
 export { temporaryFolder } from "./temporaryFolder.ts"
+export { runWorkers, worker } from "./workers.ts"

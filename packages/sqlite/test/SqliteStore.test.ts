@@ -1,0 +1,329 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Change, Partition, Store, StoreOpenError } from "@tollgate/core"
+import { BackupFailed, SqliteStore } from "@tollgate/sqlite"
+import { storeContract } from "@tollgate/store-testkit"
+import { Rivalry, runWorkers, temporaryFolder } from "@tollgate/testing"
+import Sqlite from "better-sqlite3"
+import { Effect, Exit, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+
+const partition = Partition.keys("acme", "production")
+const put = (key: string, fields: Partial<Extract<Change, { _tag: "Put" }>> = {}) =>
+  Change.Put({ key, expect: 0, body: "body", terms: ["t"], claims: [], ...fields })
+
+const inFolder = (name: string) => Effect.map(temporaryFolder, (folder) => join(folder, name))
+const refusalOf = (source: string | Sqlite.Database) =>
+  Effect.flip(Effect.scoped(Layer.build(SqliteStore.layer(source)))).pipe(
+    Effect.tap((error) => Effect.sync(() => assert.instanceOf(error, StoreOpenError)))
+  )
+
+storeContract("a SQLite file", Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(path))))
+
+describe("opening a SQLite store", () => {
+  it.effect("makes a file with the settings that durability asks for", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      yield* store.commit(partition, [put("a")])
+      const database = new Sqlite(path)
+      assert.strictEqual(database.pragma("journal_mode", { simple: true }), "wal")
+      assert.strictEqual(database.pragma("user_version", { simple: true }), 1)
+      database.close()
+      yield* Effect.promise(() => store.close())
+    })
+  )
+
+  it.effect("finds what was written before", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const first = yield* Effect.promise(() => SqliteStore.open(path))
+      yield* first.commit(partition, [put("a", { body: "kept" })])
+      yield* Effect.promise(() => first.close())
+      const second = yield* Effect.promise(() => SqliteStore.open(path, { durability: "normal" }))
+      assert.strictEqual((yield* second.get(partition, ["a"]))[0]?.body, "kept")
+      yield* Effect.promise(() => second.close())
+    })
+  )
+
+  it.effect("refuses a file of a newer version, and leaves it as it is", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const newer = new Sqlite(path)
+      newer.pragma("user_version = 99")
+      newer.close()
+      const error = yield* refusalOf(path)
+      assert.include(error.message, path)
+      assert.include(error.message, "its schema is 99")
+      assert.include(error.message, "Upgrade @tollgate/sqlite")
+      const untouched = new Sqlite(path)
+      assert.deepStrictEqual(untouched.prepare("SELECT name FROM sqlite_schema").all(), [])
+      untouched.close()
+    })
+  )
+
+  it.effect("says what is wrong with a path, where, and what to do", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const missing = yield* refusalOf(join(folder, "none", "store.db"))
+      assert.strictEqual(
+        missing.message,
+        `Cannot open the SQLite database ${join(folder, "none", "store.db")}: the folder ${join(folder, "none")} does not exist. Create it first.`
+      )
+      assert.isFalse(existsSync(join(folder, "none")))
+      assert.include((yield* refusalOf("")).message, "the path is empty")
+      mkdirSync(join(folder, "folder"))
+      assert.include((yield* refusalOf(join(folder, "folder"))).message, "it is a folder")
+    })
+  )
+
+  it.effect("refuses a file that is no database, and leaves it as it is", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("notes.txt")
+      writeFileSync(path, "these are my notes, not a database. ".repeat(100))
+      assert.include((yield* refusalOf(path)).message, "it is not a SQLite database, or it is damaged")
+      assert.isFalse(existsSync(`${path}-wal`))
+    })
+  )
+
+  it.effect("refuses a file that it may not write", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      new Sqlite(path).exec("CREATE TABLE theirs (x)").close()
+      chmodSync(path, 0o400)
+      const reader = new Sqlite(path, { readonly: true })
+      assert.include((yield* refusalOf(reader)).message, "read-only")
+      reader.close()
+      assert.include((yield* refusalOf(reader)).message, "closed")
+      // Root may write anything, so what the file's mode forbids can be seen by others only.
+      if (process.getuid?.() !== 0) assert.include((yield* refusalOf(path)).message, "may not read and write")
+    })
+  )
+
+  it.effect("refuses a Node that would crash, before it loads anything native", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const real = Object.getOwnPropertyDescriptor(process.versions, "napi") ?? {}
+      Object.defineProperty(process.versions, "napi", { ...real, value: "9" })
+      const error = yield* Effect.ensuring(
+        refusalOf(path),
+        Effect.sync(() => Object.defineProperty(process.versions, "napi", real))
+      )
+      assert.include(error.message, "better-sqlite3 needs Node-API 10")
+      assert.include(error.message, "Run on Node 22.19 or later")
+      assert.isFalse(existsSync(path))
+    })
+  )
+
+  it.effect("rejects with the same error for callers outside Effect", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.promise(() => SqliteStore.open("").catch((error: unknown) => error))
+      assert.instanceOf(error, StoreOpenError)
+    })
+  )
+})
+
+describe("a database that the host has open", () => {
+  it.effect("is shared: the host's tables, version, settings and connection stay the host's", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("host.db")
+      const host = new Sqlite(path)
+      host.exec("CREATE TABLE customers (name TEXT); INSERT INTO customers VALUES ('acme')")
+      host.pragma("user_version = 42")
+      host.pragma("busy_timeout = 3000")
+      yield* Effect.provide(
+        Effect.flatMap(Store, (store) => store.commit(partition, [put("a")])),
+        SqliteStore.layer(host)
+      )
+      assert.isTrue(host.open)
+      assert.strictEqual(host.pragma("user_version", { simple: true }), 42)
+      assert.strictEqual(host.pragma("busy_timeout", { simple: true }), 3000)
+      assert.deepStrictEqual(host.prepare("SELECT name FROM customers").pluck().all(), ["acme"])
+      const again = yield* Effect.promise(() => SqliteStore.open(host))
+      assert.strictEqual((yield* again.get(partition, ["a"]))[0]?.key, "a")
+      yield* Effect.promise(() => again.close())
+      host.close()
+    })
+  )
+
+  it.effect("may be in memory, and waits while the host is in a transaction of its own", () =>
+    Effect.gen(function* () {
+      const host = new Sqlite(":memory:")
+      const store = yield* Effect.promise(() => SqliteStore.open(host))
+      host.exec("BEGIN")
+      const commit = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
+      yield* Effect.promise(() => new Promise(setImmediate))
+      assert.deepStrictEqual(yield* store.get(partition, ["a"]), [undefined])
+      host.exec("COMMIT")
+      yield* Fiber.join(commit)
+      assert.strictEqual((yield* store.get(partition, ["a"]))[0]?.key, "a")
+      yield* Effect.promise(() => store.close())
+      assert.isTrue(host.open)
+      host.close()
+    })
+  )
+})
+
+describe("a SQLite store", () => {
+  it.effect("finishes what was asked before it closes, and refuses what comes after", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      const pending = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
+      yield* Effect.promise(() => store.close())
+      assert.strictEqual((yield* Fiber.join(pending)).versions.length, 1)
+      for (const call of [store.commit(partition, [put("b")]), store.get(partition, ["a"])]) {
+        const error = yield* Effect.flip(call as Effect.Effect<unknown, { readonly message: string }>)
+        assert.include(error.message, "the store has been closed")
+      }
+      yield* Effect.promise(() => store.close())
+      assert.deepStrictEqual(
+        readdirSync(join(path, "..")).filter((name) => name !== "store.db"),
+        []
+      )
+    })
+  )
+
+  it.effect("writes nothing for a caller that gave up before its turn", () =>
+    Effect.gen(function* () {
+      const store = yield* Effect.promise(() => SqliteStore.open(":memory:"))
+      const given = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
+      yield* Fiber.interrupt(given)
+      yield* store.commit(partition, [put("b")])
+      assert.deepStrictEqual(
+        (yield* store.get(partition, ["a", "b"])).map((record) => record?.key),
+        [undefined, "b"]
+      )
+      yield* Effect.promise(() => store.close())
+    })
+  )
+
+  it.effect("commits what arrives in one turn in one transaction", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      yield* store.commit(partition, [put("first")])
+      const reader = new Sqlite(path)
+      const before = Number(reader.pragma("data_version", { simple: true }))
+      yield* Effect.forEach(Array.from({ length: 50 }), (_, index) => store.commit(partition, [put(`r${index}`)]), {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(Number(reader.pragma("data_version", { simple: true })), before + 1)
+      reader.close()
+      yield* Effect.promise(() => store.close())
+    })
+  )
+
+  it.effect("forgets counters and ids when their time is over", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      const once = { id: "id", fingerprint: "", answer: "", ttl: 1_000 }
+      yield* store.commit(partition, [Change.Add({ counter: "n", by: 3, ttl: 1_000 })], once)
+      yield* TestClock.adjust("999 millis")
+      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [3])
+      assert.isDefined((yield* store.commit(partition, [], once)).replayed)
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [0])
+      assert.isUndefined(
+        (yield* store.commit(partition, [Change.Add({ counter: "m", by: 1, ttl: 1_000 })], once)).replayed
+      )
+      const reader = new Sqlite(path)
+      assert.deepStrictEqual(reader.prepare("SELECT name FROM tollgate_counters").pluck().all(), ["m"])
+      reader.close()
+      yield* Effect.promise(() => store.close())
+    })
+  )
+
+  it.effect("leaves nothing in its tables when all is deleted", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      const { versions } = yield* store.commit(partition, [put("a", { claims: ["c"], terms: ["t", "u"] })])
+      yield* store.commit(partition, [Change.Delete({ key: "a", expect: versions[0] ?? 0 })])
+      const reader = new Sqlite(path)
+      for (const table of ["records", "claims", "terms", "postings"]) {
+        assert.strictEqual(reader.prepare(`SELECT count(*) FROM tollgate_${table}`).pluck().get(), 0, table)
+      }
+      reader.close()
+      yield* Effect.promise(() => store.close())
+    })
+  )
+
+  it.live(
+    "waits for another process's lock without standing still, and then gives up",
+    () =>
+      Effect.gen(function* () {
+        const path = yield* inFolder("store.db")
+        const store = yield* Effect.promise(() => SqliteStore.open(path))
+        const rival = new Sqlite(path)
+        rival.exec("BEGIN IMMEDIATE")
+        const short = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
+        let turns = 0
+        while (turns < 20) {
+          yield* Effect.promise(() => new Promise(setImmediate))
+          turns++
+        }
+        rival.exec("COMMIT")
+        assert.strictEqual((yield* Fiber.join(short)).versions.length, 1)
+        rival.exec("BEGIN IMMEDIATE")
+        const error = yield* Effect.flip(store.commit(partition, [put("b")]))
+        assert.include(error.message, "locked for 5 seconds")
+        assert.deepInclude(error, { _tag: "StoreUnavailable", retryable: true, outcome: "not-applied" })
+        rival.exec("ROLLBACK")
+        rival.close()
+        yield* store.commit(partition, [put("b")])
+        yield* Effect.promise(() => store.close())
+      }),
+    20_000
+  )
+
+  it.live(
+    "is shared by four processes: one winner a name, no counter over its maximum, nobody told of a lock",
+    () =>
+      Effect.gen(function* () {
+        const path = yield* inFolder("store.db")
+        const results = yield* Effect.promise(() =>
+          runWorkers<Rivalry.RivalResult>(new URL("rival.worker.ts", import.meta.url), [path, path, path, path])
+        )
+        const store = yield* Effect.promise(() => SqliteStore.open(path))
+        yield* Effect.promise(() => Rivalry.judge(store, results))
+        yield* Effect.promise(() => store.close())
+      }),
+    60_000
+  )
+})
+
+layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(path))))("a backup", (it) => {
+  it.effect("is a whole store as it was at one moment", () =>
+    Effect.gen(function* () {
+      const store = yield* SqliteStore
+      const folder = yield* temporaryFolder
+      yield* store.commit(
+        partition,
+        Array.from({ length: 2_000 }, (_, index) => put(`r${index}`))
+      )
+      const path = join(folder, "backup.db")
+      yield* store.backup(path)
+      yield* store.commit(partition, [put("later")])
+      const copy = yield* Effect.promise(() => SqliteStore.open(path))
+      const [page] = yield* copy.list(partition, [{ terms: ["t"], offset: 0, limit: 0 }])
+      assert.strictEqual(page?.total, 2_000)
+      yield* Effect.promise(() => copy.close())
+      assert.notInclude(readdirSync(folder), "backup.db.partial")
+    })
+  )
+
+  it.effect("that cannot be made says so and leaves nothing", () =>
+    Effect.gen(function* () {
+      const store = yield* SqliteStore
+      const folder = yield* temporaryFolder
+      const path = join(folder, "none", "backup.db")
+      const exit = yield* Effect.exit(store.backup(path))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.instanceOf(yield* Effect.flip(store.backup(path)), BackupFailed)
+      assert.deepStrictEqual(readdirSync(folder), [])
+    })
+  )
+})
