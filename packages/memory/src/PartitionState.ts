@@ -47,7 +47,11 @@ export class PartitionState {
   }
 
   list({ terms, offset, limit }: StoreQuery): StorePage {
-    const found = Postings.intersection(terms.map((term) => this.#terms.get(term) ?? []))
+    const [shortest = []] = terms.map((term) => this.#terms.get(term) ?? []).sort((a, b) => a.length - b.length)
+    const found =
+      terms.length === 1
+        ? shortest
+        : shortest.filter(({ record }) => terms.every((term) => record.terms.includes(term)))
     return { records: found.slice(offset, offset + limit).map(({ record }) => record), total: found.length }
   }
 

@@ -16,19 +16,11 @@ const position = (postings: ReadonlyArray<Stored>, created: number): number => {
   return low
 }
 
-const has = (postings: ReadonlyArray<Stored>, stored: Stored): boolean =>
-  postings[position(postings, stored.created)] === stored
-
 export const add = (postings: Array<Stored>, stored: Stored): void => {
   postings.splice(position(postings, stored.created), 0, stored)
 }
 
 export const remove = (postings: Array<Stored>, stored: Stored): void => {
-  if (has(postings, stored)) postings.splice(position(postings, stored.created), 1)
-}
-
-/** The records that stand in all of the postings. */
-export const intersection = (all: ReadonlyArray<ReadonlyArray<Stored>>): ReadonlyArray<Stored> => {
-  const [shortest = [], ...others] = all.toSorted((left, right) => left.length - right.length)
-  return others.length === 0 ? shortest : shortest.filter((stored) => others.every((postings) => has(postings, stored)))
+  const index = position(postings, stored.created)
+  if (postings[index] === stored) postings.splice(index, 1)
 }

@@ -1,4 +1,32 @@
+import { expect, it } from "@effect/vitest"
+import { Change, Partition } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { storeContract } from "@tollgate/store-testkit"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 
 storeContract("memory", MemoryStore.layer)
+
+it("opens for callers outside Effect, each time a new and empty store", async () => {
+  const [one, two] = [MemoryStore.open(), MemoryStore.open()]
+  const partition = Partition.keys("acme", "production")
+  await Effect.runPromise(one.commit(partition, [Change.Put({ key: "a", expect: 0, body: "", terms: [], claims: [] })]))
+  expect(await Effect.runPromise(two.get(partition, ["a"]))).toEqual([undefined])
+  await one.close()
+})
+
+it.effect("forgets counters and ids when their time is over, and does not pile them up", () =>
+  Effect.gen(function* () {
+    const store = MemoryStore.open()
+    const partition = Partition.keys("acme", "production")
+    const add = (counter: string) => Change.Add({ counter, by: 1, ttl: 1_000 })
+    const once = { id: "id", fingerprint: "", answer: "", ttl: 1_000 }
+    yield* store.commit(partition, [add("n")], once)
+    yield* TestClock.adjust("999 millis")
+    expect(yield* store.counters(partition, ["n"])).toEqual([1])
+    expect((yield* store.commit(partition, [], once)).replayed).toBeDefined()
+    yield* TestClock.adjust("1 millis")
+    expect(yield* store.counters(partition, ["n"])).toEqual([0])
+    expect((yield* store.commit(partition, [], once)).replayed).toBeUndefined()
+  })
+)

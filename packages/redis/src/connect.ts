@@ -27,7 +27,8 @@ export interface Connection {
   readonly isClosed: () => boolean
 }
 
-const oldestRedis = [6, 2] as const
+/** The first with ZINTERCARD. */
+const oldestRedis = [7, 0] as const
 
 /**
  * What a lost reply must not do: be sent again by the client (which applies it twice) or be waited for without end.

@@ -63,6 +63,49 @@ export const scale = cases("scale", {
     deepEqual(yield* store.get(partition, ["r0", "r9999"]), [undefined, undefined])
   },
 
+  *"every page of a long intersection is right, be it dense or sparse"({ commit, list }) {
+    const all = keys(2_500)
+    const classes: Record<string, (index: number) => boolean> = {
+      all: () => true,
+      most: (index) => index % 10 !== 0,
+      early: (index) => index < 1_300,
+      late: (index) => index >= 1_280,
+      few: (index) => index % 250 === 0
+    }
+    const carries = (term: string, index: number) => classes[term]?.(index) === true
+    yield* commit(
+      all.map((key, index) => put(key, { terms: Object.keys(classes).filter((term) => carries(term, index)) }))
+    )
+    for (const terms of [
+      ["all", "most"],
+      ["early", "late"],
+      ["few", "all"],
+      ["most", "late", "all"],
+      ["few", "most"]
+    ]) {
+      const expected = all.filter((_, index) => terms.every((term) => carries(term, index)))
+      for (const offset of [
+        0,
+        1,
+        7,
+        19,
+        900,
+        1_000,
+        1_120,
+        expected.length - 10,
+        expected.length - 1,
+        expected.length
+      ]) {
+        if (offset < 0) continue
+        deepEqual(yield* list(terms, { offset, limit: 10 }), {
+          keys: expected.slice(offset, offset + 10),
+          total: expected.length
+        })
+      }
+      deepEqual((yield* list(terms, { limit: 5_000 })).keys, expected)
+    }
+  },
+
   *"a body of a mebibyte is kept to the last character"({ commit, get }) {
     const body = `${"🗝é\n".repeat(150_000)}end`
     yield* commit([put("a", { body })])

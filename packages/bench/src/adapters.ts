@@ -1,0 +1,33 @@
+/**
+ * Every adapter on what it really runs on: a SQLite file, a redis-server, a cluster of three masters.
+ */
+import { join } from "node:path"
+import { Store, type StoreOperations } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { RedisStore } from "@tollgate/redis"
+import { SqliteStore } from "@tollgate/sqlite"
+import { startRedis, startRedisCluster, temporaryFolder } from "@tollgate/testing"
+import { Context, Effect, Layer, type Scope } from "effect"
+import { Cluster } from "ioredis"
+
+export interface Adapter {
+  readonly name: string
+  readonly store: StoreOperations
+}
+
+const built = <E>(name: string, layer: Layer.Layer<Store, E>): Effect.Effect<Adapter, E, Scope.Scope> =>
+  Effect.map(Layer.build(layer), (context) => ({ name, store: Context.get(context, Store) }))
+
+export const adapters: ReadonlyArray<Effect.Effect<Adapter, unknown, Scope.Scope>> = [
+  built("memory", MemoryStore.layer),
+  Effect.flatMap(temporaryFolder, (folder) => built("SQLite file", SqliteStore.layer(join(folder, "bench.db")))),
+  Effect.flatMap(startRedis(), ({ url }) => built("Redis", RedisStore.layer(url))),
+  Effect.gen(function* () {
+    const { nodes } = yield* startRedisCluster()
+    const cluster = yield* Effect.acquireRelease(
+      Effect.sync(() => new Cluster([...nodes])),
+      (cluster) => Effect.sync(() => cluster.disconnect())
+    )
+    return yield* built("Redis Cluster", RedisStore.layer(cluster))
+  })
+]

@@ -1,0 +1,194 @@
+import { assert, layer } from "@effect/vitest"
+import { Change, Collection, Partition, RecordUnreadable, Store, StoreConflict } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { StoreState, stateHash } from "@tollgate/store-testkit"
+import { DateTime, Effect, Option, Schema } from "effect"
+import { TestClock } from "effect/testing"
+
+class Person extends Schema.Class<Person>("Person")({
+  name: Schema.String,
+  team: Schema.String,
+  email: Schema.String,
+  visits: Schema.Int,
+  since: Schema.DateTimeUtcFromString
+}) {}
+
+const people = Collection.make({
+  name: "person",
+  format: 2,
+  schema: Person,
+  key: (person) => person.name,
+  terms: (person) => [`team:${person.team}`],
+  claims: (person) => [`email:${person.email}`]
+})
+
+const Note = Schema.Struct({ id: Schema.String, by: Schema.String, text: Schema.String })
+const notes = Collection.make({
+  name: "note",
+  format: 1,
+  schema: Note,
+  key: (note) => note.id,
+  claims: (note) => [`text:${note.text}`],
+  parent: (note) => people.keyOf(note.by)
+})
+
+const person = (name: string, fields: Partial<Person> = {}) =>
+  new Person({
+    name,
+    team: "blue",
+    email: `${name}@example.com`,
+    visits: 0,
+    since: DateTime.makeUnsafe("2026-01-31T00:00:00Z"),
+    ...fields
+  })
+
+const commit = (partition: Partition.Partition, ...changes: ReadonlyArray<Change>) =>
+  Effect.flatMap(Store, (store) => store.commit(partition, changes))
+
+layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
+  it.effect("reads back what was inserted, with its version", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "read")
+      const { versions } = yield* commit(partition, people.insert(person("alice")))
+      const found = yield* people.get(partition, "alice")
+      assert.deepStrictEqual(found, Option.some({ value: person("alice"), version: versions[0] ?? 0 }))
+      assert.deepStrictEqual(yield* people.get(partition, "bob"), Option.none())
+    })
+  )
+
+  it.effect("pages through all of it, or through what carries the terms", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "page")
+      yield* commit(
+        partition,
+        people.insert(person("carol")),
+        people.insert(person("bob", { team: "red" })),
+        notes.insert({ id: "1", by: "bob", text: "hello" }),
+        people.insert(person("alice"))
+      )
+      const names = (page: Collection.EntryPage<Person>) => page.entries.map(({ value }) => value.name)
+      const all = yield* people.page(partition, { offset: 0, limit: 2 })
+      assert.deepStrictEqual([names(all), all.total], [["carol", "bob"], 3])
+      const blue = yield* people.page(partition, { where: ["team:blue"], offset: 1, limit: 5 })
+      assert.deepStrictEqual([names(blue), blue.total], [["alice"], 2])
+      const [red, none] = yield* people.pages(partition, [
+        { where: ["team:red"], offset: 0, limit: 5 },
+        { where: ["team:none"], offset: 0, limit: 5 }
+      ])
+      assert.deepStrictEqual([red?.total, none?.total], [1, 0])
+    })
+  )
+
+  it.effect("finds who holds a unique value, and whom that belongs to", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "claimed")
+      yield* commit(partition, people.insert(person("bob")), notes.insert({ id: "1", by: "bob", text: "hello" }))
+      const found = Option.getOrThrow(yield* notes.claimed(partition, "text:hello"))
+      assert.strictEqual(found.entry.value.id, "1")
+      assert.isDefined(found.parent)
+      if (found.parent === undefined) return
+      assert.strictEqual((yield* people.decode(found.parent)).value.name, "bob")
+      assert.deepStrictEqual(yield* notes.claimed(partition, "text:other"), Option.none())
+    })
+  )
+
+  it.effect("makes changes that are refused when things have moved on", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "changes")
+      yield* commit(partition, people.insert(person("alice")))
+      const entry = Option.getOrThrow(yield* people.get(partition, "alice"))
+      yield* commit(partition, people.unchanged(entry), people.atMost("team:blue", 1))
+      const newer = person("alice", { visits: 1 })
+      yield* commit(partition, people.replace(entry, newer))
+      const before = yield* stateHash
+      const refused = [
+        people.insert(person("alice")),
+        people.replace(entry, newer),
+        people.remove(entry),
+        people.unchanged(entry),
+        people.atMost("team:blue", 0),
+        people.insert(person("eve", { email: "alice@example.com" }))
+      ]
+      for (const change of refused) {
+        assert.instanceOf(yield* Effect.flip(commit(partition, change)), StoreConflict)
+      }
+      assert.strictEqual(yield* stateHash, before)
+      yield* commit(partition, people.remove(Option.getOrThrow(yield* people.get(partition, "alice"))))
+      assert.deepStrictEqual(yield* people.get(partition, "alice"), Option.none())
+    })
+  )
+
+  it.effect("modifies a value again when another writer was faster, even while the test's clock stands still", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "modify")
+      yield* commit(partition, people.insert(person("alice")))
+      const visit = people.modify(partition, "alice", (alice) =>
+        Effect.map(Effect.yieldNow, () => new Person({ ...alice, visits: alice.visits + 1 }))
+      )
+      yield* Effect.all([visit, visit, visit, visit], { concurrency: "unbounded" })
+      assert.strictEqual(Option.getOrThrow(yield* people.get(partition, "alice")).value.visits, 4)
+    })
+  )
+
+  it.effect("lets the change of a modify see the test's clock", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "clock")
+      yield* commit(partition, people.insert(person("alice")))
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const changed = yield* people.modify(partition, "alice", (alice) =>
+        Effect.map(DateTime.now, (since) => new Person({ ...alice, since }))
+      )
+      assert.strictEqual(DateTime.formatIso(Option.getOrThrow(changed).value.since), "2030-01-01T00:00:00.000Z")
+    })
+  )
+
+  it.effect("gives up on a value that others never leave alone", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "contention")
+      yield* commit(partition, people.insert(person("alice")))
+      let attempts = 0
+      const error = yield* Effect.flip(
+        people.modify(
+          partition,
+          "alice",
+          Effect.fnUntraced(function* (alice) {
+            attempts++
+            const entry = Option.getOrThrow(yield* people.get(partition, "alice"))
+            yield* commit(partition, people.replace(entry, new Person({ ...alice, visits: attempts })))
+            return alice
+          })
+        )
+      )
+      assert.deepInclude(error, { _tag: "StoreConflict", reason: "stale", name: "person/alice" })
+      assert.strictEqual(attempts, 12)
+    })
+  )
+
+  it.effect("modifies nothing where there is nothing, or where the change fails", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "nothing")
+      yield* commit(partition, people.insert(person("alice")))
+      const before = yield* stateHash
+      assert.deepStrictEqual(yield* people.modify(partition, "bob", Effect.succeed), Option.none())
+      assert.strictEqual(yield* Effect.flip(people.modify(partition, "alice", () => Effect.fail("no"))), "no")
+      assert.strictEqual(yield* stateHash, before)
+    })
+  )
+
+  it.effect("refuses a body of a newer format, and says what to do", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "newer")
+      const put = (name: string, body: string) =>
+        Change.Put({ key: people.keyOf(name), expect: 0, body, terms: [people.termOf()], claims: [] })
+      yield* commit(partition, put("newer", '3 {"secret":"x"}'), put("odd", "{}"), put("wrong", '2 {"secret":"x"}'))
+      const problemOf = (name: string) => Effect.flip(people.get(partition, name))
+      const newer = yield* problemOf("newer")
+      assert.instanceOf(newer, RecordUnreadable)
+      assert.include(newer.message, "format 3 by a newer version of Tollgate, and this one reads up to 2")
+      assert.include((yield* problemOf("odd")).message, "names no format")
+      const wrong = yield* problemOf("wrong")
+      assert.include(wrong.message, "does not fit its schema")
+      assert.notInclude(JSON.stringify(wrong), "secret")
+    })
+  )
+})
