@@ -9,8 +9,10 @@ const projects = readdirSync(new URL("packages/", import.meta.url)).map((name) =
   test: { name, include: [`packages/${name}/test/**/*.test.ts`] }
 }))
 
+const readme = { extends: true as const, test: { name: "readme", include: ["test/**/*.test.ts"] } }
+
 export default defineConfig({
   resolve: source,
   ssr: { resolve: source },
-  test: { projects, globalSetup: "vitest.setup.ts" }
+  test: { projects: [...projects, readme], globalSetup: "vitest.setup.ts" }
 })

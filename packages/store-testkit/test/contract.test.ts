@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { Store } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { contractCases, ReferenceModel } from "@tollgate/store-testkit"
@@ -34,6 +35,12 @@ describe("the contract", () => {
   it("states every promise once", () => {
     const names = contractCases.map(({ concern, name }) => `${concern}: ${name}`)
     expect(new Set(names).size).toBe(names.length)
+  })
+
+  it("is described in the README by its real size", () => {
+    const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8")
+    expect(readme).toContain(`${contractCases.length} named promises`)
+    expect(readme).toContain(`${brokenStores.length} stores, each wrong in one way`)
   })
 
   it("has the model find faults that no single case is written for", async () => {
