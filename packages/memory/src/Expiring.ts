@@ -18,6 +18,11 @@ export class Expiring<A> {
     this.#sweepAt = Math.max(1024, this.#held.size * 2)
   }
 
+  /** Sets a value that is kept at least as long as it was promised before. */
+  prolong(name: string, value: A, expires: number, now: number): void {
+    this.set(name, value, Math.max(expires, this.#held.get(name)?.expires ?? 0), now)
+  }
+
   clear(): void {
     this.#held.clear()
   }

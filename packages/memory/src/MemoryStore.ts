@@ -11,13 +11,6 @@ const empty = new PartitionState()
 const make = (): StoreOperations => {
   const partitions = new Map<Partition.Partition, PartitionState>()
   const read = (partition: Partition.Partition): PartitionState => partitions.get(partition) ?? empty
-  const write = (partition: Partition.Partition): PartitionState => {
-    const existing = partitions.get(partition)
-    if (existing !== undefined) return existing
-    const created = new PartitionState()
-    partitions.set(partition, created)
-    return created
-  }
 
   return Store.make({
     get: (partition, keys) => Effect.sync(() => keys.map((key) => read(partition).get(key))),
@@ -30,8 +23,11 @@ const make = (): StoreOperations => {
       }),
     commit: (partition, changes, once) =>
       Effect.clockWith((clock) => {
-        const result = write(partition).commit(changes, once, clock.currentTimeMillisUnsafe())
-        return result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
+        const state = partitions.get(partition) ?? new PartitionState()
+        const result = state.commit(changes, once, clock.currentTimeMillisUnsafe())
+        if (result instanceof StoreConflict) return Effect.fail(result)
+        partitions.set(partition, state)
+        return Effect.succeed(result)
       }),
     clear: (partition) => Effect.sync(() => read(partition).clear())
   })

@@ -96,11 +96,11 @@ export class PartitionState {
       else if (change._tag === "Delete") this.#delete(change.key)
       else if (change._tag === "Add") {
         const total = this.counter(change.counter, now) + change.by
-        this.#counters.set(change.counter, total, now + change.ttl, now)
+        this.#counters.prolong(change.counter, total, now + change.ttl, now)
         totals.push(total)
       }
     }
-    return { versions, totals }
+    return { versions: Object.freeze(versions), totals: Object.freeze(totals) }
   }
 
   #put({ key, body, terms, claims, parent }: Change & { readonly _tag: "Put" }): number {

@@ -47,9 +47,11 @@ export const makeRequest = (
     once === undefined ? "" : onceMember(once.id),
     changes.length
   ]
-  const terms = (names: ReadonlyArray<string>) =>
-    args.push(names.length, ...names.map((name) => numberOf(keys.term(name))))
-  const names = (items: ReadonlyArray<string>) => args.push(items.length, ...items)
+  const names = (items: ReadonlyArray<Argument>) => {
+    args.push(items.length)
+    for (const item of items) args.push(item)
+  }
+  const terms = (items: ReadonlyArray<string>) => names(items.map((item) => numberOf(keys.term(item))))
 
   for (const change of changes) {
     switch (change._tag) {

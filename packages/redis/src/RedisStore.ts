@@ -51,7 +51,10 @@ const readPage = ([total, keys, records]: PageReply): StorePage => ({
   total
 })
 
-const operations = ({ client, prefix, isClosed }: Connection, { waitReplicas }: RedisStoreOptions): StoreOperations => {
+const operations = (
+  { client, writer, prefix, isClosed }: Connection,
+  { waitReplicas }: RedisStoreOptions
+): StoreOperations => {
   const keysIn = (partition: Partition.Partition) => keysOf(prefix, partition)
 
   const get = async (partition: Partition.Partition, keys: ReadonlyArray<string>) => {
@@ -72,8 +75,8 @@ const operations = ({ client, prefix, isClosed }: Connection, { waitReplicas }: 
     const request = makeRequest(keysIn(partition), attempt, changes, once, known)
     const reply =
       waitReplicas === undefined
-        ? await run(client, scripts.commit, request.keys, request.arguments)
-        : await runAndWait(client, scripts.commit, request.keys, request.arguments, waitReplicas)
+        ? await run(writer, scripts.commit, request.keys, request.arguments)
+        : await runAndWait(writer, scripts.commit, request.keys, request.arguments, waitReplicas)
     return readReply(reply, attempt)
   }
 
@@ -87,13 +90,13 @@ const operations = ({ client, prefix, isClosed }: Connection, { waitReplicas }: 
     ])) as ReadonlyArray<string>
     const records = found.flatMap((key, index) => (index % 2 === 0 ? [unpackRecord(key, found[index + 1] ?? "")] : []))
     const deletes = records.map(({ key, version }): Change => ({ _tag: "Delete", key, expect: version }))
-    // If another writer was faster with one of them, the next round finds it as it is then.
-    if (records.length > 0) await send(partition, randomUUID(), deletes, undefined, records)
-    const members = await client.zrange(keys.expiring, 0, String(clearedAtOnce - 1))
-    if (members.length > 0) {
-      await client.unlink(members.map(keys.expiringKey))
-      await client.zrem(keys.expiring, members)
+    const removed = await send(partition, randomUUID(), deletes, undefined, records)
+    if (removed instanceof StoreConflict) {
+      // Another writer was faster with one of them, and that one must not keep the others.
+      for (const change of deletes) await send(partition, randomUUID(), [change], undefined, records)
     }
+    const members = await client.zrange(keys.expiring, 0, String(clearedAtOnce - 1))
+    await run(client, scripts.forget, [keys.expiring, ...members.map(keys.expiringKey)], members)
     return records.length + members.length > 0
   }
 

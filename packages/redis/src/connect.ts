@@ -4,6 +4,7 @@
 import { StoreOpenError } from "@tollgate/core"
 import { Effect, type Scope } from "effect"
 import { Cluster, Redis, type RedisOptions } from "ioredis"
+import { plain } from "./faults.ts"
 
 /** `redis://…`, `rediss://…`, the path of a socket, ioredis' own options, or a client, which is duplicated. */
 export type RedisSource = string | RedisOptions | Redis | Cluster
@@ -22,6 +23,8 @@ export interface RedisStoreOptions {
 
 export interface Connection {
   readonly client: Redis | Cluster
+  /** Commits go through here: a connection of their own where they wait for replicas, so that nobody waits for them. */
+  readonly writer: Redis | Cluster
   readonly prefix: string
   /** Whether the store has been closed by its owner. */
   readonly isClosed: () => boolean
@@ -39,6 +42,7 @@ const safety = {
   enableOfflineQueue: false,
   enableAutoPipelining: false,
   keyPrefix: "",
+  stringNumbers: false,
   protocol: 2,
   replyMapping: "legacy",
   lazyConnect: true,
@@ -54,14 +58,23 @@ const address = (options: RedisOptions): string =>
 
 /** Where the server is, without its password. */
 const locate = (source: RedisSource): string => {
-  if (typeof source === "string") return `Redis at ${source.replace(/\/\/[^@/]*@/, "//")}`
+  if (typeof source === "string") {
+    if (source.startsWith("/")) return `Redis at ${source.split("?", 1)[0]}`
+    const { protocol, host, pathname } = new URL(source)
+    return `Redis at ${protocol}//${host}${pathname}`
+  }
   if (source instanceof Redis) return `Redis at ${address(source.options)}`
   if (source instanceof Cluster) return "Redis Cluster"
   return `Redis at ${address(source)}`
 }
 
 const refuse = (source: RedisSource, problem: string, remedy: string, cause?: unknown): StoreOpenError =>
-  new StoreOpenError({ location: locate(source), problem, remedy, ...(cause === undefined ? {} : { cause }) })
+  new StoreOpenError({
+    location: locate(source),
+    problem,
+    remedy,
+    ...(cause === undefined ? {} : { cause: plain(cause) })
+  })
 
 const precheck = (source: RedisSource, options: RedisStoreOptions): StoreOpenError | undefined => {
   if (options.prefix !== undefined && /[{}]/.test(options.prefix)) {
@@ -69,7 +82,9 @@ const precheck = (source: RedisSource, options: RedisStoreOptions): StoreOpenErr
   }
   if (typeof source !== "string" || source.startsWith("/")) return undefined
   const remedy = "Give redis://host:port, rediss://host:port, or the path of a socket"
-  if (!URL.canParse(source)) return refuse("(an address that cannot be read)", "it is not a URL", remedy)
+  if (!URL.canParse(source)) {
+    return new StoreOpenError({ location: "Redis", problem: "its address is not a URL", remedy })
+  }
   const { protocol, hostname } = new URL(source)
   if (protocol !== "redis:" && protocol !== "rediss:")
     return refuse(source, `${protocol}// is not a Redis address`, remedy)
@@ -78,7 +93,8 @@ const precheck = (source: RedisSource, options: RedisStoreOptions): StoreOpenErr
 
 const clientFor = (source: RedisSource, options: RedisStoreOptions): Redis | Cluster => {
   const commandTimeout = (options.commandTimeout ?? 2_000) + (options.waitReplicas?.timeout ?? 0)
-  const settings = { ...safety, commandTimeout }
+  // A connection that has gone silent is dropped as well: its commands have timed out, and the next ones would too.
+  const settings = { ...safety, commandTimeout, socketTimeout: commandTimeout }
   if (source instanceof Cluster) {
     return source.duplicate([], {
       enableOfflineQueue: false,
@@ -101,7 +117,8 @@ const clientFor = (source: RedisSource, options: RedisStoreOptions): Redis | Clu
 }
 
 const prefixFor = (source: RedisSource, options: RedisStoreOptions): string =>
-  options.prefix ?? `${isClient(source) ? (source.options.keyPrefix ?? "") : ""}tollgate:`
+  options.prefix ??
+  `${(isClient(source) ? source.options : typeof source === "string" ? {} : source).keyPrefix ?? ""}tollgate:`
 
 const field = (info: string, name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1] ?? ""
 
@@ -127,6 +144,12 @@ const warnOfLoss = Effect.fnUntraced(function* (client: Redis | Cluster, locatio
       save === ""
         ? `The ${location} keeps nothing: all is lost when it stops. Set appendonly yes`
         : `The ${location} keeps snapshots only: what was written since the last one is lost when it stops. Set appendonly yes`
+    )
+  }
+  const [, coverage] = client instanceof Cluster ? yield* ask("cluster-require-full-coverage") : []
+  if (coverage === "yes") {
+    yield* Effect.logWarning(
+      `The ${location} refuses everything when one master is gone. Set cluster-require-full-coverage no`
     )
   }
   if (policy !== undefined && policy !== "noeviction" && maxmemory !== "0") {
@@ -162,7 +185,7 @@ export const connect = (
     if (refusal !== undefined) return yield* refusal
     let lastError: unknown
     let closed = false
-    const client = yield* Effect.acquireRelease(
+    const connected = Effect.acquireRelease(
       Effect.sync(() => {
         const client = clientFor(source, options)
         // Without a listener, ioredis prints every failed attempt to reconnect.
@@ -175,9 +198,13 @@ export const connect = (
           client.disconnect()
         })
     )
-    yield* Effect.tryPromise({ try: () => client.connect(), catch: (error) => explain(source, lastError ?? error) })
+    const open = Effect.tap(connected, (client) =>
+      Effect.tryPromise({ try: () => client.connect(), catch: (error) => explain(source, lastError ?? error) })
+    )
+    const client = yield* open
+    const writer = options.waitReplicas === undefined ? client : yield* open
     const wrong = yield* Effect.mapError(wrongServer(source, client), ({ cause }) => explain(source, cause))
     if (wrong !== undefined) return yield* wrong
     yield* warnOfLoss(client, locate(source))
-    return { client, prefix: prefixFor(source, options), isClosed: () => closed }
+    return { client, writer, prefix: prefixFor(source, options), isClosed: () => closed }
   })

@@ -17,7 +17,12 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const replies: ReadonlyArray<readonly [RegExp, string, boolean]> = [
   [/^LOADING/, "Redis is loading its data", true],
-  [/^(CLUSTERDOWN|TRYAGAIN|MASTERDOWN)/, "the Redis Cluster is changing masters", true],
+  [/^(MOVED|ASK)/, "the Redis Cluster is moving slots", true],
+  [
+    /^(CLUSTERDOWN|TRYAGAIN|MASTERDOWN)|Cluster redirections.*CLUSTERDOWN/s,
+    "the Redis Cluster is changing masters",
+    true
+  ],
   [/^(READONLY|UNBLOCKED)/, "this Redis is a replica now", true],
   [/^BUSY/, "Redis is busy with another script", true],
   [/^OOM/, "Redis is out of memory; raise maxmemory", false],
@@ -46,6 +51,10 @@ export const faultOf = (error: unknown): Fault => {
   if (/isn't writeable|Cluster isn't ready|Failed to refresh slots|None of startup nodes/.test(message)) {
     return refused("Redis is not reachable", true)
   }
+  // Not Redis' doing: a record that cannot be read, or a call that cannot be made.
+  if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) {
+    return { problem: "the store's own code failed", passing: false, retryable: false, applied: "unknown" }
+  }
   if (/timed out/i.test(message)) return lost("Redis did not answer in time", false)
   return lost("the connection to Redis was lost")
 }
@@ -58,14 +67,27 @@ export class TooFewReplicas extends Error {
   override readonly name = "TooFewReplicas"
 }
 
+/** A slot is elsewhere now. */
+export const isMoved = (error: unknown): boolean => /^(MOVED|ASK)/.test(messageOf(error))
+
+/** An error without the command it came from: that has passwords and bodies in it. */
+export const plain = (error: unknown): Error => {
+  const copy = new Error(messageOf(error))
+  if (error instanceof Error) copy.name = error.name
+  return copy
+}
+
 export const unavailable = (
   operation: StoreUnavailable["operation"],
   error: unknown,
   outcome: StoreUnavailable["outcome"]
 ): StoreUnavailable => {
   const { problem, retryable } = faultOf(error)
-  return new StoreUnavailable({ operation, problem, retryable, outcome, cause: error })
+  return new StoreUnavailable({ operation, problem, retryable, outcome, cause: plain(error) })
 }
 
-export const closed = (operation: StoreUnavailable["operation"]): StoreUnavailable =>
-  new StoreUnavailable({ operation, problem: "the store has been closed", retryable: false, outcome: "not-applied" })
+export const closed = (
+  operation: StoreUnavailable["operation"],
+  outcome: StoreUnavailable["outcome"]
+): StoreUnavailable =>
+  new StoreUnavailable({ operation, problem: "the store has been closed", retryable: false, outcome })

@@ -1,8 +1,8 @@
 /**
  * Runs a script by its hash, and by its text where the server has forgotten it.
  */
-import type { Cluster, Redis } from "ioredis"
-import { isScriptMissing, TooFewReplicas } from "./faults.ts"
+import { Cluster, type Redis } from "ioredis"
+import { isMoved, isScriptMissing, TooFewReplicas } from "./faults.ts"
 import type { Script } from "./scripts.ts"
 
 type Arguments = ReadonlyArray<string | number>
@@ -44,7 +44,11 @@ export const runAndWait = async (
   try {
     return await together("evalsha", sha)
   } catch (error) {
-    if (!isScriptMissing(error)) throw error
-    return together("eval", lua)
+    if (isScriptMissing(error)) return together("eval", lua)
+    // A cluster's pipeline follows no redirection by itself when only one of its commands was redirected.
+    if (isMoved(error) && client instanceof Cluster) {
+      await new Promise<void>((resolve) => client.refreshSlotsCache(() => resolve()))
+    }
+    throw error
   }
 }

@@ -20,7 +20,11 @@ export const commit = script(`
 local records, claims, sequence, expiring, memory = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 local seen = redis.call('GET', memory)
-if seen then return {'seen', seen} end
+if seen then
+  -- Written again, so that whoever waits for replicas waits for this too.
+  redis.call('SET', memory, seen, 'KEEPTTL')
+  return {'seen', seen}
+end
 
 local at = 4
 local function take()
@@ -98,9 +102,10 @@ local function list_expiring(member, ttl)
   if not now then
     local time = redis.call('TIME')
     now = time[1] * 1000 + math.floor(time[2] / 1000)
-    redis.call('ZREMRANGEBYSCORE', expiring, '-inf', digits(now))
+    local gone = redis.call('ZRANGEBYSCORE', expiring, '-inf', digits(now), 'LIMIT', 0, 100)
+    if #gone > 0 then redis.call('ZREM', expiring, unpack(gone)) end
   end
-  redis.call('ZADD', expiring, digits(now + tonumber(ttl)), member)
+  redis.call('ZADD', expiring, 'GT', digits(now + tonumber(ttl)), member)
 end
 
 local versions, totals = {}, {}
@@ -119,7 +124,7 @@ for _, change in ipairs(changes) do
     for _, term in ipairs(change.leave) do redis.call('ZREM', term, change.key) end
   elseif change.tag == 'A' then
     totals[#totals + 1] = digits(redis.call('INCRBY', change.key, change.by))
-    redis.call('PEXPIRE', change.key, change.ttl)
+    if redis.call('PTTL', change.key) < tonumber(change.ttl) then redis.call('PEXPIRE', change.key, change.ttl) end
     list_expiring('counter:' .. change.name, change.ttl)
   end
 end
@@ -128,6 +133,15 @@ local result = table.concat(versions, ' ') .. '\\n' .. table.concat(totals, ' ')
 redis.call('SET', memory, result .. '\\n' .. ARGV[1], 'PX', ARGV[2])
 if ARGV[3] ~= '' then list_expiring(ARGV[3], ARGV[2]) end
 return {'done', result}
+`)
+
+/** KEYS: expiring, then what its members stand for. ARGV: the members. Removes both. */
+export const forget = script(`
+for i, member in ipairs(ARGV) do
+  redis.call('UNLINK', KEYS[i + 1])
+  redis.call('ZREM', KEYS[1], member)
+end
+return #ARGV
 `)
 
 /** KEYS: records, claims. ARGV: the claims. For each: key, record, parent's key, parent's record; or nothing. */

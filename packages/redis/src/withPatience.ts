@@ -21,7 +21,7 @@ export const withPatience = <A>(
       const deadline = performance.now() + patience
       let outcome: StoreUnavailable["outcome"] = "not-applied"
       for (let pause = 5; ; pause *= 2) {
-        if (isClosed()) throw closed(operation)
+        if (isClosed()) throw closed(operation, outcome)
         try {
           return await attempt()
         } catch (error) {

@@ -1,7 +1,8 @@
 /**
  * A store in a SQLite file, which several processes on one machine may share.
  */
-import { rename } from "node:fs/promises"
+import { randomUUID } from "node:crypto"
+import { rename, rm } from "node:fs/promises"
 import { resolve } from "node:path"
 import {
   type Opened,
@@ -40,12 +41,22 @@ const clearedAtOnce = 500
 const backupTo =
   (database: Database) =>
   (path: string): Effect.Effect<void, BackupFailed> => {
-    const partial = `${path}.partial`
+    const partial = `${path}.${randomUUID()}.partial`
+    const copy = async () => {
+      try {
+        await database.backup(partial)
+        // What an earlier database left beside the path must not be taken for the backup's own log.
+        await Promise.all([`${path}-wal`, `${path}-shm`].map((leftover) => rm(leftover, { force: true })))
+        await rename(partial, path)
+      } finally {
+        await rm(partial, { force: true })
+      }
+    }
     return Effect.suspend(() =>
       resolve(path) === resolve(database.name)
         ? Effect.fail(new BackupFailed({ path, problem: "it is the database itself; give another path" }))
         : Effect.tryPromise({
-            try: () => database.backup(partial).then(() => rename(partial, path)),
+            try: copy,
             catch: (cause) => new BackupFailed({ path, problem: faultOf(cause).problem, cause })
           })
     )

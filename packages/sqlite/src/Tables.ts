@@ -37,10 +37,16 @@ const nowhere = 0
 
 const sweepInterval = 1_000
 
+/** A write always answers; one that did not must not be taken for a number. */
+const must = (answer: number | undefined): number => {
+  if (answer === undefined) throw new Error("a write to the database gave no answer")
+  return answer
+}
+
 export class Tables {
   readonly #database: Database
   readonly #sql: Statements
-  /** Partitions keep their id for ever, so what was read once stays true. */
+  /** Partitions keep their id for ever, so what was read outside a transaction that may yet fail stays true. */
   readonly #partitions = new Map<Partition.Partition, number>()
   #sweptAt = Number.NEGATIVE_INFINITY
   readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
@@ -96,7 +102,7 @@ export class Tables {
     })
     if (refusal !== undefined) return refusal
 
-    const id = known === nowhere ? (sql.makePartition.get(partition) ?? nowhere) : known
+    const id = known === nowhere ? must(sql.makePartition.get(partition)) : known
     const committed = this.#write(id, changes, now)
     if (once !== undefined) {
       const replayed = { fingerprint: once.fingerprint, answer: once.answer }
@@ -108,7 +114,7 @@ export class Tables {
 
   /** Removes some of a partition; tells whether anything was left to remove. */
   clearSome(partition: Partition.Partition, count: number): boolean {
-    const id = this.#partition(partition)
+    const id = this.#sql.partition.get(partition) ?? nowhere
     const keys = this.#sql.someKeys.all(id, count)
     for (const key of keys) this.#release(id, key)
     for (const key of keys) this.#delete(id, key)
@@ -182,7 +188,7 @@ export class Tables {
     const versions: Array<number> = []
     const totals: Array<number> = []
     const puts = changes.reduce((count, { _tag }) => count + (_tag === "Put" ? 1 : 0), 0)
-    let version = puts === 0 ? 0 : (sql.advance.get(puts, partition) ?? 0) - puts
+    let version = puts === 0 ? 0 : must(sql.advance.get(puts, partition)) - puts
     // Claims are given up before any is taken: one commit may hand a claim from one record to another.
     for (const change of changes) {
       if (change._tag === "Delete" || (change._tag === "Put" && change.expect > 0)) this.#release(partition, change.key)
@@ -210,7 +216,7 @@ export class Tables {
     const id = existing?.id ?? Number(sql.insert.run(partition, key, ...written).lastInsertRowid)
     if (existing !== undefined) sql.update.run(...written, id)
     for (const term of before) if (!terms.includes(term)) this.#unlist(partition, term, id)
-    for (const term of terms) if (!before.includes(term)) sql.post.run(sql.countUp.get(partition, term) ?? 0, id)
+    for (const term of terms) if (!before.includes(term)) sql.post.run(must(sql.countUp.get(partition, term)), id)
     for (const claim of claims) sql.claim.run(partition, claim, id)
   }
 

@@ -127,7 +127,7 @@ export const connect = (
     )
     yield* Effect.try({ try: () => prepare(source, database, options), catch: (error) => error }).pipe(
       // Several processes may start on a new file at once.
-      Effect.retry({ while: isBusy, schedule: Schedule.spaced("10 millis").pipe(Schedule.jittered), times: 500 }),
+      Effect.retry({ while: isBusy, schedule: Schedule.spaced("10 millis").pipe(Schedule.jittered), times: 150 }),
       Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
     )
     return database

@@ -8,7 +8,7 @@ import type { Database } from "better-sqlite3"
 const migrations: ReadonlyArray<string> = [
   `
   CREATE TABLE tollgate_partitions (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
     sequence INTEGER NOT NULL
   ) STRICT;
@@ -81,27 +81,35 @@ export class NewerSchema extends Error {
   }
 }
 
+/** The version that is recorded, 0 if there is none, and whether all tables are Tollgate's own. */
+const look = (database: Database): { readonly recorded: number; readonly own: boolean } => {
+  const tables = database
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .pluck()
+    .all()
+    .filter((name) => !name.startsWith("sqlite_"))
+  const own = tables.every((name) => name.startsWith("tollgate_"))
+  const recorded = tables.includes("tollgate_schema")
+    ? (database.prepare<[], number>("SELECT version FROM tollgate_schema").pluck().get() ?? 0)
+    : 0
+  const numbered = own ? Number(database.pragma("user_version", { simple: true })) : 0
+  if (Math.max(recorded, numbered) > latest) throw new NewerSchema(Math.max(recorded, numbered))
+  return { recorded, own }
+}
+
 /**
- * Brings a file to the latest schema, whole or not at all.
+ * Brings a file to the latest schema, whole or not at all; a file that is there already is not written to, so that it
+ * can be opened on a full disk.
  *
  * A file of Tollgate's own is numbered by `user_version`. In a database that also holds the host's tables that
  * number is the host's, so the version is kept in a table as well, and that is what counts.
  */
 export const migrate = (database: Database): void => {
+  if (look(database).recorded === latest) return
   const upgrade = database.transaction(() => {
+    const { recorded, own } = look(database)
+    for (const migration of migrations.slice(recorded)) database.exec(migration)
     database.exec("CREATE TABLE IF NOT EXISTS tollgate_schema (version INTEGER NOT NULL) STRICT")
-    const own =
-      database
-        .prepare<[], number>(
-          "SELECT count(*) = 0 FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'tollgate\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-        )
-        .pluck()
-        .get() === 1
-    const recorded = database.prepare<[], number>("SELECT version FROM tollgate_schema").pluck().get()
-    const numbered = own ? Number(database.pragma("user_version", { simple: true })) : 0
-    const version = Math.max(recorded ?? 0, numbered)
-    if (version > latest) throw new NewerSchema(version)
-    for (const migration of migrations.slice(recorded ?? 0)) database.exec(migration)
     database.exec("DELETE FROM tollgate_schema")
     database.prepare("INSERT INTO tollgate_schema VALUES (?)").run(latest)
     if (own) database.pragma(`user_version = ${latest}`)

@@ -91,7 +91,7 @@ export const prepare = (database: Sqlite.Database) => {
     ),
     count: write<[number, string, number, number]>(
       `INSERT INTO tollgate_counters VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires`
+       ON CONFLICT DO UPDATE SET value = excluded.value, expires = max(expires, excluded.expires)`
     ),
     remembered: value<[number, string, number], string>(
       "SELECT committed FROM tollgate_once WHERE partition = ? AND id = ? AND expires > ?"

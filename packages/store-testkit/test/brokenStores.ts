@@ -255,6 +255,66 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     )
   },
   {
+    fault: "a later, shorter time to live cuts an earlier one short",
+    caughtBy: "a counter is kept for as long as was asked, also when a later one asks for less",
+    breaking: (sound) => {
+      const short = new Set<string>()
+      return {
+        ...sound,
+        commit: (partition, changes, once) => {
+          for (const change of changes) if (change._tag === "Add" && change.ttl < 1_000) short.add(change.counter)
+          return sound.commit(partition, changes, once)
+        },
+        counters: (partition, names) =>
+          Effect.map(sound.counters(partition, names), (values) =>
+            values.map((value, index) => (short.has(names[index] ?? "") ? 0 : value))
+          )
+      }
+    }
+  },
+  {
+    fault: "only the last ten ids are remembered",
+    caughtBy: "an id is remembered though many others came after it",
+    breaking: (sound) => {
+      const ids: Array<string> = []
+      return {
+        ...sound,
+        commit: (partition, changes, once) => {
+          if (once === undefined) return sound.commit(partition, changes)
+          const known = ids.slice(-10).includes(once.id)
+          ids.push(once.id)
+          return sound.commit(partition, changes, known ? once : { ...once, id: `${once.id} ${ids.length}` })
+        }
+      }
+    }
+  },
+  {
+    fault: "several pages are read one after the other",
+    caughtBy: "several pages, or several claims, are of one moment",
+    breaking: (sound) => ({
+      ...sound,
+      list: (partition, queries) =>
+        Effect.map(
+          Effect.forEach(queries, (query) => Effect.andThen(Effect.yieldNow, sound.list(partition, [query]))),
+          (pages) => pages.flat()
+        ),
+      commit: (partition, changes, once) => Effect.andThen(Effect.yieldNow, sound.commit(partition, changes, once))
+    })
+  },
+  {
+    fault: "a clear of many leaves one behind",
+    caughtBy: "ten thousand keys, claims or counters are read in one call",
+    breaking: (sound) => ({
+      ...sound,
+      clear: (partition) =>
+        Effect.gen(function* () {
+          const [kept] = yield* sound.get(partition, ["r5000"])
+          yield* sound.clear(partition)
+          if (kept !== undefined) yield* Effect.orDie(sound.commit(partition, [Change.Put({ ...kept, expect: 0 })]))
+        })
+    })
+  },
+  {
     fault: "a claim is found without its parent",
     caughtBy: "a claim gives the record's parent with it",
     breaking: (sound) => ({

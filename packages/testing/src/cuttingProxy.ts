@@ -9,6 +9,8 @@ export interface CuttingProxy {
   readonly port: number
   /** The next request that contains this text is let through, its reply is not: the connection ends instead. */
   readonly cutReplyTo: (text: string) => void
+  /** Connections that are open now pass on requests, but no reply any more; later ones are sound. */
+  readonly silence: () => void
   /** How many replies were cut. */
   readonly cuts: () => number
 }
@@ -18,10 +20,13 @@ export const startCuttingProxy = (socketPath: string): Effect.Effect<CuttingProx
   Effect.gen(function* () {
     let wanted: string | undefined
     let cuts = 0
+    let silenced = 0
+    let connections = 0
     const open = new Set<Socket>()
     const server = createServer((client) => {
       const upstream = connect(socketPath)
       let cutting = false
+      const number = ++connections
       for (const socket of [client, upstream]) {
         open.add(socket)
         socket.on("error", () => undefined)
@@ -39,6 +44,7 @@ export const startCuttingProxy = (socketPath: string): Effect.Effect<CuttingProx
         upstream.write(data)
       })
       upstream.on("data", (data) => {
+        if (number <= silenced) return
         if (!cutting) return void client.write(data)
         cuts++
         client.destroy()
@@ -58,6 +64,9 @@ export const startCuttingProxy = (socketPath: string): Effect.Effect<CuttingProx
       port: typeof address === "object" && address !== null ? address.port : 0,
       cutReplyTo: (text) => {
         wanted = text
+      },
+      silence: () => {
+        silenced = connections
       },
       cuts: () => cuts
     }

@@ -9,11 +9,19 @@ export class StoreMisuse extends TypeError {
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 const isPositive = (value: number): boolean => Number.isSafeInteger(value) && value > 0
+/** More than anybody asks for, and less than any store's own limit. */
+const mostTerms = 100
+
+/** Half a surrogate pair cannot be written as UTF-8: two different names would become one. */
+const isText = (text: string | undefined): boolean => text === undefined || text.isWellFormed()
+
 const hasRepeats = (names: ReadonlyArray<string>): boolean => names.length > 1 && new Set(names).size < names.length
 
 export const inQueries = (queries: ReadonlyArray<StoreQuery>): StoreMisuse | undefined => {
   for (const { terms, offset, limit } of queries) {
-    if (terms.length === 0) return new StoreMisuse("A query needs at least one term")
+    if (terms.length === 0 || terms.length > mostTerms) {
+      return new StoreMisuse(`A query has 1 to ${mostTerms} terms, not ${terms.length}`)
+    }
     if (!isCount(offset) || !isCount(limit)) {
       return new StoreMisuse(`A query's offset and limit are integers from 0, not ${offset} and ${limit}`)
     }
@@ -24,6 +32,9 @@ export const inQueries = (queries: ReadonlyArray<StoreQuery>): StoreMisuse | und
 const inChange = (change: Change): string | undefined => {
   switch (change._tag) {
     case "Put":
+      if (![change.key, change.body, change.parent, ...change.terms, ...change.claims].every(isText)) {
+        return "a text has half a surrogate pair in it"
+      }
       if (hasRepeats(change.terms) || hasRepeats(change.claims)) return `terms and claims are given once each`
       return isCount(change.expect) ? undefined : `expect is a version or 0, not ${change.expect}`
     case "Check":
@@ -33,6 +44,7 @@ const inChange = (change: Change): string | undefined => {
     case "Limit":
       return isCount(change.atMost) ? undefined : `atMost is an integer from 0, not ${change.atMost}`
     case "Add":
+      if (!isText(change.counter)) return "the counter's name has half a surrogate pair in it"
       if (!isPositive(change.by)) return `by is an integer from 1, not ${change.by}`
       if (change.max !== undefined && !isCount(change.max)) return `max is an integer from 0, not ${change.max}`
       return isPositive(change.ttl) ? undefined : `ttl is a number of milliseconds from 1, not ${change.ttl}`
@@ -63,8 +75,10 @@ export const inCommit = (changes: ReadonlyArray<Change>, once: Once | undefined)
     if (named.has(name)) return new StoreMisuse(`${change._tag}: the ${name} is named twice in one commit`)
     named.add(name)
   }
-  if (once !== undefined && !isPositive(once.ttl)) {
-    return new StoreMisuse(`once.ttl is a number of milliseconds from 1, not ${once.ttl}`)
+  if (once === undefined) return undefined
+  if (!isPositive(once.ttl)) return new StoreMisuse(`once.ttl is a number of milliseconds from 1, not ${once.ttl}`)
+  if (![once.id, once.fingerprint, once.answer].every(isText)) {
+    return new StoreMisuse("once: a text has half a surrogate pair in it")
   }
   return undefined
 }

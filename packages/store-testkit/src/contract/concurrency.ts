@@ -121,5 +121,29 @@ export const concurrency = cases("concurrency", {
       }
     })
     yield* Effect.all([writer, reader, reader], { concurrency: "unbounded" })
+  },
+
+  *"several pages, or several claims, are of one moment"({ commit, store, partition }) {
+    const pair = (expect: ReadonlyArray<number>, side: string) => [
+      put("a", { expect: expect[0] ?? 0, terms: [`a:${side}`], claims: [`a:${side}`] }),
+      put("b", { expect: expect[1] ?? 0, terms: [`b:${side}`], claims: [`b:${side}`] })
+    ]
+    let versions = (yield* commit(pair([], "left"))).versions
+    const writer = Effect.gen(function* () {
+      for (const round of times(30))
+        versions = (yield* commit(pair(versions, round % 2 === 0 ? "right" : "left"))).versions
+    })
+    const reader = Effect.gen(function* () {
+      for (const _ of times(30)) {
+        const pages = yield* store.list(
+          partition,
+          ["a:left", "b:left"].map((term) => ({ terms: [term], offset: 0, limit: 9 }))
+        )
+        equal(pages[0]?.total, pages[1]?.total)
+        const [a, b] = yield* store.claimed(partition, ["a:left", "b:left"])
+        equal(a === undefined, b === undefined)
+      }
+    })
+    yield* Effect.all([writer, reader, reader], { concurrency: "unbounded" })
   }
 })

@@ -1,4 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict"
+import { Change } from "@tollgate/core"
 import { add, cases } from "../ContractCase.ts"
 
 export const counters = cases("counters", {
@@ -51,6 +52,17 @@ export const counters = cases("counters", {
     deepEqual(yield* refusal([add("n", 1)]), { reason: "exceeded", name: "n" })
     deepEqual((yield* commit([add("m", 1_000_000_000_000_001)])).totals, [1_000_000_000_000_001])
     deepEqual((yield* commit([add("m", 1)])).totals, [1_000_000_000_000_002])
+  },
+
+  *"a counter is kept for as long as was asked, also when a later one asks for less"({ commit, counter }) {
+    yield* commit([Change.Add({ counter: "n", by: 1, ttl: 20_000 })])
+    yield* commit([Change.Add({ counter: "m", by: 1, ttl: 600_000 })])
+    yield* commit([Change.Add({ counter: "m", by: 1, ttl: 1 })])
+    const start = performance.now()
+    while (performance.now() < start + 60) {
+      equal(yield* counter("n"), 1)
+      equal(yield* counter("m"), 2)
+    }
   },
 
   *"a counter with the name of a record is not that record"({ commit, store, partition }) {

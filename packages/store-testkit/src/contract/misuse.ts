@@ -24,7 +24,12 @@ export const misuse = cases("misuse", {
       [put("b", { terms: ["t", "t"] })],
       [put("b", { claims: ["c", "c"] })],
       [Change.Delete({ key: "none", expect: 0 })],
-      [Change.Limit({ term: "t", atMost: -1 })]
+      [Change.Limit({ term: "t", atMost: -1 })],
+      [put("half \ud800")],
+      [put("b", { body: "half \ud800" })],
+      [put("b", { terms: ["half \udc00"] })],
+      [put("b", { claims: ["half \ud800"] })],
+      [add("half \ud800", 1)]
     ]
     for (const changes of wrong) {
       const exit = yield* Effect.exit(commit([put("z"), ...changes]))
@@ -37,6 +42,7 @@ export const misuse = cases("misuse", {
 
   *"a query without a term, or with a page that cannot be, dies"({ list }) {
     ok(Exit.hasDies(yield* Effect.exit(list([]))))
+    ok(Exit.hasDies(yield* Effect.exit(list(Array.from({ length: 101 }, (_, index) => `t${index}`)))))
     for (const page of [{ offset: -1 }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }]) {
       ok(Exit.hasDies(yield* Effect.exit(list(["t"], page))))
     }

@@ -40,6 +40,14 @@ export const remembering = cases("once", {
     equal(yield* counter("n"), 2)
   },
 
+  *"an id is remembered though many others came after it"({ commit, counter }) {
+    yield* commit([add("n", 1)], once("first", { ttl: 20_000 }))
+    for (let index = 0; index < 200; index++) yield* commit([], once(`later ${index}`))
+    const start = performance.now()
+    while (performance.now() < start + 60) yield* commit([add("n", 1)], once("first"))
+    equal(yield* counter("n"), 1)
+  },
+
   *"an id alone, without changes, is remembered"({ commit }) {
     deepEqual(yield* commit([], once("id")), { versions: [], totals: [] })
     deepEqual(yield* commit([], once("id")), {
