@@ -43,12 +43,12 @@ export interface EntryQuery {
   readonly limit: number
 }
 
-export interface CollectionOptions<A> {
+export interface CollectionOptions<A, I> {
   /** Qualifies every key, term and claim, so that collections share a partition without meeting. */
   readonly name: string
   /** The format in which bodies are written: raised when an older version could not read them. */
   readonly format: number
-  readonly schema: Schema.Codec<A, unknown>
+  readonly schema: Schema.Codec<A, I>
   readonly key: (value: A) => string
   readonly terms?: (value: A) => ReadonlyArray<string>
   readonly claims?: (value: A) => ReadonlyArray<string>
@@ -58,7 +58,7 @@ export interface CollectionOptions<A> {
 
 type ReadError = StoreUnavailable | RecordUnreadable
 
-export interface Collection<A> {
+export interface Collection<A, I = unknown> {
   /** The store's key of the value with this key. */
   readonly keyOf: (key: string) => string
   /** The store's term for one of this collection's terms; without one, the term that all its values carry. */
@@ -87,6 +87,8 @@ export interface Collection<A> {
     claim: string
   ) => Effect.Effect<Option.Option<{ readonly entry: Entry<A>; readonly parent?: StoreRecord }>, ReadError, Store>
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
+  /** The value as it was encoded, parsed and no more: for where a decoder's microseconds count. */
+  readonly peek: (record: StoreRecord) => I | RecordUnreadable
 
   /**
    * Replaces a value by what `change` makes of it, again from the start when another writer was faster. Fails with
@@ -99,7 +101,7 @@ export interface Collection<A> {
   ) => Effect.Effect<Option.Option<Entry<A>>, E | ReadError | StoreConflict, R | Store>
 }
 
-export const make = <A>(options: CollectionOptions<A>): Collection<A> => {
+export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
   const { name, format, key, terms, claims, parent } = options
   const json = Schema.fromJsonString(options.schema)
   const encodeBody = Schema.encodeSync(json)
@@ -119,26 +121,35 @@ export const make = <A>(options: CollectionOptions<A>): Collection<A> => {
       ...(parent === undefined ? {} : { parent: parent(value) })
     })
 
-  const decode = Effect.fnUntraced(function* (record: StoreRecord): Effect.fn.Return<Entry<A>, RecordUnreadable> {
+  const unreadable = (record: StoreRecord, problem: string) => new RecordUnreadable({ key: record.key, problem })
+
+  /** The body without its format, if that is one this version knows. */
+  const contentOf = (record: StoreRecord): string | RecordUnreadable => {
     const end = record.body.indexOf(" ")
     const written = Number(record.body.slice(0, end))
-    if (end < 1 || !Number.isSafeInteger(written)) {
-      return yield* new RecordUnreadable({ key: record.key, problem: "its body names no format" })
-    }
-    if (written > format) {
-      return yield* new RecordUnreadable({
-        key: record.key,
-        problem:
-          `it was written in format ${written} by a newer version of Tollgate, and this one reads up to ${format}; ` +
-          "run the newer version here too"
-      })
-    }
-    const value = yield* decodeBody(record.body.slice(end + 1)).pipe(
+    if (end < 1 || !Number.isSafeInteger(written)) return unreadable(record, "its body names no format")
+    if (written <= format) return record.body.slice(end + 1)
+    return unreadable(
+      record,
+      `it was written in format ${written} by a newer version of Tollgate, and this one reads up to ${format}; ` +
+        "run the newer version here too"
+    )
+  }
+
+  const decode = Effect.fnUntraced(function* (record: StoreRecord): Effect.fn.Return<Entry<A>, RecordUnreadable> {
+    const content = contentOf(record)
+    if (typeof content !== "string") return yield* content
+    const value = yield* decodeBody(content).pipe(
       // The issue would quote the body, which may hold what must not be shown.
-      Effect.mapError(() => new RecordUnreadable({ key: record.key, problem: "its body does not fit its schema" }))
+      Effect.mapError(() => unreadable(record, "its body does not fit its schema"))
     )
     return { value, version: record.version }
   })
+
+  const peek = (record: StoreRecord): I | RecordUnreadable => {
+    const content = contentOf(record)
+    return typeof content === "string" ? JSON.parse(content) : content
+  }
 
   const query = ({ where, offset, limit }: EntryQuery) => ({
     terms: where === undefined || where.length === 0 ? [termOf()] : where.map(termOf),
@@ -180,6 +191,7 @@ export const make = <A>(options: CollectionOptions<A>): Collection<A> => {
       return Option.some({ entry, ...(found.parent === undefined ? {} : { parent: found.parent }) })
     }),
     decode,
+    peek,
     modify: (partition, key, change) =>
       Contention.retryWhenStale(
         Effect.gen(function* () {

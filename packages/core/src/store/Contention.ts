@@ -3,7 +3,7 @@
  * later.
  */
 import { Clock, Effect, Schedule } from "effect"
-import type { StoreConflict } from "./StoreError.ts"
+import { StoreConflict } from "./StoreError.ts"
 
 /** A writer that loses this often in a row is told so. */
 export const attempts = 12
@@ -14,19 +14,17 @@ const jittered = Schedule.exponential("1 millis", 1.6).pipe(Schedule.jittered)
 // stop the retry.
 const machineClock = Clock.Clock.defaultValue()
 
-const isStale = (error: unknown): boolean =>
-  typeof error === "object" &&
-  error !== null &&
-  "_tag" in error &&
-  error._tag === "StoreConflict" &&
-  (error as StoreConflict).reason === "stale"
+const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
-/** Repeats a whole read-compute-commit while its commit is stale. */
-export const retryWhenStale = <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/** Repeats a whole read-compute-commit while its commit is stale, or was refused for another passing reason. */
+export const retryWhenStale = <A, E, R>(
+  attempt: Effect.Effect<A, E, R>,
+  isPassing: (error: unknown) => boolean = isStale
+): Effect.Effect<A, E, R> =>
   Effect.clockWith((clock) =>
     attempt.pipe(
       Effect.provideService(Clock.Clock, clock),
-      Effect.retry({ while: isStale, schedule: jittered, times: attempts - 1 }),
+      Effect.retry({ while: (error) => isStale(error) || isPassing(error), schedule: jittered, times: attempts - 1 }),
       Effect.provideService(Clock.Clock, machineClock)
     )
   )

@@ -14,6 +14,9 @@ const named = (...parts: ReadonlyArray<string>): Partition => parts.map(encodeUR
 /** The consumers and API keys of one key bucket. */
 export const keys = (accountName: string, bucketName: string): Partition => named("keys", accountName, bucketName)
 
+/** The listing of all key buckets that were ever written to. */
+export const keysDirectory: Partition = named("keys")
+
 /** One metering bucket: its root record, plans, subscriptions and usage counters. */
 export const metering = (bucketId: string): Partition => named("metering", bucketId)
 

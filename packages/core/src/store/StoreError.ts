@@ -60,3 +60,6 @@ export class RecordUnreadable extends Schema.TaggedError<RecordUnreadable>()("Re
     return `The record ${this.key} cannot be read: ${this.problem}`
   }
 }
+
+/** Whatever a store, or what is in it, can answer instead of doing what a service asked. */
+export type StoreFault = StoreConflict | StoreUnavailable | RecordUnreadable

@@ -1,0 +1,41 @@
+/**
+ * The HTTP interface as one function from a request to an answer.
+ */
+import { Layer } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import { Api } from "./Api.ts"
+import type { Authenticator } from "./access/Authenticator.ts"
+import type { Consumers } from "./consumers/Consumers.ts"
+import { ConsumersHttp } from "./consumers/ConsumersHttp.ts"
+import { layerAccess } from "./http/Access.ts"
+import { layerProblems, makeEdge } from "./http/edge.ts"
+import { methodsOf } from "./http/routes.ts"
+import { SystemHttp } from "./http/SystemHttp.ts"
+import type { ApiKeys } from "./keys/ApiKeys.ts"
+import { KeysHttp } from "./keys/KeysHttp.ts"
+import type { Store } from "./store/Store.ts"
+
+export interface HttpOptions {
+  /** Bytes that a request's body may have: 1 MiB, unless said otherwise. */
+  readonly bodyLimit?: number
+}
+
+export const openApiPath = "/v1/openapi.json"
+export const docsPath = "/v1/docs"
+
+const routes = Layer.mergeAll(
+  HttpApiBuilder.layer(Api, { openapiPath: openApiPath }),
+  HttpApiScalar.layer(Api, { path: docsPath }),
+  layerProblems(methodsOf)
+).pipe(Layer.provide([ConsumersHttp, KeysHttp, SystemHttp]), Layer.provide(layerAccess))
+
+/** A web handler over the services, and how to end it. */
+export const toWebHandler = <E>(
+  services: Layer.Layer<Consumers | ApiKeys | Authenticator | Store, E>,
+  { bodyLimit = 1024 * 1024 }: HttpOptions = {}
+): { readonly handler: (request: Request) => Promise<Response>; readonly dispose: () => Promise<void> } =>
+  HttpRouter.toWebHandler(routes.pipe(Layer.provide(services), Layer.provide(HttpServer.layerServices)), {
+    disableLogger: true,
+    middleware: makeEdge(bodyLimit, methodsOf)
+  })

@@ -1,0 +1,148 @@
+/**
+ * Tollgate as one layer for those who live in Effect, and as one object of promises for everybody else.
+ */
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { type Authenticate, Authenticator, type BearerToken } from "./access/Authenticator.ts"
+import { type PrincipalShape, Unauthorized } from "./access/Principal.ts"
+import { Consumers } from "./consumers/Consumers.ts"
+import { consumersPromise } from "./consumers/ConsumersPromise.ts"
+import { type HttpOptions, toWebHandler } from "./Http.ts"
+import { ApiKeys } from "./keys/ApiKeys.ts"
+import { KeyBuckets } from "./keys/KeyBuckets.ts"
+import { keysPromise } from "./keys/KeysPromise.ts"
+import { type KeyRetention, KeyVault } from "./keys/KeyVault.ts"
+import { VerifyCache, type VerifyCacheOptions } from "./keys/VerifyCache.ts"
+import { ConfigurationError } from "./shared/ConfigurationError.ts"
+import { optional } from "./shared/optional.ts"
+import * as Promises from "./shared/Promises.ts"
+import { Store, type StoreOperations } from "./store/Store.ts"
+
+export interface ServiceOptions {
+  /**
+   * What keys are hashed and sealed with: at least 32 characters, kept as you keep a password. To replace it, give the
+   * new one first and the old one behind it, run `reseal`, then take the old one away.
+   */
+  readonly secret: string | ReadonlyArray<string>
+  /** What key values begin with: `tg`, unless said otherwise. */
+  readonly keyPrefix?: string
+  /** `sealed` (the default) keeps values so that they can be shown again; `hashed` keeps none. */
+  readonly keyRetention?: KeyRetention
+  /** Keeps the answers of `verify` in the process for a while. Off by default. */
+  readonly verifyCache?: VerifyCacheOptions
+}
+
+export interface TollgateOptions extends ServiceOptions, HttpOptions {
+  /** A store that you opened, and will close; or a layer, which is built now and closed with the gate. */
+  readonly store: StoreOperations | Layer.Layer<Store, unknown>
+  /** Who may call over HTTP. Without this and without `authenticate`, nobody may. */
+  readonly tokens?: ReadonlyArray<BearerToken>
+  /** Your own way to tell who is calling over HTTP; undefined is answered with 401. */
+  readonly authenticate?: (request: Request) => PrincipalShape | undefined | Promise<PrincipalShape | undefined>
+}
+
+const secretsIn = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> => {
+  const secrets = Array.isArray(secret) ? secret : secret === undefined ? [] : [secret]
+  return secrets.map((one) => Redacted.make(typeof one === "string" ? one : ""))
+}
+
+const cacheFor = ({ verifyCache }: ServiceOptions): Layer.Layer<VerifyCache, ConfigurationError> => {
+  if (verifyCache === undefined) return VerifyCache.layerNone
+  const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
+  return isCount(verifyCache.ttl) && isCount(verifyCache.capacity ?? 1)
+    ? VerifyCache.layer(verifyCache)
+    : Layer.effect(
+        VerifyCache,
+        new ConfigurationError({
+          option: "verifyCache",
+          problem: "give ttl in milliseconds and capacity as a number of answers, both integers from 1"
+        })
+      )
+}
+
+/**
+ * All services over a store.
+ *
+ * @example
+ * ```ts
+ * const services = Tollgate.layer({ secret }).pipe(Layer.provide(SqliteStore.layer("tollgate.db")))
+ * ```
+ */
+export const layer = (
+  options: ServiceOptions
+): Layer.Layer<Consumers | ApiKeys | KeyVault, ConfigurationError, Store> => {
+  const vault = KeyVault.layer({
+    secrets: secretsIn(options.secret),
+    ...optional({ retention: options.keyRetention, prefix: options.keyPrefix })
+  })
+  return Layer.mergeAll(Consumers.layer, ApiKeys.layer).pipe(
+    Layer.provide([KeyBuckets.layer, cacheFor(options)]),
+    Layer.provideMerge(vault)
+  )
+}
+
+const authenticatorFor = ({
+  tokens,
+  authenticate
+}: TollgateOptions): Layer.Layer<Authenticator, ConfigurationError> => {
+  if (tokens !== undefined && authenticate !== undefined) {
+    return Layer.effect(
+      Authenticator,
+      new ConfigurationError({ option: "tokens, authenticate", problem: "give one of the two, not both" })
+    )
+  }
+  if (tokens !== undefined) return Authenticator.layerBearer(tokens)
+  if (authenticate === undefined) return Authenticator.layerClosed
+  const ask: Authenticate = (request) =>
+    Effect.flatMap(
+      Effect.promise(async () => authenticate(request)),
+      (principal) => (principal === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(principal))
+    )
+  return Authenticator.layer(ask)
+}
+
+const storeFor = ({ store }: TollgateOptions): Layer.Layer<Store, unknown> => {
+  if (store === undefined || store === null) {
+    return Layer.effect(
+      Store,
+      new ConfigurationError({ option: "store", problem: "give one, such as MemoryStore.open()" })
+    )
+  }
+  return "commit" in store ? Layer.succeed(Store, store) : store
+}
+
+/**
+ * Tollgate for callers outside Effect. Wrong settings reject, with a message that says what to set.
+ *
+ * @example
+ * ```ts
+ * const gate = await createTollgate({ store: MemoryStore.open(), secret: process.env.TOLLGATE_SECRET })
+ * const alice = await gate.consumers.create("acme", "production", { name: "alice" }, { withApiKey: true })
+ * const { valid } = await gate.keys.verify("acme", "production", alice.apiKeys[0].key)
+ * await gate.close()
+ * ```
+ */
+export const createTollgate = async (options: TollgateOptions) => {
+  const scope = Scope.makeUnsafe()
+  const close = () => Promises.run(Scope.close(scope, Exit.void))
+  const services = Layer.mergeAll(layer(options), authenticatorFor(options)).pipe(Layer.provideMerge(storeFor(options)))
+  try {
+    const context = await Promises.run(Layer.buildWithScope(services, scope))
+    const { handler, dispose } = toWebHandler(Layer.succeedContext(context), optional({ bodyLimit: options.bodyLimit }))
+    return {
+      consumers: consumersPromise(Context.get(context, Consumers)),
+      keys: keysPromise(Context.get(context, ApiKeys)),
+      /** The HTTP interface: a web handler, to be mounted anywhere. */
+      handler,
+      /** Ends what was started here. A store that was handed in stays open. */
+      close: async (): Promise<void> => {
+        await dispose()
+        await close()
+      }
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+export type Tollgate = Awaited<ReturnType<typeof createTollgate>>

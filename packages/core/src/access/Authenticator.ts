@@ -1,0 +1,69 @@
+/**
+ * The port by which a host says who is calling. Closed unless it is configured.
+ */
+import { createHash, timingSafeEqual } from "node:crypto"
+import { Context, Effect, Layer, Schema } from "effect"
+import { ConfigurationError } from "../shared/ConfigurationError.ts"
+import { AccountName } from "../shared/Names.ts"
+import { type PrincipalShape, Unauthorized } from "./Principal.ts"
+
+export type Authenticate = (request: Request) => Effect.Effect<PrincipalShape, Unauthorized>
+
+/** A token, whom it acts for (`*` is everybody), and what it may do; writing is the default. */
+export interface BearerToken {
+  readonly token: string
+  readonly account: string
+  readonly access?: "read" | "write"
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+const shortestToken = 16
+
+const tokenIn = (request: Request): string | undefined =>
+  /^Bearer +([^\s]+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1]
+
+/** Tokens are kept as hashes, and every one is compared, in constant time. */
+export const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<Authenticate, ConfigurationError> =>
+  Effect.gen(function* () {
+    const known = yield* Effect.forEach(tokens, (given, index) => {
+      const wrong = (problem: string) => new ConfigurationError({ option: `tokens: number ${index + 1}`, problem })
+      const { token, access = "write" } = given
+      if (token.length < shortestToken || /\s/.test(token)) {
+        return wrong(`give a token of at least ${shortestToken} characters without white space`)
+      }
+      const account = given.account === "*" || Schema.is(AccountName)(given.account) ? given.account : undefined
+      if (account === undefined) return wrong("name its account, by letters, digits, _, . and -, or * for all")
+      if (access !== "read" && access !== "write") return wrong('give it the access "read" or "write"')
+      const hash = digest(token)
+      const principal: PrincipalShape = { id: hash.toString("base64url").slice(0, 16), account, access }
+      return Effect.succeed({ hash, principal })
+    })
+    return (request) => {
+      const token = tokenIn(request)
+      const hash = digest(token ?? "")
+      let found: PrincipalShape | undefined
+      for (const { hash: other, principal } of known) if (timingSafeEqual(hash, other)) found = principal
+      return token === undefined || found === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(found)
+    }
+  })
+
+export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: Authenticate }>()(
+  "@tollgate/core/access/Authenticator"
+) {
+  /** Lets nobody in: what holds until a host configures something else. */
+  static readonly layerClosed: Layer.Layer<Authenticator> = Layer.succeed(Authenticator, {
+    authenticate: () => Effect.fail(new Unauthorized())
+  })
+
+  static layer(authenticate: Authenticate): Layer.Layer<Authenticator> {
+    return Layer.succeed(Authenticator, { authenticate })
+  }
+
+  static layerBearer(tokens: ReadonlyArray<BearerToken>): Layer.Layer<Authenticator, ConfigurationError> {
+    return Layer.effect(
+      Authenticator,
+      Effect.map(bearerTokens(tokens), (authenticate) => ({ authenticate }))
+    )
+  }
+}

@@ -1,0 +1,265 @@
+/**
+ * The operations on consumers. Each write is one atomic commit.
+ */
+import { Context, DateTime, Effect, Layer } from "effect"
+import type { ApiKey, KeyFormatParameter, KeyId } from "../keys/ApiKey.ts"
+import { KeyId as KeyIdSchema } from "../keys/ApiKey.ts"
+import { KeyBuckets } from "../keys/KeyBuckets.ts"
+import { KeyLimitReached, type KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
+import * as KeyMaker from "../keys/KeyMaker.ts"
+import { KeyVault } from "../keys/KeyVault.ts"
+import { keyRecords, keysOf, maximumKeys, openKeysOf } from "../keys/keyRecords.ts"
+import { VerifyCache } from "../keys/VerifyCache.ts"
+import * as Id from "../shared/Id.ts"
+import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
+import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
+import type { Page, PageRequest } from "../shared/Page.ts"
+import { type TagFilter, termsOf } from "../shared/Tags.ts"
+import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import type { Entry } from "../store/Collection.ts"
+import * as Contention from "../store/Contention.ts"
+import { Store } from "../store/Store.ts"
+import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import { Consumer, type ConsumerCreate, ConsumerId, type ConsumerUpdate, type StoredConsumer } from "./Consumer.ts"
+import { ConsumerNameTaken, type ConsumerNotFound } from "./ConsumerError.ts"
+import { consumerRecords } from "./consumerRecords.ts"
+import { findConsumer } from "./findConsumer.ts"
+import { type ManagersCreate, termOf as managerTerm } from "./Manager.ts"
+
+/** What an answer shows beside the consumer itself. */
+export interface ConsumerView {
+  readonly apiKeys?: boolean
+  readonly managers?: boolean
+  readonly managerInvites?: boolean
+  readonly keyFormat?: KeyFormatParameter
+}
+
+/** Conditions of a write: tags that the consumer must carry, and the version it must be at. */
+export interface WriteConditions {
+  readonly guard?: TagFilter
+  readonly ifMatch?: ReadonlyArray<number>
+}
+
+/** Embedded keys are a look, not a list. */
+const embeddedKeys = 1_000
+
+const managersFrom = Effect.fnUntraced(function* (input: ManagersCreate = [], now: DateTime.Utc) {
+  const managers: Array<StoredConsumer["managers"][number]> = []
+  const managerInvites: Array<StoredConsumer["managerInvites"][number]> = []
+  for (const item of input) {
+    if (typeof item === "string") managerInvites.push({ id: yield* Id.next("inv"), createdOn: now, email: item })
+    else managers.push({ id: yield* Id.next("mgr"), createdOn: now, ...item })
+  }
+  return { managers, managerInvites }
+})
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const vault = yield* KeyVault
+  const buckets = yield* KeyBuckets
+  const cache = yield* VerifyCache
+  const commitConsumer = commitOnce(store, vault, Consumer)
+  const commitRoll = commitOnce(store, vault, KeyIdSchema)
+  const withStore = Effect.provideService(Store, store)
+
+  const present = ({ managers, managerInvites, ...fields }: StoredConsumer, view: ConsumerView): Consumer => ({
+    ...fields,
+    ...(view.managers === true ? { managers } : {}),
+    ...(view.managerInvites === true ? { managerInvites } : {})
+  })
+
+  /** Consumers as they are shown, with the keys of all of them read in one call. */
+  const presentAll = Effect.fnUntraced(function* (
+    bucket: KeyBucket,
+    consumers: ReadonlyArray<StoredConsumer>,
+    view: ConsumerView
+  ) {
+    const shown = consumers.map((consumer) => present(consumer, view))
+    if (view.apiKeys !== true || consumers.length === 0) return shown
+    const pages = yield* keyRecords.pages(
+      partitionOf(bucket),
+      consumers.map(({ name }) => ({ where: [keysOf(name)], offset: 0, limit: embeddedKeys }))
+    )
+    return yield* Effect.forEach(shown, (consumer, index) =>
+      Effect.map(
+        Effect.forEach(pages[index]?.entries ?? [], ({ value }) => KeyMaker.show(vault, bucket, value, view.keyFormat)),
+        (apiKeys): Consumer => ({ ...consumer, apiKeys })
+      )
+    )
+  })
+
+  /** All keys that carry a term: what a roll or a delete has to reach. */
+  const keysWith = Effect.fnUntraced(function* (bucket: KeyBucket, term: string) {
+    const page = yield* keyRecords.page(partitionOf(bucket), { where: [term], offset: 0, limit: maximumKeys })
+    return page.entries
+  })
+
+  const isLimitOn = (term: string) => (error: unknown) =>
+    error instanceof StoreConflict && error.reason === "limit" && error.name === keyRecords.termOf(term)
+
+  return Consumers.of({
+    list: Effect.fn("Consumers.list")(function* (bucket, { limit, offset, tags, managerEmail, ...view }) {
+      const where = [...termsOf(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
+      const page = yield* consumerRecords.page(partitionOf(bucket), { where: [...new Set(where)], offset, limit })
+      const data = yield* presentAll(
+        bucket,
+        page.entries.map(({ value }) => value),
+        view
+      )
+      return { data, limit, offset, total: page.total }
+    }, withStore),
+
+    create: Effect.fn("Consumers.create")(function* (bucket, input, { withApiKey, idempotency } = {}) {
+      yield* buckets.ensure(bucket)
+      const now = yield* DateTime.now
+      const { name, managers, apiKeys, ...fields } = input
+      const asked = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
+      const keys = yield* Effect.forEach(asked, (key, index) =>
+        KeyMaker.make(vault, bucket, name, key, now, `/apiKeys/${index}`)
+      )
+      const stored: StoredConsumer = {
+        id: ConsumerId.make(yield* Id.next("csmr")),
+        name,
+        createdOn: now,
+        updatedOn: now,
+        ...fields,
+        ...(yield* managersFrom(managers, now))
+      }
+      const withKeys = (shown: ReadonlyArray<ApiKey>): Consumer =>
+        shown.length === 0 ? present(stored, {}) : { ...present(stored, {}), apiKeys: shown }
+      const shown = keys.map(KeyMaker.reveal)
+      const committed = yield* commitConsumer(
+        partitionOf(bucket),
+        [consumerRecords.insert(stored), ...keys.map((key) => keyRecords.insert(key.stored))],
+        idempotency,
+        withKeys(shown.map((key) => KeyMaker.forgetful(vault, key)))
+      ).pipe(
+        Effect.catchTag("StoreConflict", (conflict) =>
+          Effect.fail(conflict.reason === "claimed" ? new KeyValueTaken() : new ConsumerNameTaken({ consumer: name }))
+        )
+      )
+      return { value: committed.earlier ?? withKeys(shown), version: committed.versions[0] ?? 0 }
+    }, withStore),
+
+    get: Effect.fn("Consumers.get")(function* (bucket, name, { guard, ...view } = {}) {
+      const entry = yield* findConsumer(bucket, name, guard)
+      const [value = present(entry.value, view)] = yield* presentAll(bucket, [entry.value], view)
+      return { value, version: entry.version }
+    }, withStore),
+
+    update: Effect.fn("Consumers.update")(function* (bucket, name, patch, conditions = {}) {
+      if (patch.name !== undefined && patch.name !== name) {
+        return yield* invalidBody("/name", "a consumer's name cannot be changed")
+      }
+      const attempt = Effect.gen(function* () {
+        const entry = yield* findConsumer(bucket, name, conditions.guard)
+        yield* checkVersion(entry, conditions.ifMatch)
+        const { description: before, ...rest } = entry.value
+        const description = patch.description === undefined ? before : (patch.description ?? undefined)
+        const value: StoredConsumer = {
+          ...rest,
+          ...(description === undefined ? {} : { description }),
+          ...(patch.tags === undefined ? {} : { tags: patch.tags }),
+          ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
+          updatedOn: yield* DateTime.now
+        }
+        const { versions } = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
+        return { value: present(value, {}), version: versions[0] ?? 0 }
+      })
+      const updated = yield* Contention.retryWhenStale(attempt)
+      yield* cache.forget(partitionOf(bucket))
+      return updated
+    }, withStore),
+
+    remove: Effect.fn("Consumers.remove")(function* (bucket, name, conditions = {}) {
+      const attempt = Effect.gen(function* () {
+        const entry = yield* findConsumer(bucket, name, conditions.guard)
+        yield* checkVersion(entry, conditions.ifMatch)
+        const keys = yield* keysWith(bucket, keysOf(name))
+        yield* store.commit(partitionOf(bucket), [
+          consumerRecords.remove(entry),
+          keyRecords.atMost(keysOf(name), keys.length),
+          ...keys.map(keyRecords.remove)
+        ])
+      })
+      // A key that was made in between is to go with the others.
+      yield* Contention.retryWhenStale(attempt, isLimitOn(keysOf(name)))
+      yield* cache.forget(partitionOf(bucket))
+    }, withStore),
+
+    rollKey: Effect.fn("Consumers.rollKey")(function* (bucket, name, expiresOn, { guard, idempotency } = {}) {
+      const attempt = Effect.gen(function* () {
+        const entry = yield* findConsumer(bucket, name, guard)
+        const open = yield* keysWith(bucket, openKeysOf(name))
+        const now = yield* DateTime.now
+        const { stored } = yield* KeyMaker.make(vault, bucket, name, {}, now, "")
+        const committed = yield* commitRoll(
+          partitionOf(bucket),
+          [
+            consumerRecords.unchanged(entry),
+            keyRecords.atMost(openKeysOf(name), open.length),
+            keyRecords.atMost(keysOf(name), maximumKeys - 1),
+            ...open.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
+            keyRecords.insert(stored)
+          ],
+          idempotency,
+          stored.id
+        )
+        return committed.earlier ?? stored.id
+      })
+      const id = yield* Contention.retryWhenStale(attempt, isLimitOn(openKeysOf(name))).pipe(
+        Effect.catchIf(isLimitOn(keysOf(name)), () => Effect.fail(new KeyLimitReached())),
+        Effect.catchTag("InvalidInput", Effect.die)
+      )
+      yield* cache.forget(partitionOf(bucket))
+      return id
+    }, withStore)
+  })
+})
+
+export class Consumers extends Context.Service<
+  Consumers,
+  {
+    /** A page of the consumers that carry all the tags, oldest first. */
+    readonly list: (
+      bucket: KeyBucket,
+      query: PageRequest & ConsumerView & { readonly tags?: TagFilter; readonly managerEmail?: string }
+    ) => Effect.Effect<Page<Consumer>, StoreFault | KeyNotRetained>
+    /** Makes a consumer, and its keys with it. The keys that were made are in the answer, with their values. */
+    readonly create: (
+      bucket: KeyBucket,
+      input: ConsumerCreate,
+      options?: { readonly withApiKey?: boolean; readonly idempotency?: Idempotency }
+    ) => Effect.Effect<
+      Entry<Consumer>,
+      StoreFault | InvalidInput | ConsumerNameTaken | KeyValueTaken | IdempotencyKeyReused
+    >
+    readonly get: (
+      bucket: KeyBucket,
+      name: string,
+      options?: ConsumerView & { readonly guard?: TagFilter }
+    ) => Effect.Effect<Entry<Consumer>, StoreFault | ConsumerNotFound | KeyNotRetained>
+    readonly update: (
+      bucket: KeyBucket,
+      name: string,
+      patch: ConsumerUpdate,
+      conditions?: WriteConditions
+    ) => Effect.Effect<Entry<Consumer>, StoreFault | InvalidInput | ConsumerNotFound | VersionMismatch>
+    /** Removes a consumer with its keys, managers and invites, in one step. */
+    readonly remove: (
+      bucket: KeyBucket,
+      name: string,
+      conditions?: WriteConditions
+    ) => Effect.Effect<void, StoreFault | ConsumerNotFound | VersionMismatch>
+    /** Gives an expiry to every key that has none, and makes a new key, in one step. */
+    readonly rollKey: (
+      bucket: KeyBucket,
+      name: string,
+      expiresOn: DateTime.Utc,
+      options?: { readonly guard?: TagFilter; readonly idempotency?: Idempotency }
+    ) => Effect.Effect<KeyId, StoreFault | ConsumerNotFound | KeyLimitReached | IdempotencyKeyReused>
+  }
+>()("@tollgate/core/consumers/Consumers") {
+  static readonly layer = Layer.effect(Consumers, make)
+}

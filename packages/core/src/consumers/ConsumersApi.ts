@@ -1,0 +1,100 @@
+/**
+ * The HTTP interface of consumers.
+ */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Access } from "../http/Access.ts"
+import { paging, withTags } from "../http/parameters.ts"
+import {
+  ConsumerNameTakenProblem,
+  ConsumerNotFoundProblem,
+  IdempotencyKeyReusedProblem,
+  KeyLimitReachedProblem,
+  KeyNotRetainedProblem,
+  KeyValueTakenProblem,
+  PreconditionFailedProblem,
+  RequestInProgressProblem
+} from "../http/problems.ts"
+import { KeyFormatParameter } from "../keys/ApiKey.ts"
+import { AccountName, BucketName } from "../shared/Names.ts"
+import { Page } from "../shared/Page.ts"
+import { Timestamp } from "../shared/Timestamp.ts"
+import { Consumer, ConsumerCreate, ConsumerUpdate } from "./Consumer.ts"
+import { Email } from "./Manager.ts"
+
+const bucket = { accountName: AccountName, bucketName: BucketName }
+const item = { ...bucket, consumerName: Schema.String }
+
+const view = {
+  "include-api-keys": Schema.optionalKey(Schema.Boolean),
+  "include-managers": Schema.optionalKey(Schema.Boolean),
+  "include-manager-invites": Schema.optionalKey(Schema.Boolean),
+  "key-format": Schema.optionalKey(KeyFormatParameter)
+}
+
+/** A mistyped filter must not list everything, and a mistyped guard must not be dropped. */
+export const strictQuery = { onExcessProperty: "error", errors: "all" } as const
+
+export const conditions = { "if-match": Schema.optionalKey(Schema.String) }
+
+/** An item, with its version as a tag. */
+export const tagged = <S extends Schema.Top>(schema: S) => HttpApiSchema.WithHeaders(schema, { etag: Schema.String })
+
+export class ConsumersApi extends HttpApiGroup.make("consumers")
+  .add(
+    HttpApiEndpoint.get("list", "/consumers", {
+      params: bucket,
+      query: withTags({ ...paging, ...view, "manager-email": Schema.optionalKey(Email) }),
+      success: Page(Consumer),
+      error: [KeyNotRetainedProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(OpenApi.Summary, "List consumers"),
+    HttpApiEndpoint.post("create", "/consumers", {
+      params: bucket,
+      query: { "with-api-key": Schema.optionalKey(Schema.Boolean) },
+      payload: ConsumerCreate,
+      success: tagged(Consumer),
+      error: [ConsumerNameTakenProblem, KeyValueTakenProblem, IdempotencyKeyReusedProblem, RequestInProgressProblem]
+    }).annotate(OpenApi.Summary, "Create a consumer, and keys with it"),
+    HttpApiEndpoint.get("get", "/consumers/:consumerName", {
+      params: item,
+      query: withTags(view),
+      success: tagged(Consumer),
+      error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
+    }).annotate(OpenApi.Summary, "Read a consumer"),
+    HttpApiEndpoint.patch("update", "/consumers/:consumerName", {
+      params: item,
+      query: withTags({}),
+      headers: conditions,
+      payload: ConsumerUpdate,
+      success: tagged(Consumer),
+      error: [ConsumerNotFoundProblem, PreconditionFailedProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(OpenApi.Summary, "Change a consumer"),
+    HttpApiEndpoint.delete("remove", "/consumers/:consumerName", {
+      params: item,
+      query: withTags({}),
+      headers: conditions,
+      success: HttpApiSchema.NoContent,
+      error: [ConsumerNotFoundProblem, PreconditionFailedProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(OpenApi.Summary, "Remove a consumer with its keys, managers and invites"),
+    HttpApiEndpoint.post("rollKey", "/consumers/:consumerName/roll-key", {
+      params: item,
+      query: withTags({}),
+      payload: Schema.Struct({ expiresOn: Timestamp }),
+      success: HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
+      error: [ConsumerNotFoundProblem, KeyLimitReachedProblem, IdempotencyKeyReusedProblem, RequestInProgressProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(OpenApi.Summary, "Give an expiry to keys that have none, and make a new key")
+  )
+  .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
+  .middleware(Access)
+  .annotate(HttpApi.PayloadParseOptions, strictQuery)
+  .annotateMerge(
+    OpenApi.annotations({ title: "Consumers", description: "Named groups of API keys in a key bucket." })
+  ) {}

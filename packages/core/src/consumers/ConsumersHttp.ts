@@ -1,0 +1,97 @@
+/**
+ * Unpacks a request, calls the service, packs the answer.
+ */
+import { Effect } from "effect"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Api } from "../Api.ts"
+import { checkKeyFormat } from "../http/checkKeyFormat.ts"
+import { idempotent } from "../http/idempotent.ts"
+import { etagOf, ifMatchIn, tagsIn } from "../http/parameters.ts"
+import { explained } from "../http/problems.ts"
+import type { KeyFormatParameter } from "../keys/ApiKey.ts"
+import { optional } from "../shared/optional.ts"
+import type { Entry } from "../store/Collection.ts"
+import type { Consumer } from "./Consumer.ts"
+import { Consumers } from "./Consumers.ts"
+
+const tagged = ({ value, version }: Entry<Consumer>) =>
+  HttpApiSchema.withHeaders({ body: value, headers: { etag: etagOf(version) } })
+
+interface ViewQuery {
+  readonly "include-api-keys"?: boolean
+  readonly "include-managers"?: boolean
+  readonly "include-manager-invites"?: boolean
+  readonly "key-format"?: KeyFormatParameter
+}
+
+const viewIn = (query: ViewQuery) =>
+  optional({
+    apiKeys: query["include-api-keys"],
+    managers: query["include-managers"],
+    managerInvites: query["include-manager-invites"],
+    keyFormat: query["key-format"]
+  })
+
+export const ConsumersHttp = HttpApiBuilder.group(
+  Api,
+  "consumers",
+  Effect.fnUntraced(function* (handlers) {
+    const consumers = yield* Consumers
+    return handlers.handleAll({
+      list: ({ params, query }) =>
+        Effect.gen(function* () {
+          yield* checkKeyFormat(query["key-format"])
+          const filter = optional({ tags: tagsIn(query), managerEmail: query["manager-email"] })
+          return yield* consumers.list(params, {
+            limit: query.limit,
+            offset: query.offset,
+            ...filter,
+            ...viewIn(query)
+          })
+        }).pipe(explained),
+      create: ({ params, query, payload }) =>
+        idempotent((idempotency) =>
+          explained(
+            Effect.map(
+              consumers.create(params, payload, optional({ withApiKey: query["with-api-key"], idempotency })),
+              tagged
+            )
+          )
+        ),
+      get: ({ params, query }) =>
+        Effect.gen(function* () {
+          yield* checkKeyFormat(query["key-format"])
+          const options = { ...viewIn(query), ...optional({ guard: tagsIn(query) }) }
+          return tagged(yield* consumers.get(params, params.consumerName, options))
+        }).pipe(explained),
+      update: ({ params, query, headers, payload }) =>
+        Effect.gen(function* () {
+          const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
+          return tagged(yield* consumers.update(params, params.consumerName, payload, conditions))
+        }).pipe(explained),
+      remove: ({ params, query, headers }) =>
+        Effect.gen(function* () {
+          const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
+          yield* consumers.remove(params, params.consumerName, conditions)
+        }).pipe(explained),
+      rollKey: ({ params, query, payload }) =>
+        idempotent((idempotency) =>
+          explained(
+            Effect.map(
+              consumers.rollKey(
+                params,
+                params.consumerName,
+                payload.expiresOn,
+                optional({ guard: tagsIn(query), idempotency })
+              ),
+              (id) => {
+                const path = ["accounts", params.accountName, "key-buckets", params.bucketName]
+                const location = `/v1/${[...path, "consumers", params.consumerName, "keys", id].map(encodeURIComponent).join("/")}`
+                return HttpApiSchema.withHeaders({ body: undefined, headers: { location } })
+              }
+            )
+          )
+        )
+    })
+  })
+)

@@ -1,0 +1,137 @@
+/**
+ * Consumers for callers outside Effect.
+ */
+import { Effect, Schema } from "effect"
+import { type ApiKey, KeyFormatParameter } from "../keys/ApiKey.ts"
+import { KeyBucket } from "../shared/KeyBucket.ts"
+import { optional } from "../shared/optional.ts"
+import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
+import * as Promises from "../shared/Promises.ts"
+import { Timestamp } from "../shared/Timestamp.ts"
+import { Consumer, ConsumerCreate, ConsumerUpdate } from "./Consumer.ts"
+import type { Consumers } from "./Consumers.ts"
+import { Email } from "./Manager.ts"
+
+export type ConsumerJson = typeof Consumer.Encoded
+export type ApiKeyJson = typeof ApiKey.Encoded
+export interface PageJson<A> {
+  readonly data: ReadonlyArray<A>
+  readonly limit: number
+  readonly offset: number
+  readonly total: number
+}
+
+const TagFilter = Schema.Record(Schema.String, Schema.String)
+
+const View = {
+  apiKeys: Schema.optionalKey(Schema.Boolean),
+  managers: Schema.optionalKey(Schema.Boolean),
+  managerInvites: Schema.optionalKey(Schema.Boolean),
+  keyFormat: Schema.optionalKey(KeyFormatParameter)
+}
+const ListQuery = Schema.Struct({
+  ...View,
+  limit: Schema.optionalKey(Limit),
+  offset: Schema.optionalKey(Offset),
+  tags: Schema.optionalKey(TagFilter),
+  managerEmail: Schema.optionalKey(Email)
+})
+const GetOptions = Schema.Struct({ ...View, guard: Schema.optionalKey(TagFilter) })
+const Guard = Schema.Struct({ guard: Schema.optionalKey(TagFilter) })
+
+const bucketOf = Promises.parameters(KeyBucket)
+const listQuery = Promises.parameters(ListQuery)
+const getOptions = Promises.parameters(GetOptions)
+const guardIn = Promises.parameters(Guard)
+const createBody = Promises.body(ConsumerCreate)
+const updateBody = Promises.body(ConsumerUpdate)
+const rollBody = Promises.body(Schema.Struct({ expiresOn: Timestamp }))
+const encode = Schema.encodeSync(Consumer)
+const encodePage = Schema.encodeSync(Page(Consumer))
+
+export const consumersPromise = (consumers: Consumers["Service"]) => ({
+  /** A page of consumers, oldest first. */
+  list: (
+    accountName: string,
+    bucketName: string,
+    query: typeof ListQuery.Encoded = {}
+  ): Promise<PageJson<ConsumerJson>> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        return encodePage(yield* consumers.list(bucket, { ...firstPage, ...(yield* listQuery(query)) }))
+      })
+    ),
+
+  /** Makes a consumer; the keys that are made with it are in the answer, with their values. */
+  create: (
+    accountName: string,
+    bucketName: string,
+    input: typeof ConsumerCreate.Encoded,
+    options: { readonly withApiKey?: boolean; readonly idempotencyKey?: string } = {}
+  ): Promise<ConsumerJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        const operation = ["consumers.create", accountName, bucketName]
+        const idempotency = Promises.idempotency(options.idempotencyKey, operation, [input, options.withApiKey])
+        const asked = optional({ withApiKey: options.withApiKey, idempotency })
+        return encode((yield* consumers.create(bucket, yield* createBody(input), asked)).value)
+      })
+    ),
+
+  get: (
+    accountName: string,
+    bucketName: string,
+    name: string,
+    options: typeof GetOptions.Encoded = {}
+  ): Promise<ConsumerJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        return encode((yield* consumers.get(bucket, name, yield* getOptions(options))).value)
+      })
+    ),
+
+  update: (
+    accountName: string,
+    bucketName: string,
+    name: string,
+    patch: typeof ConsumerUpdate.Encoded,
+    options: typeof Guard.Encoded = {}
+  ): Promise<ConsumerJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        return encode((yield* consumers.update(bucket, name, yield* updateBody(patch), yield* guardIn(options))).value)
+      })
+    ),
+
+  /** Removes a consumer with its keys, managers and invites. */
+  remove: (accountName: string, bucketName: string, name: string, options: typeof Guard.Encoded = {}): Promise<void> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        yield* consumers.remove(bucket, name, yield* guardIn(options))
+      })
+    ),
+
+  /** Gives an expiry to every key that has none, and makes a new one, whose id is answered. */
+  rollKey: (
+    accountName: string,
+    bucketName: string,
+    name: string,
+    input: { readonly expiresOn: string },
+    options: { readonly guard?: Readonly<Record<string, string>>; readonly idempotencyKey?: string } = {}
+  ): Promise<{ readonly keyId: string }> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        const { expiresOn } = yield* rollBody(input)
+        const operation = ["consumers.rollKey", accountName, bucketName, name]
+        const idempotency = Promises.idempotency(options.idempotencyKey, operation, [input, options.guard])
+        const asked = optional({ guard: options.guard, idempotency })
+        return { keyId: yield* consumers.rollKey(bucket, name, expiresOn, asked) }
+      })
+    )
+})

@@ -1,0 +1,8 @@
+/**
+ * The name of a request, in its answer and in every log line: the caller's own, if it is sane.
+ */
+import { Context } from "effect"
+
+export const RequestId = Context.Reference<string>("@tollgate/core/http/RequestId", { defaultValue: () => "" })
+
+export const isSane = (id: string): boolean => /^[\x21-\x7e]{1,128}$/.test(id)

@@ -1,0 +1,18 @@
+/**
+ * Whether the service is alive, and whether its store answers.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { StoreUnavailableProblem } from "./problems.ts"
+
+const Healthy = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Healthy" })
+
+export class SystemApi extends HttpApiGroup.make("system")
+  .add(
+    HttpApiEndpoint.get("alive", "/healthz", { success: Healthy }).annotate(OpenApi.Summary, "The service is alive"),
+    HttpApiEndpoint.get("ready", "/readyz", { success: Healthy, error: [StoreUnavailableProblem] }).annotate(
+      OpenApi.Summary,
+      "The store answers"
+    )
+  )
+  .annotateMerge(OpenApi.annotations({ title: "System" })) {}

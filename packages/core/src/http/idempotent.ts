@@ -1,0 +1,52 @@
+/**
+ * Honours an Idempotency-Key: the same request again gives the first answer, and one that is still running is not
+ * started again beside itself.
+ */
+import { createHash } from "node:crypto"
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { Principal } from "../access/Principal.ts"
+import type { Idempotency } from "../shared/Idempotency.ts"
+import { InvalidInput } from "../shared/InvalidInput.ts"
+import { explained, RequestInProgressProblem } from "./problems.ts"
+import { RequestId } from "./RequestId.ts"
+
+const digest = (...parts: ReadonlyArray<string>): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
+
+/** Reads the header, and gives what the service is to remember the request by. */
+const idempotencyOf = Effect.fnUntraced(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const key = request.headers["idempotency-key"]
+  if (key === undefined) return undefined
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    return yield* new InvalidInput({
+      errors: [{ parameter: "Idempotency-Key", detail: "give 1 to 255 visible ASCII characters" }]
+    })
+  }
+  const principal = yield* Principal
+  const body = yield* Effect.orDie(request.text)
+  const id = digest(principal.id, request.method, request.url.split("?", 1)[0] ?? "", key)
+  return { id, fingerprint: digest(request.url.split("?")[1] ?? "", body) } satisfies Idempotency
+})
+
+const running = new Set<string>()
+
+/** Runs what makes something, once for each Idempotency-Key. */
+export const idempotent = <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const idempotency = yield* explained(idempotencyOf())
+    if (idempotency === undefined) return yield* run(undefined)
+    const { id } = idempotency
+    if (running.has(id)) {
+      return yield* new RequestInProgressProblem({
+        detail: "Wait for the answer to the first one, or ask again later",
+        instance: yield* RequestId
+      })
+    }
+    running.add(id)
+    return yield* Effect.ensuring(
+      run(idempotency),
+      Effect.sync(() => running.delete(id))
+    )
+  })

@@ -1,0 +1,92 @@
+/**
+ * What a schema cannot say of a query parameter: that its text is a number or a boolean, its bounds, its default, and
+ * that tags are parameters of their own.
+ */
+import { maximumLimit } from "../shared/Page.ts"
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly [field: string]: unknown
+}
+
+const flag = (description: string) => ({ schema: { type: "boolean", default: false }, description })
+
+const described: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  limit: {
+    schema: { type: "integer", format: "uint32", minimum: 1, maximum: maximumLimit, default: maximumLimit },
+    description: "How many to answer; more than the maximum counts as the maximum."
+  },
+  offset: {
+    schema: { type: "integer", format: "uint32", minimum: 0, default: 0 },
+    description: "How many to leave out, from the oldest."
+  },
+  "with-api-key": flag("Make a key together with the consumer, if the body asks for none."),
+  "include-api-keys": flag("Include the keys, the first 1,000 of each consumer."),
+  "include-managers": flag("Include the managers."),
+  "include-manager-invites": flag("Include the invites that managers were sent."),
+  "key-format": {
+    schema: { type: "string", enum: ["none", "visible", "masked"], default: "masked" },
+    description: "How much of a key's value to show."
+  },
+  "manager-email": {
+    schema: { type: "string", format: "email" },
+    description: "Only consumers with a manager or an invite of this address, without regard to case."
+  },
+  "if-match": { description: "Only if the resource still has one of these ETags." }
+}
+
+const tags: Parameter = {
+  name: "tags",
+  in: "query",
+  required: false,
+  style: "form",
+  explode: true,
+  schema: {
+    type: "object",
+    additionalProperties: { type: "string" },
+    propertyNames: { pattern: "^tag\\.[A-Za-z0-9_.-]{1,64}$" }
+  },
+  description: "`tag.<property>=<value>`, any number of them: on a list a filter, elsewhere a guard; all must match."
+}
+
+const idempotencyKey: Parameter = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+  description: "The same key and body again within a day gives the first answer, and does nothing twice."
+}
+
+/** Operations that take tags. */
+const takesTags = new Set([
+  "consumers.list",
+  "consumers.get",
+  "consumers.update",
+  "consumers.remove",
+  "consumers.rollKey",
+  "keys.get",
+  "keys.update",
+  "keys.remove"
+])
+
+/** Operations that make something. */
+const makes = new Set(["consumers.create", "consumers.rollKey", "keys.create", "keys.createMany"])
+
+// biome-ignore lint/suspicious/noExplicitAny: the description is JSON, of the OpenAPI specification's own shape
+type Json = any
+
+/** Completes the parameters of the whole description. */
+export const describeParameters = (spec: Json): Json => {
+  for (const path of Object.values<Json>(spec.paths)) {
+    for (const operation of Object.values<Json>(path)) {
+      const parameters: ReadonlyArray<Parameter> = operation.parameters ?? []
+      operation.parameters = [
+        ...parameters.map((parameter) => ({ ...parameter, ...described[parameter.name] })),
+        ...(takesTags.has(operation.operationId) ? [tags] : []),
+        ...(makes.has(operation.operationId) ? [idempotencyKey] : [])
+      ]
+    }
+  }
+  return spec
+}

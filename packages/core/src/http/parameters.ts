@@ -1,0 +1,47 @@
+/**
+ * Query parameters and headers that several endpoints share.
+ */
+import { Effect, Schema, SchemaTransformation } from "effect"
+import { InvalidInput } from "../shared/InvalidInput.ts"
+import { Limit, maximumLimit, Offset } from "../shared/Page.ts"
+import { type TagFilter, TagName } from "../shared/Tags.ts"
+
+const Digits = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^-?\d{1,15}$/u, { expected: "an integer" })),
+  Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: String }))
+)
+
+export const paging = {
+  limit: Digits.pipe(Schema.decodeTo(Limit), Schema.withDecodingDefaultKey(Effect.succeed(String(maximumLimit)))),
+  offset: Digits.pipe(Schema.decodeTo(Offset), Schema.withDecodingDefaultKey(Effect.succeed("0")))
+}
+
+/** `tag.<property>=<value>`, any number of them. */
+const TagParameters = Schema.Record(Schema.TemplateLiteral(["tag.", TagName]), Schema.String)
+
+/** A query of fixed parameters and tags. */
+export const withTags = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.StructWithRest(Schema.Struct(fields), [TagParameters])
+
+/** The tags among the parameters; none if there are none. */
+export const tagsIn = (query: Readonly<Record<string, unknown>>): TagFilter | undefined => {
+  const tags = Object.entries(query).filter(([name]) => name.startsWith("tag."))
+  return tags.length === 0 ? undefined : Object.fromEntries(tags.map(([name, value]) => [name.slice(4), String(value)]))
+}
+
+export const etagOf = (version: number): string => `"${version}"`
+
+/** The versions that an If-Match names; undefined where any will do. */
+export const ifMatchIn = (
+  header: string | undefined
+): Effect.Effect<ReadonlyArray<number> | undefined, InvalidInput> => {
+  if (header === undefined || header.trim() === "*") return Effect.succeed(undefined)
+  const tags = header.split(",").map((tag) => tag.trim())
+  if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag))) {
+    return Effect.fail(
+      new InvalidInput({ errors: [{ parameter: "If-Match", detail: "give an ETag as it was answered" }] })
+    )
+  }
+  // A weak tag never matches, and neither does one that is not a version.
+  return Effect.succeed(tags.map((tag) => (/^"\d+"$/.test(tag) ? Number(tag.slice(1, -1)) : Number.NaN)))
+}

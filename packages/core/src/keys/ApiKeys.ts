@@ -1,0 +1,217 @@
+/**
+ * The operations on API keys, and what keys are for: verifying one.
+ */
+import { Context, DateTime, Effect, Layer, Option } from "effect"
+import type { ConsumerNotFound } from "../consumers/ConsumerError.ts"
+import { consumerRecords } from "../consumers/consumerRecords.ts"
+import { findConsumer } from "../consumers/findConsumer.ts"
+import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import type { InvalidInput } from "../shared/InvalidInput.ts"
+import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
+import { Page, type PageRequest } from "../shared/Page.ts"
+import type { TagFilter } from "../shared/Tags.ts"
+import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import type { Entry } from "../store/Collection.ts"
+import * as Contention from "../store/Contention.ts"
+import { Store } from "../store/Store.ts"
+import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import { ApiKey, type ApiKeyCreate, type ApiKeyUpdate, type KeyFormatParameter, type StoredKey } from "./ApiKey.ts"
+import { KeyBuckets } from "./KeyBuckets.ts"
+import { KeyLimitReached, KeyNotFound, type KeyNotRetained, KeyValueTaken } from "./KeyError.ts"
+import * as KeyMaker from "./KeyMaker.ts"
+import { KeyVault } from "./KeyVault.ts"
+import { keyRecords, keysOf, maximumKeys } from "./keyRecords.ts"
+import { makeReseal, type Resealed } from "./Reseal.ts"
+import type { Verification } from "./Verification.ts"
+import { makeVerify } from "./Verify.ts"
+import { VerifyCache } from "./VerifyCache.ts"
+
+const ApiKeyPage = Page(ApiKey)
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const vault = yield* KeyVault
+  const buckets = yield* KeyBuckets
+  const cache = yield* VerifyCache
+  const commitKeys = commitOnce(store, vault, ApiKeyPage)
+  const withStore = Effect.provideService(Store, store)
+
+  /** The key, if it is that consumer's and the consumer carries the tags. */
+  const find = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, keyId: string, guard?: TagFilter) {
+    yield* findConsumer(bucket, name, guard)
+    const found = yield* keyRecords.get(partitionOf(bucket), keyId)
+    if (Option.isNone(found) || found.value.value.consumer !== name) return yield* new KeyNotFound({ keyId })
+    return found.value
+  })
+
+  /** A value that another key has, and a consumer that is full, are the caller's to know. */
+  const explained = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict, R>) =>
+    Effect.mapError(effect, (error) => {
+      if (!(error instanceof StoreConflict)) return error
+      if (error.reason === "claimed") return new KeyValueTaken()
+      return error.reason === "limit" ? new KeyLimitReached() : error
+    })
+
+  /** Makes keys in one commit; gives them with their values, and their versions. */
+  const createAll = Effect.fnUntraced(function* (
+    bucket: KeyBucket,
+    name: string,
+    inputs: ReadonlyArray<ApiKeyCreate>,
+    pointerOf: (index: number) => string,
+    idempotency: Idempotency | undefined
+  ) {
+    const attempt = Effect.gen(function* () {
+      const consumer = yield* findConsumer(bucket, name)
+      const now = yield* DateTime.now
+      const keys = yield* Effect.forEach(inputs, (input, index) =>
+        KeyMaker.make(vault, bucket, name, input, now, pointerOf(index))
+      )
+      const envelope = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
+      const shown = keys.map(KeyMaker.reveal)
+      const committed = yield* commitKeys(
+        partitionOf(bucket),
+        [
+          consumerRecords.unchanged(consumer),
+          keyRecords.atMost(keysOf(name), Math.max(0, maximumKeys - keys.length)),
+          ...keys.map(({ stored }) => keyRecords.insert(stored))
+        ],
+        idempotency,
+        envelope(shown.map((key) => KeyMaker.forgetful(vault, key)))
+      )
+      return { page: committed.earlier ?? envelope(shown), versions: committed.versions }
+    })
+    return yield* explained(Contention.retryWhenStale(attempt))
+  })
+
+  return ApiKeys.of({
+    list: Effect.fn("ApiKeys.list")(function* (bucket, name, { limit, offset, keyFormat }) {
+      yield* findConsumer(bucket, name)
+      const page = yield* keyRecords.page(partitionOf(bucket), { where: [keysOf(name)], offset, limit })
+      const data = yield* Effect.forEach(page.entries, ({ value }) => KeyMaker.show(vault, bucket, value, keyFormat))
+      return { data, limit, offset, total: page.total }
+    }, withStore),
+
+    create: Effect.fn("ApiKeys.create")(function* (bucket, name, input, { idempotency } = {}) {
+      const { page, versions } = yield* createAll(bucket, name, [input], () => "", idempotency)
+      const [value] = page.data
+      return value === undefined ? yield* Effect.die("no key was made") : { value, version: versions[0] ?? 0 }
+    }, withStore),
+
+    createMany: Effect.fn("ApiKeys.createMany")(function* (bucket, name, inputs, { idempotency } = {}) {
+      const { page } = yield* createAll(bucket, name, inputs, (index) => `/${index}`, idempotency)
+      return page
+    }, withStore),
+
+    get: Effect.fn("ApiKeys.get")(function* (bucket, name, keyId, { guard, keyFormat } = {}) {
+      const entry = yield* find(bucket, name, keyId, guard)
+      return { value: yield* KeyMaker.show(vault, bucket, entry.value, keyFormat), version: entry.version }
+    }, withStore),
+
+    update: Effect.fn("ApiKeys.update")(function* (bucket, name, keyId, patch, { guard, ifMatch } = {}) {
+      if (patch.key !== undefined) yield* KeyMaker.checkSupplied(vault, patch.key, "/key")
+      const attempt = Effect.gen(function* () {
+        const entry = yield* find(bucket, name, keyId, guard)
+        yield* checkVersion(entry, ifMatch)
+        const { expiresOn: expiry, description: described, sealed, ...rest } = entry.value
+        const kept = patch.key === undefined ? undefined : yield* KeyMaker.keep(vault, bucket, rest.id, patch.key)
+        const expiresOn = patch.expiresOn === undefined ? expiry : (patch.expiresOn ?? undefined)
+        const description = patch.description === undefined ? described : (patch.description ?? undefined)
+        const stored: StoredKey = {
+          ...rest,
+          ...(expiresOn === undefined ? {} : { expiresOn }),
+          ...(description === undefined ? {} : { description }),
+          ...(kept ?? (sealed === undefined ? {} : { sealed })),
+          updatedOn: yield* DateTime.now
+        }
+        const { versions } = yield* store.commit(partitionOf(bucket), [keyRecords.replace(entry, stored)])
+        const value =
+          patch.key === undefined
+            ? yield* KeyMaker.show(vault, bucket, stored, "masked").pipe(Effect.catchTag("KeyNotRetained", Effect.die))
+            : KeyMaker.reveal({ stored, value: patch.key })
+        return { value, version: versions[0] ?? 0 }
+      })
+      const updated = yield* explained(Contention.retryWhenStale(attempt))
+      yield* cache.forget(partitionOf(bucket))
+      return updated
+    }, withStore),
+
+    remove: Effect.fn("ApiKeys.remove")(function* (bucket, name, keyId, { guard, ifMatch } = {}) {
+      const attempt = Effect.gen(function* () {
+        const entry = yield* find(bucket, name, keyId, guard)
+        yield* checkVersion(entry, ifMatch)
+        yield* store.commit(partitionOf(bucket), [keyRecords.remove(entry)])
+      })
+      yield* Contention.retryWhenStale(attempt)
+      yield* cache.forget(partitionOf(bucket))
+    }, withStore),
+
+    verify: makeVerify(store, vault, cache),
+
+    reseal: Effect.fn("ApiKeys.reseal")(makeReseal(vault, buckets), withStore)
+  })
+})
+
+interface ItemConditions {
+  readonly guard?: TagFilter
+  readonly ifMatch?: ReadonlyArray<number>
+}
+
+export class ApiKeys extends Context.Service<
+  ApiKeys,
+  {
+    /** A page of a consumer's keys, oldest first; expired ones too. */
+    readonly list: (
+      bucket: KeyBucket,
+      consumer: string,
+      query: PageRequest & { readonly keyFormat?: KeyFormatParameter }
+    ) => Effect.Effect<Page<ApiKey>, StoreFault | ConsumerNotFound | KeyNotRetained>
+    /** Makes a key; its value is in the answer. */
+    readonly create: (
+      bucket: KeyBucket,
+      consumer: string,
+      input: ApiKeyCreate,
+      options?: { readonly idempotency?: Idempotency }
+    ) => Effect.Effect<
+      Entry<ApiKey>,
+      StoreFault | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyKeyReused
+    >
+    /** Makes several keys, all or none. */
+    readonly createMany: (
+      bucket: KeyBucket,
+      consumer: string,
+      inputs: ReadonlyArray<ApiKeyCreate>,
+      options?: { readonly idempotency?: Idempotency }
+    ) => Effect.Effect<
+      Page<ApiKey>,
+      StoreFault | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyKeyReused
+    >
+    readonly get: (
+      bucket: KeyBucket,
+      consumer: string,
+      keyId: string,
+      options?: { readonly guard?: TagFilter; readonly keyFormat?: KeyFormatParameter }
+    ) => Effect.Effect<Entry<ApiKey>, StoreFault | ConsumerNotFound | KeyNotFound | KeyNotRetained>
+    readonly update: (
+      bucket: KeyBucket,
+      consumer: string,
+      keyId: string,
+      patch: ApiKeyUpdate,
+      conditions?: ItemConditions
+    ) => Effect.Effect<
+      Entry<ApiKey>,
+      StoreFault | InvalidInput | ConsumerNotFound | KeyNotFound | KeyValueTaken | KeyLimitReached | VersionMismatch
+    >
+    readonly remove: (
+      bucket: KeyBucket,
+      consumer: string,
+      keyId: string,
+      conditions?: ItemConditions
+    ) => Effect.Effect<void, StoreFault | ConsumerNotFound | KeyNotFound | VersionMismatch>
+    /** Whether a key lets its bearer in: the hot path. One round trip, no write; none at all for a malformed key. */
+    readonly verify: (bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreFault>
+    /** Puts every key of every bucket under the newest secret, while the service runs. It may be repeated. */
+    readonly reseal: () => Effect.Effect<Resealed, StoreFault>
+  }
+>()("@tollgate/core/keys/ApiKeys") {
+  static readonly layer = Layer.effect(ApiKeys, make)
+}

@@ -1,0 +1,61 @@
+/**
+ * Which key buckets there are. A bucket needs no creation: it is listed before the first write to it, so that what
+ * must reach all keys, such as a change of secrets, finds them.
+ */
+import { Context, Effect, Layer } from "effect"
+import { KeyBucket } from "../shared/KeyBucket.ts"
+import * as Collection from "../store/Collection.ts"
+import * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import { StoreConflict, type StoreFault, type StoreUnavailable } from "../store/StoreError.ts"
+
+const bucketRecords = Collection.make({
+  name: "bucket",
+  format: 1,
+  schema: KeyBucket,
+  key: ({ accountName, bucketName }) => `${accountName}/${bucketName}`
+})
+
+const pageSize = 1_000
+
+export class KeyBuckets extends Context.Service<
+  KeyBuckets,
+  {
+    /** Lists a bucket, if it is not listed yet. */
+    readonly ensure: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable>
+    readonly all: Effect.Effect<ReadonlyArray<KeyBucket>, StoreFault>
+  }
+>()("@tollgate/core/keys/KeyBuckets") {
+  static readonly layer = Layer.effect(
+    KeyBuckets,
+    Effect.gen(function* () {
+      const store = yield* Store
+      const listed = new Set<string>()
+      const insert = (bucket: KeyBucket) =>
+        store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket)]).pipe(
+          Effect.catchIf(
+            (error) => error instanceof StoreConflict,
+            () => Effect.void
+          )
+        )
+      const from = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreFault> =>
+        Effect.gen(function* () {
+          const page = yield* bucketRecords.page(Partition.keysDirectory, { offset, limit: pageSize })
+          const buckets = page.entries.map(({ value }) => value)
+          return offset + pageSize < page.total ? [...buckets, ...(yield* from(offset + pageSize))] : buckets
+        }).pipe(Effect.provideService(Store, store))
+
+      return KeyBuckets.of({
+        all: from(0),
+        ensure: (bucket) => {
+          const name = Partition.keys(bucket.accountName, bucket.bucketName)
+          return listed.has(name)
+            ? Effect.void
+            : Effect.map(insert(bucket), () => {
+                listed.add(name)
+              })
+        }
+      })
+    })
+  )
+}

@@ -1,0 +1,93 @@
+/**
+ * From what a caller asked for to a key as it is stored, and from there to what a caller may see.
+ */
+import { type DateTime, Effect } from "effect"
+import * as Id from "../shared/Id.ts"
+import { invalidBody } from "../shared/InvalidInput.ts"
+import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
+import { optional } from "../shared/optional.ts"
+import { type ApiKey, type ApiKeyCreate, type KeyFormatParameter, KeyId, type StoredKey } from "./ApiKey.ts"
+import { KeyNotRetained } from "./KeyError.ts"
+import { mask, suffixOf } from "./KeyFormat.ts"
+import type { KeyVault } from "./KeyVault.ts"
+
+export interface MadeKey {
+  readonly stored: StoredKey
+  /** Known only now: afterwards it is sealed, or gone. */
+  readonly value: string
+}
+
+/** What a value is sealed to. */
+const identityOf = (bucket: KeyBucket, id: KeyId): string => `${partitionOf(bucket)} ${id}`
+
+/** A value's hashes, seal and suffix, as they stand in its record. */
+export const keep = Effect.fnUntraced(function* (
+  vault: KeyVault["Service"],
+  bucket: KeyBucket,
+  id: KeyId,
+  value: string
+) {
+  const kept = { suffix: suffixOf(value), hashes: vault.hashes(value) }
+  if (vault.retention === "hashed") return kept
+  return { ...kept, sealed: yield* vault.seal(value, identityOf(bucket, id)) }
+})
+
+/** Refuses a supplied value that has our prefix and not our checksum. */
+export const checkSupplied = (vault: KeyVault["Service"], value: string, pointer: string) =>
+  vault.isWellFormed(value) ? Effect.void : Effect.fail(invalidBody(pointer, "it has our prefix and a wrong checksum"))
+
+/** Makes a key for a consumer; `pointer` is where in the request it was asked for. */
+export const make = Effect.fnUntraced(function* (
+  vault: KeyVault["Service"],
+  bucket: KeyBucket,
+  consumer: string,
+  { expiresOn, description, key }: ApiKeyCreate,
+  now: DateTime.Utc,
+  pointer: string
+) {
+  if (key !== undefined) yield* checkSupplied(vault, key, `${pointer}/key`)
+  const id = KeyId.make(yield* Id.next("key"))
+  const value = key ?? (yield* vault.generate)
+  const stored: StoredKey = {
+    id,
+    consumer,
+    createdOn: now,
+    updatedOn: now,
+    ...optional({ expiresOn, description }),
+    ...(yield* keep(vault, bucket, id, value))
+  }
+  return { stored, value } satisfies MadeKey
+})
+
+const fieldsOf = ({ id, createdOn, updatedOn, expiresOn, description }: StoredKey): ApiKey => ({
+  id,
+  createdOn,
+  updatedOn,
+  ...optional({ expiresOn, description })
+})
+
+/** A key with its value, at the moment when everybody may see it. */
+export const reveal = ({ stored, value }: MadeKey): ApiKey => ({ ...fieldsOf(stored), key: value })
+
+/** A key with as much of its value as was asked for. */
+export const show = Effect.fnUntraced(function* (
+  vault: KeyVault["Service"],
+  bucket: KeyBucket,
+  stored: StoredKey,
+  format: KeyFormatParameter = "masked"
+): Effect.fn.Return<ApiKey, KeyNotRetained> {
+  const fields = fieldsOf(stored)
+  if (format === "none") return fields
+  if (format === "masked") return { ...fields, key: mask(stored.suffix) }
+  if (stored.sealed === undefined) return yield* new KeyNotRetained()
+  // A broken seal is nobody's input: it is told as a defect, and never as a value.
+  return { ...fields, key: yield* Effect.orDie(vault.open(stored.sealed, identityOf(bucket, stored.id))) }
+})
+
+/** The value of a stored key, if it is kept. */
+export const openValue = (vault: KeyVault["Service"], bucket: KeyBucket, { id, sealed }: StoredKey) =>
+  sealed === undefined ? Effect.succeed(undefined) : Effect.orDie(vault.open(sealed, identityOf(bucket, id)))
+
+/** An answer to be remembered keeps no values where none are kept. */
+export const forgetful = (vault: KeyVault["Service"], { key, ...rest }: ApiKey): ApiKey =>
+  vault.retention === "hashed" || key === undefined ? rest : { ...rest, key }

@@ -1,0 +1,127 @@
+/**
+ * Keeps key values: a keyed hash to look them up by, and the value sealed so that it can be shown again. Both are
+ * under secrets of the host. The first secret seals and hashes; all are tried to open and to look up, so that a
+ * secret can be replaced while the service runs.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { ConfigurationError } from "../shared/ConfigurationError.ts"
+import { Entropy } from "../shared/Entropy.ts"
+import * as KeyFormat from "./KeyFormat.ts"
+
+/** A sealed value that does not open: it was changed, belongs to another record, or its secret is not configured. */
+export class SealBroken extends Schema.TaggedError<SealBroken>()("SealBroken", { problem: Schema.String }) {
+  override get message(): string {
+    return `A sealed value cannot be opened: ${this.problem}`
+  }
+}
+
+export type KeyRetention = "sealed" | "hashed"
+
+export interface KeyVaultOptions {
+  /** Newest first, each of at least 32 characters. */
+  readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
+  /** `sealed` keeps values so that they can be shown again; `hashed` keeps none. */
+  readonly retention?: KeyRetention
+  readonly prefix?: string
+}
+
+const shortestSecret = 32
+const nonceBytes = 12
+const tagBytes = 16
+
+interface Secret {
+  /** Names the secret in a seal, without telling anything of it. */
+  readonly id: string
+  readonly hashKey: Uint8Array
+  readonly sealKey: Uint8Array
+}
+
+const derive = (secret: string): Secret => {
+  const key = (purpose: string, bytes: number) =>
+    Buffer.from(hkdfSync("sha256", secret, "tollgate", `tollgate/v1/${purpose}`, bytes))
+  return { id: key("id", 6).toString("base64url"), hashKey: key("hash", 32), sealKey: key("seal", 32) }
+}
+
+const hashWith = ({ hashKey }: Secret, value: string): string =>
+  createHmac("sha256", hashKey).update(value).digest("base64url")
+
+const sealWith = ({ id, sealKey }: Secret, value: string, identity: string, nonce: Uint8Array): string => {
+  const cipher = createCipheriv("aes-256-gcm", sealKey, nonce, { authTagLength: tagBytes })
+  cipher.setAAD(Buffer.from(identity))
+  const sealed = Buffer.concat([nonce, cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()])
+  return `1.${id}.${sealed.toString("base64url")}`
+}
+
+const openWith = ({ sealKey }: Secret, sealed: Buffer, identity: string): string => {
+  const decipher = createDecipheriv("aes-256-gcm", sealKey, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  decipher.setAAD(Buffer.from(identity))
+  decipher.setAuthTag(sealed.subarray(-tagBytes))
+  return decipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, "utf8") + decipher.final("utf8")
+}
+
+const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
+  const { retention = "sealed", prefix = "tg" } = options
+  const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
+  if (!Schema.is(KeyFormat.KeyPrefix)(prefix)) {
+    return yield* wrong("keyPrefix", "give 2 to 16 lower-case letters and digits, the first a letter")
+  }
+  const [newest, ...older] = options.secrets.map(Redacted.value)
+  if (newest === undefined) {
+    return yield* wrong(
+      "secret",
+      `set one of at least ${shortestSecret} characters; keys are hashed and sealed with it`
+    )
+  }
+  const short = [newest, ...older].findIndex((secret) => secret.length < shortestSecret)
+  if (short >= 0) {
+    return yield* wrong("secret", `number ${short + 1} has fewer than ${shortestSecret} characters; make it longer`)
+  }
+  const current = derive(newest)
+  const secrets = [current, ...older.map(derive)]
+  const format = KeyFormat.make(prefix)
+
+  return KeyVault.of({
+    retention,
+    generate: format.generate,
+    isWellFormed: format.isWellFormed,
+    hashes: (value) => secrets.map((secret) => hashWith(secret, value)),
+    seal: (value, identity) =>
+      Effect.map(Entropy, ({ bytes }) => sealWith(current, value, identity, bytes(nonceBytes))),
+    isCurrent: (sealed) => sealed.startsWith(`1.${current.id}.`),
+    open: (sealed, identity) =>
+      Effect.suspend(() => {
+        const [version, id, content = ""] = sealed.split(".")
+        const secret = secrets.find((secret) => secret.id === id)
+        if (version !== "1" || secret === undefined) {
+          return Effect.fail(new SealBroken({ problem: "none of the configured secrets sealed it" }))
+        }
+        try {
+          return Effect.succeed(openWith(secret, Buffer.from(content, "base64url"), identity))
+        } catch {
+          return Effect.fail(new SealBroken({ problem: "it was changed, or belongs to another record" }))
+        }
+      })
+  })
+})
+
+export class KeyVault extends Context.Service<
+  KeyVault,
+  {
+    readonly retention: KeyRetention
+    /** A new key value. */
+    readonly generate: Effect.Effect<string>
+    readonly isWellFormed: (value: string) => boolean
+    /** What a value is looked up by: a hash under each secret, that of the newest first. */
+    readonly hashes: (value: string) => ReadonlyArray<string>
+    /** Seals a value to the identity of its record: it opens there and nowhere else. */
+    readonly seal: (value: string, identity: string) => Effect.Effect<string>
+    readonly open: (sealed: string, identity: string) => Effect.Effect<string, SealBroken>
+    /** Whether a value is sealed under the newest secret. */
+    readonly isCurrent: (sealed: string) => boolean
+  }
+>()("@tollgate/core/keys/KeyVault") {
+  static layer(options: KeyVaultOptions): Layer.Layer<KeyVault, ConfigurationError> {
+    return Layer.effect(KeyVault, make(options))
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The HTTP interface of keys, and of verifying one.
+ */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { conditions, strictQuery, tagged } from "../consumers/ConsumersApi.ts"
+import { Access, ReadsOnly } from "../http/Access.ts"
+import { paging, withTags } from "../http/parameters.ts"
+import {
+  ConsumerNotFoundProblem,
+  IdempotencyKeyReusedProblem,
+  KeyLimitReachedProblem,
+  KeyNotFoundProblem,
+  KeyNotRetainedProblem,
+  KeyValueTakenProblem,
+  PreconditionFailedProblem,
+  RequestInProgressProblem
+} from "../http/problems.ts"
+import { AccountName, BucketName } from "../shared/Names.ts"
+import { Page } from "../shared/Page.ts"
+import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
+import { Verification } from "./Verification.ts"
+
+const bucket = { accountName: AccountName, bucketName: BucketName }
+const consumer = { ...bucket, consumerName: Schema.String }
+const item = { ...consumer, keyId: Schema.String }
+const keyFormat = { "key-format": Schema.optionalKey(KeyFormatParameter) }
+
+/** One item counts as a list of one. */
+const Bulk = Schema.Union([
+  Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk))),
+  ApiKeyCreate
+])
+
+const creating = [
+  ConsumerNotFoundProblem,
+  KeyValueTakenProblem,
+  KeyLimitReachedProblem,
+  IdempotencyKeyReusedProblem,
+  RequestInProgressProblem
+] as const
+
+export class KeysApi extends HttpApiGroup.make("keys")
+  .add(
+    HttpApiEndpoint.get("list", "/consumers/:consumerName/keys", {
+      params: consumer,
+      query: { ...paging, ...keyFormat },
+      success: Page(ApiKey),
+      error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(OpenApi.Summary, "List a consumer's keys"),
+    HttpApiEndpoint.post("create", "/consumers/:consumerName/keys", {
+      params: consumer,
+      payload: ApiKeyCreate,
+      success: tagged(ApiKey),
+      error: creating
+    }).annotate(OpenApi.Summary, "Create a key"),
+    HttpApiEndpoint.post("createMany", "/consumers/:consumerName/keys/$bulk", {
+      params: consumer,
+      payload: Bulk,
+      success: Page(ApiKey),
+      error: creating
+    }).annotate(OpenApi.Summary, "Create several keys, all or none"),
+    HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
+      params: item,
+      query: withTags(keyFormat),
+      success: tagged(ApiKey),
+      error: [ConsumerNotFoundProblem, KeyNotFoundProblem, KeyNotRetainedProblem]
+    }).annotate(OpenApi.Summary, "Read a key"),
+    HttpApiEndpoint.patch("update", "/consumers/:consumerName/keys/:keyId", {
+      params: item,
+      query: withTags({}),
+      headers: conditions,
+      payload: ApiKeyUpdate,
+      success: tagged(ApiKey),
+      error: [
+        ConsumerNotFoundProblem,
+        KeyNotFoundProblem,
+        KeyValueTakenProblem,
+        KeyLimitReachedProblem,
+        PreconditionFailedProblem
+      ]
+    })
+      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(OpenApi.Summary, "Change a key"),
+    HttpApiEndpoint.delete("remove", "/consumers/:consumerName/keys/:keyId", {
+      params: item,
+      query: withTags({}),
+      headers: conditions,
+      success: HttpApiSchema.NoContent,
+      error: [ConsumerNotFoundProblem, KeyNotFoundProblem, PreconditionFailedProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(OpenApi.Summary, "Remove a key"),
+    HttpApiEndpoint.post("verify", "/$verify", {
+      params: bucket,
+      payload: Schema.Struct({ key: Schema.String }),
+      success: Verification
+    })
+      .annotate(ReadsOnly, true)
+      .annotate(OpenApi.Summary, "Verify a key")
+  )
+  .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
+  .middleware(Access)
+  .annotate(HttpApi.PayloadParseOptions, strictQuery)
+  .annotateMerge(OpenApi.annotations({ title: "Keys", description: "API keys of a consumer, and verifying them." })) {}

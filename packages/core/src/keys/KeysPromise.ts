@@ -1,0 +1,145 @@
+/**
+ * Keys for callers outside Effect.
+ */
+import { Effect, Schema } from "effect"
+import type { ApiKeyJson, PageJson } from "../consumers/ConsumersPromise.ts"
+import { KeyBucket } from "../shared/KeyBucket.ts"
+import { optional } from "../shared/optional.ts"
+import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
+import * as Promises from "../shared/Promises.ts"
+import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
+import type { ApiKeys } from "./ApiKeys.ts"
+import type { Resealed } from "./Reseal.ts"
+import { Verification } from "./Verification.ts"
+
+const TagFilter = Schema.Record(Schema.String, Schema.String)
+
+const ListQuery = Schema.Struct({
+  limit: Schema.optionalKey(Limit),
+  offset: Schema.optionalKey(Offset),
+  keyFormat: Schema.optionalKey(KeyFormatParameter)
+})
+const GetOptions = Schema.Struct({
+  guard: Schema.optionalKey(TagFilter),
+  keyFormat: Schema.optionalKey(KeyFormatParameter)
+})
+const Guard = Schema.Struct({ guard: Schema.optionalKey(TagFilter) })
+const Inputs = Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk)))
+
+const bucketOf = Promises.parameters(KeyBucket)
+const listQuery = Promises.parameters(ListQuery)
+const getOptions = Promises.parameters(GetOptions)
+const guardIn = Promises.parameters(Guard)
+const createBody = Promises.body(ApiKeyCreate)
+const createManyBody = Promises.body(Inputs)
+const updateBody = Promises.body(ApiKeyUpdate)
+const encode = Schema.encodeSync(ApiKey)
+const encodePage = Schema.encodeSync(Page(ApiKey))
+const encodeVerification = Schema.encodeSync(Verification)
+
+type Once = { readonly idempotencyKey?: string }
+
+export const keysPromise = (keys: ApiKeys["Service"]) => ({
+  /** A page of a consumer's keys, oldest first. */
+  list: (
+    accountName: string,
+    bucketName: string,
+    consumerName: string,
+    query: typeof ListQuery.Encoded = {}
+  ): Promise<PageJson<ApiKeyJson>> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        return encodePage(yield* keys.list(bucket, consumerName, { ...firstPage, ...(yield* listQuery(query)) }))
+      })
+    ),
+
+  /** Makes a key; its value is in the answer. */
+  create: (
+    accountName: string,
+    bucketName: string,
+    consumerName: string,
+    input: typeof ApiKeyCreate.Encoded = {},
+    options: Once = {}
+  ): Promise<ApiKeyJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        const operation = ["keys.create", accountName, bucketName, consumerName]
+        const asked = optional({ idempotency: Promises.idempotency(options.idempotencyKey, operation, input) })
+        return encode((yield* keys.create(bucket, consumerName, yield* createBody(input), asked)).value)
+      })
+    ),
+
+  /** Makes several keys, all or none. */
+  createMany: (
+    accountName: string,
+    bucketName: string,
+    consumerName: string,
+    inputs: ReadonlyArray<typeof ApiKeyCreate.Encoded>,
+    options: Once = {}
+  ): Promise<PageJson<ApiKeyJson>> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        const operation = ["keys.createMany", accountName, bucketName, consumerName]
+        const asked = optional({ idempotency: Promises.idempotency(options.idempotencyKey, operation, inputs) })
+        return encodePage(yield* keys.createMany(bucket, consumerName, yield* createManyBody(inputs), asked))
+      })
+    ),
+
+  get: (
+    accountName: string,
+    bucketName: string,
+    consumerName: string,
+    keyId: string,
+    options: typeof GetOptions.Encoded = {}
+  ): Promise<ApiKeyJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        return encode((yield* keys.get(bucket, consumerName, keyId, yield* getOptions(options))).value)
+      })
+    ),
+
+  update: (
+    accountName: string,
+    bucketName: string,
+    consumerName: string,
+    keyId: string,
+    patch: typeof ApiKeyUpdate.Encoded,
+    options: typeof Guard.Encoded = {}
+  ): Promise<ApiKeyJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        const conditions = yield* guardIn(options)
+        return encode((yield* keys.update(bucket, consumerName, keyId, yield* updateBody(patch), conditions)).value)
+      })
+    ),
+
+  remove: (
+    accountName: string,
+    bucketName: string,
+    consumerName: string,
+    keyId: string,
+    options: typeof Guard.Encoded = {}
+  ): Promise<void> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const bucket = yield* bucketOf({ accountName, bucketName })
+        yield* keys.remove(bucket, consumerName, keyId, yield* guardIn(options))
+      })
+    ),
+
+  /** Whether a key lets its bearer in, and whose it is. */
+  verify: (accountName: string, bucketName: string, key: string): Promise<typeof Verification.Encoded> =>
+    Promises.run(
+      Effect.flatMap(bucketOf({ accountName, bucketName }), (bucket) =>
+        Effect.map(keys.verify(bucket, key), encodeVerification)
+      )
+    ),
+
+  /** Puts every key under the newest secret, while the service runs. */
+  reseal: (): Promise<Resealed> => Promises.run(keys.reseal())
+})

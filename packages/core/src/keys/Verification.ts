@@ -1,0 +1,29 @@
+/**
+ * The answer to "may the bearer of this key in?". Whoever is not let in learns nothing of why: unknown, expired and
+ * malformed keys are answered alike.
+ */
+import { Schema } from "effect"
+import { ConsumerId, ConsumerName } from "../consumers/Consumer.ts"
+import { Metadata } from "../shared/Metadata.ts"
+import { Tags } from "../shared/Tags.ts"
+import { Timestamp } from "../shared/Timestamp.ts"
+import { KeyId } from "./ApiKey.ts"
+
+export const Verified = Schema.Struct({
+  valid: Schema.Literal(true),
+  consumer: Schema.Struct({ id: ConsumerId, name: ConsumerName, tags: Tags, metadata: Metadata }),
+  keyId: KeyId,
+  expiresOn: Schema.optionalKey(Timestamp)
+}).annotate({ identifier: "Verified" })
+export type Verified = typeof Verified.Type
+
+export const NotVerified = Schema.Struct({
+  valid: Schema.Literal(false),
+  reason: Schema.Literal("invalid")
+}).annotate({ identifier: "NotVerified" })
+export type NotVerified = typeof NotVerified.Type
+
+export const Verification = Schema.Union([Verified, NotVerified])
+export type Verification = typeof Verification.Type
+
+export const notVerified: NotVerified = { valid: false, reason: "invalid" }

@@ -1,0 +1,74 @@
+/**
+ * Whether a key lets its bearer in: the hot path. It decodes no more than it needs, and runs without a fiber of its
+ * own wherever the store answers at once.
+ */
+import { type Clock, DateTime, Effect } from "effect"
+import type { ConsumerId, ConsumerName } from "../consumers/Consumer.ts"
+import { consumerRecords } from "../consumers/consumerRecords.ts"
+import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
+import type { ClaimedRecord, StoreOperations } from "../store/Store.ts"
+import { RecordUnreadable, type StoreFault } from "../store/StoreError.ts"
+import type { KeyId } from "./ApiKey.ts"
+import type { KeyVault } from "./KeyVault.ts"
+import { hashClaim, keyRecords } from "./keyRecords.ts"
+import { notVerified, type Verification, type Verified } from "./Verification.ts"
+import type { VerifyCache } from "./VerifyCache.ts"
+
+/** The key and its consumer; none if the consumer is gone. */
+const verifiedFrom = ({ record, parent }: ClaimedRecord): Verified | RecordUnreadable | undefined => {
+  if (parent === undefined) return undefined
+  const key = keyRecords.peek(record)
+  if (key instanceof RecordUnreadable) return key
+  const consumer = consumerRecords.peek(parent)
+  if (consumer instanceof RecordUnreadable) return consumer
+  const { tags = {}, metadata = {} } = consumer
+  const verified: Verified = {
+    valid: true,
+    consumer: { id: consumer.id as ConsumerId, name: consumer.name as ConsumerName, tags, metadata },
+    keyId: key.id as KeyId
+  }
+  return key.expiresOn === undefined ? verified : { ...verified, expiresOn: DateTime.makeUnsafe(key.expiresOn) }
+}
+
+const judged = (verified: Verified | undefined, now: number): Verification =>
+  verified === undefined || (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now)
+    ? notVerified
+    : verified
+
+export const makeVerify = (
+  store: StoreOperations,
+  vault: KeyVault["Service"],
+  cache: VerifyCache["Service"]
+): ((bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreFault>) => {
+  // The latest moment that this process has seen: a clock that is set back brings no key back to life.
+  let latest = Number.NEGATIVE_INFINITY
+  const moment = (clock: Clock.Clock): number => {
+    latest = Math.max(latest, clock.currentTimeMillisUnsafe())
+    return latest
+  }
+
+  return (bucket, key) =>
+    Effect.clockWith((clock): Effect.Effect<Verification, StoreFault> => {
+      if (!vault.isWellFormed(key)) return Effect.succeed(notVerified)
+      const partition = partitionOf(bucket)
+      const hashes = vault.hashes(key)
+      const [newest = ""] = hashes
+      const now = moment(clock)
+      const cached = cache.get(partition, newest, now)
+      if (cached !== undefined) return Effect.succeed(judged(cached, now))
+      const generation = cache.generation()
+      return Effect.flatMap(
+        store.claimed(
+          partition,
+          hashes.map((hash) => keyRecords.claimOf(hashClaim(hash)))
+        ),
+        (found) => {
+          const claimed = found.find((claimed) => claimed !== undefined)
+          const verified = claimed === undefined ? undefined : verifiedFrom(claimed)
+          if (verified instanceof RecordUnreadable) return Effect.fail(verified)
+          if (verified !== undefined) cache.set(partition, newest, verified, now, generation)
+          return Effect.succeed(judged(verified, moment(clock)))
+        }
+      )
+    })
+}

@@ -1,0 +1,23 @@
+import { consumerRecords } from "../consumers/consumerRecords.ts"
+import * as Collection from "../store/Collection.ts"
+import { StoredKey } from "./ApiKey.ts"
+
+/** A consumer's delete and roll are one commit each, and a commit has its size. */
+export const maximumKeys = 10_000
+
+/** All keys of a consumer, and those of them that have no expiry. */
+export const keysOf = (consumer: string): string => `of:${consumer}`
+export const openKeysOf = (consumer: string): string => `open:${consumer}`
+
+export const hashClaim = (hash: string): string => `hash:${hash}`
+
+/** How keys are stored: by id, found by their hashes, listed by their consumer. */
+export const keyRecords = Collection.make({
+  name: "key",
+  format: 1,
+  schema: StoredKey,
+  key: (key) => key.id,
+  terms: (key) => [keysOf(key.consumer), ...(key.expiresOn === undefined ? [openKeysOf(key.consumer)] : [])],
+  claims: (key) => key.hashes.map(hashClaim),
+  parent: (key) => consumerRecords.keyOf(key.consumer)
+})

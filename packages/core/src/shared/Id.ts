@@ -1,0 +1,16 @@
+/**
+ * Identifiers: a prefix that tells what they name, and 24 random characters.
+ */
+import { Effect, Schema } from "effect"
+import * as Base62 from "./Base62.ts"
+
+const randomCharacters = 24
+
+export type Prefix = "csmr" | "key" | "mgr" | "inv"
+
+export const Id = (prefix: Prefix) =>
+  Schema.String.pipe(Schema.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}$`, "u"))))
+
+/** A new one, never seen before. */
+export const next = (prefix: Prefix): Effect.Effect<string> =>
+  Effect.map(Base62.random(randomCharacters), (characters) => `${prefix}_${characters}`)

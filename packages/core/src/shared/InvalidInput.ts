@@ -1,0 +1,49 @@
+/**
+ * What a caller sent does not fit. Each place that is wrong is named, by a JSON pointer into the body or by the
+ * parameter's name; what was sent is never repeated.
+ */
+import { Schema, SchemaIssue } from "effect"
+
+export const InvalidPlace = Schema.Struct({
+  pointer: Schema.optionalKey(Schema.String),
+  parameter: Schema.optionalKey(Schema.String),
+  detail: Schema.String
+})
+export type InvalidPlace = typeof InvalidPlace.Type
+
+export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
+  errors: Schema.Array(InvalidPlace)
+}) {
+  override get message(): string {
+    const [first] = this.errors
+    return `${first?.pointer || first?.parameter || "The body"}: ${first?.detail ?? "it is not valid"}`
+  }
+}
+
+export const invalidBody = (pointer: string, detail: string): InvalidInput =>
+  new InvalidInput({ errors: [{ pointer, detail }] })
+
+const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const segmentOf = (segment: PropertyKey | { readonly key: PropertyKey }): string =>
+  String(typeof segment === "object" ? segment.key : segment)
+
+const pointerTo = (segments: ReadonlyArray<string>): string =>
+  segments.map((segment) => `/${segment.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
+
+const told = (message: string, what: string): string =>
+  message === "Expected no excess property" ? `there is no such ${what}` : message
+
+/** Where a body did not fit its schema. */
+export const placesInBody = ({ issue }: Schema.SchemaError): ReadonlyArray<InvalidPlace> =>
+  formatIssues(issue).issues.map(({ path = [], message }) => ({
+    pointer: pointerTo(path.map(segmentOf)),
+    detail: told(message, "field")
+  }))
+
+/** Which parameters did not fit their schema. */
+export const placesInParameters = ({ issue }: Schema.SchemaError): ReadonlyArray<InvalidPlace> =>
+  formatIssues(issue).issues.map(({ path = [], message }) => ({
+    parameter: path.map(segmentOf).join("."),
+    detail: told(message, "parameter")
+  }))

@@ -1,0 +1,34 @@
+/**
+ * Lists come in pages, oldest first, in one envelope.
+ */
+import { Schema, SchemaGetter } from "effect"
+
+export const maximumLimit = 1000
+
+/** What a caller may ask for; a limit above the maximum is replaced by it. */
+export interface PageRequest {
+  readonly limit: number
+  readonly offset: number
+}
+
+export const firstPage: PageRequest = { limit: maximumLimit, offset: 0 }
+
+export const Limit = Schema.Int.pipe(
+  Schema.check(Schema.isGreaterThanOrEqualTo(1)),
+  Schema.decode({
+    decode: SchemaGetter.transform((limit: number) => Math.min(limit, maximumLimit)),
+    encode: SchemaGetter.passthrough()
+  })
+)
+
+export const Offset = Schema.Int.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
+
+export interface Page<A> extends PageRequest {
+  readonly data: ReadonlyArray<A>
+  readonly total: number
+}
+
+const Count = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })))
+
+export const Page = <S extends Schema.Top>(item: S) =>
+  Schema.Struct({ data: Schema.Array(item), limit: Count, offset: Count, total: Count })

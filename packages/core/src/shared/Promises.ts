@@ -1,0 +1,42 @@
+/**
+ * From Effect to promises: input is plain JSON, checked as it would be over HTTP, output is plain JSON, and errors are
+ * the same tagged classes.
+ */
+import { createHash } from "node:crypto"
+import { Cause, Effect, Exit, Schema } from "effect"
+import type { Idempotency } from "./Idempotency.ts"
+import { InvalidInput, placesInBody, placesInParameters } from "./InvalidInput.ts"
+
+const strict = { onExcessProperty: "error", errors: "all" } as const
+
+/** Runs, and rejects with the error itself. */
+export const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
+  const exit = await Effect.runPromiseExit(effect)
+  if (Exit.isSuccess(exit)) return exit.value
+  throw Cause.squash(exit.cause)
+}
+
+/** Checks a body. */
+export const body = <A, I>(schema: Schema.Codec<A, I>) => {
+  const decode = Schema.decodeUnknownEffect(schema, strict)
+  return (input: I): Effect.Effect<A, InvalidInput> =>
+    Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInBody(error) }))
+}
+
+/** Checks what would stand in the path or in the query. */
+export const parameters = <A, I>(schema: Schema.Codec<A, I>) => {
+  const decode = Schema.decodeUnknownEffect(schema, strict)
+  return (input: I): Effect.Effect<A, InvalidInput> =>
+    Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInParameters(error) }))
+}
+
+const digest = (parts: ReadonlyArray<unknown>): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
+
+/** What a call is remembered by, apart from all that comes over HTTP. */
+export const idempotency = (
+  key: string | undefined,
+  operation: ReadonlyArray<string>,
+  input: unknown
+): Idempotency | undefined =>
+  key === undefined ? undefined : { id: digest(["in process", ...operation, key]), fingerprint: digest([input]) }

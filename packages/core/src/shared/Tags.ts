@@ -1,0 +1,32 @@
+/**
+ * Key-value pairs by which consumers are found and guarded. Values are compared by their string form.
+ */
+import { Schema } from "effect"
+
+const maximum = 50
+
+export const TagName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u)))
+
+const isShort = (value: string | number | boolean): boolean => String(value).length <= 256
+
+export const TagValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]).pipe(
+  Schema.check(Schema.makeFilter(isShort, { expected: "a value of at most 256 characters" }))
+)
+
+export const Tags = Schema.Record(TagName, TagValue)
+  .pipe(Schema.check(Schema.isMaxProperties(maximum)))
+  .annotate({ identifier: "Tags" })
+export type Tags = typeof Tags.Type
+
+/** What a caller asks of the tags: all of these must match. */
+export type TagFilter = Readonly<Record<string, string>>
+
+export const termOf = (name: string, value: string | number | boolean): string => `tag:${name}=${value}`
+
+export const termsOf = (tags: Tags | TagFilter | undefined): ReadonlyArray<string> =>
+  Object.entries(tags ?? {}).map(([name, value]) => termOf(name, value))
+
+export const match = (tags: Tags | undefined, filter: TagFilter): boolean => {
+  const held = new Set(termsOf(tags))
+  return termsOf(filter).every((term) => held.has(term))
+}
