@@ -37,5 +37,7 @@ export const toWebHandler = <E>(
 ): { readonly handler: (request: Request) => Promise<Response>; readonly dispose: () => Promise<void> } =>
   HttpRouter.toWebHandler(routes.pipe(Layer.provide(services), Layer.provide(HttpServer.layerServices)), {
     disableLogger: true,
+    // Longer than any name that could be right: what is too long is told so by its schema.
+    routerConfig: { maxParamLength: 4_096 },
     middleware: makeEdge(bodyLimit, methodsOf)
   })

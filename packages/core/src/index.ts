@@ -13,6 +13,7 @@ export { docsPath, type HttpOptions, openApiPath, toWebHandler } from "./Http.ts
 export * from "./keys/ApiKey.ts"
 export { ApiKeys } from "./keys/ApiKeys.ts"
 export * from "./keys/KeyError.ts"
+export * as KeyFormat from "./keys/KeyFormat.ts"
 export { type KeyRetention, KeyVault, type KeyVaultOptions, SealBroken } from "./keys/KeyVault.ts"
 export type { Resealed } from "./keys/Reseal.ts"
 export * from "./keys/Verification.ts"

@@ -13,7 +13,8 @@ import {
   KeyNotRetainedProblem,
   KeyValueTakenProblem,
   PreconditionFailedProblem,
-  RequestInProgressProblem
+  RequestInProgressProblem,
+  withBody
 } from "../http/problems.ts"
 import { KeyFormatParameter } from "../keys/ApiKey.ts"
 import { AccountName, BucketName } from "../shared/Names.ts"
@@ -55,7 +56,13 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       query: { "with-api-key": Schema.optionalKey(Schema.Boolean) },
       payload: ConsumerCreate,
       success: tagged(Consumer),
-      error: [ConsumerNameTakenProblem, KeyValueTakenProblem, IdempotencyKeyReusedProblem, RequestInProgressProblem]
+      error: [
+        ConsumerNameTakenProblem,
+        KeyValueTakenProblem,
+        IdempotencyKeyReusedProblem,
+        RequestInProgressProblem,
+        ...withBody
+      ]
     }).annotate(OpenApi.Summary, "Create a consumer, and keys with it"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
       params: item,
@@ -69,7 +76,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       headers: conditions,
       payload: ConsumerUpdate,
       success: tagged(Consumer),
-      error: [ConsumerNotFoundProblem, PreconditionFailedProblem]
+      error: [ConsumerNotFoundProblem, PreconditionFailedProblem, ...withBody]
     })
       .annotate(HttpApi.QueryParseOptions, strictQuery)
       .annotate(OpenApi.Summary, "Change a consumer"),
@@ -87,7 +94,13 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       query: withTags({}),
       payload: Schema.Struct({ expiresOn: Timestamp }),
       success: HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
-      error: [ConsumerNotFoundProblem, KeyLimitReachedProblem, IdempotencyKeyReusedProblem, RequestInProgressProblem]
+      error: [
+        ConsumerNotFoundProblem,
+        KeyLimitReachedProblem,
+        IdempotencyKeyReusedProblem,
+        RequestInProgressProblem,
+        ...withBody
+      ]
     })
       .annotate(HttpApi.QueryParseOptions, strictQuery)
       .annotate(OpenApi.Summary, "Give an expiry to keys that have none, and make a new key")

@@ -72,7 +72,7 @@ const describe = Effect.fnUntraced(function* (
     return new BadRequestProblem({ detail: new InvalidInput({ errors }).message, instance, errors })
   }
   if (error instanceof HttpServerError.HttpServerError && error.reason._tag === "RouteNotFound") {
-    return allowed.length === 0
+    return allowed.length === 0 || allowed.includes(method)
       ? new NotFoundProblem({ detail: `There is nothing at ${path}`, instance })
       : new MethodNotAllowedProblem({
           detail: `${path} can be asked with ${allowed.join(", ")}, not ${method}`,
@@ -97,31 +97,34 @@ const problemFor = Effect.fnUntraced(function* (
   return response.status === 405 ? HttpServerResponse.setHeader(response, "allow", allowed.join(", ")) : response
 })
 
-const retryAfter: Readonly<Record<number, string>> = { 503: "1" }
-
 /** Headers that belong to every answer: it may hold key values, so nobody keeps it. */
-const finish = (response: HttpServerResponse.HttpServerResponse, id: string) =>
-  HttpServerResponse.setHeaders(response, {
-    "x-request-id": id,
-    "x-content-type-options": "nosniff",
-    ...(response.headers["cache-control"] === undefined ? { "cache-control": "no-store" } : {}),
-    ...(response.status === 401 ? { "www-authenticate": "Bearer" } : {}),
-    ...(retryAfter[response.status] === undefined ? {} : { "retry-after": retryAfter[response.status] })
-  })
+const finished = (response: HttpServerResponse.HttpServerResponse) =>
+  Effect.map(RequestId, (id) =>
+    HttpServerResponse.setHeaders(response, {
+      "x-request-id": id,
+      "x-content-type-options": "nosniff",
+      ...(response.headers["cache-control"] === undefined ? { "cache-control": "no-store" } : {}),
+      ...(response.status === 401 ? { "www-authenticate": "Bearer" } : {}),
+      ...(response.status === 503 ? { "retry-after": "1" } : {})
+    })
+  )
 
-/** Turns whatever the router could not answer into a problem. It stands inside of what names the request. */
+/** Turns whatever the router could not answer into a problem, and completes every answer. */
 export const layerProblems = (methodsOf: MethodsOf) =>
   HttpRouter.middleware(
     (app) =>
-      Effect.catchCause(app, (cause) =>
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.failCause(cause)
-          : Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => problemFor(cause, request, methodsOf))
+      app.pipe(
+        Effect.catchCause((cause) =>
+          Cause.hasInterruptsOnly(cause)
+            ? Effect.failCause(cause)
+            : Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => problemFor(cause, request, methodsOf))
+        ),
+        Effect.flatMap(finished)
       ),
     { global: true }
   )
 
-/** Names the request, brings its path and its body into one form, and completes the answer. */
+/** Names the request, and brings its path and its body into one form, before it is routed. */
 export const makeEdge =
   (bodyLimit: number, methodsOf: MethodsOf) =>
   <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
@@ -132,12 +135,9 @@ export const makeEdge =
       const url = normalized(request.url)
       const answered =
         url === undefined
-          ? problemFor(Cause.fail(undecodable), request, methodsOf)
+          ? Effect.flatMap(problemFor(Cause.fail(undecodable), request, methodsOf), finished)
           : Effect.flatMap(withSafeBody(request.modify({ url }), bodyLimit), (safe) =>
               Effect.provideService(app, HttpServerRequest.HttpServerRequest, safe)
             )
-      return finish(
-        yield* answered.pipe(Effect.provideService(RequestId, id), Effect.annotateLogs({ requestId: id })),
-        id
-      )
+      return yield* answered.pipe(Effect.provideService(RequestId, id), Effect.annotateLogs({ requestId: id }))
     })

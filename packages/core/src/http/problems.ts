@@ -97,6 +97,9 @@ export class StoreUnavailableProblem extends HttpApiError.Problem<StoreUnavailab
 /** What everyone may be answered, whatever was asked. */
 export const anywhere = [BadRequestProblem, InternalProblem, StoreUnavailableProblem, ConcurrentUpdateProblem] as const
 
+/** What a request with a body may be answered beside. */
+export const withBody = [PayloadTooLargeProblem, UnsupportedEncodingProblem] as const
+
 interface Told {
   readonly detail: string
   readonly instance: string

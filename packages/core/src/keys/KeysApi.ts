@@ -14,7 +14,8 @@ import {
   KeyNotRetainedProblem,
   KeyValueTakenProblem,
   PreconditionFailedProblem,
-  RequestInProgressProblem
+  RequestInProgressProblem,
+  withBody
 } from "../http/problems.ts"
 import { AccountName, BucketName } from "../shared/Names.ts"
 import { Page } from "../shared/Page.ts"
@@ -37,7 +38,8 @@ const creating = [
   KeyValueTakenProblem,
   KeyLimitReachedProblem,
   IdempotencyKeyReusedProblem,
-  RequestInProgressProblem
+  RequestInProgressProblem,
+  ...withBody
 ] as const
 
 export class KeysApi extends HttpApiGroup.make("keys")
@@ -79,7 +81,8 @@ export class KeysApi extends HttpApiGroup.make("keys")
         KeyNotFoundProblem,
         KeyValueTakenProblem,
         KeyLimitReachedProblem,
-        PreconditionFailedProblem
+        PreconditionFailedProblem,
+        ...withBody
       ]
     })
       .annotate(HttpApi.QueryParseOptions, strictQuery)
@@ -96,7 +99,8 @@ export class KeysApi extends HttpApiGroup.make("keys")
     HttpApiEndpoint.post("verify", "/$verify", {
       params: bucket,
       payload: Schema.Struct({ key: Schema.String }),
-      success: Verification
+      success: Verification,
+      error: withBody
     })
       .annotate(ReadsOnly, true)
       .annotate(OpenApi.Summary, "Verify a key")

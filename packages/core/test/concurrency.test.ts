@@ -1,0 +1,175 @@
+import { createTollgate, Store, type StoreOperations, type Tollgate } from "@tollgate/core"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { secret, stores } from "./stores.ts"
+
+/** A store that counts how often it is asked. */
+const counting = (store: StoreOperations): { readonly store: StoreOperations; readonly calls: () => number } => {
+  let calls = 0
+  const counted =
+    <A extends Array<unknown>, R>(operation: (...args: A) => R) =>
+    (...args: A): R => {
+      calls++
+      return operation(...args)
+    }
+  return {
+    calls: () => calls,
+    store: {
+      get: counted(store.get),
+      claimed: counted(store.claimed),
+      list: counted(store.list),
+      counters: counted(store.counters),
+      commit: counted(store.commit),
+      clear: counted(store.clear)
+    }
+  }
+}
+
+const outcomes = (settled: ReadonlyArray<PromiseSettledResult<unknown>>) => {
+  const counts: Record<string, number> = {}
+  for (const result of settled) {
+    const name = result.status === "fulfilled" ? "done" : (result.reason._tag as string)
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+describe.each(stores)("many at once, on %s", (_, layer) => {
+  const scope = Scope.makeUnsafe()
+  let gate: Tollgate
+  let calls: () => number
+  beforeAll(async () => {
+    const context = await Effect.runPromise(Layer.buildWithScope(layer, scope) as Effect.Effect<Context.Context<Store>>)
+    const counted = counting(Context.get(context, Store))
+    calls = counted.calls
+    gate = await createTollgate({ store: counted.store, secret })
+  }, 30_000)
+  afterAll(async () => {
+    await gate.close()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+
+  it("twenty creates of one name have one winner", async () => {
+    const settled = await Promise.allSettled(
+      Array.from({ length: 20 }, () => gate.consumers.create("acme", "names", { name: "alice" }, { withApiKey: true }))
+    )
+    expect(outcomes(settled)).toEqual({ done: 1, ConsumerNameTaken: 19 })
+    expect((await gate.keys.list("acme", "names", "alice")).total).toBe(1)
+  })
+
+  it("eight rolls leave exactly one key without expiry", async () => {
+    await gate.consumers.create("acme", "rolls", { name: "alice" }, { withApiKey: true })
+    const rolls = await Promise.allSettled(
+      Array.from({ length: 8 }, () =>
+        gate.consumers.rollKey("acme", "rolls", "alice", { expiresOn: "2040-01-01T00:00:00Z" })
+      )
+    )
+    const { data, total } = await gate.keys.list("acme", "rolls", "alice")
+    expect(data.filter(({ expiresOn }) => expiresOn === undefined).length).toBe(1)
+    expect(total).toBe(1 + (outcomes(rolls)["done"] ?? 0))
+    expect(outcomes(rolls)["done"]).toBeGreaterThan(0)
+  })
+
+  it("a roll beside creates of keys leaves none behind that it saw", async () => {
+    await gate.consumers.create("acme", "mixed", { name: "alice" }, { withApiKey: true })
+    const creates = Array.from({ length: 10 }, () => gate.keys.create("acme", "mixed", "alice"))
+    const roll = gate.consumers.rollKey("acme", "mixed", "alice", { expiresOn: "2040-01-01T00:00:00Z" })
+    await Promise.all([...creates, roll])
+    const { total, data } = await gate.keys.list("acme", "mixed", "alice")
+    expect(total).toBe(12)
+    expect(data.filter(({ expiresOn }) => expiresOn === undefined).length).toBeGreaterThan(0)
+  })
+
+  it("a delete beside creates of keys leaves no orphan that verifies", async () => {
+    for (let round = 0; round < 5; round++) {
+      const bucket = `orphans-${round}`
+      await gate.consumers.create("acme", bucket, { name: "alice" }, { withApiKey: true })
+      const creates = Array.from({ length: 10 }, () => gate.keys.create("acme", bucket, "alice"))
+      const [removal, ...made] = await Promise.allSettled([gate.consumers.remove("acme", bucket, "alice"), ...creates])
+      expect(removal?.status).toBe("fulfilled")
+      for (const result of made) {
+        if (result.status !== "fulfilled") continue
+        const { key } = result.value as { readonly key: string }
+        expect((await gate.keys.verify("acme", bucket, key)).valid).toBe(false)
+      }
+    }
+  })
+
+  it("of many keys with one value, one is made", async () => {
+    await gate.consumers.create("acme", "values", { name: "alice" })
+    const settled = await Promise.allSettled(
+      Array.from({ length: 10 }, () => gate.keys.create("acme", "values", "alice", { key: "one-value-for-all" }))
+    )
+    expect(outcomes(settled)).toEqual({ done: 1, KeyValueTaken: 9 })
+  })
+
+  it("updates of one consumer all take effect, or are told that they did not", async () => {
+    await gate.consumers.create("acme", "updates", { name: "alice" })
+    const settled = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, index) =>
+        gate.consumers.update("acme", "updates", "alice", { description: `${index}` })
+      )
+    )
+    const counts = outcomes(settled)
+    expect((counts["done"] ?? 0) + (counts["StoreConflict"] ?? 0)).toBe(8)
+    expect(counts["done"]).toBeGreaterThan(0)
+  })
+
+  it("a thousand consumers with their keys are listed in two calls of the store", async () => {
+    for (let first = 0; first < 1_000; first += 100) {
+      await Promise.all(
+        Array.from({ length: 100 }, (_, index) =>
+          gate.consumers.create("acme", "thousand", { name: `c${first + index}`, apiKeys: [{}, {}] })
+        )
+      )
+    }
+    const before = calls()
+    const page = await gate.consumers.list("acme", "thousand", { apiKeys: true })
+    expect(calls() - before).toBe(2)
+    expect(page.total).toBe(1_000)
+    expect(page.data.every(({ apiKeys }) => apiKeys?.length === 2)).toBe(true)
+  }, 60_000)
+
+  it("verify asks the store once, and not at all for what cannot be a key", async () => {
+    const made = await gate.consumers.create("acme", "verify", { name: "alice" }, { withApiKey: true })
+    const asked = async (key: string) => {
+      const before = calls()
+      await gate.keys.verify("acme", "verify", key)
+      return calls() - before
+    }
+    expect(await asked(made.apiKeys?.[0]?.key ?? "")).toBe(1)
+    expect(await asked("unknown-but-well-formed")).toBe(1)
+    for (const malformed of ["", "short", "tg_wrong", "with a space in the middle", `${made.apiKeys?.[0]?.key}x`]) {
+      expect(await asked(malformed)).toBe(0)
+    }
+  })
+
+  it("a consumer with ten thousand keys is rolled, listed and deleted, each in one step; one more key is refused", async () => {
+    const took: Record<string, number> = {}
+    const timed = async <A>(what: string, work: () => Promise<A>): Promise<A> => {
+      const start = performance.now()
+      const result = await work()
+      took[what] = Math.round(performance.now() - start)
+      return result
+    }
+    await gate.consumers.create("acme", "many", { name: "alice" })
+    const bulk = Array.from({ length: 1_000 }, () => ({}))
+    await timed("create 10,000", async () => {
+      for (let round = 0; round < 10; round++) await gate.keys.createMany("acme", "many", "alice", bulk)
+    })
+    await expect(gate.keys.create("acme", "many", "alice")).rejects.toMatchObject({ _tag: "KeyLimitReached" })
+    await expect(
+      gate.consumers.rollKey("acme", "many", "alice", { expiresOn: "2040-01-01T00:00:00Z" })
+    ).rejects.toMatchObject({ _tag: "KeyLimitReached" })
+    const page = await timed("list the last 1,000", () => gate.keys.list("acme", "many", "alice", { offset: 9_000 }))
+    expect([page.data.length, page.total]).toEqual([1_000, 10_000])
+    await gate.keys.remove("acme", "many", "alice", page.data[0]?.id ?? "")
+    await timed("roll", () => gate.consumers.rollKey("acme", "many", "alice", { expiresOn: "2040-01-01T00:00:00Z" }))
+    const rolled = await gate.keys.list("acme", "many", "alice", { offset: 9_000 })
+    expect(rolled.total).toBe(10_000)
+    expect(rolled.data.filter(({ expiresOn }) => expiresOn === undefined).length).toBe(1)
+    await timed("delete", () => gate.consumers.remove("acme", "many", "alice"))
+    await expect(gate.keys.list("acme", "many", "alice")).rejects.toMatchObject({ _tag: "ConsumerNotFound" })
+    console.log(`10,000 keys, in milliseconds: ${JSON.stringify(took)}`)
+  }, 120_000)
+})

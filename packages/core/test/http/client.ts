@@ -1,0 +1,43 @@
+/**
+ * A small client for the web handler.
+ */
+import { tokens } from "../stores.ts"
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads answers as they come
+type Json = any
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Json
+}
+
+export interface Call {
+  readonly body?: unknown
+  readonly raw?: string | Uint8Array | ReadableStream<Uint8Array>
+  readonly headers?: Record<string, string>
+  readonly token?: string | null
+}
+
+export type Client = (method: string, path: string, call?: Call) => Promise<Answer>
+
+export const clientOf =
+  (handler: (request: Request) => Promise<Response>, prefix = ""): Client =>
+  async (method, path, { body, raw, headers = {}, token = tokens.writer } = {}) => {
+    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await handler(
+      new Request(`http://gate${prefix}${path}`, {
+        method,
+        headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers },
+        ...(sent === undefined ? {} : { body: sent }),
+        ...(sent instanceof ReadableStream ? { duplex: "half" } : {})
+      } as RequestInit)
+    )
+    const text = await response.text()
+    const isJson = response.headers.get("content-type")?.includes("json") === true
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+  }
+
+let count = 0
+/** A bucket that nobody else uses. */
+export const freshBucket = (): string => `/v1/accounts/acme/key-buckets/bucket-${++count}`

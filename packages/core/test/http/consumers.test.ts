@@ -1,0 +1,317 @@
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { grants, secret, stores, tokens } from "../stores.ts"
+import { type Client, clientOf, freshBucket } from "./client.ts"
+
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const consumerId = expect.stringMatching(/^csmr_[0-9A-Za-z]{24}$/)
+const keyId = expect.stringMatching(/^key_[0-9A-Za-z]{24}$/)
+const keyValue = expect.stringMatching(/^tg_[0-9A-Za-z]{40}_[0-9A-Za-z]{6}$/)
+
+describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
+  let gate: Tollgate
+  let call: Client
+  beforeAll(async () => {
+    gate = await createTollgate({ store, secret, tokens: grants })
+    call = clientOf(gate.handler)
+  }, 30_000)
+  afterAll(() => gate.close())
+
+  const makeConsumer = async (bucket: string, body: object, query = "") => {
+    const made = await call("POST", `${bucket}/consumers${query}`, { body })
+    expect(made.status).toBe(200)
+    return made
+  }
+
+  it("creates a consumer with every field", async () => {
+    const bucket = freshBucket()
+    const { body, headers } = await makeConsumer(bucket, {
+      name: "alice",
+      description: "the first",
+      tags: { team: "blue", size: 3, vip: true },
+      metadata: { nested: { list: [1, null, "x"] }, constructor: "plain data", prototype: 1 },
+      managers: ["boss@example.com"]
+    })
+    expect(body).toEqual({
+      id: consumerId,
+      name: "alice",
+      createdOn: timestamp,
+      updatedOn: timestamp,
+      description: "the first",
+      tags: { team: "blue", size: 3, vip: true },
+      metadata: { nested: { list: [1, null, "x"] }, constructor: "plain data", prototype: 1 }
+    })
+    expect(body.createdOn).toBe(body.updatedOn)
+    expect(headers.get("etag")).toMatch(/^"\d+"$/)
+    expect((await call("GET", `${bucket}/consumers/alice`)).body).toEqual(body)
+  })
+
+  it("creates a consumer with nothing but a name", async () => {
+    const { body } = await makeConsumer(freshBucket(), { name: "0-9" })
+    expect(body).toEqual({ id: consumerId, name: "0-9", createdOn: timestamp, updatedOn: timestamp })
+  })
+
+  it("makes a key with the consumer when asked to, once, and shows its value", async () => {
+    const bucket = freshBucket()
+    const { body } = await makeConsumer(bucket, { name: "alice" }, "?with-api-key=true")
+    expect(body.apiKeys).toEqual([{ id: keyId, createdOn: timestamp, updatedOn: timestamp, key: keyValue }])
+    const given = await makeConsumer(
+      bucket,
+      {
+        name: "bob",
+        apiKeys: [{ key: "supplied-key-of-bob", description: "own", expiresOn: "2031-01-01T01:00:00+01:00" }]
+      },
+      "?with-api-key=true"
+    )
+    expect(given.body.apiKeys).toEqual([
+      {
+        id: keyId,
+        createdOn: timestamp,
+        updatedOn: timestamp,
+        key: "supplied-key-of-bob",
+        description: "own",
+        expiresOn: "2031-01-01T00:00:00.000Z"
+      }
+    ])
+    expect((await makeConsumer(bucket, { name: "carol" }, "?with-api-key=false")).body.apiKeys).toBeUndefined()
+  })
+
+  it("refuses a name that is taken, and a key value that is taken, and leaves nothing behind", async () => {
+    const bucket = freshBucket()
+    await makeConsumer(bucket, { name: "alice", apiKeys: [{ key: "a-value-that-is-taken" }] })
+    const name = await call("POST", `${bucket}/consumers`, { body: { name: "alice" } })
+    expect(name).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:consumer-name-taken", status: 409 } })
+    const value = await call("POST", `${bucket}/consumers`, {
+      body: { name: "bob", apiKeys: [{}, { key: "a-value-that-is-taken" }] }
+    })
+    expect(value).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:key-value-taken" } })
+    expect(JSON.stringify(value.body)).not.toContain("a-value-that-is-taken")
+    expect((await call("GET", `${bucket}/consumers`)).body).toMatchObject({ total: 1 })
+  })
+
+  it("keeps managers and invites, and shows them when asked", async () => {
+    const bucket = freshBucket()
+    await makeConsumer(bucket, { name: "invited", managers: ["One@Example.com", "two@example.com"] })
+    await makeConsumer(bucket, {
+      name: "managed",
+      managers: [{ sub: "user|1", email: "one@example.COM" }, { sub: "user|2" }]
+    })
+    const invited = await call("GET", `${bucket}/consumers/invited?include-managers=true&include-manager-invites=true`)
+    expect(invited.body.managers).toEqual([])
+    expect(invited.body.managerInvites).toEqual([
+      { id: expect.stringMatching(/^inv_/), createdOn: timestamp, email: "One@Example.com" },
+      { id: expect.stringMatching(/^inv_/), createdOn: timestamp, email: "two@example.com" }
+    ])
+    const managed = await call("GET", `${bucket}/consumers/managed?include-managers=true`)
+    expect(managed.body.managers).toEqual([
+      { id: expect.stringMatching(/^mgr_/), createdOn: timestamp, sub: "user|1", email: "one@example.COM" },
+      { id: expect.stringMatching(/^mgr_/), createdOn: timestamp, sub: "user|2" }
+    ])
+    expect(managed.body.managerInvites).toBeUndefined()
+    const found = await call("GET", `${bucket}/consumers?manager-email=ONE@example.com`)
+    expect(found.body.data.map(({ name }: { name: string }) => name)).toEqual(["invited", "managed"])
+    expect((await call("GET", `${bucket}/consumers?manager-email=none@example.com`)).body.total).toBe(0)
+  })
+
+  it("lists in pages, oldest first, filtered by tags", async () => {
+    const bucket = freshBucket()
+    for (const index of [3, 1, 2]) {
+      await makeConsumer(bucket, { name: `c${index}`, tags: { odd: index % 2 === 1, team: "x" } }, "?with-api-key=true")
+    }
+    const names = async (query: string) => {
+      const { status, body } = await call("GET", `${bucket}/consumers${query}`)
+      expect(status).toBe(200)
+      return [body.data.map(({ name }: { name: string }) => name), body.limit, body.offset, body.total]
+    }
+    expect(await names("")).toEqual([["c3", "c1", "c2"], 1000, 0, 3])
+    expect(await names("?limit=2")).toEqual([["c3", "c1"], 2, 0, 3])
+    expect(await names("?limit=2&offset=2")).toEqual([["c2"], 2, 2, 3])
+    expect(await names("?limit=5000")).toEqual([["c3", "c1", "c2"], 1000, 0, 3])
+    expect(await names("?offset=99")).toEqual([[], 1000, 99, 3])
+    expect(await names("?tag.odd=true")).toEqual([["c3", "c1"], 1000, 0, 2])
+    expect(await names("?tag.odd=true&tag.team=x&limit=1&offset=1")).toEqual([["c1"], 1, 1, 2])
+    expect(await names("?tag.team=y")).toEqual([[], 1000, 0, 0])
+    const { body } = await call("GET", `${bucket}/consumers?include-api-keys=true&limit=2`)
+    expect(body.data.map(({ apiKeys }: { apiKeys: unknown }) => apiKeys)).toEqual([
+      [{ id: keyId, createdOn: timestamp, updatedOn: timestamp, key: expect.stringMatching(/^\*{4}.{4}$/) }],
+      [{ id: keyId, createdOn: timestamp, updatedOn: timestamp, key: expect.stringMatching(/^\*{4}.{4}$/) }]
+    ])
+    expect((await call("GET", `${freshBucket()}/consumers`)).body).toEqual({
+      data: [],
+      limit: 1000,
+      offset: 0,
+      total: 0
+    })
+  })
+
+  it("shows keys hidden, masked or visible", async () => {
+    const bucket = freshBucket()
+    await makeConsumer(bucket, { name: "alice", apiKeys: [{ key: "supplied-value-1234" }] })
+    const shown = async (format: string) =>
+      (await call("GET", `${bucket}/consumers/alice?include-api-keys=true${format}`)).body.apiKeys[0].key
+    expect(await shown("")).toBe("****1234")
+    expect(await shown("&key-format=masked")).toBe("****1234")
+    expect(await shown("&key-format=visible")).toBe("supplied-value-1234")
+    expect(await shown("&key-format=none")).toBeUndefined()
+    const forReader = await call("GET", `${bucket}/consumers/alice?include-api-keys=true&key-format=visible`, {
+      token: tokens.reader
+    })
+    expect(forReader.status).toBe(403)
+    expect(JSON.stringify(forReader.body)).not.toContain("supplied-value")
+  })
+
+  it("changes what is given and keeps the rest", async () => {
+    const bucket = freshBucket()
+    const made = await makeConsumer(bucket, {
+      name: "alice",
+      description: "d",
+      tags: { a: "1", b: "2" },
+      metadata: { m: 1 }
+    })
+    const path = `${bucket}/consumers/alice`
+    const tagged = await call("PATCH", path, { body: { tags: { c: "3" }, name: "alice" } })
+    expect(tagged.body).toMatchObject({ description: "d", tags: { c: "3" }, metadata: { m: 1 }, id: made.body.id })
+    expect(tagged.body.tags).toEqual({ c: "3" })
+    expect(Date.parse(tagged.body.updatedOn)).toBeGreaterThanOrEqual(Date.parse(made.body.updatedOn))
+    expect(tagged.body.createdOn).toBe(made.body.createdOn)
+    expect((await call("GET", `${bucket}/consumers?tag.a=1`)).body.total).toBe(0)
+    expect((await call("GET", `${bucket}/consumers?tag.c=3`)).body.total).toBe(1)
+    const cleared = await call("PATCH", path, { body: { description: null, metadata: {} } })
+    expect(cleared.body).toEqual({ ...tagged.body, description: undefined, metadata: {}, updatedOn: timestamp })
+    expect((await call("PATCH", path)).status).toBe(200)
+    const renamed = await call("PATCH", path, { body: { name: "bob" } })
+    expect(renamed).toMatchObject({ status: 400, body: { errors: [{ pointer: "/name" }] } })
+    expect((await call("PATCH", `${bucket}/consumers/nobody`, { body: {} })).status).toBe(404)
+  })
+
+  it("takes tags on an item for a guard", async () => {
+    const bucket = freshBucket()
+    await makeConsumer(bucket, { name: "alice", tags: { team: "blue" } }, "?with-api-key=true")
+    const path = `${bucket}/consumers/alice`
+    const before = (await call("GET", `${path}?include-api-keys=true`)).body
+    const expiresOn = "2031-01-01T00:00:00Z"
+    expect((await call("GET", `${path}?tag.team=red`)).status).toBe(404)
+    expect((await call("PATCH", `${path}?tag.team=red`, { body: { description: "x" } })).status).toBe(404)
+    expect((await call("POST", `${path}/roll-key?tag.team=red`, { body: { expiresOn } })).status).toBe(404)
+    expect((await call("DELETE", `${path}?tag.team=red`)).status).toBe(404)
+    expect((await call("GET", `${path}?tag.team=blue&include-api-keys=true`)).body).toEqual(before)
+    for (const guard of ["tag=x", "tag.=x", "tags.team=blue", "manager=x", "tag.team=blue&tag.team=red"]) {
+      for (const method of ["PATCH", "DELETE"]) {
+        expect((await call(method, `${path}?${guard}`, { ...(method === "PATCH" ? { body: {} } : {}) })).status).toBe(
+          400
+        )
+      }
+      expect((await call("POST", `${path}/roll-key?${guard}`, { body: { expiresOn } })).status).toBe(400)
+      expect((await call("GET", `${bucket}/consumers?${guard}`)).status).toBe(400)
+    }
+    expect((await call("GET", `${path}?include-api-keys=true`)).body).toEqual(before)
+    expect((await call("DELETE", `${path}?tag.team=blue`)).status).toBe(204)
+  })
+
+  it("honours If-Match", async () => {
+    const bucket = freshBucket()
+    const { headers } = await makeConsumer(bucket, { name: "alice" })
+    const path = `${bucket}/consumers/alice`
+    const etag = headers.get("etag") ?? ""
+    const changed = await call("PATCH", path, { body: { description: "1" }, headers: { "if-match": etag } })
+    expect(changed.status).toBe(200)
+    expect(changed.headers.get("etag")).not.toBe(etag)
+    expect((await call("GET", path)).headers.get("etag")).toBe(changed.headers.get("etag"))
+    for (const stale of [etag, `W/${changed.headers.get("etag")}`, '"nonsense"']) {
+      const refused = await call("PATCH", path, { body: { description: "2" }, headers: { "if-match": stale } })
+      expect(refused).toMatchObject({ status: 412, body: { type: "urn:tollgate:problem:precondition-failed" } })
+      expect((await call("DELETE", path, { headers: { "if-match": stale } })).status).toBe(412)
+    }
+    expect((await call("DELETE", path, { headers: { "if-match": "no quotes" } })).status).toBe(400)
+    expect((await call("PATCH", path, { body: {}, headers: { "if-match": "*" } })).status).toBe(200)
+    const current = (await call("GET", path)).headers.get("etag")
+    expect((await call("DELETE", path, { headers: { "if-match": `"0", ${current}` } })).status).toBe(204)
+  })
+
+  it("rolls keys: those without expiry get one, those with one keep it, and one new key is made", async () => {
+    const bucket = freshBucket()
+    await makeConsumer(bucket, {
+      name: "alice",
+      apiKeys: [
+        { description: "open" },
+        { description: "late", expiresOn: "2040-01-01T00:00:00Z" },
+        { description: "early", expiresOn: "2030-01-01T00:00:00Z" }
+      ]
+    })
+    const path = `${bucket}/consumers/alice`
+    const rolled = await call("POST", `${path}/roll-key`, { body: { expiresOn: "2035-06-01T12:00:00+02:00" } })
+    expect(rolled).toMatchObject({ status: 204, body: "" })
+    const { data } = (await call("GET", `${path}/keys?key-format=none`)).body
+    expect(data.map(({ description, expiresOn }: Record<string, string>) => [description, expiresOn])).toEqual([
+      ["open", "2035-06-01T10:00:00.000Z"],
+      ["late", "2040-01-01T00:00:00.000Z"],
+      ["early", "2030-01-01T00:00:00.000Z"],
+      [undefined, undefined]
+    ])
+    const location = rolled.headers.get("location") ?? ""
+    expect((await call("GET", location)).body.id).toBe(data[3].id)
+    expect((await call("GET", path)).headers.get("etag")).toBe('"1"')
+
+    await makeConsumer(bucket, { name: "bare" })
+    expect(
+      (await call("POST", `${bucket}/consumers/bare/roll-key`, { body: { expiresOn: "2000-01-01T00:00:00Z" } })).status
+    ).toBe(204)
+    expect((await call("GET", `${bucket}/consumers/bare/keys`)).body.total).toBe(1)
+    for (const body of [
+      {},
+      { expiresOn: null },
+      { expiresOn: "soon" },
+      { expiresOn: "2035-06-01T12:00:00Z", other: 1 }
+    ]) {
+      expect((await call("POST", `${path}/roll-key`, { body })).status).toBe(400)
+    }
+    expect(
+      (await call("POST", `${bucket}/consumers/nobody/roll-key`, { body: { expiresOn: "2035-06-01T12:00:00Z" } }))
+        .status
+    ).toBe(404)
+  })
+
+  it("deletes a consumer with all that is its own", async () => {
+    const bucket = freshBucket()
+    const { body } = await makeConsumer(bucket, { name: "alice", managers: ["a@b.c"], apiKeys: [{}, {}] })
+    const path = `${bucket}/consumers/alice`
+    const verify = async () =>
+      (await call("POST", `${bucket}/$verify`, { body: { key: body.apiKeys[1].key } })).body.valid
+    expect(await verify()).toBe(true)
+    expect(await call("DELETE", path)).toMatchObject({ status: 204, body: "" })
+    expect(await verify()).toBe(false)
+    expect((await call("GET", path)).status).toBe(404)
+    expect((await call("DELETE", path)).status).toBe(404)
+    expect((await call("GET", `${path}/keys`)).status).toBe(404)
+    expect((await call("GET", `${bucket}/consumers?manager-email=a@b.c`)).body.total).toBe(0)
+    const again = await makeConsumer(bucket, { name: "alice", apiKeys: [{ key: body.apiKeys[0].key }] })
+    expect(again.body.id).not.toBe(body.id)
+    expect((await call("GET", `${path}/keys`)).body.total).toBe(1)
+  })
+
+  it("does a repeated create once, under its Idempotency-Key", async () => {
+    const bucket = freshBucket()
+    const create = (body: object, key = "key-1", token = tokens.writer) =>
+      call("POST", `${bucket}/consumers?with-api-key=true`, { body, token, headers: { "idempotency-key": key } })
+    const first = await create({ name: "alice" })
+    const again = await create({ name: "alice" })
+    expect(again).toMatchObject({ status: 200, body: first.body })
+    expect(again.headers.get("etag")).toBe(first.headers.get("etag"))
+    expect(await create({ name: "bob" })).toMatchObject({
+      status: 422,
+      body: { type: "urn:tollgate:problem:idempotency-key-reused" }
+    })
+    expect((await create({ name: "alice" }, "key-1", tokens.admin)).status).toBe(409)
+    expect((await create({ name: "alice" }, "key-2")).status).toBe(409)
+    expect((await create({ name: "carol" }, "key-2")).status).toBe(200)
+    expect((await create({ name: "dave" }, "white space")).status).toBe(400)
+    const path = `${bucket}/consumers/alice`
+    const roll = () =>
+      call("POST", `${path}/roll-key`, {
+        body: { expiresOn: "2035-06-01T12:00:00Z" },
+        headers: { "idempotency-key": "r" }
+      })
+    expect((await roll()).headers.get("location")).toBe((await roll()).headers.get("location"))
+    expect((await call("GET", `${path}/keys`)).body.total).toBe(2)
+  })
+})

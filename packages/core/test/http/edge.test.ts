@@ -1,0 +1,343 @@
+import { Validator } from "@seriousme/openapi-schema-validator"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { StoreState } from "@tollgate/store-testkit"
+import { Effect } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { grants, secret, tokens } from "../stores.ts"
+import { type Call, type Client, clientOf } from "./client.ts"
+
+const watched = StoreState.watch(MemoryStore.open())
+const stateHash = () => Effect.runPromise(watched.state.hash)
+const consumers = "/v1/accounts/acme/key-buckets/edge/consumers"
+
+let gate: Tollgate
+let call: Client
+beforeAll(async () => {
+  gate = await createTollgate({ store: watched.store, secret, tokens: grants, bodyLimit: 100_000 })
+  call = clientOf(gate.handler)
+  await call("POST", consumers, { body: { name: "alice", tags: { team: "blue" } } })
+})
+afterAll(() => gate.close())
+
+const deep = (depth: number) => `{"name":"x","metadata":${'{"a":'.repeat(depth)}1${"}".repeat(depth)}}`
+const bytes = (...values: ReadonlyArray<number>) =>
+  new Uint8Array([...Buffer.from('{"name":"x","description":"'), ...values, 34, 125])
+
+/** What is sent to create a consumer, the status, and the place that the answer names. */
+const bodies: ReadonlyArray<readonly [what: string, raw: string | Uint8Array, status: number, pointer?: string]> = [
+  ["nothing", "", 400, "/name"],
+  ["no JSON", "{bad", 400, ""],
+  ["two values", "{}{}", 400, ""],
+  ["a list", "[]", 400, ""],
+  ["null", "null", 400, ""],
+  ["a string", '"alice"', 400, ""],
+  ["an unknown field", '{"name":"x","colour":"red"}', 400, "/colour"],
+  ["a mistyped field", '{"name":"x","apiKeys":[{"expireOn":"2030-01-01T00:00:00Z"}]}', 400, "/apiKeys/0/expireOn"],
+  ["a read-only field", '{"name":"x","id":"csmr_1"}', 400, "/id"],
+  ["a name in capitals", '{"name":"Alice"}', 400, "/name"],
+  ["an empty name", '{"name":""}', 400, "/name"],
+  ["a long name", `{"name":"${"a".repeat(129)}"}`, 400, "/name"],
+  ["a name with a line break", '{"name":"alice\\n"}', 400, "/name"],
+  ["a name that is a number", '{"name":5}', 400, "/name"],
+  ["a NUL character", '{"name":"x","description":"a\\u0000b"}', 400, "/description"],
+  ["half a surrogate pair", '{"name":"x","description":"\\ud800"}', 400, "/description"],
+  ["half a surrogate pair in a name", '{"name":"x","metadata":{"\\udc00":1}}', 400],
+  ["invalid UTF-8", bytes(0xc3, 0x28), 400, ""],
+  ["an overlong encoding", bytes(0xc0, 0x80), 400, ""],
+  ["a number that is too large", '{"name":"x","metadata":{"n":1e999}}', 400, "/metadata/n"],
+  ["__proto__", '{"name":"x","metadata":{"a":{"__proto__":{}}}}', 400, "/metadata/a/__proto__"],
+  ["nesting that is too deep", deep(65), 400, ""],
+  ["nesting beyond any stack", "[".repeat(50_000), 400, ""],
+  ["51 tags", `{"name":"x","tags":{${Array.from({ length: 51 }, (_, i) => `"t${i}":1`).join()}}}`, 400, "/tags"],
+  ["a tag with a bad name", '{"name":"x","tags":{"a b":1}}', 400],
+  ["a tag with a long value", `{"name":"x","tags":{"a":"${"x".repeat(257)}"}}`, 400],
+  ["a tag that is a list", '{"name":"x","tags":{"a":[1]}}', 400],
+  ["metadata over 64 KiB", `{"name":"x","metadata":{"a":"${"x".repeat(65_536)}"}}`, 400, "/metadata"],
+  ["metadata that is a list", '{"name":"x","metadata":[]}', 400, "/metadata"],
+  ["a manager without @", '{"name":"x","managers":["boss"]}', 400],
+  ["a manager without sub", '{"name":"x","managers":[{"email":"a@b.c"}]}', 400],
+  ["managers of both kinds", '{"name":"x","managers":["a@b.c",{"sub":"1"}]}', 400],
+  ["a body over the limit", `{"name":"x","description":"${"x".repeat(100_000)}"}`, 413],
+  ["a date without offset", '{"name":"x","apiKeys":[{"expiresOn":"2030-01-01T00:00:00"}]}', 400, "/apiKeys/0/expiresOn"]
+]
+
+const dates = [
+  "2026",
+  "1",
+  "Jan 2 2026",
+  "2026-01-02",
+  "2026-02-30T00:00:00Z",
+  "2026-13-01T00:00:00Z",
+  "2026-01-01T24:00:00Z",
+  "2026-01-01T00:60:00Z",
+  "2026-01-01 00:00:00Z",
+  "2023-02-29T00:00:00Z",
+  "",
+  "2026-01-01T00:00:00+25:00",
+  "tomorrow"
+]
+
+describe("a body that does not fit", () => {
+  it.each(bodies.map(([what, ...rest]) => [what, rest] as const))(
+    "is refused: %s",
+    async (_, [raw, status, pointer]) => {
+      const before = await stateHash()
+      const { body, headers, status: answered } = await call("POST", consumers, { raw })
+      expect(answered).toBe(status)
+      expect(headers.get("content-type")).toBe("application/problem+json")
+      expect(body).toMatchObject({
+        status,
+        title: expect.any(String),
+        detail: expect.any(String),
+        instance: headers.get("x-request-id")
+      })
+      if (pointer !== undefined)
+        expect(body.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer)
+      expect(await stateHash()).toBe(before)
+    }
+  )
+
+  it.each(dates)("is refused for the date %j", async (expiresOn) => {
+    expect((await call("POST", `${consumers}/alice/keys`, { body: { expiresOn } })).status).toBe(400)
+  })
+
+  it("is 413 too when it comes in pieces of unknown length", async () => {
+    const chunk = new TextEncoder().encode("x".repeat(10_000))
+    let sent = 0
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        sent++
+        controller.enqueue(chunk)
+      }
+    })
+    expect((await call("POST", consumers, { raw: endless })).status).toBe(413)
+    expect(sent).toBeLessThan(20)
+  })
+
+  it("is 415 when it is compressed", async () => {
+    const answer = await call("POST", consumers, { raw: "x", headers: { "content-encoding": "gzip" } })
+    expect(answer).toMatchObject({ status: 415, body: { type: "urn:tollgate:problem:unsupported-encoding" } })
+  })
+})
+
+describe("what fits", () => {
+  it("is taken for JSON whatever the content type says, to the deepest nesting that is allowed", async () => {
+    for (const [index, type] of ["text/plain", "application/x-www-form-urlencoded", "nonsense"].entries()) {
+      const made = await call("POST", consumers, {
+        body: { name: `typed-${index}` },
+        headers: { "content-type": type }
+      })
+      expect(made.status).toBe(200)
+    }
+    expect((await call("POST", consumers, { raw: deep(62) })).status).toBe(200)
+    expect((await call("POST", `${consumers}?unknown=1&limit=x`, { body: { name: "ignored" } })).status).toBe(200)
+    expect((await call("GET", `${consumers}/alice?unknown=1`)).status).toBe(200)
+  })
+})
+
+const parameters: ReadonlyArray<readonly [query: string, parameter: string]> = [
+  ["limit=0", "limit"],
+  ["limit=-1", "limit"],
+  ["limit=1.5", "limit"],
+  ["limit=x", "limit"],
+  ["limit=", "limit"],
+  ["limit=1e2", "limit"],
+  ["limit=0x10", "limit"],
+  ["limit=1&limit=2", "limit"],
+  ["offset=-1", "offset"],
+  ["offset=1.5", "offset"],
+  ["offset=x", "offset"],
+  ["include-api-keys=1", "include-api-keys"],
+  ["include-api-keys=yes", "include-api-keys"],
+  ["key-format=all", "key-format"],
+  ["manager=x", "manager"],
+  ["manager-email=nobody", "manager-email"],
+  ["tag=x", "tag"],
+  ["tag.=x", "tag."],
+  ["Limit=1", "Limit"],
+  ["tag.a=1&tag.a=2", "tag.a"]
+]
+
+describe("a parameter that does not fit", () => {
+  it.each(parameters)("is named: %s", async (query, parameter) => {
+    const { status, body } = await call("GET", `${consumers}?${query}`)
+    expect(status).toBe(400)
+    expect(body.errors).toContainEqual({ parameter, detail: expect.any(String) })
+  })
+})
+
+describe("paths", () => {
+  it("mean the same with a trailing slash", async () => {
+    expect((await call("GET", `${consumers}/`)).status).toBe(200)
+    expect((await call("GET", `${consumers}/alice/`)).body.name).toBe("alice")
+  })
+
+  it("that are not there are 404, and methods that are not there are 405 with Allow", async () => {
+    for (const path of ["/", "/v1", "/v2/metering", `${consumers}/alice/unknown`, "/v1/accounts/acme"]) {
+      expect(await call("GET", path)).toMatchObject({ status: 404, body: { type: "urn:tollgate:problem:not-found" } })
+    }
+    const wrong = await call("PUT", consumers)
+    expect(wrong).toMatchObject({ status: 405, body: { type: "urn:tollgate:problem:method-not-allowed" } })
+    expect(wrong.headers.get("allow")).toBe("GET, POST")
+    expect((await call("GET", `${consumers}/alice/roll-key`)).headers.get("allow")).toBe("POST")
+    expect((await call("POST", "/v1/openapi.json")).headers.get("allow")).toBe("GET")
+  })
+
+  it("that cannot be decoded, or name what cannot be a name, are 400", async () => {
+    expect((await call("GET", "/v1/accounts/%E0%A4%A/key-buckets/b/consumers")).status).toBe(400)
+    for (const bucket of ["-b", ".b", "b%20c", "b%2Fc", "x".repeat(129), "%00"]) {
+      const answer = await call("GET", `/v1/accounts/acme/key-buckets/${bucket}/consumers`)
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: "bucketName" }] } })
+    }
+  })
+})
+
+const operations: ReadonlyArray<readonly [method: string, path: string, call?: Call]> = [
+  ["GET", ""],
+  ["POST", "", { body: { name: "x" } }],
+  ["GET", "/alice"],
+  ["PATCH", "/alice", { body: {} }],
+  ["DELETE", "/alice"],
+  ["POST", "/alice/roll-key", { body: { expiresOn: "2030-01-01T00:00:00Z" } }],
+  ["GET", "/alice/keys"],
+  ["POST", "/alice/keys", { body: {} }],
+  ["POST", "/alice/keys/$bulk", { body: [{}] }],
+  ["GET", "/alice/keys/key_1"],
+  ["PATCH", "/alice/keys/key_1", { body: {} }],
+  ["DELETE", "/alice/keys/key_1"]
+]
+
+describe("access", () => {
+  it.each(operations.map(([method, path, options]) => [method, path, options ?? {}] as const))(
+    "is refused without a credential, to strangers, and to readers who would write: %s %s",
+    async (method, path, options) => {
+      const before = await stateHash()
+      const as = async (token: string | null, headers: Record<string, string> = {}) =>
+        call(method, `${consumers}${path}`, { ...options, token, headers })
+      const missing = await as(null)
+      expect(missing).toMatchObject({ status: 401, body: { type: "urn:tollgate:problem:unauthorized" } })
+      expect(missing.headers.get("www-authenticate")).toBe("Bearer")
+      for (const authorization of [
+        "Bearer",
+        "Bearer ",
+        "Basic abc",
+        "Bearer wrong-token-of-some-length",
+        tokens.writer
+      ]) {
+        expect((await as(null, { authorization })).status).toBe(401)
+      }
+      expect((await as(tokens.stranger)).status).toBe(403)
+      if (method !== "GET") expect((await as(tokens.reader)).status).toBe(403)
+      expect(await stateHash()).toBe(before)
+    }
+  )
+
+  it("is open to the description, the page to read it, and health, and to nothing else", async () => {
+    for (const path of ["/v1/openapi.json", "/v1/docs", "/healthz", "/readyz"]) {
+      expect((await call("GET", path, { token: null })).status).toBe(200)
+    }
+  })
+
+  it("for all accounts reaches all accounts", async () => {
+    expect((await call("GET", consumers, { token: tokens.admin })).status).toBe(200)
+    expect((await call("GET", consumers.replace("acme", "whoever"), { token: tokens.admin })).status).toBe(200)
+  })
+
+  it("is closed where nothing is configured, and the host's to decide where it is", async () => {
+    const closed = await createTollgate({ store: MemoryStore.open(), secret })
+    expect((await clientOf(closed.handler)("GET", consumers)).status).toBe(401)
+    await closed.close()
+    const own = await createTollgate({
+      store: MemoryStore.open(),
+      secret,
+      authenticate: async (request) =>
+        request.headers.get("x-user") === "root" ? { id: "root", account: "*", access: "write" } : undefined
+    })
+    expect((await clientOf(own.handler)("GET", consumers)).status).toBe(401)
+    expect((await clientOf(own.handler)("GET", consumers, { headers: { "x-user": "root" } })).status).toBe(200)
+    await own.close()
+  })
+})
+
+describe("every answer", () => {
+  it("carries a request id: the caller's, if it is sane", async () => {
+    const echoed = await call("GET", consumers, { headers: { "x-request-id": "abc-123" } })
+    expect(echoed.headers.get("x-request-id")).toBe("abc-123")
+    for (const insane of ["x".repeat(129), "white space"]) {
+      const made = await call("GET", consumers, { headers: { "x-request-id": insane } })
+      expect(made.headers.get("x-request-id")).toMatch(/^[0-9A-Za-z]{22}$/)
+    }
+  })
+
+  it("is kept by nobody on the way", async () => {
+    const { headers } = await call("GET", consumers)
+    expect(headers.get("cache-control")).toBe("no-store")
+    expect(headers.get("x-content-type-options")).toBe("nosniff")
+  })
+})
+
+describe("the description", () => {
+  it("is valid OpenAPI, and complete", async () => {
+    const { body } = await call("GET", "/v1/openapi.json", { token: null })
+    const result = await new Validator().validate(structuredClone(body))
+    expect(result.errors).toBeUndefined()
+    expect(result.valid).toBe(true)
+    const prefix = "/v1/accounts/{accountName}/key-buckets/{bucketName}"
+    const operationsOf = Object.fromEntries(
+      Object.entries<object>(body.paths).map(([path, item]) => [path.replace(prefix, ""), Object.keys(item).sort()])
+    )
+    expect(operationsOf).toEqual({
+      "/consumers": ["get", "post"],
+      "/consumers/{consumerName}": ["delete", "get", "patch"],
+      "/consumers/{consumerName}/roll-key": ["post"],
+      "/consumers/{consumerName}/keys": ["get", "post"],
+      "/consumers/{consumerName}/keys/$bulk": ["post"],
+      "/consumers/{consumerName}/keys/{keyId}": ["delete", "get", "patch"],
+      "/$verify": ["post"],
+      "/healthz": ["get"],
+      "/readyz": ["get"]
+    })
+    const list = body.paths[`${prefix}/consumers`].get
+    const named = Object.fromEntries(list.parameters.map((parameter: { name: string }) => [parameter.name, parameter]))
+    expect(Object.keys(named).sort()).toEqual([
+      "accountName",
+      "bucketName",
+      "include-api-keys",
+      "include-manager-invites",
+      "include-managers",
+      "key-format",
+      "limit",
+      "manager-email",
+      "offset",
+      "tags"
+    ])
+    expect(named["limit"].schema).toMatchObject({ type: "integer", minimum: 1, maximum: 1000, default: 1000 })
+    expect(named["accountName"].schema.pattern).toBe("^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
+    expect(body.components.securitySchemes.bearer).toMatchObject({ type: "http", scheme: "Bearer" })
+    expect(list.security).toEqual([{ bearer: [] }])
+    const create = body.paths[`${prefix}/consumers`].post
+    expect(Object.keys(create.responses).sort()).toEqual([
+      "200",
+      "400",
+      "401",
+      "403",
+      "409",
+      "413",
+      "415",
+      "422",
+      "500",
+      "503"
+    ])
+    expect(Object.keys(create.responses["409"].content)).toEqual(["application/problem+json"])
+    expect(
+      body.components.schemas.ConsumerCreate.properties.name.pattern ?? JSON.stringify(body.components.schemas)
+    ).toContain("^[a-z0-9-]{1,128}$")
+  })
+
+  it("can be read and tried on a page", async () => {
+    const { headers, body } = await call("GET", "/v1/docs", { token: null })
+    expect(headers.get("content-type")).toContain("text/html")
+    expect(body).toContain("Tollgate")
+  })
+})

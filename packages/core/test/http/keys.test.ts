@@ -1,0 +1,236 @@
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { grants, secret, stores, tokens } from "../stores.ts"
+import { type Client, clientOf, freshBucket } from "./client.ts"
+
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const keyId = expect.stringMatching(/^key_[0-9A-Za-z]{24}$/)
+const keyValue = expect.stringMatching(/^tg_[0-9A-Za-z]{40}_[0-9A-Za-z]{6}$/)
+
+describe.each(stores)("keys over HTTP, on %s", (_, store) => {
+  let gate: Tollgate
+  let call: Client
+  beforeAll(async () => {
+    gate = await createTollgate({ store, secret, tokens: grants })
+    call = clientOf(gate.handler)
+  }, 30_000)
+  afterAll(() => gate.close())
+
+  /** A bucket with a consumer in it; gives the path of the consumer's keys. */
+  const consumer = async (name = "alice", bucket = freshBucket()) => {
+    expect((await call("POST", `${bucket}/consumers`, { body: { name, tags: { team: "blue" } } })).status).toBe(200)
+    return { bucket, keys: `${bucket}/consumers/${name}/keys` }
+  }
+
+  it("creates a key with every field, and shows its value that once", async () => {
+    const { keys } = await consumer()
+    const made = await call("POST", keys, {
+      body: { expiresOn: "2030-05-05T05:05:05.5Z", description: "mine", key: "my-very-own-value" }
+    })
+    expect(made.status).toBe(200)
+    expect(made.body).toEqual({
+      id: keyId,
+      createdOn: timestamp,
+      updatedOn: timestamp,
+      expiresOn: "2030-05-05T05:05:05.500Z",
+      description: "mine",
+      key: "my-very-own-value"
+    })
+    expect(made.headers.get("etag")).toMatch(/^"\d+"$/)
+    const read = await call("GET", `${keys}/${made.body.id}`)
+    expect(read.body).toEqual({ ...made.body, key: "****alue" })
+    expect(read.headers.get("etag")).toBe(made.headers.get("etag"))
+  })
+
+  it("creates a key from nothing, and does so with or without a body", async () => {
+    const { keys } = await consumer()
+    for (const options of [{}, { body: {} }, { raw: "", headers: { "content-type": "text/plain" } }]) {
+      expect((await call("POST", keys, options)).body).toEqual({
+        id: keyId,
+        createdOn: timestamp,
+        updatedOn: timestamp,
+        key: keyValue
+      })
+    }
+    expect((await call("GET", keys)).body.total).toBe(3)
+  })
+
+  it("refuses values that are taken, malformed, or pretend to be ours", async () => {
+    const { bucket, keys } = await consumer()
+    await consumer("bob", bucket)
+    const made = (await call("POST", keys)).body.key
+    await call("POST", keys, { body: { key: "a-value-that-is-taken" } })
+    for (const path of [keys, `${bucket}/consumers/bob/keys`]) {
+      const taken = await call("POST", path, { body: { key: "a-value-that-is-taken" } })
+      expect(taken).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:key-value-taken" } })
+    }
+    expect((await call("POST", keys, { body: { key: made } })).status).toBe(409)
+    const wrong = `${made.slice(0, -1)}${made.endsWith("0") ? "1" : "0"}`
+    for (const key of [
+      "short",
+      "x".repeat(257),
+      "white space in the value",
+      "ünïcode-in-the-value",
+      wrong,
+      "tg_made_up_by_somebody"
+    ]) {
+      const refused = await call("POST", keys, { body: { key } })
+      expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: "/key" }] } })
+      expect(JSON.stringify(refused.body)).not.toContain(key)
+    }
+    expect((await call("GET", keys)).body.total).toBe(2)
+    const elsewhere = await consumer()
+    expect((await call("POST", elsewhere.keys, { body: { key: "a-value-that-is-taken" } })).status).toBe(200)
+  })
+
+  it("creates many, all or none", async () => {
+    const { keys } = await consumer()
+    const many = await call("POST", `${keys}/$bulk`, { body: [{ description: "1" }, {}, { key: "the-third-of-many" }] })
+    expect(many.status).toBe(200)
+    expect(many.body).toMatchObject({ limit: 3, offset: 0, total: 3 })
+    expect(many.body.data.map(({ key }: { key: string }) => key)).toEqual([keyValue, keyValue, "the-third-of-many"])
+    expect((await call("POST", `${keys}/%24bulk`, { body: { description: "one counts as a list" } })).body.total).toBe(
+      1
+    )
+    const refused: ReadonlyArray<readonly [unknown, number]> = [
+      [[], 400],
+      [Array.from({ length: 1001 }, () => ({})), 400],
+      [[{}, { expiresOn: "never" }], 400],
+      [[{}, { expireOn: "2030-01-01T00:00:00Z" }], 400],
+      [[{}, { key: "the-third-of-many" }], 409],
+      [[{ key: "twice-in-one-call" }, { key: "twice-in-one-call" }], 409],
+      [[{}, { key: "tg_made_up_by_somebody" }], 400]
+    ]
+    for (const [body, status] of refused) expect((await call("POST", `${keys}/$bulk`, { body })).status).toBe(status)
+    const { body } = await call("POST", `${keys}/$bulk`, { body: [{}, { key: "tg_made_up_by_somebody" }] })
+    expect(body.errors).toEqual([expect.objectContaining({ pointer: "/1/key" })])
+    expect((await call("GET", keys)).body.total).toBe(4)
+    const most = await call("POST", `${keys}/$bulk`, { body: Array.from({ length: 1000 }, () => ({})) })
+    expect(most.body.total).toBe(1000)
+  })
+
+  it("lists keys in pages, oldest first, in each format", async () => {
+    const { bucket, keys } = await consumer()
+    for (const index of [1, 2, 3]) await call("POST", keys, { body: { key: `value-number-000${index}` } })
+    const shown = async (query: string) =>
+      (await call("GET", `${keys}${query}`)).body.data.map(({ key }: { key: string }) => key)
+    expect(await shown("")).toEqual(["****0001", "****0002", "****0003"])
+    expect(await shown("?key-format=visible&limit=1&offset=1")).toEqual(["value-number-0002"])
+    expect(await shown("?key-format=none&offset=2")).toEqual([undefined])
+    expect((await call("GET", `${keys}?limit=2`)).body).toMatchObject({ limit: 2, offset: 0, total: 3 })
+    expect((await call("GET", `${keys}?key-format=visible`, { token: tokens.reader })).status).toBe(403)
+    expect((await call("GET", `${keys}?key-format=all`)).status).toBe(400)
+    expect((await call("GET", `${bucket}/consumers/nobody/keys`)).status).toBe(404)
+  })
+
+  it("reads a key of that consumer, and of no other", async () => {
+    const { bucket, keys } = await consumer()
+    const other = await consumer("bob", bucket)
+    const { id, key } = (await call("POST", keys)).body
+    expect((await call("GET", `${keys}/${id}?key-format=visible`)).body.key).toBe(key)
+    expect((await call("GET", `${keys}/${id}?key-format=none`)).body).not.toHaveProperty("key")
+    expect((await call("GET", `${keys}/${id}?tag.team=blue`)).status).toBe(200)
+    expect((await call("GET", `${keys}/${id}?tag.team=red`)).status).toBe(404)
+    expect((await call("GET", `${other.keys}/${id}`)).body.type).toBe("urn:tollgate:problem:key-not-found")
+    expect((await call("GET", `${keys}/key_unknown`)).status).toBe(404)
+    expect((await call("GET", `${keys}/${id}?key-format=visible`, { token: tokens.reader })).status).toBe(403)
+  })
+
+  it("changes expiry, description and value", async () => {
+    const { bucket, keys } = await consumer()
+    const made = (await call("POST", keys, { body: { description: "d" } })).body
+    const path = `${keys}/${made.id}`
+    const verify = async (key: string) => (await call("POST", `${bucket}/$verify`, { body: { key } })).body.valid
+    const expiring = await call("PATCH", path, { body: { expiresOn: "2030-01-01T00:00:00Z" } })
+    expect(expiring.body).toEqual({
+      ...made,
+      key: `****${made.key.slice(-4)}`,
+      expiresOn: "2030-01-01T00:00:00.000Z",
+      updatedOn: timestamp
+    })
+    const cleared = await call("PATCH", path, { body: { expiresOn: null, description: null } })
+    expect(cleared.body).not.toHaveProperty("expiresOn")
+    expect(cleared.body).not.toHaveProperty("description")
+    const replaced = await call("PATCH", path, { body: { key: "a-value-of-my-own" } })
+    expect(replaced.body.key).toBe("a-value-of-my-own")
+    expect([await verify("a-value-of-my-own"), await verify(made.key)]).toEqual([true, false])
+    expect((await call("GET", `${path}?key-format=visible`)).body.key).toBe("a-value-of-my-own")
+    expect((await call("PATCH", path, { body: { key: "a-value-of-my-own" } })).status).toBe(200)
+    const second = (await call("POST", keys)).body
+    expect((await call("PATCH", `${keys}/${second.id}`, { body: { key: "a-value-of-my-own" } })).status).toBe(409)
+    for (const body of [
+      { id: "x" },
+      { expiresOn: 1 },
+      { key: null },
+      { key: "short" },
+      { updatedOn: made.updatedOn }
+    ]) {
+      expect((await call("PATCH", path, { body })).status).toBe(400)
+    }
+    expect((await call("PATCH", `${path}?tag.team=red`, { body: {} })).status).toBe(404)
+    expect((await call("PATCH", path, { body: {}, headers: { "if-match": '"1"' } })).status).toBe(412)
+  })
+
+  it("deletes a key, which then lets nobody in", async () => {
+    const { bucket, keys } = await consumer()
+    const { id, key } = (await call("POST", keys)).body
+    expect((await call("DELETE", `${keys}/${id}?tag.team=red`)).status).toBe(404)
+    expect((await call("DELETE", `${keys}/${id}`, { headers: { "if-match": '"1"' } })).status).toBe(412)
+    expect(await call("DELETE", `${keys}/${id}`)).toMatchObject({ status: 204, body: "" })
+    expect((await call("DELETE", `${keys}/${id}`)).status).toBe(404)
+    expect((await call("POST", `${bucket}/$verify`, { body: { key } })).body).toEqual({
+      valid: false,
+      reason: "invalid"
+    })
+    expect((await call("POST", keys, { body: { key } })).status).toBe(200)
+  })
+
+  it("verifies a key for those who may read, and answers all that are not valid alike", async () => {
+    const { bucket, keys } = await consumer()
+    const { id, key } = (await call("POST", keys, { body: { expiresOn: "2099-01-01T00:00:00Z" } })).body
+    const expired = (await call("POST", keys, { body: { expiresOn: "2001-01-01T00:00:00Z" } })).body
+    const verify = (body: object, token = tokens.reader) => call("POST", `${bucket}/$verify`, { body, token })
+    const { body: consumerBody } = await call("GET", `${bucket}/consumers/alice`)
+    expect((await verify({ key })).body).toEqual({
+      valid: true,
+      consumer: { id: consumerBody.id, name: "alice", tags: { team: "blue" }, metadata: {} },
+      keyId: id,
+      expiresOn: "2099-01-01T00:00:00.000Z"
+    })
+    for (const bad of [
+      expired.key,
+      "unknown-but-well-formed",
+      "",
+      "x",
+      "tg_bad",
+      key.slice(0, -1),
+      `${key}x`,
+      "ü".repeat(20)
+    ]) {
+      expect(await verify({ key: bad })).toMatchObject({ status: 200, body: { valid: false, reason: "invalid" } })
+    }
+    expect((await verify({})).status).toBe(400)
+    expect((await verify({ key: 5 })).status).toBe(400)
+    expect((await verify({ key }, tokens.stranger)).status).toBe(403)
+    const elsewhere = await call("POST", `${freshBucket()}/$verify`, { body: { key } })
+    expect(elsewhere.body.valid).toBe(false)
+    expect((await call("GET", keys)).body.total).toBe(2)
+  })
+
+  it("does repeated creates once, under their Idempotency-Keys", async () => {
+    const { keys } = await consumer()
+    const create = (path: string, body: unknown) =>
+      call("POST", path, { body, headers: { "idempotency-key": "the same".replace(" ", "-") } })
+    const one = await create(keys, {})
+    expect((await create(keys, {})).body).toEqual(one.body)
+    const many = await create(`${keys}/$bulk`, [{}, {}])
+    expect((await create(`${keys}/$bulk`, [{}, {}])).body).toEqual(many.body)
+    expect((await create(`${keys}/$bulk`, [{}])).status).toBe(422)
+    expect((await call("GET", keys)).body.total).toBe(3)
+    const atOnce = await Promise.all(
+      Array.from({ length: 5 }, () => call("POST", keys, { body: {}, headers: { "idempotency-key": "at-once" } }))
+    )
+    expect(atOnce.every(({ status }) => status === 200 || status === 409)).toBe(true)
+    expect((await call("GET", keys)).body.total).toBe(4)
+  })
+})

@@ -1,0 +1,339 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  AccountName,
+  ApiKeys,
+  BucketName,
+  type ConfigurationError,
+  ConsumerName,
+  Consumers,
+  createTollgate,
+  KeyFormat,
+  KeyVault,
+  layer,
+  SealBroken,
+  type ServiceOptions,
+  Store
+} from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { Arbitrary, DateTime, Effect, Layer, Redacted, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { secret } from "./stores.ts"
+
+const bucket = { accountName: AccountName.make("acme"), bucketName: BucketName.make("production") }
+const alice = ConsumerName.make("alice")
+const at = (text: string) => DateTime.makeUnsafe(text)
+
+/** The services over a store that several generations of them may share. */
+const over = (store: Store["Service"], options: Partial<ServiceOptions> = {}) =>
+  layer({ secret, ...options }).pipe(Layer.provide(Layer.succeed(Store, store)))
+
+describe("the key format", () => {
+  const format = KeyFormat.make("tg")
+  const Position = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 49 }))
+  const Replacement = Schema.String.check(Schema.isPattern(/^[!-~]$/u))
+
+  it.effect("makes keys that pass their own checksum, and no two alike", () =>
+    Effect.gen(function* () {
+      const keys = yield* Effect.forEach(Array.from({ length: 2_000 }), () => format.generate)
+      for (const key of keys) assert.isTrue(format.isWellFormed(key), key)
+      assert.strictEqual(new Set(keys).size, keys.length)
+    })
+  )
+
+  it.effect("refuses a key in which any one character is another", () =>
+    Effect.gen(function* () {
+      const result = yield* Arbitrary.checkEffect(
+        Arbitrary.all([Arbitrary.schema(Position), Arbitrary.schema(Replacement)]),
+        ([position, replacement]) =>
+          Effect.map(format.generate, (key) => {
+            if (key[position] === replacement) return true
+            const changed = key.slice(0, position) + replacement + key.slice(position + 1)
+            // A key without our prefix is somebody's own, and has no checksum.
+            return changed.startsWith("tg_") ? !format.isWellFormed(changed) : true
+          }),
+        { runs: 2_000 }
+      )
+      assert.isUndefined(Arbitrary.formatCheckFailure(result))
+    })
+  )
+
+  it("shows the last four characters, and nothing else", () => {
+    const value = "tg_0123456789012345678901234567890123456789_abcdef"
+    assert.strictEqual(KeyFormat.mask(KeyFormat.suffixOf(value)), "****cdef")
+  })
+})
+
+describe("the key vault", () => {
+  const vaultWith = (...secrets: ReadonlyArray<string>) =>
+    Effect.provide(KeyVault, KeyVault.layer({ secrets: secrets.map((one) => Redacted.make(one)) }))
+  const Text = Schema.String.check(Schema.makeFilter((text: string) => text.isWellFormed()))
+
+  it.effect("opens what it sealed, and nothing that was moved or changed", () =>
+    Effect.gen(function* () {
+      const vault = yield* vaultWith(secret)
+      const result = yield* Arbitrary.checkEffect(
+        Arbitrary.all([Arbitrary.schema(Text), Arbitrary.schema(Text), Arbitrary.schema(Schema.Int)]),
+        ([value, identity, place]) =>
+          Effect.gen(function* () {
+            const sealed = yield* vault.seal(value, identity)
+            const opened = yield* vault.open(sealed, identity)
+            const moved = yield* Effect.flip(vault.open(sealed, `${identity}'`))
+            const index = 12 + (Math.abs(place) % (sealed.length - 15))
+            const changed = sealed.slice(0, index) + (sealed[index] === "A" ? "B" : "A") + sealed.slice(index + 1)
+            const broken = yield* Effect.flip(vault.open(changed, identity))
+            return opened === value && moved instanceof SealBroken && broken instanceof SealBroken
+          }).pipe(Effect.catch(() => Effect.succeed(false))),
+        { runs: 300 }
+      )
+      assert.isUndefined(Arbitrary.formatCheckFailure(result))
+    })
+  )
+
+  it.effect("seals the same value differently every time, and hashes it alike", () =>
+    Effect.gen(function* () {
+      const vault = yield* vaultWith(secret)
+      assert.notStrictEqual(yield* vault.seal("value", "id"), yield* vault.seal("value", "id"))
+      assert.deepStrictEqual(vault.hashes("value"), vault.hashes("value"))
+      assert.notInclude(vault.hashes("value")[0], "value")
+    })
+  )
+
+  it.effect("opens with any of its secrets, and seals with the first", () =>
+    Effect.gen(function* () {
+      const [older, both, newer] = [
+        yield* vaultWith("o".repeat(32)),
+        yield* vaultWith("n".repeat(32), "o".repeat(32)),
+        yield* vaultWith("n".repeat(32))
+      ]
+      const sealed = yield* older.seal("value", "id")
+      assert.strictEqual(yield* both.open(sealed, "id"), "value")
+      assert.isFalse(both.isCurrent(sealed))
+      assert.include((yield* Effect.flip(newer.open(sealed, "id"))).message, "none of the configured secrets")
+      assert.strictEqual(yield* newer.open(yield* both.seal("value", "id"), "id"), "value")
+      assert.deepStrictEqual(both.hashes("value"), [...newer.hashes("value"), ...older.hashes("value")])
+    })
+  )
+})
+
+describe("time", () => {
+  it.effect("expires a key to the millisecond", () =>
+    Effect.gen(function* () {
+      const [consumers, keys] = [yield* Consumers, yield* ApiKeys]
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const { value } = yield* consumers.create(bucket, {
+        name: alice,
+        apiKeys: [{ expiresOn: at("2030-01-01T00:00:10Z") }]
+      })
+      const key = value.apiKeys?.[0]?.key ?? ""
+      assert.isTrue((yield* keys.verify(bucket, key)).valid)
+      yield* TestClock.adjust("9999 millis")
+      assert.isTrue((yield* keys.verify(bucket, key)).valid)
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* keys.verify(bucket, key), { valid: false, reason: "invalid" })
+      assert.strictEqual((yield* keys.list(bucket, "alice", { limit: 10, offset: 0 })).total, 1)
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+
+  it.effect("does not bring an expired key back when the clock is set back", () =>
+    Effect.gen(function* () {
+      const [consumers, keys] = [yield* Consumers, yield* ApiKeys]
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const { value } = yield* consumers.create(bucket, {
+        name: alice,
+        apiKeys: [{ expiresOn: at("2030-01-01T00:00:10Z") }]
+      })
+      const key = value.apiKeys?.[0]?.key ?? ""
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1, 0, 1))
+      assert.isFalse((yield* keys.verify(bucket, key)).valid)
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      assert.isFalse((yield* keys.verify(bucket, key)).valid)
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+
+  it.effect("lets a roll into the past revoke at once, and never move an existing expiry", () =>
+    Effect.gen(function* () {
+      const [consumers, keys] = [yield* Consumers, yield* ApiKeys]
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const { value } = yield* consumers.create(bucket, {
+        name: alice,
+        apiKeys: [{}, { expiresOn: at("2031-01-01T00:00:00Z") }, { expiresOn: at("2029-01-01T00:00:00Z") }]
+      })
+      const valid = Effect.forEach(value.apiKeys ?? [], ({ key = "" }) =>
+        Effect.map(keys.verify(bucket, key), ({ valid }) => valid)
+      )
+      assert.deepStrictEqual(yield* valid, [true, true, false])
+      yield* TestClock.adjust("1 minute")
+      const rolled = yield* consumers.rollKey(bucket, "alice", at("2029-06-01T00:00:00Z"))
+      assert.deepStrictEqual(yield* valid, [false, true, false])
+      const { data } = yield* keys.list(bucket, "alice", { limit: 10, offset: 0, keyFormat: "visible" })
+      assert.deepStrictEqual(
+        data.map(({ expiresOn }) => (expiresOn === undefined ? undefined : DateTime.formatIso(expiresOn))),
+        ["2029-06-01T00:00:00.000Z", "2031-01-01T00:00:00.000Z", "2029-01-01T00:00:00.000Z", undefined]
+      )
+      assert.strictEqual(data[3]?.id, rolled)
+      assert.isTrue((yield* keys.verify(bucket, data[3]?.key ?? "")).valid)
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+})
+
+describe("the cache of verify", () => {
+  const make = Effect.gen(function* () {
+    const { value } = yield* (yield* Consumers).create(bucket, { name: alice }, { withApiKey: true })
+    return value.apiKeys?.[0] ?? { id: "", key: "" }
+  })
+  const verify = (key = "") =>
+    Effect.flatMap(ApiKeys, (keys) => Effect.map(keys.verify(bucket, key), ({ valid }) => valid))
+
+  it.effect("shows what this process changes at once, and what another one changes when its time is over", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const [here, there] = [over(store, { verifyCache: { ttl: 1_000 } }), over(store)]
+      const context = yield* Layer.build(here)
+      const inProcess = Effect.provide(context)
+      const { id, key } = yield* inProcess(make)
+      assert.isTrue(yield* inProcess(verify(key)))
+      const remove = Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))
+      yield* Effect.provide(remove, there)
+      assert.isTrue(yield* inProcess(verify(key)))
+      yield* TestClock.adjust("1 second")
+      assert.isFalse(yield* inProcess(verify(key)))
+
+      const { id: second, key: value } = (yield* inProcess(
+        Effect.flatMap(ApiKeys, (keys) => keys.create(bucket, "alice", {}))
+      )).value
+      assert.isTrue(yield* inProcess(verify(value)))
+      yield* inProcess(Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", second)))
+      assert.isFalse(yield* inProcess(verify(value)))
+    })
+  )
+
+  it.effect("never outlives an expiry", () =>
+    Effect.gen(function* () {
+      const { value } = yield* (yield* Consumers).create(bucket, {
+        name: alice,
+        apiKeys: [{ expiresOn: at("1970-01-01T00:00:01Z") }]
+      })
+      const key = value.apiKeys?.[0]?.key
+      assert.isTrue(yield* verify(key))
+      yield* TestClock.adjust("1 second")
+      assert.isFalse(yield* verify(key))
+    }).pipe(Effect.provide(over(MemoryStore.open(), { verifyCache: { ttl: 60_000 } })))
+  )
+})
+
+describe("a change of secrets", () => {
+  const older = "the older secret, of 32 characters"
+  const newer = "the newer secret, of 32 characters"
+  const create = Effect.gen(function* () {
+    const { value } = yield* (yield* Consumers).create(bucket, {
+      name: alice,
+      apiKeys: [{}, { key: "supplied-by-the-host" }]
+    })
+    return (value.apiKeys ?? []).map(({ key = "" }) => key)
+  })
+  const verifyAll = (keys: ReadonlyArray<string>) =>
+    Effect.flatMap(ApiKeys, (service) =>
+      Effect.forEach(keys, (key) => Effect.map(service.verify(bucket, key), ({ valid }) => valid))
+    )
+  const reseal = Effect.flatMap(ApiKeys, (keys) => keys.reseal())
+  const visible = Effect.flatMap(ApiKeys, (keys) =>
+    Effect.map(keys.list(bucket, "alice", { limit: 10, offset: 0, keyFormat: "visible" }), ({ data }) =>
+      data.map(({ key }) => key)
+    )
+  )
+
+  it.effect("keeps every key working before, during and after it is put under the new one", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const keys = yield* Effect.provide(create, over(store, { secret: older }))
+      const both = over(store, { secret: [newer, older] })
+      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), both), [true, true])
+      assert.deepStrictEqual(yield* Effect.provide(visible, both), keys)
+      const taken = yield* Effect.provide(
+        Effect.flip(
+          Effect.flatMap(ApiKeys, (service) => service.create(bucket, "alice", { key: "supplied-by-the-host" }))
+        ),
+        both
+      )
+      assert.strictEqual(taken._tag, "KeyValueTaken")
+      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), over(store, { secret: newer })), [false, false])
+
+      assert.deepStrictEqual(yield* Effect.provide(reseal, both), { resealed: 2, unchanged: 0, unrecoverable: 0 })
+      assert.deepStrictEqual(yield* Effect.provide(reseal, both), { resealed: 0, unchanged: 2, unrecoverable: 0 })
+      const after = over(store, { secret: newer })
+      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), after), [true, true])
+      assert.deepStrictEqual(yield* Effect.provide(visible, after), keys)
+    })
+  )
+
+  it.effect("tells of keys whose value is not kept: they need the secret they were made under", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const keys = yield* Effect.provide(create, over(store, { secret: older, keyRetention: "hashed" }))
+      const both = over(store, { secret: [newer, older], keyRetention: "hashed" })
+      assert.deepStrictEqual(yield* Effect.provide(reseal, both), { resealed: 0, unchanged: 0, unrecoverable: 2 })
+      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), both), [true, true])
+    })
+  )
+
+  it.effect("forgets values when retention turned to hashed", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const keys = yield* Effect.provide(create, over(store))
+      const hashed = over(store, { keyRetention: "hashed" })
+      assert.strictEqual((yield* Effect.provide(reseal, hashed)).resealed, 2)
+      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), hashed), [true, true])
+      assert.strictEqual((yield* Effect.flip(Effect.provide(visible, over(store))))._tag, "KeyNotRetained")
+    })
+  )
+})
+
+describe("hashed retention", () => {
+  it("shows a value once, and answers 409 to whoever asks again; a replay has no value", async () => {
+    const gate = await createTollgate({ store: MemoryStore.open(), secret, keyRetention: "hashed" })
+    const create = () =>
+      gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true, idempotencyKey: "once" })
+    const made = await create()
+    const [key] = made.apiKeys ?? []
+    assert.match(key?.key ?? "", /^tg_/)
+    const { key: _, ...rest } = key ?? { key: "" }
+    assert.deepStrictEqual((await create()).apiKeys, [rest as never])
+    const read = await gate.keys.get("acme", "b", "alice", key?.id ?? "")
+    assert.strictEqual(read.key, `****${key?.key?.slice(-4)}`)
+    const refused = await gate.keys
+      .get("acme", "b", "alice", key?.id ?? "", { keyFormat: "visible" })
+      .catch((error: unknown) => error)
+    assert.propertyVal(refused, "_tag", "KeyNotRetained")
+    assert.isTrue((await gate.keys.verify("acme", "b", key?.key ?? "")).valid)
+    const replaced = await gate.keys.update("acme", "b", "alice", key?.id ?? "", { key: "another-value-entirely" })
+    assert.strictEqual(replaced.key, "another-value-entirely")
+    await gate.close()
+  })
+})
+
+describe("settings that are wrong", () => {
+  const refusal = async (options: object): Promise<ConfigurationError> =>
+    createTollgate({ store: MemoryStore.open(), secret, ...options } as never).then(
+      () => assert.fail("it was taken"),
+      (error) => error
+    )
+
+  it.each([
+    [{ secret: undefined }, "secret: set one of at least 32 characters"],
+    [{ secret: "" }, "secret: number 1 has fewer than 32 characters"],
+    [{ secret: [] }, "secret: set one of at least 32 characters"],
+    [{ secret: [secret, "short"] }, "secret: number 2 has fewer than 32 characters"],
+    [{ store: undefined }, "store: give one"],
+    [{ keyPrefix: "Capital" }, "keyPrefix: give 2 to 16"],
+    [{ keyPrefix: "x" }, "keyPrefix: give 2 to 16"],
+    [{ tokens: [{ token: "short", account: "acme" }] }, "tokens: number 1: give a token of at least 16"],
+    [{ tokens: [{ token: "x".repeat(20), account: "a b" }] }, "tokens: number 1: name its account"],
+    [{ tokens: [{ token: "x".repeat(20), account: "a", access: "admin" }] }, 'give it the access "read" or "write"'],
+    [{ tokens: [], authenticate: () => undefined }, "give one of the two"],
+    [{ verifyCache: { ttl: 0 } }, "verifyCache: give ttl"]
+  ])("are refused at creation, with what to set: %j", async (options, message) => {
+    const error = await refusal(options)
+    assert.strictEqual(error._tag, "ConfigurationError")
+    assert.include(error.message, message)
+  })
+})

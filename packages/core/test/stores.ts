@@ -1,0 +1,30 @@
+/**
+ * The stores that the services are tried on: all of them real.
+ */
+import { join } from "node:path"
+import type { Store } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { RedisStore } from "@tollgate/redis"
+import { SqliteStore } from "@tollgate/sqlite"
+import { startRedis, temporaryFolder } from "@tollgate/testing"
+import { Effect, Layer } from "effect"
+
+export const stores: ReadonlyArray<readonly [name: string, layer: Layer.Layer<Store, unknown>]> = [
+  ["memory", MemoryStore.layer],
+  ["SQLite", Layer.unwrap(Effect.map(temporaryFolder, (folder) => SqliteStore.layer(join(folder, "store.db"))))],
+  ["Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => RedisStore.layer(url)))]
+]
+
+export const secret = "a secret of the tests, and of nobody else"
+export const tokens = {
+  writer: "token-of-acme-that-may-write",
+  reader: "token-of-acme-that-may-read",
+  stranger: "token-of-another-account",
+  admin: "token-for-all-accounts"
+}
+export const grants = [
+  { token: tokens.writer, account: "acme" },
+  { token: tokens.reader, account: "acme", access: "read" },
+  { token: tokens.stranger, account: "other" },
+  { token: tokens.admin, account: "*" }
+] as const
