@@ -6,10 +6,16 @@ import { ConsumersApi } from "./consumers/ConsumersApi.ts"
 import { describeParameters } from "./http/openApi.ts"
 import { SystemApi } from "./http/SystemApi.ts"
 import { KeysApi } from "./keys/KeysApi.ts"
+import { BucketsApi } from "./metering/BucketsApi.ts"
+import { PlansApi } from "./plans/PlansApi.ts"
+import { SubscriptionsApi } from "./subscriptions/SubscriptionsApi.ts"
 
 export class Api extends HttpApi.make("tollgate")
   .add(ConsumersApi)
   .add(KeysApi)
+  .add(BucketsApi)
+  .add(PlansApi)
+  .add(SubscriptionsApi)
   .add(SystemApi)
   .annotateMerge(
     OpenApi.annotations({

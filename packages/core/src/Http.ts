@@ -14,12 +14,22 @@ import { methodsOf } from "./http/routes.ts"
 import { SystemHttp } from "./http/SystemHttp.ts"
 import type { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeysHttp } from "./keys/KeysHttp.ts"
+import type { Buckets } from "./metering/Buckets.ts"
+import { BucketsHttp } from "./metering/BucketsHttp.ts"
+import type { Usage } from "./metering/Usage.ts"
+import type { Plans } from "./plans/Plans.ts"
+import { PlansHttp } from "./plans/PlansHttp.ts"
 import type { Store } from "./store/Store.ts"
+import type { Subscriptions } from "./subscriptions/Subscriptions.ts"
+import { SubscriptionsHttp } from "./subscriptions/SubscriptionsHttp.ts"
 
 export interface HttpOptions {
   /** Bytes that a request's body may have: 1 MiB, unless said otherwise. */
   readonly bodyLimit?: number
 }
+
+/** Every service that the interface stands on. */
+export type Services = Consumers | ApiKeys | Buckets | Plans | Subscriptions | Usage
 
 export const openApiPath = "/v1/openapi.json"
 export const docsPath = "/v1/docs"
@@ -28,11 +38,14 @@ const routes = Layer.mergeAll(
   HttpApiBuilder.layer(Api, { openapiPath: openApiPath }),
   HttpApiScalar.layer(Api, { path: docsPath }),
   layerProblems(methodsOf)
-).pipe(Layer.provide([ConsumersHttp, KeysHttp, SystemHttp]), Layer.provide(layerAccess))
+).pipe(
+  Layer.provide([ConsumersHttp, KeysHttp, BucketsHttp, PlansHttp, SubscriptionsHttp, SystemHttp]),
+  Layer.provide(layerAccess)
+)
 
 /** A web handler over the services, and how to end it. */
 export const toWebHandler = <E>(
-  services: Layer.Layer<Consumers | ApiKeys | Authenticator | Store, E>,
+  services: Layer.Layer<Services | Authenticator | Store, E>,
   { bodyLimit = 1024 * 1024 }: HttpOptions = {}
 ): { readonly handler: (request: Request) => Promise<Response>; readonly dispose: () => Promise<void> } =>
   HttpRouter.toWebHandler(routes.pipe(Layer.provide(services), Layer.provide(HttpServer.layerServices)), {

@@ -6,16 +6,23 @@ import { type Authenticate, Authenticator, type BearerToken } from "./access/Aut
 import { type PrincipalShape, Unauthorized } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { consumersPromise } from "./consumers/ConsumersPromise.ts"
-import { type HttpOptions, toWebHandler } from "./Http.ts"
+import { type HttpOptions, type Services, toWebHandler } from "./Http.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { keysPromise } from "./keys/KeysPromise.ts"
 import { type KeyRetention, KeyVault } from "./keys/KeyVault.ts"
 import { VerifyCache, type VerifyCacheOptions } from "./keys/VerifyCache.ts"
+import { authorizePromise } from "./metering/AuthorizePromise.ts"
+import { Buckets } from "./metering/Buckets.ts"
+import { bucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "./metering/MeteringPromise.ts"
+import { type QuotaEvent, QuotaWatch } from "./metering/QuotaWatch.ts"
+import { Usage } from "./metering/Usage.ts"
+import { Plans } from "./plans/Plans.ts"
 import { ConfigurationError } from "./shared/ConfigurationError.ts"
 import { optional } from "./shared/optional.ts"
 import * as Promises from "./shared/Promises.ts"
 import { Store, type StoreOperations } from "./store/Store.ts"
+import { Subscriptions } from "./subscriptions/Subscriptions.ts"
 
 export interface ServiceOptions {
   /**
@@ -29,6 +36,13 @@ export interface ServiceOptions {
   readonly keyRetention?: KeyRetention
   /** Keeps the answers of `verify` in the process for a while. Off by default. */
   readonly verifyCache?: VerifyCacheOptions
+  /**
+   * Called when a quota has been used up to a share of it: once for each period, meter and share, from whichever
+   * process counted. The shares are 0.8 and 1, unless said otherwise. What it throws is logged, and stops nothing.
+   */
+  readonly onQuota?:
+    | ((event: QuotaEvent) => void | Promise<void>)
+    | { readonly thresholds: ReadonlyArray<number>; readonly notify: (event: QuotaEvent) => void | Promise<void> }
 }
 
 export interface TollgateOptions extends ServiceOptions, HttpOptions {
@@ -59,6 +73,24 @@ const cacheFor = ({ verifyCache }: ServiceOptions): Layer.Layer<VerifyCache, Con
       )
 }
 
+const watchFor = ({ onQuota }: ServiceOptions): Layer.Layer<never, ConfigurationError> => {
+  if (onQuota === undefined) return Layer.empty
+  const { thresholds, notify } = typeof onQuota === "function" ? { thresholds: [0.8, 1], notify: onQuota } : onQuota
+  if (!thresholds.every((threshold) => threshold > 0 && threshold <= 1)) {
+    return Layer.effectDiscard(
+      new ConfigurationError({ option: "onQuota", problem: "give thresholds above 0 and up to 1" })
+    )
+  }
+  const watch = {
+    thresholds,
+    notify: (event: QuotaEvent) =>
+      Effect.tryPromise(async () => notify(event)).pipe(
+        Effect.catch(() => Effect.logError(`onQuota failed for ${event.subscriptionId}, ${event.meter}`))
+      )
+  }
+  return Layer.succeed(QuotaWatch, watch)
+}
+
 /**
  * All services over a store.
  *
@@ -67,17 +99,19 @@ const cacheFor = ({ verifyCache }: ServiceOptions): Layer.Layer<VerifyCache, Con
  * const services = Tollgate.layer({ secret }).pipe(Layer.provide(SqliteStore.layer("tollgate.db")))
  * ```
  */
-export const layer = (
-  options: ServiceOptions
-): Layer.Layer<Consumers | ApiKeys | KeyVault, ConfigurationError, Store> => {
+export const layer = (options: ServiceOptions): Layer.Layer<Services | KeyVault, ConfigurationError, Store> => {
   const vault = KeyVault.layer({
     secrets: secretsIn(options.secret),
     ...optional({ retention: options.keyRetention, prefix: options.keyPrefix })
   })
-  return Layer.mergeAll(Consumers.layer, ApiKeys.layer).pipe(
-    Layer.provide([KeyBuckets.layer, cacheFor(options)]),
-    Layer.provideMerge(vault)
-  )
+  return Layer.mergeAll(
+    Consumers.layer,
+    ApiKeys.layer,
+    Buckets.layer,
+    Plans.layer,
+    Subscriptions.layer,
+    Usage.layer
+  ).pipe(Layer.provide([KeyBuckets.layer, cacheFor(options), watchFor(options)]), Layer.provideMerge(vault))
 }
 
 const authenticatorFor = ({
@@ -131,6 +165,12 @@ export const createTollgate = async (options: TollgateOptions) => {
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
       keys: keysPromise(Context.get(context, ApiKeys)),
+      buckets: bucketsPromise(Context.get(context, Buckets)),
+      plans: plansPromise(Context.get(context, Plans)),
+      subscriptions: subscriptionsPromise(Context.get(context, Subscriptions)),
+      usage: usagePromise(Context.get(context, Usage)),
+      /** Verifies a key and counts its use, in one call: what a server asks for every request that it protects. */
+      authorize: authorizePromise(Context.get(context, ApiKeys), Context.get(context, Usage)),
       /** The HTTP interface: a web handler, to be mounted anywhere. */
       handler,
       /** Ends what was started here. A store that was handed in stays open. */

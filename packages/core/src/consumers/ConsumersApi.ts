@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Access } from "../http/Access.ts"
+import { conditions, strict, tagged } from "../http/endpoint.ts"
 import { paging, withTags } from "../http/parameters.ts"
 import {
   ConsumerNameTakenProblem,
@@ -33,14 +34,6 @@ const view = {
   "key-format": Schema.optionalKey(KeyFormatParameter)
 }
 
-/** A mistyped filter must not list everything, and a mistyped guard must not be dropped. */
-export const strictQuery = { onExcessProperty: "error", errors: "all" } as const
-
-export const conditions = { "if-match": Schema.optionalKey(Schema.String) }
-
-/** An item, with its version as a tag. */
-export const tagged = <S extends Schema.Top>(schema: S) => HttpApiSchema.WithHeaders(schema, { etag: Schema.String })
-
 export class ConsumersApi extends HttpApiGroup.make("consumers")
   .add(
     HttpApiEndpoint.get("list", "/consumers", {
@@ -49,7 +42,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       success: Page(Consumer),
       error: [KeyNotRetainedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "List consumers"),
     HttpApiEndpoint.post("create", "/consumers", {
       params: bucket,
@@ -78,7 +71,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       success: tagged(Consumer),
       error: [ConsumerNotFoundProblem, PreconditionFailedProblem, ...withBody]
     })
-      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "Change a consumer"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName", {
       params: item,
@@ -87,7 +80,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       success: HttpApiSchema.NoContent,
       error: [ConsumerNotFoundProblem, PreconditionFailedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "Remove a consumer with its keys, managers and invites"),
     HttpApiEndpoint.post("rollKey", "/consumers/:consumerName/roll-key", {
       params: item,
@@ -102,12 +95,12 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
         ...withBody
       ]
     })
-      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "Give an expiry to keys that have none, and make a new key")
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Access)
-  .annotate(HttpApi.PayloadParseOptions, strictQuery)
+  .annotate(HttpApi.PayloadParseOptions, strict)
   .annotateMerge(
     OpenApi.annotations({ title: "Consumers", description: "Named groups of API keys in a key bucket." })
   ) {}

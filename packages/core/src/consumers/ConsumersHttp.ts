@@ -6,16 +6,11 @@ import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Api } from "../Api.ts"
 import { checkKeyFormat } from "../http/checkKeyFormat.ts"
 import { idempotent } from "../http/idempotent.ts"
-import { etagOf, ifMatchIn, tagsIn } from "../http/parameters.ts"
+import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
 import type { KeyFormatParameter } from "../keys/ApiKey.ts"
 import { optional } from "../shared/optional.ts"
-import type { Entry } from "../store/Collection.ts"
-import type { Consumer } from "./Consumer.ts"
 import { Consumers } from "./Consumers.ts"
-
-const tagged = ({ value, version }: Entry<Consumer>) =>
-  HttpApiSchema.withHeaders({ body: value, headers: { etag: etagOf(version) } })
 
 interface ViewQuery {
   readonly "include-api-keys"?: boolean
@@ -54,7 +49,7 @@ export const ConsumersHttp = HttpApiBuilder.group(
           explained(
             Effect.map(
               consumers.create(params, payload, optional({ withApiKey: query["with-api-key"], idempotency })),
-              tagged
+              withETag
             )
           )
         ),
@@ -62,12 +57,12 @@ export const ConsumersHttp = HttpApiBuilder.group(
         Effect.gen(function* () {
           yield* checkKeyFormat(query["key-format"])
           const options = { ...viewIn(query), ...optional({ guard: tagsIn(query) }) }
-          return tagged(yield* consumers.get(params, params.consumerName, options))
+          return withETag(yield* consumers.get(params, params.consumerName, options))
         }).pipe(explained),
       update: ({ params, query, headers, payload }) =>
         Effect.gen(function* () {
           const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
-          return tagged(yield* consumers.update(params, params.consumerName, payload, conditions))
+          return withETag(yield* consumers.update(params, params.consumerName, payload, conditions))
         }).pipe(explained),
       remove: ({ params, query, headers }) =>
         Effect.gen(function* () {

@@ -71,7 +71,16 @@ const takesTags = new Set([
 ])
 
 /** Operations that make something. */
-const makes = new Set(["consumers.create", "consumers.rollKey", "keys.create", "keys.createMany"])
+const makes = new Set([
+  "consumers.create",
+  "consumers.rollKey",
+  "keys.create",
+  "keys.createMany",
+  "buckets.create",
+  "plans.create",
+  "subscriptions.create",
+  "subscriptions.consume"
+])
 
 // biome-ignore lint/suspicious/noExplicitAny: the description is JSON, of the OpenAPI specification's own shape
 type Json = any

@@ -2,9 +2,11 @@
  * Query parameters and headers that several endpoints share.
  */
 import { Effect, Schema, SchemaTransformation } from "effect"
+import { HttpApiSchema } from "effect/http-api"
 import { InvalidInput } from "../shared/InvalidInput.ts"
 import { Limit, maximumLimit, Offset } from "../shared/Page.ts"
 import { type TagFilter, TagName } from "../shared/Tags.ts"
+import type { Entry } from "../store/Collection.ts"
 
 const Digits = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^-?\d{1,15}$/u, { expected: "an integer" })),
@@ -29,7 +31,9 @@ export const tagsIn = (query: Readonly<Record<string, unknown>>): TagFilter | un
   return tags.length === 0 ? undefined : Object.fromEntries(tags.map(([name, value]) => [name.slice(4), String(value)]))
 }
 
-export const etagOf = (version: number): string => `"${version}"`
+/** An item and its ETag, as an endpoint answers them. */
+export const withETag = <A>({ value, version }: Entry<A>) =>
+  HttpApiSchema.withHeaders({ body: value, headers: { etag: `"${version}"` } })
 
 /** The versions that an If-Match names; undefined where any will do. */
 export const ifMatchIn = (

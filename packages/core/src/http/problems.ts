@@ -2,15 +2,21 @@
  * Every error of the services as a problem (RFC 9457): one stable type each, one status, one title. The one place
  * where errors become answers.
  */
-import { Effect, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
+import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import type { Forbidden, Unauthorized } from "../access/Principal.ts"
 import type { ConsumerNameTaken, ConsumerNotFound } from "../consumers/ConsumerError.ts"
 import type { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
+import type { BucketNotFound } from "../metering/Bucket.ts"
+import type { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/Quota.ts"
+import type { PlanExternalIdTaken, PlanInUse, PlanNotFound, UnknownPlan } from "../plans/PlanError.ts"
 import type { IdempotencyKeyReused } from "../shared/Idempotency.ts"
 import { type InvalidInput, InvalidPlace } from "../shared/InvalidInput.ts"
+import { Timestamp } from "../shared/Timestamp.ts"
 import type { VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { RecordUnreadable, StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
+import type { SubscriptionExternalIdTaken, SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
 import { RequestId } from "./RequestId.ts"
 
 const kind = <const Name extends string, const Status extends number>(name: Name, status: Status, title: string) =>
@@ -85,6 +91,47 @@ export class IdempotencyKeyReusedProblem extends HttpApiError.Problem<Idempotenc
   "IdempotencyKeyReusedProblem",
   kind("idempotency-key-reused", 422, "The Idempotency-Key was used before")
 ) {}
+export class BucketNotFoundProblem extends HttpApiError.Problem<BucketNotFoundProblem>()(
+  "BucketNotFoundProblem",
+  kind("bucket-not-found", 404, "No such metering bucket")
+) {}
+export class PlanNotFoundProblem extends HttpApiError.Problem<PlanNotFoundProblem>()(
+  "PlanNotFoundProblem",
+  kind("plan-not-found", 404, "No such plan")
+) {}
+export class SubscriptionNotFoundProblem extends HttpApiError.Problem<SubscriptionNotFoundProblem>()(
+  "SubscriptionNotFoundProblem",
+  kind("subscription-not-found", 404, "No such subscription")
+) {}
+export class PlanExternalIdTakenProblem extends HttpApiError.Problem<PlanExternalIdTakenProblem>()(
+  "PlanExternalIdTakenProblem",
+  kind("plan-external-id-taken", 409, "The planExternalId is taken")
+) {}
+export class PlanInUseProblem extends HttpApiError.Problem<PlanInUseProblem>()(
+  "PlanInUseProblem",
+  kind("plan-in-use", 409, "The plan is in use")
+) {}
+export class SubscriptionExternalIdTakenProblem extends HttpApiError.Problem<SubscriptionExternalIdTakenProblem>()(
+  "SubscriptionExternalIdTakenProblem",
+  kind("subscription-external-id-taken", 409, "The subscriptionExternalId is taken")
+) {}
+export class UnknownPlanProblem extends HttpApiError.Problem<UnknownPlanProblem>()(
+  "UnknownPlanProblem",
+  kind("unknown-plan", 422, "The plans do not fit")
+) {}
+export class UnknownMeterProblem extends HttpApiError.Problem<UnknownMeterProblem>()(
+  "UnknownMeterProblem",
+  kind("unknown-meter", 422, "No plan has that meter")
+) {}
+export class SubscriptionNotActiveProblem extends HttpApiError.Problem<SubscriptionNotActiveProblem>()(
+  "SubscriptionNotActiveProblem",
+  kind("subscription-not-active", 403, "The subscription is not active")
+) {}
+export class QuotaExceededProblem extends HttpApiError.Problem<QuotaExceededProblem>()(
+  "QuotaExceededProblem",
+  kind("quota-exceeded", 429, "The quota is used up"),
+  { meter: Schema.String, max: Schema.Finite, resetsOn: Timestamp }
+) {}
 export class InternalProblem extends HttpApiError.Problem<InternalProblem>()(
   "InternalProblem",
   kind("internal", 500, "Something went wrong here")
@@ -117,6 +164,18 @@ const table = {
   KeyNotRetained: (told: Told, _: KeyNotRetained) => new KeyNotRetainedProblem(told),
   VersionMismatch: (told: Told, _: VersionMismatch) => new PreconditionFailedProblem(told),
   IdempotencyKeyReused: (told: Told, _: IdempotencyKeyReused) => new IdempotencyKeyReusedProblem(told),
+  BucketNotFound: (told: Told, _: BucketNotFound) => new BucketNotFoundProblem(told),
+  PlanNotFound: (told: Told, _: PlanNotFound) => new PlanNotFoundProblem(told),
+  SubscriptionNotFound: (told: Told, _: SubscriptionNotFound) => new SubscriptionNotFoundProblem(told),
+  PlanExternalIdTaken: (told: Told, _: PlanExternalIdTaken) => new PlanExternalIdTakenProblem(told),
+  PlanInUse: (told: Told, _: PlanInUse) => new PlanInUseProblem(told),
+  SubscriptionExternalIdTaken: (told: Told, _: SubscriptionExternalIdTaken) =>
+    new SubscriptionExternalIdTakenProblem(told),
+  UnknownPlan: (told: Told, _: UnknownPlan) => new UnknownPlanProblem(told),
+  UnknownMeter: (told: Told, _: UnknownMeter) => new UnknownMeterProblem(told),
+  SubscriptionNotActive: (told: Told, _: SubscriptionNotActive) => new SubscriptionNotActiveProblem(told),
+  QuotaExceeded: (told: Told, { meter, max, resetsOn }: QuotaExceeded) =>
+    new QuotaExceededProblem({ ...told, meter, max, resetsOn }),
   // What the store says is for the log: these tell no more than what to do.
   StoreConflict: ({ instance }: Told, _: StoreConflict) =>
     new ConcurrentUpdateProblem({ instance, detail: "Others were faster every time; try again" }),
@@ -133,13 +192,23 @@ type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof Table } ?
 const isServersFault = (error: Explainable): boolean =>
   error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable"
 
+/** When to try again, in whole seconds from now. */
+const retryAfter = (moment: DateTime.Utc) =>
+  Effect.flatMap(DateTime.now, (now) => {
+    const seconds = Math.max(1, Math.ceil((DateTime.toEpochMillis(moment) - DateTime.toEpochMillis(now)) / 1000))
+    return HttpEffect.appendPreResponseHandler((_, response) =>
+      Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(seconds)))
+    )
+  })
+
 /** Turns a service's errors into problems that name the request; what is our own fault is logged. */
 export const explained = <A, E extends Explainable, R>(
   effect: Effect.Effect<A, E, R>
-): Effect.Effect<A, ProblemOf<E>, R> =>
+): Effect.Effect<A, ProblemOf<E>, R | HttpServerRequest.HttpServerRequest> =>
   Effect.catch(effect, (error) =>
     Effect.gen(function* () {
       if (isServersFault(error)) yield* Effect.logError(error.message)
+      if (error._tag === "QuotaExceeded") yield* retryAfter(error.resetsOn)
       const told = { detail: error.message, instance: yield* RequestId }
       const problem = table[error._tag] as (told: Told, error: Explainable) => ProblemOf<E>
       return yield* Effect.fail(problem(told, error))

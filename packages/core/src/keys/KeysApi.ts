@@ -3,8 +3,8 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { conditions, strictQuery, tagged } from "../consumers/ConsumersApi.ts"
 import { Access, ReadsOnly } from "../http/Access.ts"
+import { conditions, strict, tagged } from "../http/endpoint.ts"
 import { paging, withTags } from "../http/parameters.ts"
 import {
   ConsumerNotFoundProblem,
@@ -50,7 +50,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       success: Page(ApiKey),
       error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "List a consumer's keys"),
     HttpApiEndpoint.post("create", "/consumers/:consumerName/keys", {
       params: consumer,
@@ -85,7 +85,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
         ...withBody
       ]
     })
-      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "Change a key"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName/keys/:keyId", {
       params: item,
@@ -94,7 +94,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       success: HttpApiSchema.NoContent,
       error: [ConsumerNotFoundProblem, KeyNotFoundProblem, PreconditionFailedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strictQuery)
+      .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "Remove a key"),
     HttpApiEndpoint.post("verify", "/$verify", {
       params: bucket,
@@ -107,5 +107,5 @@ export class KeysApi extends HttpApiGroup.make("keys")
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Access)
-  .annotate(HttpApi.PayloadParseOptions, strictQuery)
+  .annotate(HttpApi.PayloadParseOptions, strict)
   .annotateMerge(OpenApi.annotations({ title: "Keys", description: "API keys of a consumer, and verifying them." })) {}

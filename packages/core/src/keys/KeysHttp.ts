@@ -2,19 +2,15 @@
  * Unpacks a request, calls the service, packs the answer.
  */
 import { Effect } from "effect"
-import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../Api.ts"
 import { checkKeyFormat } from "../http/checkKeyFormat.ts"
 import { idempotent } from "../http/idempotent.ts"
-import { etagOf, ifMatchIn, tagsIn } from "../http/parameters.ts"
+import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
 import { optional } from "../shared/optional.ts"
-import type { Entry } from "../store/Collection.ts"
-import type { ApiKey, ApiKeyCreate } from "./ApiKey.ts"
+import type { ApiKeyCreate } from "./ApiKey.ts"
 import { ApiKeys } from "./ApiKeys.ts"
-
-const tagged = ({ value, version }: Entry<ApiKey>) =>
-  HttpApiSchema.withHeaders({ body: value, headers: { etag: etagOf(version) } })
 
 const listed = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): ReadonlyArray<ApiKeyCreate> =>
   Array.isArray(payload) ? payload : [payload as ApiKeyCreate]
@@ -37,7 +33,7 @@ export const KeysHttp = HttpApiBuilder.group(
         }).pipe(explained),
       create: ({ params, payload }) =>
         idempotent((idempotency) =>
-          explained(Effect.map(keys.create(params, params.consumerName, payload, optional({ idempotency })), tagged))
+          explained(Effect.map(keys.create(params, params.consumerName, payload, optional({ idempotency })), withETag))
         ),
       createMany: ({ params, payload }) =>
         idempotent((idempotency) =>
@@ -47,12 +43,12 @@ export const KeysHttp = HttpApiBuilder.group(
         Effect.gen(function* () {
           yield* checkKeyFormat(query["key-format"])
           const options = optional({ guard: tagsIn(query), keyFormat: query["key-format"] })
-          return tagged(yield* keys.get(params, params.consumerName, params.keyId, options))
+          return withETag(yield* keys.get(params, params.consumerName, params.keyId, options))
         }).pipe(explained),
       update: ({ params, query, headers, payload }) =>
         Effect.gen(function* () {
           const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
-          return tagged(yield* keys.update(params, params.consumerName, params.keyId, payload, conditions))
+          return withETag(yield* keys.update(params, params.consumerName, params.keyId, payload, conditions))
         }).pipe(explained),
       remove: ({ params, query, headers }) =>
         Effect.gen(function* () {

@@ -6,7 +6,7 @@ import * as Base62 from "./Base62.ts"
 
 const randomCharacters = 24
 
-export type Prefix = "csmr" | "key" | "mgr" | "inv"
+export type Prefix = "csmr" | "key" | "mgr" | "inv" | "bckt" | "plan" | "sbsc"
 
 export const Id = (prefix: Prefix) =>
   Schema.String.pipe(Schema.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}$`, "u"))))

@@ -1,0 +1,13 @@
+/**
+ * What the declarations of endpoints share.
+ */
+import { Schema } from "effect"
+import { HttpApiSchema } from "effect/http-api"
+
+/** A mistyped filter must not list everything, a mistyped guard must not be dropped, a mistyped field not be lost. */
+export const strict = { onExcessProperty: "error", errors: "all" } as const
+
+export const conditions = { "if-match": Schema.optionalKey(Schema.String) }
+
+/** An item, with its version as a tag. */
+export const tagged = <S extends Schema.Top>(schema: S) => HttpApiSchema.WithHeaders(schema, { etag: Schema.String })

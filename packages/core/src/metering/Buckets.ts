@@ -1,0 +1,130 @@
+/**
+ * The operations on metering buckets. A bucket lives in a partition of its own; the directory only lists it. What
+ * crosses both is done in steps that can be repeated, and what was begun is finished by whoever lists next.
+ */
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { KeyVault } from "../keys/KeyVault.ts"
+import * as Id from "../shared/Id.ts"
+import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import type { AccountName } from "../shared/Names.ts"
+import type { Page, PageRequest } from "../shared/Page.ts"
+import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import * as Collection from "../store/Collection.ts"
+import * as Contention from "../store/Contention.ts"
+import * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import type { StoreFault } from "../store/StoreError.ts"
+import { Bucket, BucketId, type BucketNotFound } from "./Bucket.ts"
+import { findBucket, rootOf, rootRecords } from "./bucketRecords.ts"
+
+const Listed = Schema.Struct({ bucket: Bucket, deleting: Schema.Boolean })
+
+const deleting = "deleting"
+const ofAccount = (accountName: string): string => `account:${accountName}`
+
+/** The directory: all buckets, by account, and those whose removal has begun. */
+const directory = Collection.make({
+  name: "listing",
+  format: 1,
+  schema: Listed,
+  key: ({ bucket }) => bucket.id,
+  terms: (listed) => [ofAccount(listed.bucket.accountName), ...(listed.deleting ? [deleting] : [])]
+})
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const vault = yield* KeyVault
+  const withStore = Effect.provideService(Store, store)
+  const commitListing = commitOnce(store, vault, Bucket)
+
+  /** Finishes a removal that has been recorded: the root first, so that the bucket is gone before its parts are. */
+  const finish = (id: BucketId) =>
+    Contention.retryWhenStale(
+      Effect.gen(function* () {
+        const partition = Partition.metering(id)
+        const root = yield* rootOf(id)
+        if (Option.isSome(root)) yield* store.commit(partition, [rootRecords.remove(root.value)])
+        yield* store.clear(partition)
+        const listed = yield* directory.get(Partition.meteringDirectory, id)
+        if (Option.isSome(listed)) yield* store.commit(Partition.meteringDirectory, [directory.remove(listed.value)])
+      })
+    )
+
+  const list = (
+    accountName: AccountName | "*",
+    { limit, offset }: PageRequest
+  ): Effect.Effect<Page<Bucket>, StoreFault, Store> =>
+    Effect.gen(function* () {
+      const [page, begun] = yield* directory.pages(Partition.meteringDirectory, [
+        { where: accountName === "*" ? [] : [ofAccount(accountName)], offset, limit },
+        { where: [deleting], offset: 0, limit: 100 }
+      ])
+      if (begun !== undefined && begun.total > 0) {
+        yield* Effect.forEach(begun.entries, ({ value }) => finish(value.bucket.id))
+        return yield* list(accountName, { limit, offset })
+      }
+      const data = (page?.entries ?? []).map(({ value }) => value.bucket)
+      return { data, limit, offset, total: page?.total ?? 0 }
+    })
+
+  return Buckets.of({
+    list: Effect.fn("Buckets.list")(list, withStore),
+
+    create: Effect.fn("Buckets.create")(function* (accountName, { idempotency } = {}) {
+      const now = yield* DateTime.now
+      const bucket: Bucket = {
+        id: BucketId.make(yield* Id.next("bckt")),
+        createdOn: now,
+        updatedOn: now,
+        accountName
+      }
+      const partition = Partition.metering(bucket.id)
+      const { versions } = yield* store.commit(partition, [rootRecords.insert(bucket)])
+      const listing = directory.insert({ bucket, deleting: false })
+      const { earlier } = yield* commitListing(Partition.meteringDirectory, [listing], idempotency, bucket)
+      if (earlier === undefined) return { value: bucket, version: versions[0] ?? 0 }
+      // The request had been done before: what was made just now is nobody's.
+      yield* store.clear(partition)
+      const { version } = yield* findBucket(earlier.id).pipe(
+        Effect.catchTag("BucketNotFound", () => Effect.succeed({ version: 0 }))
+      )
+      return { value: earlier, version }
+    }, withStore),
+
+    get: Effect.fn("Buckets.get")(findBucket, withStore),
+
+    remove: Effect.fn("Buckets.remove")(function* (bucketId, { ifMatch } = {}) {
+      const begin = Effect.gen(function* () {
+        const root = yield* findBucket(bucketId)
+        yield* checkVersion(root, ifMatch)
+        const listed = yield* directory.get(Partition.meteringDirectory, bucketId)
+        const intent = { bucket: root.value, deleting: true }
+        yield* store.commit(Partition.meteringDirectory, [
+          Option.isSome(listed) ? directory.replace(listed.value, intent) : directory.insert(intent)
+        ])
+        return root.value.id
+      })
+      yield* finish(yield* Contention.retryWhenStale(begin))
+    }, withStore)
+  })
+})
+
+export class Buckets extends Context.Service<
+  Buckets,
+  {
+    /** A page of an account's buckets, or of everybody's, oldest first. */
+    readonly list: (accountName: AccountName | "*", page: PageRequest) => Effect.Effect<Page<Bucket>, StoreFault>
+    readonly create: (
+      accountName: AccountName,
+      options?: { readonly idempotency?: Idempotency }
+    ) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | IdempotencyKeyReused>
+    readonly get: (bucketId: string) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | BucketNotFound>
+    /** Removes a bucket and everything in it. */
+    readonly remove: (
+      bucketId: string,
+      conditions?: { readonly ifMatch?: ReadonlyArray<number> }
+    ) => Effect.Effect<void, StoreFault | BucketNotFound | VersionMismatch>
+  }
+>()("@tollgate/core/metering/Buckets") {
+  static readonly layer = Layer.effect(Buckets, make)
+}

@@ -1,0 +1,56 @@
+/**
+ * Unpacks a request, calls the service, packs the answer.
+ */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../Api.ts"
+import { Forbidden, mayActFor, Principal } from "../access/Principal.ts"
+import { idempotent } from "../http/idempotent.ts"
+import { ifMatchIn, withETag } from "../http/parameters.ts"
+import { explained } from "../http/problems.ts"
+import { invalidBody } from "../shared/InvalidInput.ts"
+import type { AccountName } from "../shared/Names.ts"
+import { optional } from "../shared/optional.ts"
+import { BucketNotFound } from "./Bucket.ts"
+import { Buckets } from "./Buckets.ts"
+
+/** The bucket, if it is the caller's; another account's is not told from one that does not exist. */
+export const ownBucket = Effect.fnUntraced(function* (buckets: Buckets["Service"], bucketId: string) {
+  const principal = yield* Principal
+  const entry = yield* buckets.get(bucketId)
+  return mayActFor(principal, entry.value.accountName) ? entry : yield* new BucketNotFound({ bucketId })
+})
+
+/** Whose bucket is to be made. */
+const accountFor = Effect.fnUntraced(function* (named: AccountName | undefined) {
+  const { account } = yield* Principal
+  if (account === "*") return named ?? (yield* invalidBody("/accountName", "a caller for all accounts names one"))
+  if (named !== undefined && named !== account) {
+    return yield* new Forbidden({ problem: "This credential is for another account" })
+  }
+  return account
+})
+
+export const BucketsHttp = HttpApiBuilder.group(
+  Api,
+  "buckets",
+  Effect.fnUntraced(function* (handlers) {
+    const buckets = yield* Buckets
+    return handlers.handleAll({
+      list: ({ query }) => explained(Effect.flatMap(Principal, ({ account }) => buckets.list(account, query))),
+      create: ({ payload }) =>
+        idempotent((idempotency) =>
+          Effect.gen(function* () {
+            const account = yield* accountFor(payload.accountName)
+            return withETag(yield* buckets.create(account, optional({ idempotency })))
+          }).pipe(explained)
+        ),
+      get: ({ params }) => explained(Effect.map(ownBucket(buckets, params.bucketId), withETag)),
+      remove: ({ params, headers }) =>
+        Effect.gen(function* () {
+          yield* ownBucket(buckets, params.bucketId)
+          yield* buckets.remove(params.bucketId, optional({ ifMatch: yield* ifMatchIn(headers["if-match"]) }))
+        }).pipe(explained)
+    })
+  })
+)

@@ -1,0 +1,43 @@
+/**
+ * What a subscription is entitled to, as it was read, and the checks that make a commit fail if it is so no longer.
+ */
+import { DateTime } from "effect"
+import type { StoredPlan } from "../plans/Plan.ts"
+import { planRecords } from "../plans/planRecords.ts"
+import type { Entry } from "../store/Collection.ts"
+import type { Change } from "../store/Store.ts"
+import type { StoredSubscription } from "../subscriptions/Subscription.ts"
+import { subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
+import type { Bucket } from "./Bucket.ts"
+import { rootRecords } from "./bucketRecords.ts"
+import type { Period } from "./Period.ts"
+
+export interface Entitlement {
+  readonly root: Entry<Bucket>
+  readonly subscription: Entry<StoredSubscription>
+  readonly plans: ReadonlyArray<Entry<StoredPlan>>
+}
+
+/** Refuses a commit unless bucket, subscription and plans are still as they were read. */
+export const guards = ({ root, subscription, plans }: Entitlement): ReadonlyArray<Change> => [
+  rootRecords.unchanged(root),
+  subscriptionRecords.unchanged(subscription),
+  ...plans.map(planRecords.unchanged)
+]
+
+/** The share of the maxima that counts in a period. */
+const shareIn = ({ prorated }: StoredSubscription, { start }: Period): number =>
+  prorated !== undefined && DateTime.Equivalence(prorated.periodStart, start) ? prorated.share : 1
+
+/** The maxima of a period: plans with the same meter add up, and fractions do not count. */
+export const maximaIn = ({ subscription, plans }: Entitlement, period: Period): ReadonlyMap<string, number> => {
+  const share = shareIn(subscription.value, period)
+  const maxima = new Map<string, number>()
+  for (const { value } of plans) {
+    for (const [meter, { max }] of Object.entries(value.meters)) {
+      const sum = (maxima.get(meter) ?? 0) + Math.floor(max * share)
+      maxima.set(meter, Math.min(sum, Number.MAX_SAFE_INTEGER))
+    }
+  }
+  return maxima
+}

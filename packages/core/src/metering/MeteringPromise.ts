@@ -1,0 +1,167 @@
+/**
+ * Metering for callers outside Effect.
+ */
+import { Effect, Schema } from "effect"
+import type { PageJson } from "../consumers/ConsumersPromise.ts"
+import { Plan, PlanCreate, PlanUpdate } from "../plans/Plan.ts"
+import type { Plans } from "../plans/Plans.ts"
+import { AccountName } from "../shared/Names.ts"
+import { optional } from "../shared/optional.ts"
+import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
+import * as Promises from "../shared/Promises.ts"
+import {
+  Subscription,
+  SubscriptionCreate,
+  SubscriptionStatus,
+  SubscriptionUpdate
+} from "../subscriptions/Subscription.ts"
+import type { Subscriptions } from "../subscriptions/Subscriptions.ts"
+import { Bucket } from "./Bucket.ts"
+import type { Buckets } from "./Buckets.ts"
+import { Consumption, Quotas } from "./Quota.ts"
+import type { Usage } from "./Usage.ts"
+
+export type BucketJson = typeof Bucket.Encoded
+export type PlanJson = typeof Plan.Encoded
+export type SubscriptionJson = typeof Subscription.Encoded
+export type QuotasJson = typeof Quotas.Encoded
+
+type Once = { readonly idempotencyKey?: string }
+
+const PageQuery = Schema.Struct({ limit: Schema.optionalKey(Limit), offset: Schema.optionalKey(Offset) })
+const SubscriptionQuery = Schema.Struct({
+  ...PageQuery.fields,
+  customerKey: Schema.optionalKey(Schema.String),
+  customerExternalId: Schema.optionalKey(Schema.String),
+  subscriptionExternalId: Schema.optionalKey(Schema.String),
+  status: Schema.optionalKey(SubscriptionStatus)
+})
+const Account = Schema.Struct({ accountName: Schema.Union([AccountName, Schema.Literal("*")]) })
+
+const pageQuery = Promises.parameters(PageQuery)
+const accountIn = Promises.parameters(Account)
+const ownerIn = Promises.parameters(Schema.Struct({ accountName: AccountName }))
+const subscriptionQuery = Promises.parameters(SubscriptionQuery)
+const planCreate = Promises.body(PlanCreate)
+const planUpdate = Promises.body(PlanUpdate)
+const subscriptionCreate = Promises.body(SubscriptionCreate)
+const subscriptionUpdate = Promises.body(SubscriptionUpdate)
+const consumption = Promises.body(Consumption)
+
+const encodeBucket = Schema.encodeSync(Bucket)
+const encodeBuckets = Schema.encodeSync(Page(Bucket))
+const encodePlan = Schema.encodeSync(Plan)
+const encodePlans = Schema.encodeSync(Page(Plan))
+const encodeSubscription = Schema.encodeSync(Subscription)
+const encodeSubscriptions = Schema.encodeSync(Page(Subscription))
+const encodeQuotas = Schema.encodeSync(Quotas)
+
+export const bucketsPromise = (buckets: Buckets["Service"]) => ({
+  /** A page of an account's buckets, or of everybody's (`*`), oldest first. */
+  list: (account: string, query: typeof PageQuery.Encoded = {}): Promise<PageJson<BucketJson>> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const { accountName } = yield* accountIn({ accountName: account })
+        return encodeBuckets(yield* buckets.list(accountName, { ...firstPage, ...(yield* pageQuery(query)) }))
+      })
+    ),
+  create: (account: string, { idempotencyKey }: Once = {}): Promise<BucketJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const { accountName } = yield* ownerIn({ accountName: account })
+        const idempotency = Promises.idempotency(idempotencyKey, ["buckets.create", account], {})
+        return encodeBucket((yield* buckets.create(accountName, optional({ idempotency }))).value)
+      })
+    ),
+  get: (bucketId: string): Promise<BucketJson> =>
+    Promises.run(Effect.map(buckets.get(bucketId), ({ value }) => encodeBucket(value))),
+  /** Removes a bucket and everything in it. */
+  remove: (bucketId: string): Promise<void> => Promises.run(buckets.remove(bucketId))
+})
+
+export const plansPromise = (plans: Plans["Service"]) => ({
+  list: (bucketId: string, query: typeof PageQuery.Encoded = {}): Promise<PageJson<PlanJson>> =>
+    Promises.run(
+      Effect.gen(function* () {
+        return encodePlans(yield* plans.list(bucketId, { ...firstPage, ...(yield* pageQuery(query)) }))
+      })
+    ),
+  create: (bucketId: string, input: typeof PlanCreate.Encoded, { idempotencyKey }: Once = {}): Promise<PlanJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const idempotency = Promises.idempotency(idempotencyKey, ["plans.create", bucketId], input)
+        return encodePlan((yield* plans.create(bucketId, yield* planCreate(input), optional({ idempotency }))).value)
+      })
+    ),
+  get: (bucketId: string, planId: string): Promise<PlanJson> =>
+    Promises.run(Effect.map(plans.get(bucketId, planId), ({ value }) => encodePlan(value))),
+  update: (bucketId: string, planId: string, patch: typeof PlanUpdate.Encoded): Promise<PlanJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        return encodePlan((yield* plans.update(bucketId, planId, yield* planUpdate(patch))).value)
+      })
+    ),
+  /** Removes a plan that nobody has. */
+  remove: (bucketId: string, planId: string): Promise<void> => Promises.run(plans.remove(bucketId, planId))
+})
+
+export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) => ({
+  list: (bucketId: string, query: typeof SubscriptionQuery.Encoded = {}): Promise<PageJson<SubscriptionJson>> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const asked = { ...firstPage, ...(yield* subscriptionQuery(query)) }
+        return encodeSubscriptions(yield* subscriptions.list(bucketId, asked))
+      })
+    ),
+  create: (
+    bucketId: string,
+    input: typeof SubscriptionCreate.Encoded,
+    { idempotencyKey }: Once = {}
+  ): Promise<SubscriptionJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const idempotency = Promises.idempotency(idempotencyKey, ["subscriptions.create", bucketId], input)
+        const created = yield* subscriptions.create(
+          bucketId,
+          yield* subscriptionCreate(input),
+          optional({ idempotency })
+        )
+        return encodeSubscription(created.value)
+      })
+    ),
+  get: (bucketId: string, subscriptionId: string): Promise<SubscriptionJson> =>
+    Promises.run(Effect.map(subscriptions.get(bucketId, subscriptionId), ({ value }) => encodeSubscription(value))),
+  update: (
+    bucketId: string,
+    subscriptionId: string,
+    patch: typeof SubscriptionUpdate.Encoded
+  ): Promise<SubscriptionJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const updated = yield* subscriptions.update(bucketId, subscriptionId, yield* subscriptionUpdate(patch))
+        return encodeSubscription(updated.value)
+      })
+    ),
+  remove: (bucketId: string, subscriptionId: string): Promise<void> =>
+    Promises.run(subscriptions.remove(bucketId, subscriptionId))
+})
+
+export const usagePromise = (usage: Usage["Service"]) => ({
+  /** What a subscription has, and has used, in its period. */
+  quotas: (bucketId: string, subscriptionId: string): Promise<QuotasJson> =>
+    Promises.run(Effect.map(usage.quotas(bucketId, subscriptionId), encodeQuotas)),
+  /** Uses several meters, all or none; rejects with `QuotaExceeded` where one would pass its maximum. */
+  consume: (
+    bucketId: string,
+    subscriptionId: string,
+    meters: (typeof Consumption.Encoded)["meters"],
+    { idempotencyKey }: Once = {}
+  ): Promise<QuotasJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const idempotency = Promises.idempotency(idempotencyKey, ["usage.consume", bucketId, subscriptionId], meters)
+        const amounts = (yield* consumption({ meters })).meters
+        return encodeQuotas(yield* usage.consume(bucketId, subscriptionId, amounts, optional({ idempotency })))
+      })
+    )
+})

@@ -1,0 +1,30 @@
+/**
+ * Tells the host when a quota is used up to a share of it, once for each period, meter and share.
+ */
+import { Context, Effect } from "effect"
+
+export interface QuotaEvent {
+  readonly bucketId: string
+  readonly subscriptionId: string
+  readonly customerKey: string
+  readonly meter: string
+  /** The share that has been reached: 0.8 is four fifths. */
+  readonly threshold: number
+  readonly used: number
+  readonly max: number
+  readonly periodStart: string
+  readonly resetsOn: string
+}
+
+export interface QuotaWatchShape {
+  readonly thresholds: ReadonlyArray<number>
+  readonly notify: (event: QuotaEvent) => Effect.Effect<void>
+}
+
+export const QuotaWatch = Context.Reference<QuotaWatchShape>("@tollgate/core/metering/QuotaWatch", {
+  defaultValue: () => ({ thresholds: [], notify: () => Effect.void })
+})
+
+/** The thresholds that were passed on the way from one value to another. */
+export const crossed = (thresholds: ReadonlyArray<number>, before: number, after: number, max: number) =>
+  max === 0 ? [] : thresholds.filter((threshold) => before < threshold * max && after >= threshold * max)

@@ -1,0 +1,20 @@
+import { Effect, Option, Schema } from "effect"
+import * as Collection from "../store/Collection.ts"
+import * as Partition from "../store/Partition.ts"
+import { Bucket, BucketId, BucketNotFound } from "./Bucket.ts"
+
+const root = "root"
+
+/**
+ * A bucket's root stands inside its partition, and every commit there checks it: once it is gone, so is everything.
+ */
+export const rootRecords = Collection.make({ name: "bucket", format: 1, schema: Bucket, key: () => root })
+
+/** The root of a bucket, if there is one. */
+export const rootOf = (bucketId: BucketId) => rootRecords.get(Partition.metering(bucketId), root)
+
+/** The root of a bucket, which is there as long as the bucket is. */
+export const findBucket = Effect.fnUntraced(function* (bucketId: string) {
+  const found = Schema.is(BucketId)(bucketId) ? yield* rootOf(bucketId) : Option.none()
+  return Option.isNone(found) ? yield* new BucketNotFound({ bucketId }) : found.value
+})

@@ -1,0 +1,145 @@
+/**
+ * The operations on plans.
+ */
+import { Context, DateTime, Effect, Layer } from "effect"
+import { KeyVault } from "../keys/KeyVault.ts"
+import type { BucketNotFound } from "../metering/Bucket.ts"
+import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
+import * as Id from "../shared/Id.ts"
+import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import type { Page, PageRequest } from "../shared/Page.ts"
+import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import type { Entry } from "../store/Collection.ts"
+import * as Contention from "../store/Contention.ts"
+import * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import { subscribersOf, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
+import { Plan, type PlanCreate, PlanId, type PlanUpdate, type StoredPlan } from "./Plan.ts"
+import { PlanExternalIdTaken, PlanInUse, type PlanNotFound } from "./PlanError.ts"
+import { findPlan, planRecords } from "./planRecords.ts"
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const vault = yield* KeyVault
+  const withStore = Effect.provideService(Store, store)
+  const commitPlan = commitOnce(store, vault, Plan)
+
+  /** Plans with whether anybody has them, asked in one call. */
+  const present = Effect.fnUntraced(function* (bucketId: string, plans: ReadonlyArray<StoredPlan>) {
+    const used = yield* subscriptionRecords.pages(
+      Partition.metering(bucketId),
+      plans.map(({ id }) => ({ where: [subscribersOf(id)], offset: 0, limit: 0 }))
+    )
+    return plans.map((plan, index): Plan => ({ ...plan, hasSubscriptions: (used[index]?.total ?? 0) > 0 }))
+  })
+
+  const presentOne = Effect.fnUntraced(function* (bucketId: string, { value, version }: Entry<StoredPlan>) {
+    const [shown = { ...value, hasSubscriptions: false }] = yield* present(bucketId, [value])
+    return { value: shown, version }
+  })
+
+  const claimed = <A, E, R>(planExternalId: string | undefined, effect: Effect.Effect<A, E | StoreConflict, R>) =>
+    Effect.mapError(effect, (error) =>
+      error instanceof StoreConflict && error.reason === "claimed"
+        ? new PlanExternalIdTaken({ planExternalId: planExternalId ?? "" })
+        : error
+    )
+
+  return Plans.of({
+    list: Effect.fn("Plans.list")(function* (bucketId, { limit, offset }) {
+      yield* findBucket(bucketId)
+      const page = yield* planRecords.page(Partition.metering(bucketId), { offset, limit })
+      const data = yield* present(
+        bucketId,
+        page.entries.map(({ value }) => value)
+      )
+      return { data, limit, offset, total: page.total }
+    }, withStore),
+
+    create: Effect.fn("Plans.create")(function* (bucketId, input, { idempotency } = {}) {
+      const attempt = Effect.gen(function* () {
+        const root = yield* findBucket(bucketId)
+        const now = yield* DateTime.now
+        const stored: StoredPlan = { id: PlanId.make(yield* Id.next("plan")), createdOn: now, updatedOn: now, ...input }
+        const plan = { ...stored, hasSubscriptions: false }
+        const changes = [rootRecords.unchanged(root), planRecords.insert(stored)]
+        const committed = yield* commitPlan(Partition.metering(bucketId), changes, idempotency, plan)
+        return { value: committed.earlier ?? plan, version: committed.versions[0] ?? 0 }
+      })
+      return yield* claimed(input.planExternalId, Contention.retryWhenStale(attempt))
+    }, withStore),
+
+    get: Effect.fn("Plans.get")(function* (bucketId, planId) {
+      yield* findBucket(bucketId)
+      return yield* presentOne(bucketId, yield* findPlan(bucketId, planId))
+    }, withStore),
+
+    update: Effect.fn("Plans.update")(function* (bucketId, planId, patch, { ifMatch } = {}) {
+      const attempt = Effect.gen(function* () {
+        const root = yield* findBucket(bucketId)
+        const entry = yield* findPlan(bucketId, planId)
+        yield* checkVersion(entry, ifMatch)
+        const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
+        const { versions } = yield* store.commit(Partition.metering(bucketId), [
+          rootRecords.unchanged(root),
+          planRecords.replace(entry, value)
+        ])
+        return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
+      })
+      return yield* claimed(patch.planExternalId, Contention.retryWhenStale(attempt))
+    }, withStore),
+
+    remove: Effect.fn("Plans.remove")(function* (bucketId, planId, { ifMatch } = {}) {
+      const attempt = Effect.gen(function* () {
+        const root = yield* findBucket(bucketId)
+        const entry = yield* findPlan(bucketId, planId)
+        yield* checkVersion(entry, ifMatch)
+        yield* store.commit(Partition.metering(bucketId), [
+          rootRecords.unchanged(root),
+          subscriptionRecords.atMost(subscribersOf(entry.value.id), 0),
+          planRecords.remove(entry)
+        ])
+      })
+      yield* Contention.retryWhenStale(attempt).pipe(
+        Effect.mapError((error) =>
+          error instanceof StoreConflict && error.reason === "limit" ? new PlanInUse({ planId }) : error
+        )
+      )
+    }, withStore)
+  })
+})
+
+interface Conditions {
+  readonly ifMatch?: ReadonlyArray<number>
+}
+
+export class Plans extends Context.Service<
+  Plans,
+  {
+    readonly list: (bucketId: string, page: PageRequest) => Effect.Effect<Page<Plan>, StoreFault | BucketNotFound>
+    readonly create: (
+      bucketId: string,
+      input: PlanCreate,
+      options?: { readonly idempotency?: Idempotency }
+    ) => Effect.Effect<Entry<Plan>, StoreFault | BucketNotFound | PlanExternalIdTaken | IdempotencyKeyReused>
+    readonly get: (
+      bucketId: string,
+      planId: string
+    ) => Effect.Effect<Entry<Plan>, StoreFault | BucketNotFound | PlanNotFound>
+    readonly update: (
+      bucketId: string,
+      planId: string,
+      patch: PlanUpdate,
+      conditions?: Conditions
+    ) => Effect.Effect<Entry<Plan>, StoreFault | BucketNotFound | PlanNotFound | PlanExternalIdTaken | VersionMismatch>
+    /** Removes a plan that nobody has. */
+    readonly remove: (
+      bucketId: string,
+      planId: string,
+      conditions?: Conditions
+    ) => Effect.Effect<void, StoreFault | BucketNotFound | PlanNotFound | PlanInUse | VersionMismatch>
+  }
+>()("@tollgate/core/plans/Plans") {
+  static readonly layer = Layer.effect(Plans, make)
+}

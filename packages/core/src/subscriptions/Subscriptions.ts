@@ -1,0 +1,318 @@
+/**
+ * The operations on subscriptions.
+ */
+import { Context, DateTime, Effect, Layer } from "effect"
+import { KeyVault } from "../keys/KeyVault.ts"
+import type { BucketNotFound } from "../metering/Bucket.ts"
+import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
+import * as Period from "../metering/Period.ts"
+import type { StoredPlan } from "../plans/Plan.ts"
+import { UnknownPlan } from "../plans/PlanError.ts"
+import { externalIdClaim, planRecords } from "../plans/planRecords.ts"
+import * as Id from "../shared/Id.ts"
+import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import type { Page, PageRequest } from "../shared/Page.ts"
+import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import type { Entry } from "../store/Collection.ts"
+import * as Contention from "../store/Contention.ts"
+import * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import { type RecordUnreadable, StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import {
+  type StoredSubscription,
+  Subscription,
+  type SubscriptionCreate,
+  SubscriptionId,
+  type SubscriptionStatus,
+  type SubscriptionUpdate
+} from "./Subscription.ts"
+import { SubscriptionExternalIdTaken, type SubscriptionNotFound } from "./SubscriptionError.ts"
+import {
+  findSubscription,
+  inStatus,
+  ofCustomer,
+  ofCustomerExternal,
+  subscriptionRecords,
+  withExternalId
+} from "./subscriptionRecords.ts"
+import * as Trial from "./Trial.ts"
+
+export interface SubscriptionFilter {
+  readonly customerKey?: string
+  readonly customerExternalId?: string
+  readonly subscriptionExternalId?: string
+  readonly status?: SubscriptionStatus
+}
+
+const settledAtOnce = 1_000
+
+const termsOf = ({ customerKey, customerExternalId, subscriptionExternalId, status }: SubscriptionFilter) => [
+  ...(customerKey === undefined ? [] : [ofCustomer(customerKey)]),
+  ...(customerExternalId === undefined ? [] : [ofCustomerExternal(customerExternalId)]),
+  ...(subscriptionExternalId === undefined ? [] : [withExternalId(subscriptionExternalId)]),
+  ...(status === undefined ? [] : [inStatus(status)])
+]
+
+const sameNames = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): boolean =>
+  left.length === right.length && left.every((name) => right.includes(name))
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const vault = yield* KeyVault
+  const withStore = Effect.provideService(Store, store)
+  const commitSubscription = commitOnce(store, vault, Subscription)
+
+  /** The plans of these external ids, in that order. */
+  const plansNamed = Effect.fnUntraced(function* (bucketId: string, planExternalIds: ReadonlyArray<string>) {
+    const claims = planExternalIds.map((id) => planRecords.claimOf(externalIdClaim(id)))
+    const found = yield* store.claimed(Partition.metering(bucketId), claims)
+    return yield* Effect.forEach(
+      found,
+      (claimed, index): Effect.Effect<Entry<StoredPlan>, UnknownPlan | RecordUnreadable> =>
+        claimed === undefined
+          ? Effect.fail(
+              new UnknownPlan({ problem: `There is no plan with the planExternalId "${planExternalIds[index]}"` })
+            )
+          : planRecords.decode(claimed.record)
+    )
+  })
+
+  /** Subscriptions as they are at this moment, with the plans of all of them read in one call. */
+  const present = Effect.fnUntraced(function* (bucketId: string, subscriptions: ReadonlyArray<StoredSubscription>) {
+    const now = yield* DateTime.now
+    const planIds = [...new Set(subscriptions.flatMap(({ planIds }) => planIds))]
+    const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.keyOf))
+    const externalIds = new Map<string, string>()
+    for (const record of records) {
+      if (record === undefined) continue
+      const { value } = yield* planRecords.decode(record)
+      externalIds.set(value.id, value.planExternalId)
+    }
+    return subscriptions.map((subscription) => presentWith(subscription, externalIds, now))
+  })
+
+  const presentWith = (
+    { prorated: _, nextBillingCycle, ...stored }: StoredSubscription,
+    externalIds: ReadonlyMap<string, string>,
+    now: DateTime.Utc
+  ): Subscription => ({
+    ...stored,
+    planExternalIds: stored.planIds.map((id) => externalIds.get(id) ?? ""),
+    status: Trial.statusAt(stored, now),
+    nextBillingCycle: nextBillingCycle ?? Period.containing(stored.quotaResetAnchor, stored.renewalStrategy, now).end
+  })
+
+  const presentOne = Effect.fnUntraced(function* (bucketId: string, { value, version }: Entry<StoredSubscription>) {
+    const [shown] = yield* present(bucketId, [value])
+    return shown === undefined
+      ? yield* Effect.die("a subscription was lost while it was shown")
+      : { value: shown, version }
+  })
+
+  /** Writes what has become of trials that are over, before anybody lists by status. */
+  const settle = Effect.fnUntraced(function* (bucketId: string) {
+    const now = yield* DateTime.now
+    const partition = Partition.metering(bucketId)
+    let offset = 0
+    let total = 1
+    while (offset < total) {
+      const page = yield* subscriptionRecords.page(partition, {
+        where: [inStatus("trialing")],
+        offset,
+        limit: settledAtOnce
+      })
+      const overdue = page.entries.filter(({ value }) => Trial.isOverdue(value, now))
+      for (const entry of overdue) {
+        const settled = { ...entry.value, status: Trial.statusAt(entry.value, now), updatedOn: now }
+        // Another process may have been faster, with the same.
+        yield* store
+          .commit(partition, [subscriptionRecords.replace(entry, settled)])
+          .pipe(Effect.catchTag("StoreConflict", () => Effect.void))
+      }
+      offset += page.entries.length - overdue.length
+      total = page.entries.length === 0 ? 0 : page.total - overdue.length
+    }
+  })
+
+  const claimed = <A, E, R>(subscriptionExternalId: string, effect: Effect.Effect<A, E | StoreConflict, R>) =>
+    Effect.mapError(effect, (error) =>
+      error instanceof StoreConflict && error.reason === "claimed"
+        ? new SubscriptionExternalIdTaken({ subscriptionExternalId })
+        : error
+    )
+
+  return Subscriptions.of({
+    list: Effect.fn("Subscriptions.list")(function* (bucketId, { limit, offset, ...filter }) {
+      yield* findBucket(bucketId)
+      if (filter.status !== undefined) yield* settle(bucketId)
+      const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
+        where: termsOf(filter),
+        offset,
+        limit
+      })
+      const data = yield* present(
+        bucketId,
+        page.entries.map(({ value }) => value)
+      )
+      return { data, limit, offset, total: page.total }
+    }, withStore),
+
+    create: Effect.fn("Subscriptions.create")(function* (bucketId, input, { idempotency } = {}) {
+      const attempt = Effect.gen(function* () {
+        const root = yield* findBucket(bucketId)
+        const named = yield* plansNamed(bucketId, input.planExternalIds)
+        const { planIds, planExternalIds: _, ...details } = input
+        if (
+          !sameNames(
+            planIds,
+            named.map(({ value }) => value.id)
+          )
+        ) {
+          return yield* new UnknownPlan({
+            problem: "planIds and planExternalIds do not name the same plans of this bucket"
+          })
+        }
+        const plans = planIds.flatMap((id) => named.filter(({ value }) => value.id === id))
+        const now = yield* DateTime.now
+        const stored: StoredSubscription = {
+          id: SubscriptionId.make(yield* Id.next("sbsc")),
+          createdOn: now,
+          updatedOn: now,
+          ...details,
+          planIds: plans.map(({ value }) => value.id),
+          quotaResetAnchor: input.quotaResetAnchor ?? now,
+          ...Trial.begun(
+            input,
+            plans.map(({ value }) => value),
+            now
+          )
+        }
+        const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
+        const shown = presentWith(stored, externalIds, now)
+        const committed = yield* commitSubscription(
+          Partition.metering(bucketId),
+          [rootRecords.unchanged(root), ...plans.map(planRecords.unchanged), subscriptionRecords.insert(stored)],
+          idempotency,
+          shown
+        )
+        return { value: committed.earlier ?? shown, version: committed.versions[0] ?? 0 }
+      })
+      return yield* claimed(input.subscriptionExternalId, Contention.retryWhenStale(attempt))
+    }, withStore),
+
+    get: Effect.fn("Subscriptions.get")(function* (bucketId, subscriptionId) {
+      yield* findBucket(bucketId)
+      return yield* presentOne(bucketId, yield* findSubscription(bucketId, subscriptionId))
+    }, withStore),
+
+    update: Effect.fn("Subscriptions.update")(function* (bucketId, subscriptionId, patch, { ifMatch } = {}) {
+      const attempt = Effect.gen(function* () {
+        const root = yield* findBucket(bucketId)
+        const entry = yield* findSubscription(bucketId, subscriptionId)
+        yield* checkVersion(entry, ifMatch)
+        const now = yield* DateTime.now
+        const { planExternalIds, prorate, ...fields } = patch
+        const plans = planExternalIds === undefined ? undefined : yield* plansNamed(bucketId, planExternalIds)
+        const { prorated: _, ...rest } = entry.value
+        const value: StoredSubscription = {
+          ...rest,
+          status: Trial.statusAt(entry.value, now),
+          ...fields,
+          ...planChange(
+            entry.value,
+            plans?.map(({ value }) => value),
+            prorate,
+            now
+          ),
+          updatedOn: now
+        }
+        const { versions } = yield* store.commit(Partition.metering(bucketId), [
+          rootRecords.unchanged(root),
+          ...(plans ?? []).map(planRecords.unchanged),
+          subscriptionRecords.replace(entry, value)
+        ])
+        return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
+      })
+      return yield* Contention.retryWhenStale(attempt)
+    }, withStore),
+
+    remove: Effect.fn("Subscriptions.remove")(function* (bucketId, subscriptionId, { ifMatch } = {}) {
+      const attempt = Effect.gen(function* () {
+        const root = yield* findBucket(bucketId)
+        const entry = yield* findSubscription(bucketId, subscriptionId)
+        yield* checkVersion(entry, ifMatch)
+        yield* store.commit(Partition.metering(bucketId), [
+          rootRecords.unchanged(root),
+          subscriptionRecords.remove(entry)
+        ])
+      })
+      yield* Contention.retryWhenStale(attempt)
+    }, withStore)
+  })
+})
+
+/** The plans and their share after a change; the same plans again change nothing. */
+const planChange = (
+  { planIds, prorated, quotaResetAnchor, renewalStrategy }: StoredSubscription,
+  plans: ReadonlyArray<StoredPlan> | undefined,
+  prorate: number | undefined,
+  now: DateTime.Utc
+): Pick<StoredSubscription, "planIds" | "prorated"> => {
+  const kept = { planIds, ...(prorated === undefined ? {} : { prorated }) }
+  if (
+    plans === undefined ||
+    sameNames(
+      planIds,
+      plans.map(({ id }) => id)
+    )
+  )
+    return kept
+  const changed = { planIds: plans.map(({ id }) => id) }
+  if (prorate === undefined) return changed
+  const periodStart = Period.containing(quotaResetAnchor, renewalStrategy, now).start
+  return { ...changed, prorated: { periodStart, share: prorate } }
+}
+
+interface Conditions {
+  readonly ifMatch?: ReadonlyArray<number>
+}
+
+export class Subscriptions extends Context.Service<
+  Subscriptions,
+  {
+    /** A page of the subscriptions that fit, oldest first. */
+    readonly list: (
+      bucketId: string,
+      query: PageRequest & SubscriptionFilter
+    ) => Effect.Effect<Page<Subscription>, StoreFault | BucketNotFound>
+    readonly create: (
+      bucketId: string,
+      input: SubscriptionCreate,
+      options?: { readonly idempotency?: Idempotency }
+    ) => Effect.Effect<
+      Entry<Subscription>,
+      StoreFault | BucketNotFound | UnknownPlan | SubscriptionExternalIdTaken | IdempotencyKeyReused
+    >
+    readonly get: (
+      bucketId: string,
+      subscriptionId: string
+    ) => Effect.Effect<Entry<Subscription>, StoreFault | BucketNotFound | SubscriptionNotFound>
+    /** Changes status, plans, metadata or the end of the trial. What was used so far stays. */
+    readonly update: (
+      bucketId: string,
+      subscriptionId: string,
+      patch: SubscriptionUpdate,
+      conditions?: Conditions
+    ) => Effect.Effect<
+      Entry<Subscription>,
+      StoreFault | BucketNotFound | SubscriptionNotFound | UnknownPlan | VersionMismatch
+    >
+    readonly remove: (
+      bucketId: string,
+      subscriptionId: string,
+      conditions?: Conditions
+    ) => Effect.Effect<void, StoreFault | BucketNotFound | SubscriptionNotFound | VersionMismatch>
+  }
+>()("@tollgate/core/subscriptions/Subscriptions") {
+  static readonly layer = Layer.effect(Subscriptions, make)
+}

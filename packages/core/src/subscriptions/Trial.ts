@@ -1,0 +1,38 @@
+/**
+ * Trials: when one ends, and what a subscription becomes then.
+ */
+import { DateTime } from "effect"
+import type { StoredPlan } from "../plans/Plan.ts"
+import type { StoredSubscription, SubscriptionCreate, SubscriptionStatus } from "./Subscription.ts"
+
+/** What a subscription becomes when its trial is over. */
+const statusAfter = (trialEndStatus: string | undefined): SubscriptionStatus => {
+  if (trialEndStatus === "canceled" || trialEndStatus === "cancel") return "canceled"
+  return trialEndStatus === "paused" || trialEndStatus === "pause" ? "inactive" : "active"
+}
+
+export const isOverdue = ({ status, trialEndDate }: StoredSubscription, now: DateTime.Utc): boolean =>
+  status === "trialing" && trialEndDate !== undefined && DateTime.isLessThanOrEqualTo(trialEndDate, now)
+
+/** The status as it is at this moment, whether or not it has been written. */
+export const statusAt = (subscription: StoredSubscription, now: DateTime.Utc): SubscriptionStatus =>
+  isOverdue(subscription, now) ? statusAfter(subscription.trialEndStatus) : subscription.status
+
+/** The dates of a new trial, from the first plan that has one, where they were not given. */
+export const begun = (
+  { status, trialStartDate, trialEndDate, trialEndStatus }: SubscriptionCreate,
+  plans: ReadonlyArray<StoredPlan>,
+  now: DateTime.Utc
+): Pick<StoredSubscription, "trialStartDate" | "trialEndDate" | "trialEndStatus"> => {
+  if (status !== "trialing") return {}
+  const plan = plans.find(({ trialDays }) => trialDays !== undefined)
+  const start = trialStartDate ?? now
+  const end =
+    trialEndDate ?? (plan?.trialDays === undefined ? undefined : DateTime.add(start, { days: plan.trialDays }))
+  const after = trialEndStatus ?? plan?.trialEndStatus
+  return {
+    trialStartDate: start,
+    ...(end === undefined ? {} : { trialEndDate: end }),
+    ...(after === undefined ? {} : { trialEndStatus: after })
+  }
+}

@@ -1,0 +1,511 @@
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { grants, secret, stores, tokens } from "../stores.ts"
+import { type Client, clientOf } from "./client.ts"
+
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const plan = (planExternalId: string, fields: object = {}) => ({
+  label: `Plan ${planExternalId}`,
+  planExternalId,
+  meters: { requests: { label: "Requests", max: 10 } },
+  ...fields
+})
+
+describe.each(stores)("metering over HTTP, on %s", (_, store) => {
+  let gate: Tollgate
+  let call: Client
+  beforeAll(async () => {
+    gate = await createTollgate({ store, secret, tokens: grants })
+    call = clientOf(gate.handler)
+  }, 30_000)
+  afterAll(() => gate.close())
+
+  const makeBucket = async () => `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`
+  const makePlan = async (bucket: string, body: object) => {
+    const made = await call("POST", `${bucket}/plans`, { body })
+    expect(made.status).toBe(200)
+    return made.body
+  }
+  let count = 0
+  const subscriptionOf = (plans: ReadonlyArray<{ id: string; planExternalId: string }>, fields: object = {}) => ({
+    planIds: plans.map(({ id }) => id),
+    planExternalIds: plans.map(({ planExternalId }) => planExternalId),
+    status: "active",
+    type: "periodic",
+    renewalStrategy: "monthly",
+    region: "us-central1",
+    customerKey: "alice",
+    subscriptionExternalId: `external-${++count}`,
+    customerExternalId: "customer-1",
+    ...fields
+  })
+  const makeSubscription = async (bucket: string, body: object) => {
+    const made = await call("POST", `${bucket}/subscriptions`, { body })
+    expect(made.status).toBe(200)
+    return made.body
+  }
+
+  describe("buckets", () => {
+    it("are created, read, listed and removed", async () => {
+      const made = await call("POST", "/v1/metering")
+      expect(made).toMatchObject({ status: 200 })
+      expect(made.body).toEqual({
+        id: expect.stringMatching(/^bckt_[0-9A-Za-z]{24}$/),
+        createdOn: timestamp,
+        updatedOn: timestamp,
+        accountName: "acme"
+      })
+      const path = `/v1/metering/${made.body.id}`
+      const read = await call("GET", path)
+      expect(read.body).toEqual(made.body)
+      expect(read.headers.get("etag")).toBe(made.headers.get("etag"))
+      const listed = await call("GET", "/v1/metering")
+      expect(listed.body.data).toContainEqual(made.body)
+      expect(listed.body).toMatchObject({ limit: 1000, offset: 0 })
+      expect((await call("DELETE", path, { headers: { "if-match": '"999"' } })).status).toBe(412)
+      expect(await call("DELETE", path)).toMatchObject({ status: 204, body: "" })
+      for (const method of ["GET", "DELETE"]) {
+        expect(await call(method, path)).toMatchObject({
+          status: 404,
+          body: { type: "urn:tollgate:problem:bucket-not-found" }
+        })
+      }
+      expect((await call("GET", "/v1/metering")).body.data).not.toContainEqual(made.body)
+      expect((await call("GET", "/v1/metering/nonsense")).status).toBe(404)
+    })
+
+    it("belong to the caller's account; a caller for all names one", async () => {
+      const bucket = await makeBucket()
+      expect((await call("POST", "/v1/metering", { body: { accountName: "acme" } })).status).toBe(200)
+      expect((await call("POST", "/v1/metering", { body: { accountName: "other" } })).status).toBe(403)
+      expect(await call("POST", "/v1/metering", { token: tokens.admin })).toMatchObject({
+        status: 400,
+        body: { errors: [{ pointer: "/accountName" }] }
+      })
+      const theirs = await call("POST", "/v1/metering", { token: tokens.admin, body: { accountName: "other" } })
+      expect(theirs.body.accountName).toBe("other")
+      for (const path of [
+        "",
+        "/plans",
+        "/subscriptions",
+        "/plans/plan_x",
+        "/subscriptions/sbsc_x",
+        "/subscriptions/sbsc_x/quotas"
+      ]) {
+        const answer = await call("GET", `${bucket}${path}`, { token: tokens.stranger })
+        expect(answer).toMatchObject({ status: 404, body: { type: "urn:tollgate:problem:bucket-not-found" } })
+      }
+      expect((await call("DELETE", bucket, { token: tokens.stranger })).status).toBe(404)
+      expect((await call("POST", `${bucket}/plans`, { token: tokens.stranger, body: plan("x") })).status).toBe(404)
+      const own = (await call("GET", "/v1/metering", { token: tokens.stranger })).body
+      expect(own.data.every(({ accountName }: { accountName: string }) => accountName === "other")).toBe(true)
+      const all = (await call("GET", "/v1/metering", { token: tokens.admin })).body
+      expect(new Set(all.data.map(({ accountName }: { accountName: string }) => accountName))).toEqual(
+        new Set(["acme", "other"])
+      )
+      expect((await call("POST", "/v1/metering", { token: tokens.reader })).status).toBe(403)
+      expect((await call("GET", bucket, { token: tokens.reader })).status).toBe(200)
+    })
+
+    it("are made once under an Idempotency-Key", async () => {
+      const make = () => call("POST", "/v1/metering", { headers: { "idempotency-key": "bucket" } })
+      const first = await make()
+      expect((await make()).body).toEqual(first.body)
+      expect((await call("GET", `/v1/metering/${first.body.id}`)).status).toBe(200)
+    })
+
+    it("take everything in them along", async () => {
+      const bucket = await makeBucket()
+      const made = await makePlan(bucket, plan("x"))
+      const subscription = await makeSubscription(bucket, subscriptionOf([made]))
+      await call("POST", `${bucket}/subscriptions/${subscription.id}/quotas/consume`, {
+        body: { meters: { requests: 3 } }
+      })
+      expect((await call("DELETE", bucket)).status).toBe(204)
+      for (const path of ["/plans", `/plans/${made.id}`, "/subscriptions", `/subscriptions/${subscription.id}`]) {
+        expect((await call("GET", `${bucket}${path}`)).status).toBe(404)
+      }
+    })
+  })
+
+  describe("plans", () => {
+    it("are created with every field, read, listed, changed and removed", async () => {
+      const bucket = await makeBucket()
+      const full = {
+        label: "Pro",
+        planExternalId: "price_1",
+        meters: { requests: { label: "Requests", max: 1000.5 }, "storage.gb": { max: 0 } },
+        trialDays: 14,
+        trialEndStatus: "paused",
+        isTrialCollectPayment: true
+      }
+      const made = await call("POST", `${bucket}/plans`, { body: full })
+      expect(made.body).toEqual({
+        id: expect.stringMatching(/^plan_[0-9A-Za-z]{24}$/),
+        createdOn: timestamp,
+        updatedOn: timestamp,
+        hasSubscriptions: false,
+        ...full
+      })
+      const path = `${bucket}/plans/${made.body.id}`
+      expect((await call("GET", path)).body).toEqual(made.body)
+      await makePlan(bucket, plan("price_2"))
+      const list = (await call("GET", `${bucket}/plans?limit=1&offset=1`)).body
+      expect(list).toMatchObject({ limit: 1, offset: 1, total: 2 })
+      expect(list.data[0].planExternalId).toBe("price_2")
+      const changed = await call("PATCH", path, { body: { label: "Max", meters: { calls: { max: 5 } }, trialDays: 0 } })
+      expect(changed.body).toEqual({
+        ...made.body,
+        label: "Max",
+        meters: { calls: { max: 5 } },
+        trialDays: 0,
+        updatedOn: timestamp
+      })
+      expect(
+        (await call("PATCH", path, { body: {}, headers: { "if-match": made.headers.get("etag") ?? "" } })).status
+      ).toBe(412)
+      const taken = await call("PATCH", path, { body: { planExternalId: "price_2" } })
+      expect(taken).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:plan-external-id-taken" } })
+      expect((await call("POST", `${bucket}/plans`, { body: plan("price_1") })).status).toBe(409)
+      expect((await call("POST", `${await makeBucket()}/plans`, { body: plan("price_1") })).status).toBe(200)
+      expect(await call("DELETE", path)).toMatchObject({ status: 204, body: "" })
+      expect((await call("GET", path)).body.type).toBe("urn:tollgate:problem:plan-not-found")
+      expect((await call("DELETE", path)).status).toBe(404)
+      expect((await call("POST", `${bucket}/plans`, { body: plan("price_1") })).status).toBe(200)
+    })
+
+    it("in use are not removed, whatever the state of the subscription", async () => {
+      const bucket = await makeBucket()
+      const made = await makePlan(bucket, plan("x"))
+      const subscription = await makeSubscription(bucket, subscriptionOf([made], { status: "canceled" }))
+      expect((await call("GET", `${bucket}/plans`)).body.data[0].hasSubscriptions).toBe(true)
+      const refused = await call("DELETE", `${bucket}/plans/${made.id}`)
+      expect(refused).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:plan-in-use" } })
+      expect((await call("DELETE", `${bucket}/subscriptions/${subscription.id}`)).status).toBe(204)
+      expect((await call("GET", `${bucket}/plans/${made.id}`)).body.hasSubscriptions).toBe(false)
+      expect((await call("DELETE", `${bucket}/plans/${made.id}`)).status).toBe(204)
+    })
+
+    it.each([
+      [{ label: undefined }, "/label"],
+      [{ label: "" }, "/label"],
+      [{ label: 5 }, "/label"],
+      [{ planExternalId: "" }, "/planExternalId"],
+      [{ meters: {} }, "/meters"],
+      [{ meters: { "a b": { max: 1 } } }, undefined],
+      [{ meters: { a: { max: -1 } } }, "/meters/a/max"],
+      [{ meters: { a: {} } }, "/meters/a/max"],
+      [{ meters: { a: { max: "1" } } }, "/meters/a/max"],
+      [{ meters: { a: { max: 1, min: 0 } } }, "/meters/a/min"],
+      [{ meters: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`m${i}`, { max: 1 }])) }, "/meters"],
+      [{ trialDays: -1 }, "/trialDays"],
+      [{ trialDays: 3651 }, "/trialDays"],
+      [{ trialDays: 1.5 }, "/trialDays"],
+      [{ trialEndStatus: "ended" }, "/trialEndStatus"],
+      [{ isTrialCollectPayment: "yes" }, "/isTrialCollectPayment"],
+      [{ hasSubscriptions: true }, "/hasSubscriptions"],
+      [{ id: "plan_1" }, "/id"],
+      [{ price: 5 }, "/price"]
+    ] as ReadonlyArray<readonly [object, string | undefined]>)("with %j are refused", async (fields, pointer) => {
+      const bucket = await makeBucket()
+      const { status, body } = await call("POST", `${bucket}/plans`, { body: plan("x", fields) })
+      expect(status).toBe(400)
+      if (pointer !== undefined)
+        expect(body.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer)
+      expect((await call("GET", `${bucket}/plans`)).body.total).toBe(0)
+    })
+  })
+
+  describe("subscriptions", () => {
+    it("are created with every field, read and removed", async () => {
+      const bucket = await makeBucket()
+      const [one, two] = [await makePlan(bucket, plan("one")), await makePlan(bucket, plan("two"))]
+      const given = subscriptionOf([one, two], {
+        renewalStrategy: "yearly",
+        region: "europe-west4",
+        quotaResetAnchor: "2026-01-31T00:00:00Z",
+        metadata: { seats: 3 },
+        trialEndStatus: "anything",
+        trialEndDate: "2026-03-01T00:00:00Z",
+        trialStartDate: "2026-02-01T00:00:00Z",
+        nextBillingCycle: "2099-01-31T00:00:00Z",
+        productKey: "product"
+      })
+      const made = await call("POST", `${bucket}/subscriptions`, { body: given })
+      expect(made.body).toEqual({
+        ...given,
+        id: expect.stringMatching(/^sbsc_[0-9A-Za-z]{24}$/),
+        createdOn: timestamp,
+        updatedOn: timestamp,
+        quotaResetAnchor: "2026-01-31T00:00:00.000Z",
+        trialEndDate: "2026-03-01T00:00:00.000Z",
+        trialStartDate: "2026-02-01T00:00:00.000Z",
+        nextBillingCycle: "2099-01-31T00:00:00.000Z"
+      })
+      const path = `${bucket}/subscriptions/${made.body.id}`
+      const read = await call("GET", path)
+      expect(read.body).toEqual(made.body)
+      expect(read.headers.get("etag")).toMatch(/^"\d+"$/)
+      expect((await call("DELETE", path, { headers: { "if-match": '"1"' } })).status).toBe(412)
+      expect(await call("DELETE", path)).toMatchObject({ status: 204, body: "" })
+      expect((await call("GET", path)).body.type).toBe("urn:tollgate:problem:subscription-not-found")
+    })
+
+    it("get an anchor and a next billing cycle where none is given", async () => {
+      const bucket = await makeBucket()
+      const { body } = await call("POST", `${bucket}/subscriptions`, {
+        body: subscriptionOf([await makePlan(bucket, plan("x"))])
+      })
+      expect(body.quotaResetAnchor).toBe(body.createdOn)
+      expect(Date.parse(body.nextBillingCycle)).toBeGreaterThan(Date.parse(body.createdOn) + 27 * 86_400_000)
+    })
+
+    it("name plans of their bucket, the same by both kinds of id", async () => {
+      const bucket = await makeBucket()
+      const [one, two] = [await makePlan(bucket, plan("one")), await makePlan(bucket, plan("two"))]
+      const elsewhere = await makePlan(await makeBucket(), plan("elsewhere"))
+      const refused: ReadonlyArray<readonly [object, number]> = [
+        [{ planIds: [one.id], planExternalIds: ["two"] }, 422],
+        [{ planIds: [one.id, two.id], planExternalIds: ["one"] }, 422],
+        [{ planIds: [one.id], planExternalIds: ["unknown"] }, 422],
+        [{ planIds: ["plan_unknown"], planExternalIds: ["one"] }, 422],
+        [{ planIds: [elsewhere.id], planExternalIds: ["elsewhere"] }, 422],
+        [{ planIds: [], planExternalIds: [] }, 400],
+        [{ planIds: [one.id, one.id], planExternalIds: ["one", "one"] }, 400],
+        [{ planIds: one.id }, 400]
+      ]
+      for (const [fields, status] of refused) {
+        expect((await call("POST", `${bucket}/subscriptions`, { body: subscriptionOf([one], fields) })).status).toBe(
+          status
+        )
+      }
+      const swapped = await makeSubscription(
+        bucket,
+        subscriptionOf([], { planIds: [one.id, two.id], planExternalIds: ["two", "one"] })
+      )
+      expect([swapped.planIds, swapped.planExternalIds]).toEqual([
+        [one.id, two.id],
+        ["one", "two"]
+      ])
+      expect((await call("GET", `${bucket}/subscriptions`)).body.total).toBe(1)
+      await call("PATCH", `${bucket}/plans/${two.id}`, { body: { planExternalId: "renamed" } })
+      expect((await call("GET", `${bucket}/subscriptions/${swapped.id}`)).body.planExternalIds).toEqual([
+        "one",
+        "renamed"
+      ])
+    })
+
+    it.each([
+      { status: "paused" },
+      { status: undefined },
+      { type: "once" },
+      { renewalStrategy: "weekly" },
+      { region: "moon" },
+      { customerKey: "" },
+      { customerKey: undefined },
+      { subscriptionExternalId: undefined },
+      { customerExternalId: 5 },
+      { quotaResetAnchor: "2026-02-30T00:00:00Z" },
+      { metadata: [] },
+      { trialEndDate: "soon" },
+      { prorate: 1 },
+      { id: "sbsc_1" },
+      { unknown: 1 }
+    ])("with %j are refused", async (fields) => {
+      const bucket = await makeBucket()
+      const body = subscriptionOf([await makePlan(bucket, plan("x"))], fields)
+      expect((await call("POST", `${bucket}/subscriptions`, { body })).status).toBe(400)
+      expect((await call("GET", `${bucket}/subscriptions`)).body.total).toBe(0)
+    })
+
+    it("are unique by their external id, and made once under an Idempotency-Key", async () => {
+      const bucket = await makeBucket()
+      const body = subscriptionOf([await makePlan(bucket, plan("x"))])
+      const make = (key: string) =>
+        call("POST", `${bucket}/subscriptions`, { body, headers: { "idempotency-key": key } })
+      const first = await make("one")
+      expect((await make("one")).body).toEqual(first.body)
+      expect(await make("two")).toMatchObject({
+        status: 409,
+        body: { type: "urn:tollgate:problem:subscription-external-id-taken" }
+      })
+    })
+
+    it("are listed by customer, external ids and status", async () => {
+      const bucket = await makeBucket()
+      const one = await makePlan(bucket, plan("x"))
+      const a = await makeSubscription(bucket, subscriptionOf([one], { customerKey: "a", customerExternalId: "ca" }))
+      const b = await makeSubscription(bucket, subscriptionOf([one], { customerKey: "b", status: "past-due" }))
+      const ids = async (query: string) => {
+        const { status, body } = await call("GET", `${bucket}/subscriptions${query}`)
+        expect(status).toBe(200)
+        return body.data.map(({ id }: { id: string }) => id)
+      }
+      expect(await ids("")).toEqual([a.id, b.id])
+      expect(await ids("?limit=1&offset=1")).toEqual([b.id])
+      expect(await ids("?customerKey=a")).toEqual([a.id])
+      expect(await ids("?customerExternalId=ca")).toEqual([a.id])
+      expect(await ids(`?subscriptionExternalId=${b.subscriptionExternalId}`)).toEqual([b.id])
+      expect(await ids("?status=past-due")).toEqual([b.id])
+      expect(await ids("?status=past-due&customerKey=a")).toEqual([])
+      expect((await call("GET", `${bucket}/subscriptions?status=nonsense`)).status).toBe(400)
+      expect((await call("GET", `${bucket}/subscriptions?customer=a`)).status).toBe(400)
+    })
+
+    it("change status, plans, metadata and the end of the trial", async () => {
+      const bucket = await makeBucket()
+      const [one, two] = [await makePlan(bucket, plan("one")), await makePlan(bucket, plan("two"))]
+      const made = await makeSubscription(bucket, subscriptionOf([one], { metadata: { a: 1 } }))
+      const path = `${bucket}/subscriptions/${made.id}`
+      for (const status of [
+        "inactive",
+        "incomplete",
+        "incomplete-expired",
+        "trialing",
+        "past-due",
+        "canceled",
+        "unpaid",
+        "active"
+      ]) {
+        expect((await call("PATCH", path, { body: { status } })).body.status).toBe(status)
+        expect((await call("GET", `${bucket}/subscriptions?status=${status}`)).body.total).toBe(1)
+      }
+      const changed = await call("PATCH", path, {
+        body: { planExternalIds: ["two", "one"], metadata: { b: 2 }, trialEndDate: "2030-01-01T00:00:00Z" }
+      })
+      expect(changed.body).toEqual({
+        ...made,
+        planIds: [two.id, one.id],
+        planExternalIds: ["two", "one"],
+        metadata: { b: 2 },
+        trialEndDate: "2030-01-01T00:00:00.000Z",
+        updatedOn: timestamp
+      })
+      const refused: ReadonlyArray<readonly [object, number]> = [
+        [{ planExternalIds: ["unknown"] }, 422],
+        [{ planExternalIds: [] }, 400],
+        [{ planExternalIds: ["one", "one"] }, 400],
+        [{ prorate: 1.1 }, 400],
+        [{ prorate: -0.1 }, 400],
+        [{ status: "x" }, 400],
+        [{ planIds: [one.id] }, 400],
+        [{ customerKey: "b" }, 400]
+      ]
+      for (const [body, status] of refused) expect((await call("PATCH", path, { body })).status).toBe(status)
+      expect((await call("GET", path)).body).toEqual(changed.body)
+    })
+  })
+
+  describe("quotas", () => {
+    const setUp = async (fields: object = {}, planFields: object = {}) => {
+      const bucket = await makeBucket()
+      const one = await makePlan(bucket, plan("one", planFields))
+      const { id } = await makeSubscription(bucket, subscriptionOf([one], fields))
+      const path = `${bucket}/subscriptions/${id}`
+      const consume = (meters: object, headers: Record<string, string> = {}) =>
+        call("POST", `${path}/quotas/consume`, { body: { meters }, headers })
+      return { bucket, one, path, consume }
+    }
+
+    it("are counted, all meters or none, up to the maximum and never over", async () => {
+      const { path, consume } = await setUp({}, { meters: { requests: { max: 10.9 }, tokens: { max: 100 } } })
+      expect((await call("GET", `${path}/quotas`)).body).toEqual({
+        meters: { requests: { max: 10, used: 0, remaining: 10 }, tokens: { max: 100, used: 0, remaining: 100 } },
+        periodStart: timestamp,
+        resetsOn: timestamp
+      })
+      const used = await consume({ requests: 4, tokens: 60 })
+      expect(used.body.meters).toEqual({
+        requests: { max: 10, used: 4, remaining: 6 },
+        tokens: { max: 100, used: 60, remaining: 40 }
+      })
+      const over = await consume({ requests: 1, tokens: 41 })
+      expect(over).toMatchObject({
+        status: 429,
+        body: { type: "urn:tollgate:problem:quota-exceeded", meter: "tokens", max: 100, resetsOn: used.body.resetsOn }
+      })
+      const wait = Number(over.headers.get("retry-after"))
+      expect(Math.abs(wait - (Date.parse(used.body.resetsOn) - Date.now()) / 1000)).toBeLessThan(10)
+      expect((await consume({ requests: 6, tokens: 40 })).status).toBe(200)
+      expect((await consume({ requests: 1 })).status).toBe(429)
+      expect((await call("GET", `${path}/quotas`)).body.meters).toEqual({
+        requests: { max: 10, used: 10, remaining: 0 },
+        tokens: { max: 100, used: 100, remaining: 0 }
+      })
+    })
+
+    it("refuse what is no amount, or no meter of theirs", async () => {
+      const { path, consume } = await setUp()
+      for (const meters of [
+        {},
+        { requests: 0 },
+        { requests: -1 },
+        { requests: 1.5 },
+        { requests: "1" },
+        { "a b": 1 },
+        { requests: 2 ** 53 }
+      ]) {
+        expect((await consume(meters)).status).toBe(400)
+      }
+      expect((await call("POST", `${path}/quotas/consume`)).status).toBe(400)
+      expect(await consume({ requests: 1, unknown: 1 })).toMatchObject({
+        status: 422,
+        body: { type: "urn:tollgate:problem:unknown-meter" }
+      })
+      expect((await call("GET", `${path}/quotas`)).body.meters.requests.used).toBe(0)
+    })
+
+    it("count a repeated use once, under its Idempotency-Key", async () => {
+      const { path, consume } = await setUp()
+      const first = await consume({ requests: 3 }, { "idempotency-key": "use" })
+      expect((await consume({ requests: 3 }, { "idempotency-key": "use" })).body).toEqual(first.body)
+      expect((await consume({ requests: 4 }, { "idempotency-key": "use" })).status).toBe(422)
+      expect((await consume({ requests: 8 }, { "idempotency-key": "over" })).status).toBe(429)
+      expect((await consume({ requests: 7 }, { "idempotency-key": "over" })).status).toBe(200)
+      expect((await call("GET", `${path}/quotas`)).body.meters.requests.used).toBe(10)
+    })
+
+    it.each([
+      ["active", 200],
+      ["trialing", 200],
+      ["past-due", 200],
+      ["inactive", 403],
+      ["incomplete", 403],
+      ["incomplete-expired", 403],
+      ["canceled", 403],
+      ["unpaid", 403]
+    ])("of a subscription that is %s: %i", async (status, expected) => {
+      const { path, consume } = await setUp({ status })
+      const answer = await consume({ requests: 1 })
+      expect(answer.status).toBe(expected)
+      if (expected === 403) expect(answer.body.type).toBe("urn:tollgate:problem:subscription-not-active")
+      expect((await call("GET", `${path}/quotas`)).body.meters.requests.used).toBe(expected === 200 ? 1 : 0)
+    })
+
+    it("add up over several plans, and follow a change of plans", async () => {
+      const { bucket, one, path, consume } = await setUp()
+      await makePlan(bucket, plan("two", { meters: { requests: { max: 5 }, extra: { max: 1 } } }))
+      await consume({ requests: 8 })
+      const patch = (body: object) => call("PATCH", path, { body })
+      const maxima = async () => {
+        const { meters } = (await call("GET", `${path}/quotas`)).body
+        return Object.fromEntries(
+          Object.entries<{ max: number; used: number }>(meters).map(([name, { max, used }]) => [name, [max, used]])
+        )
+      }
+      await patch({ planExternalIds: ["one", "two"] })
+      expect(await maxima()).toEqual({ requests: [15, 8], extra: [1, 0] })
+      await patch({ planExternalIds: ["two"], prorate: 0.5 })
+      expect(await maxima()).toEqual({ requests: [2, 8], extra: [0, 0] })
+      expect((await call("GET", `${path}/quotas`)).body.meters.requests.remaining).toBe(0)
+      expect((await consume({ requests: 1 })).status).toBe(429)
+      await patch({ planExternalIds: ["two"], prorate: 1 })
+      expect(await maxima()).toEqual({ requests: [2, 8], extra: [0, 0] })
+      await patch({ planExternalIds: ["one"] })
+      expect(await maxima()).toEqual({ requests: [10, 8] })
+      await call("PATCH", `${bucket}/plans/${one.id}`, { body: { meters: { requests: { max: 9 } } } })
+      expect((await consume({ requests: 1 })).status).toBe(200)
+      expect((await consume({ requests: 1 })).status).toBe(429)
+    })
+  })
+})
