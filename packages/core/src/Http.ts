@@ -10,6 +10,7 @@ import type { Consumers } from "./consumers/Consumers.ts"
 import { ConsumersHttp } from "./consumers/ConsumersHttp.ts"
 import { layerAccess } from "./http/Access.ts"
 import { layerProblems, makeEdge } from "./http/edge.ts"
+import { InFlight } from "./http/idempotent.ts"
 import { methodsOf } from "./http/routes.ts"
 import { SystemHttp } from "./http/SystemHttp.ts"
 import type { ApiKeys } from "./keys/ApiKeys.ts"
@@ -40,7 +41,7 @@ const routes = Layer.mergeAll(
   layerProblems(methodsOf)
 ).pipe(
   Layer.provide([ConsumersHttp, KeysHttp, BucketsHttp, PlansHttp, SubscriptionsHttp, SystemHttp]),
-  Layer.provide(layerAccess)
+  Layer.provide([layerAccess, InFlight.layer])
 )
 
 /** A web handler over the services, and how to end it. */
@@ -51,6 +52,11 @@ export const toWebHandler = <E>(
   HttpRouter.toWebHandler(routes.pipe(Layer.provide(services), Layer.provide(HttpServer.layerServices)), {
     disableLogger: true,
     // Longer than any name that could be right: what is too long is told so by its schema.
-    routerConfig: { maxParamLength: 4_096 },
+    routerConfig: {
+      maxParamLength: 4_096,
+      caseSensitive: true,
+      ignoreDuplicateSlashes: false,
+      ignoreTrailingSlash: false
+    },
     middleware: makeEdge(bodyLimit, methodsOf)
   })

@@ -1,9 +1,9 @@
 /**
  * Tollgate as one layer for those who live in Effect, and as one object of promises for everybody else.
  */
-import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
 import { type Authenticate, Authenticator, type BearerToken } from "./access/Authenticator.ts"
-import { type PrincipalShape, Unauthorized } from "./access/Principal.ts"
+import { PrincipalShape, Unauthorized } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { consumersPromise } from "./consumers/ConsumersPromise.ts"
 import { type HttpOptions, type Services, toWebHandler } from "./Http.ts"
@@ -51,8 +51,16 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
   /** Who may call over HTTP. Without this and without `authenticate`, nobody may. */
   readonly tokens?: ReadonlyArray<BearerToken>
   /** Your own way to tell who is calling over HTTP; undefined is answered with 401. */
-  readonly authenticate?: (request: Request) => PrincipalShape | undefined | Promise<PrincipalShape | undefined>
+  readonly authenticate?: (request: Request) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
 }
+
+type PrincipalJson = typeof PrincipalShape.Encoded
+const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
+
+const checkLimit = (limit: number | undefined): Effect.Effect<void, ConfigurationError> =>
+  limit === undefined || (Number.isSafeInteger(limit) && limit > 0)
+    ? Effect.void
+    : Effect.fail(new ConfigurationError({ option: "bodyLimit", problem: "give a number of bytes, an integer from 1" }))
 
 const secretsIn = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> => {
   const secrets = Array.isArray(secret) ? secret : secret === undefined ? [] : [secret]
@@ -129,7 +137,8 @@ const authenticatorFor = ({
   const ask: Authenticate = (request) =>
     Effect.flatMap(
       Effect.promise(async () => authenticate(request)),
-      (principal) => (principal === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(principal))
+      // Whatever does not say who it is, for whom, and what it may do, is nobody.
+      (principal) => Effect.mapError(decodePrincipal(principal), () => new Unauthorized())
     )
   return Authenticator.layer(ask)
 }
@@ -160,6 +169,7 @@ export const createTollgate = async (options: TollgateOptions) => {
   const close = () => Promises.run(Scope.close(scope, Exit.void))
   const services = Layer.mergeAll(layer(options), authenticatorFor(options)).pipe(Layer.provideMerge(storeFor(options)))
   try {
+    await Promises.run(checkLimit(options.bodyLimit))
     const context = await Promises.run(Layer.buildWithScope(services, scope))
     const { handler, dispose } = toWebHandler(Layer.succeedContext(context), optional({ bodyLimit: options.bodyLimit }))
     return {

@@ -12,7 +12,8 @@ import {
   layer,
   SealBroken,
   type ServiceOptions,
-  Store
+  Store,
+  StoreUnavailable
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { Arbitrary, DateTime, Effect, Layer, Redacted, Schema } from "effect"
@@ -207,6 +208,48 @@ describe("the cache of verify", () => {
     })
   )
 
+  it.effect("forgets what was changed also when the change was told to have failed", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      let lost = false
+      const losing: Store["Service"] = {
+        ...store,
+        commit: (partition, changes, once) =>
+          Effect.flatMap(store.commit(partition, changes, once), (committed) =>
+            lost
+              ? Effect.fail(
+                  new StoreUnavailable({ operation: "commit", problem: "lost", retryable: true, outcome: "unknown" })
+                )
+              : Effect.succeed(committed)
+          )
+      }
+      const inProcess = Effect.provide(yield* Layer.build(over(losing, { verifyCache: { ttl: 60_000 } })))
+      const { id, key } = yield* inProcess(make)
+      assert.isTrue(yield* inProcess(verify(key)))
+      lost = true
+      yield* inProcess(Effect.flip(Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))))
+      assert.isFalse(yield* inProcess(verify(key)))
+    })
+  )
+
+  it.effect("keeps time by a clock that is not set back", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const inProcess = Effect.provide(yield* Layer.build(over(store, { verifyCache: { ttl: 1_000 } })))
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const { id, key } = yield* inProcess(make)
+      assert.isTrue(yield* inProcess(verify(key)))
+      yield* TestClock.setTime(Date.UTC(2029, 0, 1))
+      assert.isTrue(yield* inProcess(verify(key)))
+      yield* Effect.provide(
+        Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id)),
+        over(store)
+      )
+      yield* TestClock.adjust("1 second")
+      assert.isFalse(yield* inProcess(verify(key)))
+    })
+  )
+
   it.effect("never outlives an expiry", () =>
     Effect.gen(function* () {
       const { value } = yield* (yield* Consumers).create(bucket, {
@@ -258,11 +301,78 @@ describe("a change of secrets", () => {
       assert.strictEqual(taken._tag, "KeyValueTaken")
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), over(store, { secret: newer })), [false, false])
 
-      assert.deepStrictEqual(yield* Effect.provide(reseal, both), { resealed: 2, unchanged: 0, unrecoverable: 0 })
-      assert.deepStrictEqual(yield* Effect.provide(reseal, both), { resealed: 0, unchanged: 2, unrecoverable: 0 })
+      assert.deepStrictEqual(yield* Effect.provide(reseal, both), {
+        resealed: 2,
+        unchanged: 0,
+        unrecoverable: 0,
+        broken: 0
+      })
+      assert.deepStrictEqual(yield* Effect.provide(reseal, both), {
+        resealed: 0,
+        unchanged: 2,
+        unrecoverable: 0,
+        broken: 0
+      })
       const after = over(store, { secret: newer })
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), after), [true, true])
       assert.deepStrictEqual(yield* Effect.provide(visible, after), keys)
+    })
+  )
+
+  it.effect("reaches every key, also those that move up because others are deleted meanwhile", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const made = yield* Effect.provide(
+        Effect.gen(function* () {
+          yield* (yield* Consumers).create(bucket, { name: alice })
+          const keys = yield* ApiKeys
+          return (yield* keys.createMany(
+            bucket,
+            "alice",
+            Array.from({ length: 1_000 }, () => ({}))
+          )).data
+        }),
+        over(store, { secret: older })
+      )
+      // While the first pages are rewritten, keys disappear, from the start and from the end.
+      let commits = 0
+      const gone = new Set([...made.slice(0, 5), ...made.slice(-5)].map(({ id }) => id as string))
+      const shrinking: Store["Service"] = {
+        ...store,
+        commit: (partition, changes, once) =>
+          Effect.gen(function* () {
+            if (++commits === 150) {
+              const plain = over(store, { secret: [newer, older] })
+              const remove = (id: string) => Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))
+              yield* Effect.orDie(Effect.provide(Effect.forEach(gone, remove), plain))
+            }
+            return yield* store.commit(partition, changes, once)
+          })
+      }
+      yield* Effect.provide(reseal, over(shrinking, { secret: [newer, older] }))
+      const left = made.filter(({ id }) => !gone.has(id)).map(({ key = "" }) => key)
+      const valid = yield* Effect.provide(verifyAll(left), over(store, { secret: newer }))
+      assert.strictEqual(valid.filter((one) => !one).length, 0)
+      const byOldSecret = yield* Effect.provide(reseal, over(store, { secret: newer }))
+      assert.deepInclude(byOldSecret, { broken: 0, unrecoverable: 0 })
+      assert.deepStrictEqual(yield* Effect.provide(verifyAll(left.slice(0, 3)), over(store, { secret: older })), [
+        false,
+        false,
+        false
+      ])
+    })
+  )
+
+  it.effect("goes on past a seal that does not open, and counts it", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      yield* Effect.provide(create, over(store, { secret: "a third secret, long enough to be one" }))
+      const second = Effect.flatMap(Consumers, (consumers) =>
+        consumers.create(bucket, { name: ConsumerName.make("bob") }, { withApiKey: true })
+      )
+      yield* Effect.provide(second, over(store, { secret: older }))
+      const counted = yield* Effect.provide(reseal, over(store, { secret: [newer, older] }))
+      assert.deepStrictEqual(counted, { resealed: 1, unchanged: 0, unrecoverable: 0, broken: 2 })
     })
   )
 
@@ -271,7 +381,12 @@ describe("a change of secrets", () => {
       const store = MemoryStore.open()
       const keys = yield* Effect.provide(create, over(store, { secret: older, keyRetention: "hashed" }))
       const both = over(store, { secret: [newer, older], keyRetention: "hashed" })
-      assert.deepStrictEqual(yield* Effect.provide(reseal, both), { resealed: 0, unchanged: 0, unrecoverable: 2 })
+      assert.deepStrictEqual(yield* Effect.provide(reseal, both), {
+        resealed: 0,
+        unchanged: 0,
+        unrecoverable: 2,
+        broken: 0
+      })
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), both), [true, true])
     })
   )
@@ -311,6 +426,56 @@ describe("hashed retention", () => {
   })
 })
 
+describe("callers in the process", () => {
+  it("are checked as callers over HTTP are", async () => {
+    const gate = await createTollgate({ store: MemoryStore.open(), secret })
+    await gate.consumers.create("acme", "b", { name: "alice", tags: { env: "prod" } }, { withApiKey: true })
+    const roll = (options: object) =>
+      gate.consumers.rollKey("acme", "b", "alice", { expiresOn: "2030-01-01T00:00:00Z" }, options)
+    const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`)
+    const refused: ReadonlyArray<() => Promise<unknown>> = [
+      () => roll({ gaurd: { env: "dev" } }),
+      () => roll({ idempotencyKey: "" }),
+      () => gate.consumers.create("acme", "b", { name: "bob" }, { withApiKeys: true } as never),
+      () => gate.consumers.create("acme", "b", { name: "bob" }, { withApiKey: "true" } as never),
+      () => gate.consumers.create("acme", "b", { name: "bob", description: "half \ud800" }),
+      () => gate.consumers.create("acme", "b", { name: "bob", description: "nul \u0000" }),
+      () => gate.consumers.create("acme", "b", { name: "bob", metadata: JSON.parse('{"__proto__":1}') }),
+      () => gate.consumers.create("acme", "b", { name: "bob", metadata: deep }),
+      () => gate.consumers.create("ac me", "b", { name: "bob" }),
+      () => gate.consumers.list("acme", "b", { limit: 0 }),
+      () => gate.consumers.list("acme", "b", { tags: { "a b": "1" } })
+    ]
+    for (const call of refused) {
+      const error = await call().then(
+        () => assert.fail(`it was taken: ${call}`),
+        (error: unknown) => error
+      )
+      assert.propertyVal(error, "_tag", "InvalidInput")
+    }
+    assert.strictEqual((await gate.keys.list("acme", "b", "alice")).total, 1)
+    for (const odd of [undefined, null, 5, {}]) {
+      assert.deepStrictEqual(await gate.keys.verify("acme", "b", odd as never), { valid: false, reason: "invalid" })
+    }
+    await gate.close()
+  })
+
+  it("who say in their own way who is calling, and say it badly, let nobody in", async () => {
+    for (const principal of [
+      null,
+      {},
+      { id: "x", account: "*" },
+      { account: "*", access: "write" },
+      { id: "", account: "*", access: "write" }
+    ]) {
+      const gate = await createTollgate({ store: MemoryStore.open(), secret, authenticate: () => principal as never })
+      const answer = await gate.handler(new Request("http://gate/v1/metering"))
+      assert.strictEqual(answer.status, 401)
+      await gate.close()
+    }
+  })
+})
+
 describe("settings that are wrong", () => {
   const refusal = async (options: object): Promise<ConfigurationError> =>
     createTollgate({ store: MemoryStore.open(), secret, ...options } as never).then(
@@ -330,7 +495,12 @@ describe("settings that are wrong", () => {
     [{ tokens: [{ token: "x".repeat(20), account: "a b" }] }, "tokens: number 1: name its account"],
     [{ tokens: [{ token: "x".repeat(20), account: "a", access: "admin" }] }, 'give it the access "read" or "write"'],
     [{ tokens: [], authenticate: () => undefined }, "give one of the two"],
-    [{ verifyCache: { ttl: 0 } }, "verifyCache: give ttl"]
+    [{ verifyCache: { ttl: 0 } }, "verifyCache: give ttl"],
+    [{ keyRetention: "hash" }, "keyRetention: give"],
+    [{ bodyLimit: Number.NaN }, "bodyLimit: give a number of bytes"],
+    [{ secret: [secret, secret] }, "secret: give each one once"],
+    [{ tokens: [{ account: "acme" }] }, "tokens: number 1: give a token"],
+    [{ onQuota: { thresholds: [2], notify: () => undefined } }, "onQuota: give thresholds"]
   ])("are refused at creation, with what to set: %j", async (options, message) => {
     const error = await refusal(options)
     assert.strictEqual(error._tag, "ConfigurationError")

@@ -29,7 +29,7 @@ export const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<
     const known = yield* Effect.forEach(tokens, (given, index) => {
       const wrong = (problem: string) => new ConfigurationError({ option: `tokens: number ${index + 1}`, problem })
       const { token, access = "write" } = given
-      if (token.length < shortestToken || /\s/.test(token)) {
+      if (typeof token !== "string" || token.length < shortestToken || /\s/.test(token)) {
         return wrong(`give a token of at least ${shortestToken} characters without white space`)
       }
       const account = given.account === "*" || Schema.is(AccountName)(given.account) ? given.account : undefined

@@ -3,14 +3,15 @@
  * themselves and have no principal: two separate entrances.
  */
 import { Context, Schema } from "effect"
-import type { AccountName } from "../shared/Names.ts"
+import { AccountName } from "../shared/Names.ts"
 
-export interface PrincipalShape {
+export const PrincipalShape = Schema.Struct({
   /** Tells callers apart, for instance in what an Idempotency-Key is scoped to. It is no secret. */
-  readonly id: string
-  readonly account: AccountName | "*"
-  readonly access: "read" | "write"
-}
+  id: Schema.String.pipe(Schema.check(Schema.isMinLength(1))),
+  account: Schema.Union([Schema.Literal("*"), AccountName]),
+  access: Schema.Literals(["read", "write"])
+})
+export type PrincipalShape = typeof PrincipalShape.Type
 
 export class Principal extends Context.Service<Principal, PrincipalShape>()("@tollgate/core/access/Principal") {}
 

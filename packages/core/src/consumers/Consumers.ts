@@ -11,9 +11,10 @@ import { KeyVault } from "../keys/KeyVault.ts"
 import { keyRecords, keysOf, maximumKeys, openKeysOf } from "../keys/keyRecords.ts"
 import { VerifyCache } from "../keys/VerifyCache.ts"
 import * as Id from "../shared/Id.ts"
-import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
+import { optional } from "../shared/optional.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
 import { type TagFilter, termsOf } from "../shared/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
@@ -59,8 +60,8 @@ const make = Effect.gen(function* () {
   const vault = yield* KeyVault
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const commitConsumer = commitOnce(store, vault, Consumer)
-  const commitRoll = commitOnce(store, vault, KeyIdSchema)
+  const consumersOnce = commitOnce(store, vault, Consumer)
+  const rollsOnce = commitOnce(store, vault, KeyIdSchema)
   const withStore = Effect.provideService(Store, store)
 
   const present = ({ managers, managerInvites, ...fields }: StoredConsumer, view: ConsumerView): Consumer => ({
@@ -95,6 +96,9 @@ const make = Effect.gen(function* () {
     return page.entries
   })
 
+  const changing = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
+    cache.changing(partitionOf(bucket), effect)
+
   const isLimitOn = (term: string) => (error: unknown) =>
     error instanceof StoreConflict && error.reason === "limit" && error.name === keyRecords.termOf(term)
 
@@ -111,7 +115,6 @@ const make = Effect.gen(function* () {
     }, withStore),
 
     create: Effect.fn("Consumers.create")(function* (bucket, input, { withApiKey, idempotency } = {}) {
-      yield* buckets.ensure(bucket)
       const now = yield* DateTime.now
       const { name, managers, apiKeys, ...fields } = input
       const asked = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
@@ -129,17 +132,23 @@ const make = Effect.gen(function* () {
       const withKeys = (shown: ReadonlyArray<ApiKey>): Consumer =>
         shown.length === 0 ? present(stored, {}) : { ...present(stored, {}), apiKeys: shown }
       const shown = keys.map(KeyMaker.reveal)
-      const committed = yield* commitConsumer(
-        partitionOf(bucket),
-        [consumerRecords.insert(stored), ...keys.map((key) => keyRecords.insert(key.stored))],
-        idempotency,
-        withKeys(shown.map((key) => KeyMaker.forgetful(vault, key)))
-      ).pipe(
-        Effect.catchTag("StoreConflict", (conflict) =>
-          Effect.fail(conflict.reason === "claimed" ? new KeyValueTaken() : new ConsumerNameTaken({ consumer: name }))
+      yield* buckets.ensure(bucket)
+      const committed = yield* consumersOnce
+        .commit(
+          partitionOf(bucket),
+          [consumerRecords.insert(stored), ...keys.map((key) => keyRecords.insert(key.stored))],
+          idempotency,
+          withKeys(shown.map((key) => KeyMaker.forgetful(vault, key)))
         )
-      )
-      return { value: committed.earlier ?? withKeys(shown), version: committed.versions[0] ?? 0 }
+        .pipe(
+          Effect.catchTag("StoreConflict", (conflict) =>
+            Effect.fail(conflict.reason === "claimed" ? new KeyValueTaken() : new ConsumerNameTaken({ consumer: name }))
+          )
+        )
+      const { earlier } = committed
+      const again = earlier?.apiKeys?.map((key) => KeyMaker.forgetful(vault, key))
+      const value = earlier === undefined ? withKeys(shown) : { ...earlier, ...optional({ apiKeys: again }) }
+      return { value, version: committed.versions[0] ?? 0 }
     }, withStore),
 
     get: Effect.fn("Consumers.get")(function* (bucket, name, { guard, ...view } = {}) {
@@ -167,9 +176,7 @@ const make = Effect.gen(function* () {
         const { versions } = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
         return { value: present(value, {}), version: versions[0] ?? 0 }
       })
-      const updated = yield* Contention.retryWhenStale(attempt)
-      yield* cache.forget(partitionOf(bucket))
-      return updated
+      return yield* changing(bucket, Contention.retryWhenStale(attempt))
     }, withStore),
 
     remove: Effect.fn("Consumers.remove")(function* (bucket, name, conditions = {}) {
@@ -184,8 +191,7 @@ const make = Effect.gen(function* () {
         ])
       })
       // A key that was made in between is to go with the others.
-      yield* Contention.retryWhenStale(attempt, isLimitOn(keysOf(name)))
-      yield* cache.forget(partitionOf(bucket))
+      yield* changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(keysOf(name))))
     }, withStore),
 
     rollKey: Effect.fn("Consumers.rollKey")(function* (bucket, name, expiresOn, { guard, idempotency } = {}) {
@@ -194,7 +200,7 @@ const make = Effect.gen(function* () {
         const open = yield* keysWith(bucket, openKeysOf(name))
         const now = yield* DateTime.now
         const { stored } = yield* KeyMaker.make(vault, bucket, name, {}, now, "")
-        const committed = yield* commitRoll(
+        const committed = yield* rollsOnce.commit(
           partitionOf(bucket),
           [
             consumerRecords.unchanged(entry),
@@ -208,12 +214,11 @@ const make = Effect.gen(function* () {
         )
         return committed.earlier ?? stored.id
       })
-      const id = yield* Contention.retryWhenStale(attempt, isLimitOn(openKeysOf(name))).pipe(
+      const rolled = changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(openKeysOf(name)))).pipe(
         Effect.catchIf(isLimitOn(keysOf(name)), () => Effect.fail(new KeyLimitReached())),
         Effect.catchTag("InvalidInput", Effect.die)
       )
-      yield* cache.forget(partitionOf(bucket))
-      return id
+      return yield* rollsOnce.recalling(partitionOf(bucket), idempotency, (id) => id, rolled)
     }, withStore)
   })
 })
@@ -231,10 +236,7 @@ export class Consumers extends Context.Service<
       bucket: KeyBucket,
       input: ConsumerCreate,
       options?: { readonly withApiKey?: boolean; readonly idempotency?: Idempotency }
-    ) => Effect.Effect<
-      Entry<Consumer>,
-      StoreFault | InvalidInput | ConsumerNameTaken | KeyValueTaken | IdempotencyKeyReused
-    >
+    ) => Effect.Effect<Entry<Consumer>, StoreFault | InvalidInput | ConsumerNameTaken | KeyValueTaken | OnceError>
     readonly get: (
       bucket: KeyBucket,
       name: string,
@@ -258,7 +260,7 @@ export class Consumers extends Context.Service<
       name: string,
       expiresOn: DateTime.Utc,
       options?: { readonly guard?: TagFilter; readonly idempotency?: Idempotency }
-    ) => Effect.Effect<KeyId, StoreFault | ConsumerNotFound | KeyLimitReached | IdempotencyKeyReused>
+    ) => Effect.Effect<KeyId, StoreFault | ConsumerNotFound | KeyLimitReached | OnceError>
   }
 >()("@tollgate/core/consumers/Consumers") {
   static readonly layer = Layer.effect(Consumers, make)

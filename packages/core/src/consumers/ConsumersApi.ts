@@ -9,12 +9,11 @@ import { paging, withTags } from "../http/parameters.ts"
 import {
   ConsumerNameTakenProblem,
   ConsumerNotFoundProblem,
-  IdempotencyKeyReusedProblem,
   KeyLimitReachedProblem,
   KeyNotRetainedProblem,
   KeyValueTakenProblem,
+  makingOnce,
   PreconditionFailedProblem,
-  RequestInProgressProblem,
   withBody
 } from "../http/problems.ts"
 import { KeyFormatParameter } from "../keys/ApiKey.ts"
@@ -49,13 +48,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       query: { "with-api-key": Schema.optionalKey(Schema.Boolean) },
       payload: ConsumerCreate,
       success: tagged(Consumer),
-      error: [
-        ConsumerNameTakenProblem,
-        KeyValueTakenProblem,
-        IdempotencyKeyReusedProblem,
-        RequestInProgressProblem,
-        ...withBody
-      ]
+      error: [ConsumerNameTakenProblem, KeyValueTakenProblem, ...makingOnce, ...withBody]
     }).annotate(OpenApi.Summary, "Create a consumer, and keys with it"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
       params: item,
@@ -87,13 +80,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       query: withTags({}),
       payload: Schema.Struct({ expiresOn: Timestamp }),
       success: HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
-      error: [
-        ConsumerNotFoundProblem,
-        KeyLimitReachedProblem,
-        IdempotencyKeyReusedProblem,
-        RequestInProgressProblem,
-        ...withBody
-      ]
+      error: [ConsumerNotFoundProblem, KeyLimitReachedProblem, ...makingOnce, ...withBody]
     })
       .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "Give an expiry to keys that have none, and make a new key")

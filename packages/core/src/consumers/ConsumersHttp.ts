@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Api } from "../Api.ts"
 import { checkKeyFormat } from "../http/checkKeyFormat.ts"
-import { idempotent } from "../http/idempotent.ts"
+import { makeIdempotent } from "../http/idempotent.ts"
 import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
 import type { KeyFormatParameter } from "../keys/ApiKey.ts"
@@ -32,6 +32,7 @@ export const ConsumersHttp = HttpApiBuilder.group(
   "consumers",
   Effect.fnUntraced(function* (handlers) {
     const consumers = yield* Consumers
+    const idempotent = yield* makeIdempotent
     return handlers.handleAll({
       list: ({ params, query }) =>
         Effect.gen(function* () {

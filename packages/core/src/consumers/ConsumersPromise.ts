@@ -7,6 +7,7 @@ import { KeyBucket } from "../shared/KeyBucket.ts"
 import { optional } from "../shared/optional.ts"
 import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
+import { TagFilter } from "../shared/Tags.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import { Consumer, ConsumerCreate, ConsumerUpdate } from "./Consumer.ts"
 import type { Consumers } from "./Consumers.ts"
@@ -20,8 +21,6 @@ export interface PageJson<A> {
   readonly offset: number
   readonly total: number
 }
-
-const TagFilter = Schema.Record(Schema.String, Schema.String)
 
 const View = {
   apiKeys: Schema.optionalKey(Schema.Boolean),
@@ -38,11 +37,21 @@ const ListQuery = Schema.Struct({
 })
 const GetOptions = Schema.Struct({ ...View, guard: Schema.optionalKey(TagFilter) })
 const Guard = Schema.Struct({ guard: Schema.optionalKey(TagFilter) })
+const CreateOptions = Schema.Struct({
+  withApiKey: Schema.optionalKey(Schema.Boolean),
+  idempotencyKey: Schema.optionalKey(Promises.IdempotencyKey)
+})
+const RollOptions = Schema.Struct({
+  guard: Schema.optionalKey(TagFilter),
+  idempotencyKey: Schema.optionalKey(Promises.IdempotencyKey)
+})
 
 const bucketOf = Promises.parameters(KeyBucket)
 const listQuery = Promises.parameters(ListQuery)
 const getOptions = Promises.parameters(GetOptions)
 const guardIn = Promises.parameters(Guard)
+const createOptions = Promises.parameters(CreateOptions)
+const rollOptions = Promises.parameters(RollOptions)
 const createBody = Promises.body(ConsumerCreate)
 const updateBody = Promises.body(ConsumerUpdate)
 const rollBody = Promises.body(Schema.Struct({ expiresOn: Timestamp }))
@@ -68,14 +77,15 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
     accountName: string,
     bucketName: string,
     input: typeof ConsumerCreate.Encoded,
-    options: { readonly withApiKey?: boolean; readonly idempotencyKey?: string } = {}
+    options: typeof CreateOptions.Encoded = {}
   ): Promise<ConsumerJson> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* bucketOf({ accountName, bucketName })
         const operation = ["consumers.create", accountName, bucketName]
-        const idempotency = Promises.idempotency(options.idempotencyKey, operation, [input, options.withApiKey])
-        const asked = optional({ withApiKey: options.withApiKey, idempotency })
+        const { withApiKey, idempotencyKey } = yield* createOptions(options)
+        const idempotency = Promises.idempotency(idempotencyKey, operation, [input, withApiKey])
+        const asked = optional({ withApiKey, idempotency })
         return encode((yield* consumers.create(bucket, yield* createBody(input), asked)).value)
       })
     ),
@@ -122,15 +132,15 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
     bucketName: string,
     name: string,
     input: { readonly expiresOn: string },
-    options: { readonly guard?: Readonly<Record<string, string>>; readonly idempotencyKey?: string } = {}
+    options: typeof RollOptions.Encoded = {}
   ): Promise<{ readonly keyId: string }> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* bucketOf({ accountName, bucketName })
         const { expiresOn } = yield* rollBody(input)
         const operation = ["consumers.rollKey", accountName, bucketName, name]
-        const idempotency = Promises.idempotency(options.idempotencyKey, operation, [input, options.guard])
-        const asked = optional({ guard: options.guard, idempotency })
+        const { guard, idempotencyKey } = yield* rollOptions(options)
+        const asked = optional({ guard, idempotency: Promises.idempotency(idempotencyKey, operation, [input, guard]) })
         return { keyId: yield* consumers.rollKey(bucket, name, expiresOn, asked) }
       })
     )

@@ -4,11 +4,13 @@
  */
 import { Effect } from "effect"
 import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
-import { PayloadTooLargeProblem, UnsupportedEncodingProblem } from "./problems.ts"
+import { deepest, offence } from "../shared/SafeJson.ts"
+import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "./problems.ts"
 
-const deepest = 64
+/** How long a body may take to arrive. */
+const patience = "30 seconds"
 
-export type BodyFault = InvalidInput | PayloadTooLargeProblem | UnsupportedEncodingProblem
+export type BodyFault = InvalidInput | PayloadTooLargeProblem | RequestTimeoutProblem | UnsupportedEncodingProblem
 
 const tooLarge = (limit: number) =>
   new PayloadTooLargeProblem({ detail: `A body may have ${limit} bytes; send less, or in several requests` })
@@ -27,30 +29,6 @@ const read = async (request: Request, limit: number): Promise<Uint8Array | Paylo
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-
-const segment = (key: string | number): string => String(key).replaceAll("~", "~0").replaceAll("/", "~1")
-
-/** The first place in parsed JSON that must not be stored. */
-const offence = (value: unknown, pointer: string, depth: number): InvalidInput | undefined => {
-  if (depth > deepest) return invalidBody(pointer, `it is nested deeper than ${deepest}`)
-  if (typeof value === "string") return textOffence(value, pointer)
-  if (typeof value === "number") {
-    return Number.isFinite(value) ? undefined : invalidBody(pointer, "the number is too large")
-  }
-  if (typeof value !== "object" || value === null) return undefined
-  for (const [key, item] of Object.entries(value)) {
-    const place = `${pointer}/${segment(key)}`
-    if (key === "__proto__") return invalidBody(place, "a property may not have this name")
-    const found = textOffence(key, place) ?? offence(item, place, depth + 1)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
-const textOffence = (text: string, pointer: string): InvalidInput | undefined => {
-  if (text.includes("\u0000")) return invalidBody(pointer, "it has the character U+0000 in it")
-  return text.isWellFormed() ? undefined : invalidBody(pointer, "it has half a surrogate pair in it")
-}
 
 /** Nesting is counted before anything is parsed: a parser's own stack is not the place to find out. */
 const isTooDeep = (text: string): boolean => {
@@ -76,10 +54,10 @@ const checked = (bytes: Uint8Array): Effect.Effect<string, InvalidInput> => {
   } catch {
     return Effect.fail(invalidBody("", "it is not valid UTF-8"))
   }
-  if (text.trim() === "") return Effect.succeed("{}")
+  if (/^[ \t\r\n]*$/.test(text)) return Effect.succeed("{}")
   if (isTooDeep(text)) return Effect.fail(invalidBody("", `it is nested deeper than ${deepest}`))
   try {
-    const fault = offence(JSON.parse(text), "", 0)
+    const fault = offence(JSON.parse(text))
     return fault === undefined ? Effect.succeed(text) : Effect.fail(fault)
   } catch {
     return Effect.fail(invalidBody("", "it is not JSON"))
@@ -96,7 +74,13 @@ export const jsonText = (request: Request, limit: number): Effect.Effect<string,
     const bytes = yield* Effect.tryPromise({
       try: () => read(request, limit),
       catch: () => invalidBody("", "it was not received whole")
-    })
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: patience,
+        orElse: () =>
+          Effect.fail(new RequestTimeoutProblem({ detail: "The body did not arrive in time; send it again" }))
+      })
+    )
     if (bytes instanceof PayloadTooLargeProblem) return yield* bytes
     return yield* checked(bytes)
   })

@@ -21,6 +21,7 @@ import {
   MethodNotAllowedProblem,
   NotFoundProblem,
   PayloadTooLargeProblem,
+  RequestTimeoutProblem,
   UnsupportedEncodingProblem
 } from "./problems.ts"
 import { isSane, RequestId } from "./RequestId.ts"
@@ -28,18 +29,26 @@ import { isSane, RequestId } from "./RequestId.ts"
 /** Which methods a path can be asked with. */
 export type MethodsOf = (path: string) => ReadonlyArray<string>
 
-const undecodable = new InvalidInput({ errors: [{ parameter: "path", detail: "it is not validly percent-encoded" }] })
+const undecodable = new InvalidInput({
+  errors: [{ parameter: "path", detail: "it is not validly percent-encoded text" }]
+})
 
-/** Trailing slashes and `%24` mean nothing; what cannot be decoded is nobody's path. */
-const normalized = (url: string): string | undefined => {
-  const { pathname, search } = new URL(url, "http://tollgate")
+const decodes = (text: string): boolean => {
   try {
-    decodeURIComponent(pathname)
+    return !decodeURIComponent(text).includes("\u0000")
   } catch {
-    return undefined
+    return false
   }
-  const path = pathname.length > 1 ? pathname.replace(/\/$/, "") : pathname
-  return path.replaceAll("%24", "$") + search
+}
+
+/** A trailing slash and `%24` mean nothing; what cannot be decoded is nobody's path. */
+const normalized = (url: string): string | undefined => {
+  const [path = "", ...search] = url.split("?")
+  const query = search.join("?").replaceAll("+", "%20")
+  if (!decodes(path) || !decodes(query)) return undefined
+  const single = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+  // The router would end a path at a semicolon.
+  return single.replaceAll("%24", "$").replaceAll(";", "%3B") + (search.length === 0 ? "" : `?${search.join("?")}`)
 }
 
 /** The same request with its body read once, checked, and taken for JSON. */
@@ -64,6 +73,7 @@ const describe = Effect.fnUntraced(function* (
   if (error instanceof InvalidInput)
     return new BadRequestProblem({ detail: error.message, instance, errors: error.errors })
   if (error instanceof PayloadTooLargeProblem) return new PayloadTooLargeProblem({ detail: error.message, instance })
+  if (error instanceof RequestTimeoutProblem) return new RequestTimeoutProblem({ detail: error.message, instance })
   if (error instanceof UnsupportedEncodingProblem) {
     return new UnsupportedEncodingProblem({ detail: error.message, instance })
   }

@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 
 /** A mistyped filter must not list everything, a mistyped guard must not be dropped, a mistyped field not be lost. */
-export const strict = { onExcessProperty: "error", errors: "all" } as const
+export const strict = { onExcessProperty: "error" } as const
 
 export const conditions = { "if-match": Schema.optionalKey(Schema.String) }
 

@@ -3,7 +3,7 @@
  * started again beside itself.
  */
 import { createHash } from "node:crypto"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { Principal } from "../access/Principal.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
@@ -30,23 +30,30 @@ const idempotencyOf = Effect.fnUntraced(function* () {
   return { id, fingerprint: digest(request.url.split("?")[1] ?? "", body) } satisfies Idempotency
 })
 
-const running = new Set<string>()
+/** The requests that are running under an Idempotency-Key, in this process. */
+export class InFlight extends Context.Service<InFlight, Set<string>>()("@tollgate/core/http/InFlight") {
+  static readonly layer = Layer.sync(InFlight, () => new Set<string>())
+}
 
 /** Runs what makes something, once for each Idempotency-Key. */
-export const idempotent = <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const idempotency = yield* explained(idempotencyOf())
-    if (idempotency === undefined) return yield* run(undefined)
-    const { id } = idempotency
-    if (running.has(id)) {
-      return yield* new RequestInProgressProblem({
-        detail: "Wait for the answer to the first one, or ask again later",
-        instance: yield* RequestId
+export const makeIdempotent = Effect.map(
+  InFlight,
+  (running) =>
+    <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
+      Effect.gen(function* () {
+        const idempotency = yield* explained(idempotencyOf())
+        if (idempotency === undefined) return yield* run(undefined)
+        const { id } = idempotency
+        if (running.has(id)) {
+          return yield* new RequestInProgressProblem({
+            detail: "Wait for the answer to the first one, or ask again later",
+            instance: yield* RequestId
+          })
+        }
+        running.add(id)
+        return yield* Effect.ensuring(
+          run(idempotency),
+          Effect.sync(() => running.delete(id))
+        )
       })
-    }
-    running.add(id)
-    return yield* Effect.ensuring(
-      run(idempotency),
-      Effect.sync(() => running.delete(id))
-    )
-  })
+)

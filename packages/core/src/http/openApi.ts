@@ -3,6 +3,7 @@
  * that tags are parameters of their own.
  */
 import { maximumLimit } from "../shared/Page.ts"
+import { timestampPattern } from "../shared/Timestamp.ts"
 
 interface Parameter {
   readonly name: string
@@ -82,13 +83,34 @@ const makes = new Set([
   "subscriptions.consume"
 ])
 
+/** Operations whose body may be left out, since every field of it may. */
+const needsNoBody = new Set([
+  "consumers.update",
+  "keys.create",
+  "keys.createMany",
+  "keys.update",
+  "buckets.create",
+  "plans.update",
+  "subscriptions.update"
+])
+
 // biome-ignore lint/suspicious/noExplicitAny: the description is JSON, of the OpenAPI specification's own shape
 type Json = any
 
+/** Texts with a date's pattern are date-times, wherever they stand. */
+const markTimestamps = (node: Json): void => {
+  if (typeof node !== "object" || node === null) return
+  const patterns = [node.pattern, ...(Array.isArray(node.allOf) ? node.allOf.map((part: Json) => part?.pattern) : [])]
+  if (patterns.includes(timestampPattern)) node.format = "date-time"
+  for (const child of Object.values(node)) markTimestamps(child)
+}
+
 /** Completes the parameters of the whole description. */
 export const describeParameters = (spec: Json): Json => {
+  markTimestamps(spec)
   for (const path of Object.values<Json>(spec.paths)) {
     for (const operation of Object.values<Json>(path)) {
+      if (needsNoBody.has(operation.operationId)) operation.requestBody.required = false
       const parameters: ReadonlyArray<Parameter> = operation.parameters ?? []
       operation.parameters = [
         ...parameters.map((parameter) => ({ ...parameter, ...described[parameter.name] })),

@@ -21,9 +21,13 @@ export const paging = {
 /** `tag.<property>=<value>`, any number of them. */
 const TagParameters = Schema.Record(Schema.TemplateLiteral(["tag.", TagName]), Schema.String)
 
+const hasFewTags = (query: object): boolean => Object.keys(query).filter((name) => name.startsWith("tag.")).length <= 50
+
 /** A query of fixed parameters and tags. */
 export const withTags = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
-  Schema.StructWithRest(Schema.Struct(fields), [TagParameters])
+  Schema.StructWithRest(Schema.Struct(fields), [TagParameters]).pipe(
+    Schema.check(Schema.makeFilter(hasFewTags, { expected: "at most 50 tags" }))
+  )
 
 /** The tags among the parameters; none if there are none. */
 export const tagsIn = (query: Readonly<Record<string, unknown>>): TagFilter | undefined => {
@@ -40,12 +44,12 @@ export const ifMatchIn = (
   header: string | undefined
 ): Effect.Effect<ReadonlyArray<number> | undefined, InvalidInput> => {
   if (header === undefined || header.trim() === "*") return Effect.succeed(undefined)
-  const tags = header.split(",").map((tag) => tag.trim())
-  if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag))) {
+  const tags = header.match(/(W\/)?"[^"]*"/g) ?? []
+  if (tags.length === 0 || !/^[\s,]*$/.test(header.replace(/(W\/)?"[^"]*"/g, ""))) {
     return Effect.fail(
       new InvalidInput({ errors: [{ parameter: "If-Match", detail: "give an ETag as it was answered" }] })
     )
   }
   // A weak tag never matches, and neither does one that is not a version.
-  return Effect.succeed(tags.map((tag) => (/^"\d+"$/.test(tag) ? Number(tag.slice(1, -1)) : Number.NaN)))
+  return Effect.succeed(tags.map((tag) => (/^"[1-9]\d*"$/.test(tag) ? Number(tag.slice(1, -1)) : Number.NaN)))
 }

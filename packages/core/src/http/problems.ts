@@ -11,7 +11,7 @@ import type { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from
 import type { BucketNotFound } from "../metering/Bucket.ts"
 import type { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/Quota.ts"
 import type { PlanExternalIdTaken, PlanInUse, PlanNotFound, UnknownPlan } from "../plans/PlanError.ts"
-import type { IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import type { AnswerForgotten, IdempotencyKeyReused } from "../shared/Idempotency.ts"
 import { type InvalidInput, InvalidPlace } from "../shared/InvalidInput.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import type { VersionMismatch } from "../shared/VersionMismatch.ts"
@@ -51,6 +51,10 @@ export class MethodNotAllowedProblem extends HttpApiError.Problem<MethodNotAllow
   "MethodNotAllowedProblem",
   kind("method-not-allowed", 405, "No such method here")
 ) {}
+export class RequestTimeoutProblem extends HttpApiError.Problem<RequestTimeoutProblem>()(
+  "RequestTimeoutProblem",
+  kind("request-timeout", 408, "The body did not arrive")
+) {}
 export class ConsumerNameTakenProblem extends HttpApiError.Problem<ConsumerNameTakenProblem>()(
   "ConsumerNameTakenProblem",
   kind("consumer-name-taken", 409, "The name is taken")
@@ -74,6 +78,10 @@ export class ConcurrentUpdateProblem extends HttpApiError.Problem<ConcurrentUpda
 export class RequestInProgressProblem extends HttpApiError.Problem<RequestInProgressProblem>()(
   "RequestInProgressProblem",
   kind("request-in-progress", 409, "The same request is still running")
+) {}
+export class AnswerForgottenProblem extends HttpApiError.Problem<AnswerForgottenProblem>()(
+  "AnswerForgottenProblem",
+  kind("answer-forgotten", 409, "The request was done, and its answer is gone")
 ) {}
 export class PreconditionFailedProblem extends HttpApiError.Problem<PreconditionFailedProblem>()(
   "PreconditionFailedProblem",
@@ -144,8 +152,11 @@ export class StoreUnavailableProblem extends HttpApiError.Problem<StoreUnavailab
 /** What everyone may be answered, whatever was asked. */
 export const anywhere = [BadRequestProblem, InternalProblem, StoreUnavailableProblem, ConcurrentUpdateProblem] as const
 
+/** What a request that makes something may be answered beside. */
+export const makingOnce = [IdempotencyKeyReusedProblem, RequestInProgressProblem, AnswerForgottenProblem] as const
+
 /** What a request with a body may be answered beside. */
-export const withBody = [PayloadTooLargeProblem, UnsupportedEncodingProblem] as const
+export const withBody = [RequestTimeoutProblem, PayloadTooLargeProblem, UnsupportedEncodingProblem] as const
 
 interface Told {
   readonly detail: string
@@ -176,6 +187,7 @@ const table = {
   SubscriptionNotActive: (told: Told, _: SubscriptionNotActive) => new SubscriptionNotActiveProblem(told),
   QuotaExceeded: (told: Told, { meter, max, resetsOn }: QuotaExceeded) =>
     new QuotaExceededProblem({ ...told, meter, max, resetsOn }),
+  AnswerForgotten: (told: Told, _: AnswerForgotten) => new AnswerForgottenProblem(told),
   // What the store says is for the log: these tell no more than what to do.
   StoreConflict: ({ instance }: Told, _: StoreConflict) =>
     new ConcurrentUpdateProblem({ instance, detail: "Others were faster every time; try again" }),

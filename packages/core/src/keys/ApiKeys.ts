@@ -5,7 +5,7 @@ import { Context, DateTime, Effect, Layer, Option } from "effect"
 import type { ConsumerNotFound } from "../consumers/ConsumerError.ts"
 import { consumerRecords } from "../consumers/consumerRecords.ts"
 import { findConsumer } from "../consumers/findConsumer.ts"
-import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import type { InvalidInput } from "../shared/InvalidInput.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
 import { Page, type PageRequest } from "../shared/Page.ts"
@@ -13,7 +13,7 @@ import type { TagFilter } from "../shared/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
-import { Store } from "../store/Store.ts"
+import { type Committed, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
 import { ApiKey, type ApiKeyCreate, type ApiKeyUpdate, type KeyFormatParameter, type StoredKey } from "./ApiKey.ts"
 import { KeyBuckets } from "./KeyBuckets.ts"
@@ -33,15 +33,15 @@ const make = Effect.gen(function* () {
   const vault = yield* KeyVault
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const commitKeys = commitOnce(store, vault, ApiKeyPage)
+  const keysOnce = commitOnce(store, vault, ApiKeyPage)
   const withStore = Effect.provideService(Store, store)
 
   /** The key, if it is that consumer's and the consumer carries the tags. */
   const find = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, keyId: string, guard?: TagFilter) {
-    yield* findConsumer(bucket, name, guard)
+    const consumer = yield* findConsumer(bucket, name, guard)
     const found = yield* keyRecords.get(partitionOf(bucket), keyId)
-    if (Option.isNone(found) || found.value.value.consumer !== name) return yield* new KeyNotFound({ keyId })
-    return found.value
+    if (Option.isNone(found) || found.value.value.consumer !== name) return yield* new KeyNotFound()
+    return { consumer, entry: found.value }
   })
 
   /** A value that another key has, and a consumer that is full, are the caller's to know. */
@@ -51,6 +51,11 @@ const make = Effect.gen(function* () {
       if (error.reason === "claimed") return new KeyValueTaken()
       return error.reason === "limit" ? new KeyLimitReached() : error
     })
+
+  const replayed = (earlier: Page<ApiKey>, { versions }: Committed) => ({
+    page: { ...earlier, data: earlier.data.map((key) => KeyMaker.forgetful(vault, key)) },
+    versions
+  })
 
   /** Makes keys in one commit; gives them with their values, and their versions. */
   const createAll = Effect.fnUntraced(function* (
@@ -68,7 +73,7 @@ const make = Effect.gen(function* () {
       )
       const envelope = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
       const shown = keys.map(KeyMaker.reveal)
-      const committed = yield* commitKeys(
+      const committed = yield* keysOnce.commit(
         partitionOf(bucket),
         [
           consumerRecords.unchanged(consumer),
@@ -78,9 +83,12 @@ const make = Effect.gen(function* () {
         idempotency,
         envelope(shown.map((key) => KeyMaker.forgetful(vault, key)))
       )
-      return { page: committed.earlier ?? envelope(shown), versions: committed.versions }
+      return committed.earlier === undefined
+        ? { page: envelope(shown), versions: committed.versions }
+        : replayed(committed.earlier, committed)
     })
-    return yield* explained(Contention.retryWhenStale(attempt))
+    const made = explained(Contention.retryWhenStale(attempt))
+    return yield* keysOnce.recalling(partitionOf(bucket), idempotency, replayed, made)
   })
 
   return ApiKeys.of({
@@ -103,14 +111,14 @@ const make = Effect.gen(function* () {
     }, withStore),
 
     get: Effect.fn("ApiKeys.get")(function* (bucket, name, keyId, { guard, keyFormat } = {}) {
-      const entry = yield* find(bucket, name, keyId, guard)
+      const { entry } = yield* find(bucket, name, keyId, guard)
       return { value: yield* KeyMaker.show(vault, bucket, entry.value, keyFormat), version: entry.version }
     }, withStore),
 
     update: Effect.fn("ApiKeys.update")(function* (bucket, name, keyId, patch, { guard, ifMatch } = {}) {
       if (patch.key !== undefined) yield* KeyMaker.checkSupplied(vault, patch.key, "/key")
       const attempt = Effect.gen(function* () {
-        const entry = yield* find(bucket, name, keyId, guard)
+        const { consumer, entry } = yield* find(bucket, name, keyId, guard)
         yield* checkVersion(entry, ifMatch)
         const { expiresOn: expiry, description: described, sealed, ...rest } = entry.value
         const kept = patch.key === undefined ? undefined : yield* KeyMaker.keep(vault, bucket, rest.id, patch.key)
@@ -123,26 +131,26 @@ const make = Effect.gen(function* () {
           ...(kept ?? (sealed === undefined ? {} : { sealed })),
           updatedOn: yield* DateTime.now
         }
-        const { versions } = yield* store.commit(partitionOf(bucket), [keyRecords.replace(entry, stored)])
+        const { versions } = yield* store.commit(partitionOf(bucket), [
+          consumerRecords.unchanged(consumer),
+          keyRecords.replace(entry, stored)
+        ])
         const value =
           patch.key === undefined
             ? yield* KeyMaker.show(vault, bucket, stored, "masked").pipe(Effect.catchTag("KeyNotRetained", Effect.die))
             : KeyMaker.reveal({ stored, value: patch.key })
         return { value, version: versions[0] ?? 0 }
       })
-      const updated = yield* explained(Contention.retryWhenStale(attempt))
-      yield* cache.forget(partitionOf(bucket))
-      return updated
+      return yield* explained(cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt)))
     }, withStore),
 
     remove: Effect.fn("ApiKeys.remove")(function* (bucket, name, keyId, { guard, ifMatch } = {}) {
       const attempt = Effect.gen(function* () {
-        const entry = yield* find(bucket, name, keyId, guard)
+        const { consumer, entry } = yield* find(bucket, name, keyId, guard)
         yield* checkVersion(entry, ifMatch)
-        yield* store.commit(partitionOf(bucket), [keyRecords.remove(entry)])
+        yield* store.commit(partitionOf(bucket), [consumerRecords.unchanged(consumer), keyRecords.remove(entry)])
       })
-      yield* Contention.retryWhenStale(attempt)
-      yield* cache.forget(partitionOf(bucket))
+      yield* cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt))
     }, withStore),
 
     verify: makeVerify(store, vault, cache),
@@ -173,7 +181,7 @@ export class ApiKeys extends Context.Service<
       options?: { readonly idempotency?: Idempotency }
     ) => Effect.Effect<
       Entry<ApiKey>,
-      StoreFault | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyKeyReused
+      StoreFault | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | OnceError
     >
     /** Makes several keys, all or none. */
     readonly createMany: (
@@ -183,7 +191,7 @@ export class ApiKeys extends Context.Service<
       options?: { readonly idempotency?: Idempotency }
     ) => Effect.Effect<
       Page<ApiKey>,
-      StoreFault | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyKeyReused
+      StoreFault | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | OnceError
     >
     readonly get: (
       bucket: KeyBucket,

@@ -1,9 +1,10 @@
 import { Schema } from "effect"
 import { maximumKeys } from "./keyRecords.ts"
 
-export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", { keyId: Schema.String }) {
+/** What was asked for is not repeated: it may be a key value, in the wrong place. */
+export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", {}) {
   override get message(): string {
-    return `There is no key "${this.keyId}" of this consumer`
+    return "There is no such key of this consumer"
   }
 }
 

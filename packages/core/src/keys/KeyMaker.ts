@@ -84,9 +84,9 @@ export const show = Effect.fnUntraced(function* (
   return { ...fields, key: yield* Effect.orDie(vault.open(stored.sealed, identityOf(bucket, stored.id))) }
 })
 
-/** The value of a stored key, if it is kept. */
-export const openValue = (vault: KeyVault["Service"], bucket: KeyBucket, { id, sealed }: StoredKey) =>
-  sealed === undefined ? Effect.succeed(undefined) : Effect.orDie(vault.open(sealed, identityOf(bucket, id)))
+/** The value that was sealed for a key. */
+export const openValue = (vault: KeyVault["Service"], bucket: KeyBucket, id: KeyId, sealed: string) =>
+  vault.open(sealed, identityOf(bucket, id))
 
 /** An answer to be remembered keeps no values where none are kept. */
 export const forgetful = (vault: KeyVault["Service"], { key, ...rest }: ApiKey): ApiKey =>

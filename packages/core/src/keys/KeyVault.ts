@@ -66,6 +66,9 @@ const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
   if (!Schema.is(KeyFormat.KeyPrefix)(prefix)) {
     return yield* wrong("keyPrefix", "give 2 to 16 lower-case letters and digits, the first a letter")
   }
+  if (retention !== "sealed" && retention !== "hashed") {
+    return yield* wrong("keyRetention", 'give "sealed" or "hashed"')
+  }
   const [newest, ...older] = options.secrets.map(Redacted.value)
   if (newest === undefined) {
     return yield* wrong(
@@ -77,6 +80,7 @@ const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
   if (short >= 0) {
     return yield* wrong("secret", `number ${short + 1} has fewer than ${shortestSecret} characters; make it longer`)
   }
+  if (new Set([newest, ...older]).size <= older.length) return yield* wrong("secret", "give each one once")
   const current = derive(newest)
   const secrets = [current, ...older.map(derive)]
   const format = KeyFormat.make(prefix)

@@ -8,13 +8,12 @@ import { conditions, strict, tagged } from "../http/endpoint.ts"
 import { paging, withTags } from "../http/parameters.ts"
 import {
   ConsumerNotFoundProblem,
-  IdempotencyKeyReusedProblem,
   KeyLimitReachedProblem,
   KeyNotFoundProblem,
   KeyNotRetainedProblem,
   KeyValueTakenProblem,
+  makingOnce,
   PreconditionFailedProblem,
-  RequestInProgressProblem,
   withBody
 } from "../http/problems.ts"
 import { AccountName, BucketName } from "../shared/Names.ts"
@@ -37,8 +36,7 @@ const creating = [
   ConsumerNotFoundProblem,
   KeyValueTakenProblem,
   KeyLimitReachedProblem,
-  IdempotencyKeyReusedProblem,
-  RequestInProgressProblem,
+  ...makingOnce,
   ...withBody
 ] as const
 

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../Api.ts"
 import { checkKeyFormat } from "../http/checkKeyFormat.ts"
-import { idempotent } from "../http/idempotent.ts"
+import { makeIdempotent } from "../http/idempotent.ts"
 import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
 import { optional } from "../shared/optional.ts"
@@ -20,6 +20,7 @@ export const KeysHttp = HttpApiBuilder.group(
   "keys",
   Effect.fnUntraced(function* (handlers) {
     const keys = yield* ApiKeys
+    const idempotent = yield* makeIdempotent
     return handlers.handleAll({
       list: ({ params, query }) =>
         Effect.gen(function* () {

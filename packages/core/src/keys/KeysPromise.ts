@@ -7,12 +7,11 @@ import { KeyBucket } from "../shared/KeyBucket.ts"
 import { optional } from "../shared/optional.ts"
 import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
+import { TagFilter } from "../shared/Tags.ts"
 import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
 import type { ApiKeys } from "./ApiKeys.ts"
 import type { Resealed } from "./Reseal.ts"
 import { Verification } from "./Verification.ts"
-
-const TagFilter = Schema.Record(Schema.String, Schema.String)
 
 const ListQuery = Schema.Struct({
   limit: Schema.optionalKey(Limit),
@@ -66,7 +65,9 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
       Effect.gen(function* () {
         const bucket = yield* bucketOf({ accountName, bucketName })
         const operation = ["keys.create", accountName, bucketName, consumerName]
-        const asked = optional({ idempotency: Promises.idempotency(options.idempotencyKey, operation, input) })
+        const asked = optional({
+          idempotency: Promises.idempotency(yield* Promises.onceOption(options), operation, input)
+        })
         return encode((yield* keys.create(bucket, consumerName, yield* createBody(input), asked)).value)
       })
     ),
@@ -83,7 +84,9 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
       Effect.gen(function* () {
         const bucket = yield* bucketOf({ accountName, bucketName })
         const operation = ["keys.createMany", accountName, bucketName, consumerName]
-        const asked = optional({ idempotency: Promises.idempotency(options.idempotencyKey, operation, inputs) })
+        const asked = optional({
+          idempotency: Promises.idempotency(yield* Promises.onceOption(options), operation, inputs)
+        })
         return encodePage(yield* keys.createMany(bucket, consumerName, yield* createManyBody(inputs), asked))
       })
     ),

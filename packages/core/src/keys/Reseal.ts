@@ -18,6 +18,8 @@ export interface Resealed {
   readonly unchanged: number
   /** Keys whose value is not kept: they are found by the secret they were made under, which must stay configured. */
   readonly unrecoverable: number
+  /** Keys whose seal does not open: damaged, moved, or under a secret that is not configured. */
+  readonly broken: number
 }
 
 const pageSize = 200
@@ -28,30 +30,31 @@ export const makeReseal = (vault: KeyVault["Service"], buckets: KeyBuckets["Serv
     const found = yield* keyRecords.get(partitionOf(bucket), id)
     if (Option.isNone(found)) return "unchanged" as const
     const stored = found.value.value
-    const value = yield* KeyMaker.openValue(vault, bucket, stored)
-    if (value === undefined) return "unrecoverable" as const
     const { sealed, ...rest } = stored
-    const isHashed = vault.hashes(value).every((hash) => stored.hashes.includes(hash))
-    if (isHashed && vault.retention === "sealed" && vault.isCurrent(sealed ?? "")) return "unchanged" as const
+    if (sealed === undefined) return "unrecoverable" as const
+    const opened = yield* Effect.option(KeyMaker.openValue(vault, bucket, stored.id, sealed))
+    if (Option.isNone(opened)) return "broken" as const
+    const { value } = opened
+    const hashes = vault.hashes(value)
+    const isHashed = hashes.length === stored.hashes.length && hashes.every((hash) => stored.hashes.includes(hash))
+    if (isHashed && vault.retention === "sealed" && vault.isCurrent(sealed)) return "unchanged" as const
     const kept = yield* KeyMaker.keep(vault, bucket, stored.id, value)
     yield* store.commit(partitionOf(bucket), [keyRecords.replace(found.value, { ...rest, ...kept })])
     return "resealed" as const
   })
 
   return function* () {
-    const count = { resealed: 0, unchanged: 0, unrecoverable: 0 }
+    const count = { resealed: 0, unchanged: 0, unrecoverable: 0, broken: 0 }
     for (const bucket of yield* buckets.all) {
-      let offset = 0
-      let total = Number.POSITIVE_INFINITY
-      while (offset < total) {
-        const page = yield* keyRecords.page(partitionOf(bucket), { offset, limit: pageSize })
+      const { total } = yield* keyRecords.page(partitionOf(bucket), { offset: 0, limit: 0 })
+      // From the end to the start: a key that is deleted meanwhile moves others to where they are met again, and never
+      // to where they have been passed by. Keys that are made meanwhile are under the newest secret already.
+      for (let end = total; end > 0; end -= pageSize) {
+        const offset = Math.max(0, end - pageSize)
+        const page = yield* keyRecords.page(partitionOf(bucket), { offset, limit: end - offset })
         for (const { value } of page.entries) {
           count[yield* Contention.retryWhenStale(resealOne(bucket, value.id))]++
         }
-        // Keys that were deleted meanwhile moved the rest up: so many are looked at again.
-        const deleted = Number.isFinite(total) ? Math.max(0, total - page.total) : 0
-        offset += Math.max(1, page.entries.length - deleted)
-        total = page.total
       }
     }
     return count

@@ -49,12 +49,14 @@ export const makeVerify = (
 
   return (bucket, key) =>
     Effect.clockWith((clock): Effect.Effect<Verification, StoreFault> => {
-      if (!vault.isWellFormed(key)) return Effect.succeed(notVerified)
+      if (typeof key !== "string" || !vault.isWellFormed(key)) return Effect.succeed(notVerified)
       const partition = partitionOf(bucket)
       const hashes = vault.hashes(key)
       const [newest = ""] = hashes
       const now = moment(clock)
-      const cached = cache.get(partition, newest, now)
+      // How long an answer is kept is measured by a clock that nobody sets.
+      const age = cache.isOn ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
+      const cached = cache.get(partition, newest, age)
       if (cached !== undefined) return Effect.succeed(judged(cached, now))
       const generation = cache.generation()
       return Effect.flatMap(
@@ -66,7 +68,7 @@ export const makeVerify = (
           const claimed = found.find((claimed) => claimed !== undefined)
           const verified = claimed === undefined ? undefined : verifiedFrom(claimed)
           if (verified instanceof RecordUnreadable) return Effect.fail(verified)
-          if (verified !== undefined) cache.set(partition, newest, verified, now, generation)
+          if (verified !== undefined) cache.set(partition, newest, verified, age, generation)
           return Effect.succeed(judged(verified, moment(clock)))
         }
       )

@@ -15,6 +15,7 @@ export interface VerifyCacheOptions {
 
 interface Cached {
   readonly answer: Verified
+  readonly partition: Partition
   readonly until: number
 }
 
@@ -22,49 +23,62 @@ export class VerifyCache extends Context.Service<
   VerifyCache,
   {
     readonly get: (partition: Partition, hash: string, now: number) => Verified | undefined
-    /** Changes with every `forget`: an answer that was read before one is not kept after it. */
+    /** Changes with every change made here: an answer that was read before one is not kept after it. */
     readonly generation: () => number
     readonly set: (partition: Partition, hash: string, answer: Verified, now: number, generation: number) => void
-    /** Forgets a partition, because something in it was changed here. */
-    readonly forget: (partition: Partition) => Effect.Effect<void>
+    /** Makes a change, to its end, and forgets its partition however that ends. */
+    readonly changing: <A, E, R>(partition: Partition, change: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly isOn: boolean
   }
 >()("@tollgate/core/keys/VerifyCache") {
   static readonly layerNone: Layer.Layer<VerifyCache> = Layer.succeed(VerifyCache, {
     get: () => undefined,
     generation: () => 0,
     set: () => undefined,
-    forget: () => Effect.void
+    changing: (_, change) => change,
+    isOn: false
   })
 
   static layer({ ttl, capacity = 10_000 }: VerifyCacheOptions): Layer.Layer<VerifyCache> {
     return Layer.sync(VerifyCache, () => {
-      const partitions = new Map<Partition, Map<string, Cached>>()
-      let size = 0
+      const answers = new Map<string, Cached>()
+      const inPartition = new Map<Partition, Set<string>>()
       let generation = 0
-      const drop = (partition: Partition) => {
-        size -= partitions.get(partition)?.size ?? 0
-        partitions.delete(partition)
+      const drop = (name: string, partition: Partition) => {
+        answers.delete(name)
+        const names = inPartition.get(partition)
+        names?.delete(name)
+        if (names?.size === 0) inPartition.delete(partition)
+      }
+      const forget = (partition: Partition) => {
+        generation++
+        for (const name of inPartition.get(partition) ?? []) answers.delete(name)
+        inPartition.delete(partition)
       }
       return {
+        isOn: true,
         get: (partition, hash, now) => {
-          const cached = partitions.get(partition)?.get(hash)
+          const cached = answers.get(`${partition} ${hash}`)
           return cached !== undefined && cached.until > now ? cached.answer : undefined
         },
         generation: () => generation,
         set: (partition, hash, answer, now, readAt) => {
           if (readAt !== generation) return
-          const [oldest] = partitions.keys()
-          if (size >= capacity && oldest !== undefined) drop(oldest)
-          const answers = partitions.get(partition) ?? new Map<string, Cached>()
-          partitions.set(partition, answers)
-          if (!answers.has(hash)) size++
-          answers.set(hash, { answer, until: now + ttl })
+          const name = `${partition} ${hash}`
+          const [oldest] = answers
+          if (answers.size >= capacity && oldest !== undefined) drop(oldest[0], oldest[1].partition)
+          answers.delete(name)
+          answers.set(name, { answer, partition, until: now + ttl })
+          inPartition.set(partition, (inPartition.get(partition) ?? new Set()).add(name))
         },
-        forget: (partition) =>
-          Effect.sync(() => {
-            generation++
-            drop(partition)
-          })
+        // A change that was cut off may still come to pass, after what was read before it has been kept.
+        changing: (partition, change) =>
+          Effect.uninterruptible(
+            Effect.ensuring(
+              change,
+              Effect.sync(() => forget(partition))
+            )
+          )
       }
     })
   }

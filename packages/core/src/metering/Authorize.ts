@@ -66,7 +66,8 @@ export const makeAuthorize =
               Effect.succeed<Authorization>({ allowed: false, reason: "over-quota", consumer, meter, max, resetsOn }),
             SubscriptionNotActive: () =>
               Effect.succeed<Authorization>({ allowed: false, reason: "subscription-not-active", consumer }),
-            IdempotencyKeyReused: Effect.die
+            IdempotencyKeyReused: Effect.die,
+            AnswerForgotten: Effect.die
           })
         )
       }

@@ -5,7 +5,7 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
 import * as Id from "../shared/Id.ts"
-import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import type { AccountName } from "../shared/Names.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
@@ -35,7 +35,7 @@ const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
   const withStore = Effect.provideService(Store, store)
-  const commitListing = commitOnce(store, vault, Bucket)
+  const listingsOnce = commitOnce(store, vault, Bucket)
 
   /** Finishes a removal that has been recorded: the root first, so that the bucket is gone before its parts are. */
   const finish = (id: BucketId) =>
@@ -81,7 +81,7 @@ const make = Effect.gen(function* () {
       const partition = Partition.metering(bucket.id)
       const { versions } = yield* store.commit(partition, [rootRecords.insert(bucket)])
       const listing = directory.insert({ bucket, deleting: false })
-      const { earlier } = yield* commitListing(Partition.meteringDirectory, [listing], idempotency, bucket)
+      const { earlier } = yield* listingsOnce.commit(Partition.meteringDirectory, [listing], idempotency, bucket)
       if (earlier === undefined) return { value: bucket, version: versions[0] ?? 0 }
       // The request had been done before: what was made just now is nobody's.
       yield* store.clear(partition)
@@ -117,7 +117,7 @@ export class Buckets extends Context.Service<
     readonly create: (
       accountName: AccountName,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | IdempotencyKeyReused>
+    ) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | OnceError>
     readonly get: (bucketId: string) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | BucketNotFound>
     /** Removes a bucket and everything in it. */
     readonly remove: (

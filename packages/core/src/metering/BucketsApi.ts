@@ -6,13 +6,7 @@ import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "
 import { Access } from "../http/Access.ts"
 import { conditions, strict, tagged } from "../http/endpoint.ts"
 import { paging } from "../http/parameters.ts"
-import {
-  BucketNotFoundProblem,
-  IdempotencyKeyReusedProblem,
-  PreconditionFailedProblem,
-  RequestInProgressProblem,
-  withBody
-} from "../http/problems.ts"
+import { BucketNotFoundProblem, makingOnce, PreconditionFailedProblem, withBody } from "../http/problems.ts"
 import { Page } from "../shared/Page.ts"
 import { Bucket, BucketCreate } from "./Bucket.ts"
 
@@ -26,7 +20,7 @@ export class BucketsApi extends HttpApiGroup.make("buckets")
     HttpApiEndpoint.post("create", "/metering", {
       payload: BucketCreate,
       success: tagged(Bucket),
-      error: [IdempotencyKeyReusedProblem, RequestInProgressProblem, ...withBody]
+      error: [...makingOnce, ...withBody]
     }).annotate(OpenApi.Summary, "Create a metering bucket"),
     HttpApiEndpoint.get("get", "/metering/:bucketId", {
       params: item,

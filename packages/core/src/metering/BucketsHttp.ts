@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../Api.ts"
 import { Forbidden, mayActFor, Principal } from "../access/Principal.ts"
-import { idempotent } from "../http/idempotent.ts"
+import { makeIdempotent } from "../http/idempotent.ts"
 import { ifMatchIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
 import { invalidBody } from "../shared/InvalidInput.ts"
@@ -36,6 +36,7 @@ export const BucketsHttp = HttpApiBuilder.group(
   "buckets",
   Effect.fnUntraced(function* (handlers) {
     const buckets = yield* Buckets
+    const idempotent = yield* makeIdempotent
     return handlers.handleAll({
       list: ({ query }) => explained(Effect.flatMap(Principal, ({ account }) => buckets.list(account, query))),
       create: ({ payload }) =>

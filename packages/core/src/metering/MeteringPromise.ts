@@ -65,11 +65,11 @@ export const bucketsPromise = (buckets: Buckets["Service"]) => ({
         return encodeBuckets(yield* buckets.list(accountName, { ...firstPage, ...(yield* pageQuery(query)) }))
       })
     ),
-  create: (account: string, { idempotencyKey }: Once = {}): Promise<BucketJson> =>
+  create: (account: string, options: Once = {}): Promise<BucketJson> =>
     Promises.run(
       Effect.gen(function* () {
         const { accountName } = yield* ownerIn({ accountName: account })
-        const idempotency = Promises.idempotency(idempotencyKey, ["buckets.create", account], {})
+        const idempotency = Promises.idempotency(yield* Promises.onceOption(options), ["buckets.create", account], {})
         return encodeBucket((yield* buckets.create(accountName, optional({ idempotency }))).value)
       })
     ),
@@ -86,10 +86,10 @@ export const plansPromise = (plans: Plans["Service"]) => ({
         return encodePlans(yield* plans.list(bucketId, { ...firstPage, ...(yield* pageQuery(query)) }))
       })
     ),
-  create: (bucketId: string, input: typeof PlanCreate.Encoded, { idempotencyKey }: Once = {}): Promise<PlanJson> =>
+  create: (bucketId: string, input: typeof PlanCreate.Encoded, options: Once = {}): Promise<PlanJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const idempotency = Promises.idempotency(idempotencyKey, ["plans.create", bucketId], input)
+        const idempotency = Promises.idempotency(yield* Promises.onceOption(options), ["plans.create", bucketId], input)
         return encodePlan((yield* plans.create(bucketId, yield* planCreate(input), optional({ idempotency }))).value)
       })
     ),
@@ -113,14 +113,14 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
         return encodeSubscriptions(yield* subscriptions.list(bucketId, asked))
       })
     ),
-  create: (
-    bucketId: string,
-    input: typeof SubscriptionCreate.Encoded,
-    { idempotencyKey }: Once = {}
-  ): Promise<SubscriptionJson> =>
+  create: (bucketId: string, input: typeof SubscriptionCreate.Encoded, options: Once = {}): Promise<SubscriptionJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const idempotency = Promises.idempotency(idempotencyKey, ["subscriptions.create", bucketId], input)
+        const idempotency = Promises.idempotency(
+          yield* Promises.onceOption(options),
+          ["subscriptions.create", bucketId],
+          input
+        )
         const created = yield* subscriptions.create(
           bucketId,
           yield* subscriptionCreate(input),
@@ -155,11 +155,15 @@ export const usagePromise = (usage: Usage["Service"]) => ({
     bucketId: string,
     subscriptionId: string,
     meters: (typeof Consumption.Encoded)["meters"],
-    { idempotencyKey }: Once = {}
+    options: Once = {}
   ): Promise<QuotasJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const idempotency = Promises.idempotency(idempotencyKey, ["usage.consume", bucketId, subscriptionId], meters)
+        const idempotency = Promises.idempotency(
+          yield* Promises.onceOption(options),
+          ["usage.consume", bucketId, subscriptionId],
+          meters
+        )
         const amounts = (yield* consumption({ meters })).meters
         return encodeQuotas(yield* usage.consume(bucketId, subscriptionId, amounts, optional({ idempotency })))
       })

@@ -6,7 +6,7 @@ import { KeyVault } from "../keys/KeyVault.ts"
 import type { StoredPlan } from "../plans/Plan.ts"
 import { planRecords } from "../plans/planRecords.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
-import { commitOnce, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { commitOnce, type OnceError } from "../shared/Idempotency.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
   const vault = yield* KeyVault
   const watch = yield* QuotaWatch
   const withStore = Effect.provideService(Store, store)
-  const commitUse = commitOnce(store, vault, Counted)
+  const usesOnce = commitOnce(store, vault, Counted)
   const customers = new Map<string, Customer>()
 
   // The latest moment that this process has seen: a clock that is set back brings no earlier period back.
@@ -147,15 +147,17 @@ const make = Effect.gen(function* () {
       adds.push(Change.Add({ counter: counterOf(id, meter, period), by, max, ttl }))
     }
     const changes = [...guards(entitlement), ...further, ...adds]
-    const committed = yield* commitUse(Partition.metering(bucketId), changes, idempotency, {
-      periodStart: period.start
-    }).pipe(
-      Effect.mapError((error) => {
-        if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return error
-        const meter = Object.keys(amounts).find((name) => counterOf(id, name, period) === error.name) ?? ""
-        return new QuotaExceeded({ meter, max: maxima.get(meter) ?? 0, resetsOn: period.end })
+    const committed = yield* usesOnce
+      .commit(Partition.metering(bucketId), changes, idempotency, {
+        periodStart: period.start
       })
-    )
+      .pipe(
+        Effect.mapError((error) => {
+          if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return error
+          const meter = Object.keys(amounts).find((name) => counterOf(id, name, period) === error.name) ?? ""
+          return new QuotaExceeded({ meter, max: maxima.get(meter) ?? 0, resetsOn: period.end })
+        })
+      )
     const used = new Map(Object.keys(amounts).map((meter, index) => [meter, committed.totals[index] ?? 0]))
     if (committed.earlier !== undefined) {
       const counted = Period.containing(quotaResetAnchor, renewalStrategy, committed.earlier.periodStart)
@@ -264,7 +266,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-type Refused = BucketNotFound | UnknownMeter | SubscriptionNotActive | QuotaExceeded | IdempotencyKeyReused
+type Refused = BucketNotFound | UnknownMeter | SubscriptionNotActive | QuotaExceeded | OnceError
 
 export class Usage extends Context.Service<
   Usage,

@@ -6,13 +6,13 @@ import { KeyVault } from "../keys/KeyVault.ts"
 import type { BucketNotFound } from "../metering/Bucket.ts"
 import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
 import * as Id from "../shared/Id.ts"
-import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
+import { type Committed, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
 import { subscribersOf, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
 import { Plan, type PlanCreate, PlanId, type PlanUpdate, type StoredPlan } from "./Plan.ts"
@@ -23,7 +23,7 @@ const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
   const withStore = Effect.provideService(Store, store)
-  const commitPlan = commitOnce(store, vault, Plan)
+  const plansOnce = commitOnce(store, vault, Plan)
 
   /** Plans with whether anybody has them, asked in one call. */
   const present = Effect.fnUntraced(function* (bucketId: string, plans: ReadonlyArray<StoredPlan>) {
@@ -64,10 +64,12 @@ const make = Effect.gen(function* () {
         const stored: StoredPlan = { id: PlanId.make(yield* Id.next("plan")), createdOn: now, updatedOn: now, ...input }
         const plan = { ...stored, hasSubscriptions: false }
         const changes = [rootRecords.unchanged(root), planRecords.insert(stored)]
-        const committed = yield* commitPlan(Partition.metering(bucketId), changes, idempotency, plan)
+        const committed = yield* plansOnce.commit(Partition.metering(bucketId), changes, idempotency, plan)
         return { value: committed.earlier ?? plan, version: committed.versions[0] ?? 0 }
       })
-      return yield* claimed(input.planExternalId, Contention.retryWhenStale(attempt))
+      const made = claimed(input.planExternalId, Contention.retryWhenStale(attempt))
+      const again = (value: Plan, { versions }: Committed) => ({ value, version: versions[0] ?? 0 })
+      return yield* plansOnce.recalling(Partition.metering(bucketId), idempotency, again, made)
     }, withStore),
 
     get: Effect.fn("Plans.get")(function* (bucketId, planId) {
@@ -122,7 +124,7 @@ export class Plans extends Context.Service<
       bucketId: string,
       input: PlanCreate,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<Entry<Plan>, StoreFault | BucketNotFound | PlanExternalIdTaken | IdempotencyKeyReused>
+    ) => Effect.Effect<Entry<Plan>, StoreFault | BucketNotFound | PlanExternalIdTaken | OnceError>
     readonly get: (
       bucketId: string,
       planId: string

@@ -8,12 +8,11 @@ import { conditions, strict, tagged } from "../http/endpoint.ts"
 import { paging } from "../http/parameters.ts"
 import {
   BucketNotFoundProblem,
-  IdempotencyKeyReusedProblem,
+  makingOnce,
   PlanExternalIdTakenProblem,
   PlanInUseProblem,
   PlanNotFoundProblem,
   PreconditionFailedProblem,
-  RequestInProgressProblem,
   withBody
 } from "../http/problems.ts"
 import { Page } from "../shared/Page.ts"
@@ -36,13 +35,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       params: bucket,
       payload: PlanCreate,
       success: tagged(Plan),
-      error: [
-        BucketNotFoundProblem,
-        PlanExternalIdTakenProblem,
-        IdempotencyKeyReusedProblem,
-        RequestInProgressProblem,
-        ...withBody
-      ]
+      error: [BucketNotFoundProblem, PlanExternalIdTakenProblem, ...makingOnce, ...withBody]
     }).annotate(OpenApi.Summary, "Create a plan"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
       params: item,

@@ -21,6 +21,15 @@ export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReuse
   }
 }
 
+/** The request was done, but what it answered can no longer be opened: the secret it was sealed with is gone. */
+export class AnswerForgotten extends Schema.TaggedError<AnswerForgotten>()("AnswerForgotten", {}) {
+  override get message(): string {
+    return "This request was done before, and its answer is no longer known; read what it made"
+  }
+}
+
+export type OnceError = IdempotencyKeyReused | AnswerForgotten
+
 const day = 24 * 60 * 60 * 1000
 
 export interface OnceCommitted<A> extends Committed {
@@ -28,26 +37,69 @@ export interface OnceCommitted<A> extends Committed {
   readonly earlier?: A
 }
 
-/** Commits, and remembers the answer; a repetition gives what was answered before. */
+const isStoreFault = (error: unknown): boolean =>
+  typeof error === "object" &&
+  error !== null &&
+  "_tag" in error &&
+  (error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable")
+
+/** A commit that is always refused, unless it has been done before: it asks, and leaves no trace. */
+const never: Change = { _tag: "Check", key: "never", expect: 1 }
+
+/** Commits that remember their answer; a repetition gives what was answered before. */
 export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Service"], schema: Schema.Codec<A, I>) => {
   const json = Schema.fromJsonString(schema)
   const encode = Schema.encodeSync(json)
   const decode = Schema.decodeUnknownEffect(json)
+  const identityOf = (partition: Partition, id: string) => `${partition} once ${id}`
 
-  return Effect.fnUntraced(function* (
+  const reopened = Effect.fnUntraced(function* (
+    partition: Partition,
+    { id, fingerprint }: Idempotency,
+    committed: Committed
+  ): Effect.fn.Return<OnceCommitted<A>, OnceError> {
+    if (committed.replayed === undefined) return committed
+    if (committed.replayed.fingerprint !== fingerprint) return yield* new IdempotencyKeyReused()
+    const opened = yield* Effect.mapError(
+      vault.open(committed.replayed.answer, identityOf(partition, id)),
+      () => new AnswerForgotten()
+    )
+    return { ...committed, earlier: yield* Effect.orDie(decode(opened)) }
+  })
+
+  const commit = Effect.fnUntraced(function* (
     partition: Partition,
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency | undefined,
     answer: A
-  ): Effect.fn.Return<OnceCommitted<A>, StoreConflict | StoreUnavailable | IdempotencyKeyReused> {
+  ): Effect.fn.Return<OnceCommitted<A>, StoreConflict | StoreUnavailable | OnceError> {
     if (idempotency === undefined) return yield* store.commit(partition, changes)
     const { id, fingerprint } = idempotency
-    const identity = `${partition} once ${id}`
-    const sealed = yield* vault.seal(encode(answer), identity)
-    const committed = yield* store.commit(partition, changes, { id, fingerprint, answer: sealed, ttl: day })
-    if (committed.replayed === undefined) return committed
-    if (committed.replayed.fingerprint !== fingerprint) return yield* new IdempotencyKeyReused()
-    const opened = yield* Effect.orDie(vault.open(committed.replayed.answer, identity))
-    return { ...committed, earlier: yield* Effect.orDie(decode(opened)) }
+    const sealed = yield* vault.seal(encode(answer), identityOf(partition, id))
+    const once = { id, fingerprint, answer: sealed, ttl: day }
+    return yield* reopened(partition, idempotency, yield* store.commit(partition, changes, once))
   })
+
+  /** What was answered to the request before, where it can no longer be done: its consumer is gone, its quota is used. */
+  const recalling = <B, E, R>(
+    partition: Partition,
+    idempotency: Idempotency | undefined,
+    present: (earlier: A, committed: Committed) => B,
+    attempt: Effect.Effect<B, E, R>
+  ): Effect.Effect<B, E | OnceError, R> =>
+    idempotency === undefined
+      ? attempt
+      : Effect.catch(attempt, (error) => {
+          if (isStoreFault(error)) return Effect.fail(error)
+          const once = { id: idempotency.id, fingerprint: "", answer: "", ttl: day }
+          return Effect.matchEffect(store.commit(partition, [never], once), {
+            onFailure: () => Effect.fail(error),
+            onSuccess: (committed) =>
+              Effect.flatMap(reopened(partition, idempotency, committed), ({ earlier }) =>
+                earlier === undefined ? Effect.fail(error) : Effect.succeed(present(earlier, committed))
+              )
+          })
+        })
+
+  return { commit, recalling }
 }

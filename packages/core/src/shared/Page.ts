@@ -21,7 +21,7 @@ export const Limit = Schema.Int.pipe(
   })
 )
 
-export const Offset = Schema.Int.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
+export const Offset = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })))
 
 export interface Page<A> extends PageRequest {
   readonly data: ReadonlyArray<A>

@@ -6,8 +6,9 @@ import { createHash } from "node:crypto"
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Idempotency } from "./Idempotency.ts"
 import { InvalidInput, placesInBody, placesInParameters } from "./InvalidInput.ts"
+import { offence } from "./SafeJson.ts"
 
-const strict = { onExcessProperty: "error", errors: "all" } as const
+const strict = { onExcessProperty: "error" } as const
 
 /** Runs, and rejects with the error itself. */
 export const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
@@ -19,8 +20,12 @@ export const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
 /** Checks a body. */
 export const body = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownEffect(schema, strict)
-  return (input: I): Effect.Effect<A, InvalidInput> =>
-    Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInBody(error) }))
+  return (input: I): Effect.Effect<A, InvalidInput> => {
+    const fault = offence(input)
+    return fault === undefined
+      ? Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInBody(error) }))
+      : Effect.fail(fault)
+  }
 }
 
 /** Checks what would stand in the path or in the query. */
@@ -29,6 +34,19 @@ export const parameters = <A, I>(schema: Schema.Codec<A, I>) => {
   return (input: I): Effect.Effect<A, InvalidInput> =>
     Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInParameters(error) }))
 }
+
+/** What a call may be remembered by. */
+export const IdempotencyKey = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^[\x21-\x7e]{1,255}$/u, { expected: "1 to 255 visible ASCII characters" }))
+)
+
+const onceIn = parameters(Schema.Struct({ idempotencyKey: Schema.optionalKey(IdempotencyKey) }))
+
+/** The options of a call that makes something and takes no others. */
+export const onceOption = (options: {
+  readonly idempotencyKey?: string
+}): Effect.Effect<string | undefined, InvalidInput> =>
+  Effect.map(onceIn(options), ({ idempotencyKey }) => idempotencyKey)
 
 const digest = (parts: ReadonlyArray<unknown>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")

@@ -7,7 +7,7 @@ const maximum = 50
 
 export const TagName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u)))
 
-const isShort = (value: string | number | boolean): boolean => String(value).length <= 256
+const isShort = (value: string | number | boolean): boolean => [...String(value)].length <= 256
 
 export const TagValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]).pipe(
   Schema.check(Schema.makeFilter(isShort, { expected: "a value of at most 256 characters" }))
@@ -19,7 +19,8 @@ export const Tags = Schema.Record(TagName, TagValue)
 export type Tags = typeof Tags.Type
 
 /** What a caller asks of the tags: all of these must match. */
-export type TagFilter = Readonly<Record<string, string>>
+export const TagFilter = Schema.Record(TagName, Schema.String).pipe(Schema.check(Schema.isMaxProperties(maximum)))
+export type TagFilter = typeof TagFilter.Type
 
 export const termOf = (name: string, value: string | number | boolean): string => `tag:${name}=${value}`
 

@@ -10,13 +10,13 @@ import type { StoredPlan } from "../plans/Plan.ts"
 import { UnknownPlan } from "../plans/PlanError.ts"
 import { externalIdClaim, planRecords } from "../plans/planRecords.ts"
 import * as Id from "../shared/Id.ts"
-import { commitOnce, type Idempotency, type IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
+import { type Committed, Store } from "../store/Store.ts"
 import { type RecordUnreadable, StoreConflict, type StoreFault } from "../store/StoreError.ts"
 import {
   type StoredSubscription,
@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
   const withStore = Effect.provideService(Store, store)
-  const commitSubscription = commitOnce(store, vault, Subscription)
+  const subscriptionsOnce = commitOnce(store, vault, Subscription)
 
   /** The plans of these external ids, in that order. */
   const plansNamed = Effect.fnUntraced(function* (bucketId: string, planExternalIds: ReadonlyArray<string>) {
@@ -189,7 +189,7 @@ const make = Effect.gen(function* () {
         }
         const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
         const shown = presentWith(stored, externalIds, now)
-        const committed = yield* commitSubscription(
+        const committed = yield* subscriptionsOnce.commit(
           Partition.metering(bucketId),
           [rootRecords.unchanged(root), ...plans.map(planRecords.unchanged), subscriptionRecords.insert(stored)],
           idempotency,
@@ -197,7 +197,9 @@ const make = Effect.gen(function* () {
         )
         return { value: committed.earlier ?? shown, version: committed.versions[0] ?? 0 }
       })
-      return yield* claimed(input.subscriptionExternalId, Contention.retryWhenStale(attempt))
+      const made = claimed(input.subscriptionExternalId, Contention.retryWhenStale(attempt))
+      const again = (value: Subscription, { versions }: Committed) => ({ value, version: versions[0] ?? 0 })
+      return yield* subscriptionsOnce.recalling(Partition.metering(bucketId), idempotency, again, made)
     }, withStore),
 
     get: Effect.fn("Subscriptions.get")(function* (bucketId, subscriptionId) {
@@ -291,7 +293,7 @@ export class Subscriptions extends Context.Service<
       options?: { readonly idempotency?: Idempotency }
     ) => Effect.Effect<
       Entry<Subscription>,
-      StoreFault | BucketNotFound | UnknownPlan | SubscriptionExternalIdTaken | IdempotencyKeyReused
+      StoreFault | BucketNotFound | UnknownPlan | SubscriptionExternalIdTaken | OnceError
     >
     readonly get: (
       bucketId: string,

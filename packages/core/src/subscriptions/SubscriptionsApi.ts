@@ -8,10 +8,9 @@ import { conditions, strict, tagged } from "../http/endpoint.ts"
 import { paging } from "../http/parameters.ts"
 import {
   BucketNotFoundProblem,
-  IdempotencyKeyReusedProblem,
+  makingOnce,
   PreconditionFailedProblem,
   QuotaExceededProblem,
-  RequestInProgressProblem,
   SubscriptionExternalIdTakenProblem,
   SubscriptionNotActiveProblem,
   SubscriptionNotFoundProblem,
@@ -46,14 +45,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       params: bucket,
       payload: SubscriptionCreate,
       success: tagged(Subscription),
-      error: [
-        BucketNotFoundProblem,
-        UnknownPlanProblem,
-        SubscriptionExternalIdTakenProblem,
-        IdempotencyKeyReusedProblem,
-        RequestInProgressProblem,
-        ...withBody
-      ]
+      error: [BucketNotFoundProblem, UnknownPlanProblem, SubscriptionExternalIdTakenProblem, ...makingOnce, ...withBody]
     }).annotate(OpenApi.Summary, "Create a subscription"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: item,
@@ -100,8 +92,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
         SubscriptionNotActiveProblem,
         UnknownMeterProblem,
         QuotaExceededProblem,
-        IdempotencyKeyReusedProblem,
-        RequestInProgressProblem,
+        ...makingOnce,
         ...withBody
       ]
     }).annotate(OpenApi.Summary, "Use several meters, all or none")

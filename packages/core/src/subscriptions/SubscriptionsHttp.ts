@@ -4,7 +4,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../Api.ts"
-import { idempotent } from "../http/idempotent.ts"
+import { makeIdempotent } from "../http/idempotent.ts"
 import { ifMatchIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
 import { Buckets } from "../metering/Buckets.ts"
@@ -20,6 +20,7 @@ export const SubscriptionsHttp = HttpApiBuilder.group(
     const buckets = yield* Buckets
     const subscriptions = yield* Subscriptions
     const usage = yield* Usage
+    const idempotent = yield* makeIdempotent
     return handlers.handleAll({
       list: ({ params: { bucketId }, query }) =>
         explained(Effect.andThen(ownBucket(buckets, bucketId), subscriptions.list(bucketId, query))),

@@ -217,7 +217,13 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect(changed.status).toBe(200)
     expect(changed.headers.get("etag")).not.toBe(etag)
     expect((await call("GET", path)).headers.get("etag")).toBe(changed.headers.get("etag"))
-    for (const stale of [etag, `W/${changed.headers.get("etag")}`, '"nonsense"']) {
+    for (const stale of [
+      etag,
+      `W/${changed.headers.get("etag")}`,
+      '"nonsense"',
+      '"a,b"',
+      `"0${changed.headers.get("etag")?.slice(1)}`
+    ]) {
       const refused = await call("PATCH", path, { body: { description: "2" }, headers: { "if-match": stale } })
       expect(refused).toMatchObject({ status: 412, body: { type: "urn:tollgate:problem:precondition-failed" } })
       expect((await call("DELETE", path, { headers: { "if-match": stale } })).status).toBe(412)
@@ -306,12 +312,20 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await create({ name: "carol" }, "key-2")).status).toBe(200)
     expect((await create({ name: "dave" }, "white space")).status).toBe(400)
     const path = `${bucket}/consumers/alice`
+    const key = () => call("POST", `${path}/keys`, { body: {}, headers: { "idempotency-key": "k" } })
+    const made = await key()
     const roll = () =>
       call("POST", `${path}/roll-key`, {
         body: { expiresOn: "2035-06-01T12:00:00Z" },
         headers: { "idempotency-key": "r" }
       })
     expect((await roll()).headers.get("location")).toBe((await roll()).headers.get("location"))
-    expect((await call("GET", `${path}/keys`)).body.total).toBe(2)
+    expect((await call("GET", `${path}/keys`)).body.total).toBe(3)
+    const location = (await roll()).headers.get("location")
+    // What was done is answered again, even when it could be done no more.
+    expect((await call("DELETE", path)).status).toBe(204)
+    expect((await key()).body).toEqual(made.body)
+    expect((await roll()).headers.get("location")).toBe(location)
+    expect((await call("POST", `${path}/keys`, { body: {}, headers: { "idempotency-key": "new" } })).status).toBe(404)
   })
 })
