@@ -3,6 +3,7 @@
  */
 import { DateTime, Effect, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
+import type { Verified } from "../keys/Verification.ts"
 import { KeyBucket } from "../shared/KeyBucket.ts"
 import { optional } from "../shared/optional.ts"
 import * as Promises from "../shared/Promises.ts"
@@ -19,7 +20,7 @@ export interface AuthorizeInput {
   readonly metering?: { readonly bucketId: string; readonly meters: Readonly<Record<string, number>> }
 }
 
-type Consumer = Extract<Authorization, { readonly allowed: true }>["consumer"]
+type Consumer = (typeof Verified.Encoded)["consumer"]
 
 export type AuthorizationJson =
   | { readonly allowed: true; readonly consumer: Consumer; readonly keyId: string; readonly quotas?: QuotasJson }

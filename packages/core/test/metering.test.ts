@@ -1,0 +1,512 @@
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import {
+  AccountName,
+  Buckets,
+  createTollgate,
+  layer,
+  Period,
+  Plans,
+  type ServiceOptions,
+  Store,
+  type StoreOperations,
+  StoreUnavailable,
+  Subscriptions,
+  Usage
+} from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { RedisStore } from "@tollgate/redis"
+import { SqliteStore } from "@tollgate/sqlite"
+import { StoreState, stateHash } from "@tollgate/store-testkit"
+import { runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
+import { Arbitrary, DateTime, Effect, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { secret } from "./stores.ts"
+
+const acme = AccountName.make("acme")
+const at = (text: string) => DateTime.makeUnsafe(text)
+const iso = DateTime.formatIso
+
+const over = (store: StoreOperations, options: Partial<ServiceOptions> = {}) =>
+  layer({ secret, ...options }).pipe(Layer.provideMerge(Layer.succeed(Store, store)))
+
+/** The days of a month, counted and not computed. */
+const daysIn = (year: number, month: number): number => {
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month] ?? 0
+}
+
+/** All boundaries from an anchor, one after the other, each from the anchor's own day: independent of the real thing. */
+const boundaries = (year: number, month: number, day: number, step: number, count: number): ReadonlyArray<number> =>
+  Array.from({ length: count }, (_, index) => {
+    const months = year * 12 + month + index * step
+    const [y, m] = [Math.floor(months / 12), months % 12]
+    return Date.UTC(y, m, Math.min(day, daysIn(y, m)), 13, 14, 15, 167)
+  })
+
+describe("periods", () => {
+  const Anchor = Schema.Struct({
+    year: Schema.Int.check(Schema.isBetween({ minimum: 1996, maximum: 2030 })),
+    month: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 11 })),
+    day: Schema.Int.check(Schema.isBetween({ minimum: 28, maximum: 31 })),
+    strategy: Schema.Literals(["monthly", "yearly"]),
+    within: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+  })
+
+  it.effect("are those of an independent calculation, over fifty years, for the days that months differ by", () =>
+    Effect.gen(function* () {
+      const result = yield* Arbitrary.checkEffect(
+        Arbitrary.schema(Anchor),
+        ({ year, month, day: wanted, strategy, within }) => {
+          const day = Math.min(wanted, daysIn(year, month))
+          const step = strategy === "monthly" ? 1 : 12
+          const all = boundaries(year, month, day, step, 50 * (12 / step) + 1)
+          const anchor = DateTime.makeUnsafe(all[0] ?? 0)
+          return all.slice(0, -1).every((start, index) => {
+            const end = all[index + 1] ?? 0
+            const inside = start + Math.floor(((end - start - 1) * within) / 1_000_000)
+            return [start, inside, end - 1].every((moment) => {
+              const period = Period.containing(anchor, strategy, DateTime.makeUnsafe(moment))
+              return DateTime.toEpochMillis(period.start) === start && DateTime.toEpochMillis(period.end) === end
+            })
+          })
+        },
+        { runs: 300 }
+      )
+      assert.isUndefined(Arbitrary.formatCheckFailure(result))
+    })
+  )
+
+  it("come back to the 31st after February, and to 29 February every four years", () => {
+    const starts = (anchor: string, strategy: "monthly" | "yearly", ...moments: ReadonlyArray<string>) =>
+      moments.map((moment) => iso(Period.containing(at(anchor), strategy, at(moment)).start).slice(0, 10))
+    assert.deepStrictEqual(
+      starts(
+        "2026-01-31T00:00:00Z",
+        "monthly",
+        "2026-02-27T00:00:00Z",
+        "2026-02-28T00:00:00Z",
+        "2026-03-30T23:59:59Z",
+        "2026-03-31T00:00:00Z",
+        "2028-02-29T00:00:00Z"
+      ),
+      ["2026-01-31", "2026-02-28", "2026-02-28", "2026-03-31", "2028-02-29"]
+    )
+    assert.deepStrictEqual(
+      starts(
+        "2024-02-29T00:00:00Z",
+        "yearly",
+        "2025-02-27T00:00:00Z",
+        "2025-03-01T00:00:00Z",
+        "2028-02-28T23:59:59Z",
+        "2028-02-29T00:00:00Z"
+      ),
+      ["2024-02-29", "2025-02-28", "2027-02-28", "2028-02-29"]
+    )
+    assert.deepStrictEqual(starts("2026-05-31T00:00:00Z", "monthly", "2026-03-01T00:00:00Z"), ["2026-02-28"])
+  })
+})
+
+const subscription = (plan: { readonly id: string; readonly planExternalId: string }, fields: object = {}) =>
+  ({
+    planIds: [plan.id],
+    planExternalIds: [plan.planExternalId],
+    status: "active",
+    type: "periodic",
+    renewalStrategy: "monthly",
+    region: "us-east1",
+    customerKey: "alice",
+    subscriptionExternalId: `external-${Math.random()}`,
+    customerExternalId: "c",
+    ...fields
+  }) as Parameters<Subscriptions["Service"]["create"]>[1]
+
+/** A bucket with a plan of ten requests. */
+const setUp = Effect.fnUntraced(function* (fields: object = {}) {
+  const bucketId = (yield* (yield* Buckets).create(acme)).value.id
+  const plan = (yield* (yield* Plans).create(bucketId, {
+    label: "Plan",
+    planExternalId: "plan",
+    meters: { requests: { max: 10 } },
+    ...fields
+  })).value
+  return { bucketId, plan, subscriptions: yield* Subscriptions, usage: yield* Usage }
+})
+
+describe("trials", () => {
+  it.effect("take their dates from the first plan that has a trial", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const { bucketId, plan, subscriptions } = yield* setUp({ trialDays: 14, trialEndStatus: "paused" })
+      const { value } = yield* subscriptions.create(bucketId, subscription(plan, { status: "trialing" }))
+      assert.strictEqual(iso(value.trialStartDate ?? at("2000-01-01T00:00:00Z")), "2030-01-01T00:00:00.000Z")
+      assert.strictEqual(iso(value.trialEndDate ?? at("2000-01-01T00:00:00Z")), "2030-01-15T00:00:00.000Z")
+      assert.strictEqual(value.trialEndStatus, "paused")
+      const other = yield* subscriptions.create(bucketId, subscription(plan))
+      assert.notProperty(other.value, "trialStartDate")
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+
+  const ends: ReadonlyArray<readonly [string | undefined, string, boolean]> = [
+    ["canceled", "canceled", false],
+    ["cancel", "canceled", false],
+    ["paused", "inactive", false],
+    ["pause", "inactive", false],
+    ["whatever", "active", true],
+    [undefined, "active", true]
+  ]
+
+  for (const [trialEndStatus, after, mayUse] of ends) {
+    it.effect(`that end with ${trialEndStatus} make a subscription ${after}, at every read from then on`, () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+        const { bucketId, plan, subscriptions, usage } = yield* setUp()
+        const end = {
+          trialEndDate: at("2030-01-11T00:00:00Z"),
+          ...(trialEndStatus === undefined ? {} : { trialEndStatus })
+        }
+        const { id } = (yield* subscriptions.create(bucketId, subscription(plan, { status: "trialing", ...end }))).value
+        const status = Effect.map(subscriptions.get(bucketId, id), ({ value }) => value.status)
+        yield* TestClock.setTime(Date.UTC(2030, 0, 10, 23, 59, 59, 999))
+        assert.strictEqual(yield* status, "trialing")
+        yield* usage.consume(bucketId, id, { requests: 1 })
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(yield* status, after)
+        const consumed = yield* Effect.result(usage.consume(bucketId, id, { requests: 1 }))
+        assert.strictEqual(consumed._tag, mayUse ? "Success" : "Failure")
+        const page = { limit: 10, offset: 0 }
+        assert.strictEqual((yield* subscriptions.list(bucketId, page)).data[0]?.status, after)
+        assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "trialing" })).total, 0)
+        assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: after as "active" })).total, 1)
+        const written = yield* subscriptions.update(bucketId, id, { metadata: { seen: true } })
+        assert.strictEqual(written.value.status, after)
+      }).pipe(Effect.provide(over(MemoryStore.open())))
+    )
+  }
+
+  it.effect("are settled by several at once without a fault", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), over(store))
+      yield* Effect.forEach(Array.from({ length: 30 }), () =>
+        subscriptions.create(
+          bucketId,
+          subscription(plan, { status: "trialing", trialEndDate: at("1970-01-01T00:00:01Z") })
+        )
+      )
+      yield* TestClock.adjust("2 seconds")
+      const list = Effect.flatMap(Subscriptions, (service) =>
+        service.list(bucketId, { limit: 5, offset: 0, status: "active" })
+      )
+      const processes = [over(store), over(store), over(store)].map((process) => Effect.provide(list, process))
+      const totals = (yield* Effect.all(processes, { concurrency: "unbounded" })).map(({ total }) => total)
+      assert.deepStrictEqual(totals, [30, 30, 30])
+    })
+  )
+})
+
+describe("quotas", () => {
+  it.effect("begin anew at the end of a period, and a prorated share counts in its own alone", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2030, 0, 31))
+      const { bucketId, plan, subscriptions, usage } = yield* setUp()
+      const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+      yield* (yield* Plans).create(bucketId, { label: "Two", planExternalId: "two", meters: { requests: { max: 9 } } })
+      yield* usage.consume(bucketId, id, { requests: 10 })
+      const over = yield* Effect.flip(
+        usage.consume(bucketId, id, { requests: 1 }, { idempotency: { id: "i", fingerprint: "f" } })
+      )
+      assert.deepInclude(over, { _tag: "QuotaExceeded", meter: "requests", max: 10 })
+      assert.strictEqual("resetsOn" in over ? iso(over.resetsOn) : "", "2030-02-28T00:00:00.000Z")
+      yield* subscriptions.update(bucketId, id, { planExternalIds: ["two"], prorate: 0.5 })
+      assert.deepStrictEqual((yield* usage.quotas(bucketId, id)).meters, {
+        requests: { max: 4, used: 10, remaining: 0 }
+      })
+      yield* TestClock.setTime(Date.UTC(2030, 1, 28))
+      const next = yield* usage.quotas(bucketId, id)
+      assert.deepStrictEqual(next.meters, { requests: { max: 9, used: 0, remaining: 9 } })
+      assert.deepStrictEqual(
+        [iso(next.periodStart), iso(next.resetsOn)],
+        ["2030-02-28T00:00:00.000Z", "2030-03-31T00:00:00.000Z"]
+      )
+      const again = yield* usage.consume(bucketId, id, { requests: 1 }, { idempotency: { id: "i", fingerprint: "f" } })
+      assert.deepStrictEqual(again.meters, { requests: { max: 9, used: 1, remaining: 8 } })
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+
+  it.effect("do not go back to an earlier period when the clock is set back", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const { bucketId, plan, subscriptions, usage } = yield* setUp()
+      const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+      yield* TestClock.setTime(Date.UTC(2030, 1, 1))
+      yield* usage.consume(bucketId, id, { requests: 10 })
+      yield* TestClock.setTime(Date.UTC(2030, 0, 31, 23))
+      assert.strictEqual((yield* Effect.flip(usage.consume(bucketId, id, { requests: 1 })))._tag, "QuotaExceeded")
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+
+  it.effect("leave the store as it was when they refuse", () =>
+    Effect.gen(function* () {
+      const { bucketId, plan, subscriptions, usage } = yield* setUp()
+      const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+      const idle = (yield* subscriptions.create(bucketId, subscription(plan, { status: "unpaid" }))).value.id
+      const before = yield* stateHash
+      for (const [target, amounts] of [
+        [id, { requests: 11 }],
+        [id, { requests: 1, other: 1 }],
+        [idle, { requests: 1 }]
+      ] as const) {
+        yield* Effect.flip(usage.consume(bucketId, target, amounts, { idempotency: { id: "i", fingerprint: "f" } }))
+      }
+      yield* Effect.flip(subscriptions.create(bucketId, subscription({ id: "plan_x", planExternalId: "x" })))
+      yield* Effect.flip((yield* Plans).remove(bucketId, plan.id))
+      assert.strictEqual(yield* stateHash, before)
+    }).pipe(Effect.provide(layer({ secret }).pipe(Layer.provideMerge(StoreState.layer(MemoryStore.layer)))))
+  )
+
+  it.effect("are told of at each threshold once, whatever is counted and changed around it", () =>
+    Effect.gen(function* () {
+      const events: Array<readonly [string, number, number]> = []
+      const onQuota = ({ meter, threshold, used }: { meter: string; threshold: number; used: number }) => {
+        events.push([meter, threshold, used])
+        throw new Error("a hook that fails stops nothing")
+      }
+      yield* Effect.gen(function* () {
+        const { bucketId, plan, subscriptions, usage } = yield* setUp()
+        const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+        yield* usage.consume(bucketId, id, { requests: 7 })
+        assert.deepStrictEqual(events, [])
+        yield* usage.consume(bucketId, id, { requests: 1 })
+        yield* usage.consume(bucketId, id, { requests: 1 })
+        assert.deepStrictEqual(events, [["requests", 0.8, 8]])
+        yield* usage.consume(bucketId, id, { requests: 1 })
+        yield* Effect.flip(usage.consume(bucketId, id, { requests: 1 }))
+        yield* (yield* Plans).update(bucketId, plan.id, { meters: { requests: { max: 20 } } })
+        yield* usage.consume(bucketId, id, { requests: 6 })
+        assert.deepStrictEqual(events, [
+          ["requests", 0.8, 8],
+          ["requests", 1, 10]
+        ])
+        yield* TestClock.adjust("40 days")
+        yield* usage.consume(bucketId, id, { requests: 20 })
+        assert.deepStrictEqual(events.slice(2), [
+          ["requests", 0.8, 20],
+          ["requests", 1, 20]
+        ])
+      }).pipe(Effect.provide(over(MemoryStore.open(), { onQuota })))
+    })
+  )
+
+  const fourProcesses = (
+    store: "sqlite" | "redis",
+    at: string,
+    opened: () => Promise<StoreOperations & { close: () => Promise<void> }>
+  ) =>
+    Effect.promise(async () => {
+      const own = await opened()
+      const gate = await createTollgate({ store: own, secret })
+      const { apiKeys } = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
+      const { id: bucketId } = await gate.buckets.create("acme")
+      const plan = await gate.plans.create(bucketId, {
+        label: "P",
+        planExternalId: "p",
+        meters: { requests: { max: 100 } }
+      })
+      const { id: subscriptionId } = await gate.subscriptions.create(bucketId, {
+        planIds: [plan.id],
+        planExternalIds: ["p"],
+        status: "active",
+        type: "periodic",
+        renewalStrategy: "monthly",
+        region: "us-east1",
+        customerKey: "alice",
+        subscriptionExternalId: "s",
+        customerExternalId: "c"
+      })
+      const input = { store, at, secret, bucketId, subscriptionId, key: apiKeys?.[0]?.key ?? "" }
+      const results = await runWorkers<{ outcomes: ReadonlyArray<string>; told: ReadonlyArray<number> }>(
+        new URL("consume.worker.ts", import.meta.url),
+        [input, input, input, input]
+      )
+      const outcomes = results.flatMap(({ outcomes }) => outcomes)
+      assert.strictEqual(outcomes.filter((outcome) => outcome === "accepted").length, 100)
+      assert.strictEqual(outcomes.filter((outcome) => outcome === "over").length, 300)
+      assert.deepStrictEqual(results.flatMap(({ told }) => told).sort(), [0.8, 1])
+      assert.deepStrictEqual((await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"], {
+        max: 100,
+        used: 100,
+        remaining: 0
+      })
+      await gate.close()
+      await own.close()
+    })
+
+  it.live(
+    "of a hundred let exactly a hundred of four hundred through, from four processes on one SQLite file",
+    () =>
+      Effect.flatMap(temporaryFolder, (folder) => {
+        const path = join(folder, "store.db")
+        return fourProcesses("sqlite", path, () => SqliteStore.open(path))
+      }),
+    60_000
+  )
+
+  it.live(
+    "of a hundred let exactly a hundred of four hundred through, from four processes on one Redis",
+    () => Effect.flatMap(startRedis(), ({ url }) => fourProcesses("redis", url, () => RedisStore.open(url))),
+    60_000
+  )
+})
+
+describe("authorize", () => {
+  const prepared = async (store: StoreOperations) => {
+    const gate = await createTollgate({ store, secret })
+    const { apiKeys } = await gate.consumers.create(
+      "acme",
+      "b",
+      { name: "alice", tags: { plan: "pro" } },
+      { withApiKey: true }
+    )
+    const { id: bucketId } = await gate.buckets.create("acme")
+    const plan = await gate.plans.create(bucketId, {
+      label: "P",
+      planExternalId: "p",
+      meters: { requests: { max: 2 } }
+    })
+    const subscribe = (fields: object = {}) =>
+      gate.subscriptions.create(bucketId, {
+        planIds: [plan.id],
+        planExternalIds: ["p"],
+        status: "active",
+        type: "periodic",
+        renewalStrategy: "monthly",
+        region: "us-east1",
+        customerKey: "alice",
+        subscriptionExternalId: `s-${Math.random()}`,
+        customerExternalId: "c",
+        ...fields
+      })
+    const key = apiKeys?.[0]?.key ?? ""
+    const ask = (value = key) =>
+      gate.authorize({ account: "acme", bucket: "b", key: value, metering: { bucketId, meters: { requests: 1 } } })
+    return { gate, bucketId, plan, subscribe, ask, key }
+  }
+
+  it("answers with what remains, or why not", async () => {
+    const { gate, bucketId, plan, subscribe, ask, key } = await prepared(MemoryStore.open())
+    assert.deepStrictEqual(await ask("unknown-but-well-formed"), { allowed: false, reason: "invalid-key" })
+    const verified = await gate.authorize({ account: "acme", bucket: "b", key })
+    assert.isTrue(verified.allowed)
+    assert.propertyVal(await ask(), "reason", "no-subscription")
+    const first = await subscribe({ status: "canceled" })
+    assert.propertyVal(await ask(), "reason", "subscription-not-active")
+    const second = await subscribe()
+    const allowed = await ask()
+    assert.deepInclude(allowed, { allowed: true })
+    if (!allowed.allowed) return
+    assert.deepInclude(allowed.consumer, { name: "alice", tags: { plan: "pro" } })
+    assert.deepStrictEqual(allowed.quotas?.meters, { requests: { max: 2, used: 1, remaining: 1 } })
+    await ask()
+    const over = await ask()
+    assert.deepInclude(over, { allowed: false, reason: "over-quota", meter: "requests", max: 2 })
+    assert.strictEqual("resetsOn" in over ? over.resetsOn : "", second.nextBillingCycle)
+    // What is remembered of a customer never outlives a change: of the plan, of a newer subscription, of its state.
+    await gate.plans.update(bucketId, plan.id, { meters: { requests: { max: 3 } } })
+    assert.isTrue((await ask()).allowed)
+    assert.isFalse((await ask()).allowed)
+    const third = await subscribe()
+    assert.isTrue((await ask()).allowed)
+    assert.strictEqual((await gate.usage.quotas(bucketId, third.id)).meters["requests"]?.used, 1)
+    await gate.subscriptions.update(bucketId, third.id, { status: "unpaid" })
+    assert.isFalse((await ask()).allowed)
+    await gate.subscriptions.update(bucketId, first.id, { status: "active" })
+    assert.isFalse((await ask()).allowed, "the newest that may consume is the second, which is used up")
+    await gate.subscriptions.remove(bucketId, second.id)
+    assert.isTrue((await ask()).allowed, "now it is the first")
+    await gate.buckets.remove(bucketId)
+    const gone = await ask().catch((error: unknown) => error)
+    assert.propertyVal(gone, "_tag", "BucketNotFound")
+    await gate.close()
+  })
+
+  it("asks the store twice: once for the key, once to count", async () => {
+    const calls: Array<string> = []
+    const inner = MemoryStore.open()
+    const spying = Object.fromEntries(
+      Object.entries(inner).map(([name, operation]) => [
+        name,
+        (...args: ReadonlyArray<never>) => {
+          calls.push(name)
+          return (operation as (...args: ReadonlyArray<never>) => unknown)(...args)
+        }
+      ])
+    ) as unknown as StoreOperations
+    const { gate, subscribe, ask } = await prepared(spying)
+    await subscribe()
+    await ask()
+    calls.length = 0
+    assert.isTrue((await ask()).allowed)
+    assert.deepStrictEqual(calls, ["claimed", "commit"])
+    await gate.close()
+  })
+})
+
+describe("the removal of a bucket", () => {
+  it.effect("that is cut off anywhere is finished by whoever lists next, and never half visible", () =>
+    Effect.gen(function* () {
+      for (let cut = 1; cut <= 12; cut++) {
+        const store = MemoryStore.open()
+        const { bucketId } = yield* Effect.provide(
+          Effect.gen(function* () {
+            const made = yield* setUp()
+            yield* made.subscriptions.create(made.bucketId, subscription(made.plan))
+            return made
+          }),
+          over(store)
+        )
+        let calls = 0
+        const failing = Object.fromEntries(
+          Object.entries(store).map(([name, operation]) => [
+            name,
+            (...args: ReadonlyArray<never>) =>
+              ++calls >= cut
+                ? Effect.fail(
+                    new StoreUnavailable({
+                      operation: "commit",
+                      problem: "cut off",
+                      retryable: true,
+                      outcome: "not-applied"
+                    })
+                  )
+                : (operation as (...args: ReadonlyArray<never>) => unknown)(...args)
+          ])
+        ) as unknown as StoreOperations
+        const removed = yield* Effect.result(
+          Effect.provide(
+            Effect.flatMap(Buckets, (buckets) => buckets.remove(bucketId)),
+            over(failing)
+          )
+        )
+        const [listed, read] = yield* Effect.provide(
+          Effect.gen(function* () {
+            const buckets = yield* Buckets
+            const { total } = yield* buckets.list(acme, { limit: 10, offset: 0 })
+            return [total, yield* Effect.result(buckets.get(bucketId))] as const
+          }),
+          over(store)
+        )
+        assert.strictEqual(listed === 1, read._tag === "Success", `cut at call ${cut}: listed ${listed}, ${read._tag}`)
+        if (removed._tag === "Success") assert.strictEqual(listed, 0)
+        // The same again succeeds, or finds that it has been done.
+        const again = yield* Effect.result(
+          Effect.provide(
+            Effect.flatMap(Buckets, (buckets) => buckets.remove(bucketId)),
+            over(store)
+          )
+        )
+        assert.strictEqual(again._tag, listed === 1 ? "Success" : "Failure")
+      }
+    })
+  )
+})
