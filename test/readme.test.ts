@@ -37,8 +37,8 @@ describe("the README", () => {
           const { stdout } = yield* Effect.promise(() =>
             promisify(execFile)(process.execPath, ["--conditions=source", path], { cwd: folder })
           )
-          // A comment behind console.log is what it prints.
-          const printed = [...code.matchAll(/console\.log\(.*\) \/\/ (.*)/g)].map(([, text]) => text)
+          // A comment behind console.log, or one that begins with "prints", is what is printed.
+          const printed = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(([, text]) => text)
           if (printed.length > 0) yield* Effect.sync(() => expectPrinted(stdout, printed))
         }),
       30_000

@@ -56,6 +56,32 @@ const beforehand = (sound: StoreOperations, partition: Partition.Partition, chan
 const ghost = (fields: Partial<Tagged<"Put">>): Change =>
   Change.Put({ key: `ghost ${Math.random()}`, expect: 0, body: "", terms: [], claims: [], ...fields })
 
+/** Takes the version that is there for the one that was expected, for the changes in question. */
+const trusting = (isAffected: (change: Tagged<"Put">) => boolean): BrokenStore["breaking"] =>
+  withCommit((sound) =>
+    Effect.fnUntraced(function* (partition, changes, once) {
+      const before = yield* beforehand(sound, partition, changes)
+      const current = new Map(before.map((record) => [record?.key, record?.version]))
+      const trusted = changes.map((change) =>
+        change._tag === "Put" && isAffected(change) ? { ...change, expect: current.get(change.key) ?? 0 } : change
+      )
+      return yield* sound.commit(partition, trusted, once)
+    })
+  )
+
+/** Deletes a record, but not all of it. */
+const leaving = (what: "terms" | "claims"): BrokenStore["breaking"] =>
+  withCommit((sound) =>
+    Effect.fnUntraced(function* (partition, changes, once) {
+      const deleted = new Set(changes.flatMap((change) => (change._tag === "Delete" ? [change.key] : [])))
+      const before = yield* beforehand(sound, partition, changes)
+      const committed = yield* sound.commit(partition, changes, once)
+      const left = before.flatMap((record) => (record && deleted.has(record.key) ? record[what] : []))
+      yield* Effect.ignore(sound.commit(partition, left.length === 0 ? [] : [ghost({ [what]: left })]))
+      return committed
+    })
+  )
+
 /** Looks whether there is room, gives others a turn, and only then counts. */
 const countsTooLate: BrokenStore["breaking"] = withCommit((sound) =>
   Effect.fnUntraced(function* (partition, changes, once) {
@@ -76,38 +102,12 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   {
     fault: "an update is lost: the expected version is not looked at",
     caughtBy: "an update is refused unless it names the current version",
-    breaking: withCommit((sound) =>
-      Effect.fnUntraced(function* (partition, changes, once) {
-        const current = new Map(
-          (yield* beforehand(sound, partition, changes)).map((record) => [record?.key, record?.version])
-        )
-        return yield* sound.commit(
-          partition,
-          changes.map((change) =>
-            change._tag === "Put" && change.expect > 0 ? { ...change, expect: current.get(change.key) ?? 0 } : change
-          ),
-          once
-        )
-      })
-    )
+    breaking: trusting(({ expect }) => expect > 0)
   },
   {
     fault: "a create overwrites what exists",
     caughtBy: "a create is refused where the record exists",
-    breaking: withCommit((sound) =>
-      Effect.fnUntraced(function* (partition, changes, once) {
-        const current = new Map(
-          (yield* beforehand(sound, partition, changes)).map((record) => [record?.key, record?.version])
-        )
-        return yield* sound.commit(
-          partition,
-          changes.map((change) =>
-            change._tag === "Put" && change.expect === 0 ? { ...change, expect: current.get(change.key) ?? 0 } : change
-          ),
-          once
-        )
-      })
-    )
+    breaking: trusting(({ expect }) => expect === 0)
   },
   {
     fault: "a check is not made",
@@ -117,16 +117,7 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   {
     fault: "a claim is not released by a delete",
     caughtBy: "a delete releases the claims of the record",
-    breaking: withCommit((sound) =>
-      Effect.fnUntraced(function* (partition, changes, once) {
-        const deleted = new Set(changes.flatMap((change) => (change._tag === "Delete" ? [change.key] : [])))
-        const before = yield* beforehand(sound, partition, changes)
-        const committed = yield* sound.commit(partition, changes, once)
-        const claims = before.flatMap((record) => (record && deleted.has(record.key) ? record.claims : []))
-        yield* Effect.ignore(sound.commit(partition, claims.length === 0 ? [] : [ghost({ claims })]))
-        return committed
-      })
-    )
+    breaking: leaving("claims")
   },
   {
     fault: "a claim is not enforced",
@@ -190,16 +181,7 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   {
     fault: "a term is left behind after a delete",
     caughtBy: "a deleted record leaves all its terms",
-    breaking: withCommit((sound) =>
-      Effect.fnUntraced(function* (partition, changes, once) {
-        const deleted = new Set(changes.flatMap((change) => (change._tag === "Delete" ? [change.key] : [])))
-        const before = yield* beforehand(sound, partition, changes)
-        const committed = yield* sound.commit(partition, changes, once)
-        const terms = before.flatMap((record) => (record && deleted.has(record.key) ? record.terms : []))
-        yield* Effect.ignore(sound.commit(partition, terms.length === 0 ? [] : [ghost({ terms })]))
-        return committed
-      })
-    )
+    breaking: leaving("terms")
   },
   {
     fault: "a commit is applied in part",
