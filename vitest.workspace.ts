@@ -4,11 +4,12 @@ import { defineConfig } from "vitest/config"
 // Tests run on the sources: no build comes before them.
 const source = { conditions: ["source"] }
 
-const projects = readdirSync(new URL("packages/", import.meta.url)).map((name) => ({
-  extends: true as const,
-  test: { name, include: [`packages/${name}/test/**/*.test.ts`] }
-}))
-
+const projects = ["packages", "examples"].flatMap((folder) =>
+  readdirSync(new URL(`${folder}/`, import.meta.url)).map((name) => ({
+    extends: true as const,
+    test: { name, include: [`${folder}/${name}/test/**/*.test.ts`] }
+  }))
+)
 const readme = { extends: true as const, test: { name: "readme", include: ["test/**/*.test.ts"] } }
 
 export default defineConfig({

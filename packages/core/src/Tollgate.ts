@@ -7,6 +7,7 @@ import { PrincipalShape, Unauthorized } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { consumersPromise } from "./consumers/ConsumersPromise.ts"
 import { type HttpOptions, type Services, toWebHandler } from "./Http.ts"
+import { methodsOf } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { keysPromise } from "./keys/KeysPromise.ts"
@@ -53,6 +54,9 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
   /** Your own way to tell who is calling over HTTP; undefined is answered with 401. */
   readonly authenticate?: (request: Request) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
 }
+
+/** A path as it is routed: without its query, a trailing slash, or an encoded dollar sign. */
+const routed = (path: string): string => (path.split("?", 1)[0] ?? "").replace(/(?<=.)\/$/, "").replaceAll("%24", "$")
 
 type PrincipalJson = typeof PrincipalShape.Encoded
 const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
@@ -183,6 +187,8 @@ export const createTollgate = async (options: TollgateOptions) => {
       authorize: authorizePromise(Context.get(context, ApiKeys), Context.get(context, Usage)),
       /** The HTTP interface: a web handler, to be mounted anywhere. */
       handler,
+      /** Whether a path is one of the interface's, whatever the method: what a router asks before it passes a request on. */
+      owns: (path: string): boolean => methodsOf(routed(path)).length > 0,
       /** Ends what was started here. A store that was handed in stays open. */
       close: async (): Promise<void> => {
         await dispose()

@@ -1,0 +1,25 @@
+/**
+ * What is made at the first start and kept in the data folder, for its owner's eyes alone.
+ */
+import { randomBytes } from "node:crypto"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+export interface Keepsake {
+  readonly value: string
+  readonly isNew: boolean
+}
+
+/** Reads what was made before, or makes it now; of two servers that start at once, one makes it. */
+export const keepsake = (folder: string, name: string): Keepsake => {
+  const path = join(folder, name)
+  mkdirSync(folder, { recursive: true })
+  const value = randomBytes(24).toString("base64url") + randomBytes(8).toString("hex")
+  try {
+    writeFileSync(path, `${value}\n`, { mode: 0o600, flag: "wx" })
+    return { value, isNew: true }
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error
+    return { value: readFileSync(path, "utf8").trim(), isNew: false }
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * `npm start`: the server, what to know of it, and how it ends.
+ */
+import { mkdirSync } from "node:fs"
+import { account, bucket } from "./demo.ts"
+import { start } from "./server.ts"
+import { settingsFrom } from "./settings.ts"
+
+/** How long requests that run may take to end, once the server is asked to. */
+const patience = 9_000
+
+const run = async (): Promise<void> => {
+  const settings = settingsFrom(process.env)
+  mkdirSync(settings.dataFolder, { recursive: true })
+  const { url, newToken, demoKey, stop } = await start(settings)
+
+  console.log(`Tollgate is at ${url}`)
+  console.log(`Read and try the interface at ${url}/v1/docs`)
+  if (newToken !== undefined) {
+    console.log(
+      `\nYour management token, shown this once and kept in ${settings.dataFolder}/management-token:\n  ${newToken}`
+    )
+  } else if (settings.tokens === undefined) {
+    console.log(`The management token is in ${settings.dataFolder}/management-token`)
+  }
+  const token = newToken ?? "$TOKEN"
+  const consumers = `${url}/v1/accounts/${account}/key-buckets/${bucket}/consumers`
+  console.log("\nTry it:")
+  console.log(`  curl -s -H 'Authorization: Bearer ${token}' '${consumers}'`)
+  console.log(`  curl -s -H 'Authorization: Bearer ${token}' '${consumers}?with-api-key=true' -d '{"name":"bob"}'`)
+  console.log(`  curl -s -H 'Authorization: Bearer ${demoKey ?? "$KEY"}' '${url}/hello'`)
+
+  let stopping = false
+  const end = () => {
+    if (stopping) process.exit(1)
+    stopping = true
+    setTimeout(() => process.exit(0), patience).unref()
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error)
+    )
+  }
+  process.on("SIGTERM", end)
+  process.on("SIGINT", end)
+}
+
+const fail = (error: unknown): never => {
+  console.error(error instanceof Error ? error.message : String(error))
+  process.exit(1)
+}
+
+run().catch(fail)

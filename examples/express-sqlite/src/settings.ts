@@ -1,0 +1,69 @@
+/**
+ * The server's settings, from its environment. A mistake is one clear line.
+ */
+import { resolve } from "node:path"
+
+export interface Settings {
+  readonly host: string
+  readonly port: number
+  readonly dataFolder: string
+  /** `sqlite:PATH`, `memory:`, `redis://…` or `rediss://…`. */
+  readonly store: string
+  /** Newest first; made and kept in the data folder where none is given. */
+  readonly secrets: ReadonlyArray<string> | undefined
+  readonly tokens: ReadonlyArray<Token> | undefined
+}
+
+export interface Token {
+  readonly token: string
+  readonly account: string
+  readonly access: "read" | "write"
+}
+
+export class SettingsError extends Error {
+  override readonly name = "SettingsError"
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const portIn = (text: string): number => {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new SettingsError(`PORT is a number from 0 to 65535, not "${text}"`)
+}
+
+const storeIn = (text: string): string => {
+  if (/^(sqlite:.+|memory:|rediss?:\/\/.+)$/.test(text)) return text
+  throw new SettingsError('TOLLGATE_STORE is "sqlite:PATH", "memory:", "redis://…" or "rediss://…"')
+}
+
+const secretsIn = (text: string): ReadonlyArray<string> => {
+  const secrets = text.split(",").map((secret) => secret.trim())
+  if (secrets.every((secret) => secret.length >= 32)) return secrets
+  throw new SettingsError("TOLLGATE_SECRET has at least 32 characters; several, newest first, are separated by commas")
+}
+
+const tokensIn = (text: string): ReadonlyArray<Token> =>
+  text.split(",").map((part, index) => {
+    const [token = "", account = "", access = "write", ...rest] = part.trim().split(":")
+    if (token.length >= 16 && account !== "" && rest.length === 0 && (access === "read" || access === "write")) {
+      return { token, account, access }
+    }
+    throw new SettingsError(
+      `TOLLGATE_TOKENS: number ${index + 1} is not "token:account" or "token:account:read", with a token of at least 16 characters`
+    )
+  })
+
+export const settingsFrom = (environment: Environment): Settings => {
+  const given = (name: string): string | undefined => environment[name]?.trim() || undefined
+  const dataFolder = resolve(given("TOLLGATE_DATA") ?? "data")
+  const [secrets, tokens] = [given("TOLLGATE_SECRET"), given("TOLLGATE_TOKENS")]
+  return {
+    host: given("HOST") ?? "127.0.0.1",
+    port: portIn(given("PORT") ?? "3000"),
+    dataFolder,
+    store: storeIn(given("TOLLGATE_STORE") ?? `sqlite:${resolve(dataFolder, "tollgate.db")}`),
+    secrets: secrets === undefined ? undefined : secretsIn(secrets),
+    tokens: tokens === undefined ? undefined : tokensIn(tokens)
+  }
+}

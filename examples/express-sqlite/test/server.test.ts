@@ -1,0 +1,111 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, describe, expect, it } from "vitest"
+
+const main = new URL("../src/main.ts", import.meta.url).pathname
+const folder = mkdtempSync(join(tmpdir(), "tollgate-start-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Started {
+  readonly child: ChildProcess
+  readonly output: string
+}
+
+/** Starts the server as `npm start` does, and waits for the last line that it prints. */
+const startServer = async (environment: Record<string, string>): Promise<Started> => {
+  const child = spawn(process.execPath, ["--conditions=source", main], {
+    env: { PATH: process.env["PATH"], PORT: "0", ...environment },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  let output = ""
+  for await (const chunk of child.stdout) {
+    output += chunk
+    if (/curl .*\/hello'\n/.test(output)) break
+  }
+  return { child, output }
+}
+
+const stop = async ({ child }: Started): Promise<unknown> => {
+  const gone = once(child, "exit")
+  child.kill("SIGTERM")
+  const [code] = await gone
+  return code
+}
+
+const shell = async (line: string) => JSON.parse((await promisify(execFile)("sh", ["-c", line])).stdout)
+
+describe("npm start", () => {
+  const data = join(folder, "data")
+
+  it("serves, and what it prints to paste works as pasted", async () => {
+    const started = await startServer({ TOLLGATE_DATA: data })
+    const lines = started.output.split("\n").filter((line) => line.trim().startsWith("curl"))
+    expect(lines.length).toBe(3)
+    const [list, create, hello] = lines as [string, string, string]
+    expect((await shell(list)).data.map(({ name }: { name: string }) => name)).toEqual(["alice"])
+    expect((await shell(create)).apiKeys[0].key).toMatch(/^tg_/)
+    const seen = []
+    for (let call = 0; call < 6; call++) seen.push(await shell(hello))
+    expect(seen.slice(0, 5).map(({ remaining }) => remaining)).toEqual([4, 3, 2, 1, 0])
+    expect(seen[5]).toMatchObject({ status: 429, type: "urn:tollgate:problem:quota-exceeded" })
+    for (const name of ["management-token", "secret"]) expect(statSync(join(data, name)).mode & 0o777).toBe(0o600)
+    expect(await stop(started)).toBe(0)
+  }, 30_000)
+
+  it("starts again on what it kept, and shows its token no more", async () => {
+    const started = await startServer({ TOLLGATE_DATA: data })
+    expect(started.output).not.toContain("shown this once")
+    const url = /is at (\S+)/.exec(started.output)?.[1] ?? ""
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    expect((await fetch(`${url}/v1/metering`)).status).toBe(401)
+    expect((await fetch(`${url}/nothing`)).status).toBe(404)
+    expect(await stop(started)).toBe(0)
+  }, 30_000)
+
+  it("takes its tokens, secret and store from the environment", async () => {
+    const started = await startServer({
+      TOLLGATE_DATA: join(folder, "other"),
+      TOLLGATE_STORE: "memory:",
+      TOLLGATE_SECRET: "s".repeat(32),
+      TOLLGATE_TOKENS: "a-token-that-may-write:acme,a-token-that-may-read:acme:read"
+    })
+    const url = /is at (\S+)/.exec(started.output)?.[1] ?? ""
+    const post = (token: string) =>
+      fetch(`${url}/v1/metering`, { method: "POST", headers: { authorization: `Bearer ${token}` } })
+    expect((await post("a-token-that-may-write")).status).toBe(200)
+    expect((await post("a-token-that-may-read")).status).toBe(403)
+    expect(await stop(started)).toBe(0)
+  }, 30_000)
+
+  it.each([
+    [{ PORT: "many" }, "PORT is a number from 0 to 65535"],
+    [{ TOLLGATE_STORE: "mysql://x" }, "TOLLGATE_STORE is"],
+    [{ TOLLGATE_STORE: "redis://127.0.0.1:1" }, "Cannot open the Redis at redis://127.0.0.1:1"],
+    [{ TOLLGATE_STORE: "sqlite:/nowhere/at/all.db" }, "the folder /nowhere/at does not exist"],
+    [{ TOLLGATE_SECRET: "short" }, "TOLLGATE_SECRET has at least 32 characters"],
+    [{ TOLLGATE_TOKENS: "short:acme" }, "TOLLGATE_TOKENS: number 1"],
+    [{ TOLLGATE_TOKENS: "a-token-long-enough:acme:admin" }, "TOLLGATE_TOKENS: number 1"]
+  ])(
+    "says in one line what is wrong, and ends with 1: %j",
+    async (environment, message) => {
+      const attempt = promisify(execFile)(process.execPath, ["--conditions=source", main], {
+        env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: join(folder, "wrong"), ...environment } as Record<
+          string,
+          string
+        >
+      })
+      const error = await attempt.then(
+        () => expect.fail("it started"),
+        (error: { code: number; stderr: string }) => error
+      )
+      expect(error.code).toBe(1)
+      expect(error.stderr.trim().split("\n").length).toBe(1)
+      expect(error.stderr).toContain(message)
+    },
+    30_000
+  )
+})

@@ -1,0 +1,1 @@
+export { type Mountable, type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "./toNodeHandler.ts"

@@ -1,0 +1,105 @@
+/**
+ * Node's requests and responses ↔ a web handler: streamed both ways, aborted when the client leaves.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+
+export interface Mountable {
+  readonly handler: (request: Request) => Promise<Response>
+  /** Whether a path is one of the interface's. */
+  readonly owns: (path: string) => boolean
+}
+
+export interface NodeHandlerOptions {
+  /** The path below which the interface is mounted, where the host has not taken it off already. */
+  readonly prefix?: string
+}
+
+type Next = (error?: unknown) => void
+export type NodeHandler = (req: IncomingMessage, res: ServerResponse, next?: Next) => Promise<void>
+
+/** The path and query below the prefix; none if the request is for elsewhere. */
+const pathOf = (req: IncomingMessage, prefix: string): string | undefined => {
+  const url = req.url ?? "/"
+  // A proxy may send the address whole.
+  const path = /^https?:\/\//i.test(url) ? url.replace(/^https?:\/\/[^/?]*/i, "") || "/" : url
+  if (!path.startsWith("/")) return undefined
+  if (prefix === "") return path
+  const below = path.startsWith(prefix) ? path.slice(prefix.length) : undefined
+  if (below === "") return "/"
+  return below?.startsWith("/") === true ? below : below?.startsWith("?") === true ? `/${below}` : undefined
+}
+
+/** What a body parser of the host has left, as it was sent, or nearly. */
+const parsedBody = (req: IncomingMessage): string | Buffer | undefined => {
+  const { body } = req as { readonly body?: unknown }
+  if (body === undefined || !req.readableEnded) return undefined
+  return typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+}
+
+const headersOf = (req: IncomingMessage, isParsed: boolean): Headers => {
+  const headers = new Headers()
+  for (let index = 0; index < req.rawHeaders.length; index += 2) {
+    const name = req.rawHeaders[index] ?? ""
+    // HTTP/2 keeps the method and the path among the headers.
+    if (!name.startsWith(":")) headers.append(name, req.rawHeaders[index + 1] ?? "")
+  }
+  if (isParsed) for (const name of ["content-length", "transfer-encoding", "content-encoding"]) headers.delete(name)
+  return headers
+}
+
+const requestFrom = (req: IncomingMessage, path: string, signal: AbortSignal): Request => {
+  const method = req.method ?? "GET"
+  const parsed = parsedBody(req)
+  const init = { method, headers: headersOf(req, parsed !== undefined), signal }
+  if (method === "GET" || method === "HEAD") return new Request(`http://localhost${path}`, init)
+  const body = parsed ?? (req.readableEnded ? "" : (Readable.toWeb(req) as ReadableStream<Uint8Array>))
+  return new Request(`http://localhost${path}`, { ...init, body, duplex: "half" } as RequestInit)
+}
+
+const send = async (response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  res.statusCode = response.status
+  for (const [name, value] of response.headers) if (name !== "set-cookie") res.setHeader(name, value)
+  const cookies = response.headers.getSetCookie()
+  if (cookies.length > 0) res.setHeader("set-cookie", cookies)
+  // What was not read of the body would be taken for the next request.
+  if (!req.complete && req.httpVersionMajor === 1) res.setHeader("connection", "close")
+  if (response.body === null || req.method === "HEAD") {
+    res.end()
+    return
+  }
+  await pipeline(Readable.fromWeb(response.body as never), res)
+}
+
+/**
+ * A request listener for `node:http`, and middleware for whatever calls `(req, res, next)`. With `next`, paths that
+ * are not the interface's are passed on.
+ *
+ * @example
+ * ```ts
+ * createServer(toNodeHandler(gate)).listen(3000)
+ * app.use("/api/dev", toNodeHandler(gate))
+ * ```
+ */
+export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
+  return async (req, res, next) => {
+    const path = pathOf(req, prefix)
+    if (next !== undefined && (path === undefined || !gate.owns(path))) return next()
+    const abort = new AbortController()
+    const leave = () => {
+      if (!res.writableFinished) abort.abort()
+    }
+    res.once("close", leave)
+    try {
+      await send(await gate.handler(requestFrom(req, path ?? "/", abort.signal)), req, res)
+    } catch (error) {
+      if (abort.signal.aborted || res.destroyed) return
+      if (next !== undefined && !res.headersSent) return next(error)
+      if (!res.headersSent) res.statusCode = 500
+      res.end()
+    } finally {
+      res.off("close", leave)
+    }
+  }
+}

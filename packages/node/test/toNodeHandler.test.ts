@@ -1,0 +1,155 @@
+import { once } from "node:events"
+import { createServer, request as httpRequest, type RequestListener, type Server } from "node:http"
+import { connect } from "node:net"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { tollgate } from "@tollgate/express"
+import { MemoryStore } from "@tollgate/memory"
+import { toNodeHandler } from "@tollgate/node"
+import express from "express"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+
+const token = "a-management-token-for-tests"
+let gate: Tollgate
+const servers: Array<Server> = []
+
+const serve = async (listener: RequestListener): Promise<string> => {
+  const server = createServer(listener).listen(0, "127.0.0.1")
+  servers.push(server)
+  await once(server, "listening")
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+}
+
+beforeAll(async () => {
+  gate = await createTollgate({
+    store: MemoryStore.open(),
+    secret: "a secret of the tests, and of nobody else",
+    tokens: [{ token, account: "acme" }]
+  })
+})
+afterAll(async () => {
+  for (const server of servers) server.close()
+  for (const server of servers) server.closeAllConnections()
+  await gate.close()
+})
+
+const withExpress = (mount: string, parser?: express.RequestHandler) => {
+  const app = express()
+  if (parser !== undefined) app.use(parser)
+  app.get(`${mount}/host`, (_req, res) => void res.send("the host's own"))
+  app.use(mount, tollgate(gate))
+  app.get(`${mount}/later`, (_req, res) => void res.send("the host's own, behind"))
+  app.use((_req, res) => void res.status(404).send("the host's own 404"))
+  return app
+}
+
+const mounts: ReadonlyArray<readonly [string, string, () => RequestListener]> = [
+  ["node:http", "", () => toNodeHandler(gate)],
+  ["node:http below a prefix", "/api/dev", () => toNodeHandler(gate, { prefix: "/api/dev" })],
+  ["Express", "", () => withExpress("/")],
+  ["Express below a path", "/api/dev", () => withExpress("/api/dev")],
+  ["Express with its JSON parser", "/api/dev", () => withExpress("/api/dev", express.json())],
+  ["Express with its text parser", "/api/dev", () => withExpress("/api/dev", express.text({ type: "*/*" }))]
+]
+
+describe.each(mounts)("mounted in %s", (name, prefix, listener) => {
+  let url: string
+  beforeAll(async () => {
+    url = `${await serve(listener())}${prefix}`
+  })
+  const bucket = () => `${url}/v1/accounts/acme/key-buckets/${encodeURIComponent(name.replaceAll(/[^a-z]/gi, "-"))}`
+  const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    fetch(path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+    })
+
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads answers as they come
+  const json = async (answer: Response): Promise<any> => answer.json()
+
+  it("the interface works, from create to delete", async () => {
+    const made = await call("POST", `${bucket()}/consumers?with-api-key=true`, {
+      name: "alice",
+      tags: { team: "blue" }
+    })
+    expect(made.status).toBe(200)
+    expect(made.headers.get("etag")).toBe('"1"')
+    const { apiKeys } = await json(made)
+    const verified = await call("POST", `${bucket()}/%24verify`, { key: apiKeys[0].key })
+    expect((await json(verified)).valid).toBe(true)
+    const bulk = await call("POST", `${bucket()}/consumers/alice/keys/$bulk`, [{}, {}])
+    expect((await json(bulk)).total).toBe(2)
+    expect((await call("POST", `${bucket()}/consumers/alice/keys`)).status).toBe(200)
+    const listed = await json(await call("GET", `${bucket()}/consumers/?tag.team=blue&include-api-keys=true`))
+    expect(listed.data[0].apiKeys.length).toBe(4)
+    expect((await call("GET", `${bucket()}/consumers`, undefined, { authorization: "none" })).status).toBe(401)
+    const removed = await call("DELETE", `${bucket()}/consumers/alice`)
+    expect([removed.status, await removed.text()]).toEqual([204, ""])
+  })
+
+  it("answers a HEAD without a body", async () => {
+    const answer = await fetch(`${url}/healthz`, { method: "HEAD" })
+    expect([answer.status, await answer.text()]).toEqual([200, ""])
+  })
+
+  it("does not take a wrong body for a right one", async () => {
+    const wrong = await call("POST", `${bucket()}/consumers`, '{"name":')
+    expect(wrong.status).toBe(400)
+    const large = await call("POST", `${bucket()}/consumers`, { name: "x", description: "x".repeat(2_000_000) })
+    expect(large.status).toBe(413)
+  })
+})
+
+describe("in a host", () => {
+  it("leaves the host's own routes, before and behind, and its own 404", async () => {
+    const url = await serve(withExpress("/api/dev"))
+    const text = async (path: string) => {
+      const answer = await fetch(`${url}${path}`)
+      return [answer.status, await answer.text()]
+    }
+    expect(await text("/api/dev/host")).toEqual([200, "the host's own"])
+    expect(await text("/api/dev/later")).toEqual([200, "the host's own, behind"])
+    expect(await text("/api/dev/nothing")).toEqual([404, "the host's own 404"])
+    expect(await text("/v1/metering")).toEqual([404, "the host's own 404"])
+    expect((await text("/api/dev/v1/metering"))[0]).toBe(401)
+  })
+
+  it("answers what no web request can say, and goes on", async () => {
+    const url = await serve(toNodeHandler(gate))
+    const { port } = new URL(url)
+    for (const line of [
+      "TRACE / HTTP/1.1",
+      "GET http://evil/healthz HTTP/1.1",
+      "OPTIONS * HTTP/1.1",
+      "GET //x HTTP/1.1"
+    ]) {
+      const socket = connect(Number(port), "127.0.0.1")
+      socket.write(`${line}\r\nHost: [bad host\r\nConnection: close\r\n\r\n`)
+      const [data] = await once(socket, "data")
+      expect(String(data)).toMatch(/^HTTP\/1\.1 \d{3} /)
+      socket.destroy()
+    }
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+  })
+
+  it("aborts what it was doing when the client leaves", async () => {
+    let aborted: Promise<unknown> | undefined
+    const started = Promise.withResolvers<void>()
+    const url = await serve(
+      toNodeHandler({
+        owns: () => true,
+        handler: (request) => {
+          aborted = once(request.signal, "abort")
+          started.resolve()
+          return new Promise(() => undefined)
+        }
+      })
+    )
+    const client = httpRequest(url).on("error", () => undefined)
+    client.end()
+    await started.promise
+    client.destroy()
+    await aborted
+  })
+})
