@@ -3,9 +3,12 @@ import { createServer, request as httpRequest, type RequestListener, type Server
 import { connect } from "node:net"
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { tollgate } from "@tollgate/express"
+import { tollgate as koaTollgate } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import express from "express"
+import Koa from "koa"
+import bodyParser from "koa-bodyparser"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 const token = "a-management-token-for-tests"
@@ -43,12 +46,25 @@ const withExpress = (mount: string, parser?: express.RequestHandler) => {
   return app
 }
 
+const withKoa = (prefix: string, parser?: Koa.Middleware) => {
+  const app = new Koa()
+  if (parser !== undefined) app.use(parser)
+  app.use(koaTollgate(gate, { prefix }))
+  app.use((ctx) => {
+    ctx.body = "the host's own"
+  })
+  return app.callback()
+}
+
 const mounts: ReadonlyArray<readonly [string, string, () => RequestListener]> = [
   ["node:http", "", () => toNodeHandler(gate)],
   ["node:http below a prefix", "/api/dev", () => toNodeHandler(gate, { prefix: "/api/dev" })],
   ["Express", "", () => withExpress("/")],
   ["Express below a path", "/api/dev", () => withExpress("/api/dev")],
   ["Express with its JSON parser", "/api/dev", () => withExpress("/api/dev", express.json())],
+  ["Koa", "", () => withKoa("")],
+  ["Koa below a path", "/api/dev", () => withKoa("/api/dev")],
+  ["Koa with a body parser", "/api/dev", () => withKoa("/api/dev", bodyParser())],
   ["Express with its text parser", "/api/dev", () => withExpress("/api/dev", express.text({ type: "*/*" }))]
 ]
 
@@ -113,6 +129,14 @@ describe("in a host", () => {
     expect(await text("/api/dev/nothing")).toEqual([404, "the host's own 404"])
     expect(await text("/v1/metering")).toEqual([404, "the host's own 404"])
     expect((await text("/api/dev/v1/metering"))[0]).toBe(401)
+  })
+
+  it("leaves Koa's own routes", async () => {
+    const url = await serve(withKoa("/api/dev"))
+    for (const path of ["/api/dev/other", "/v1/metering", "/"]) {
+      expect(await (await fetch(`${url}${path}`)).text()).toBe("the host's own")
+    }
+    expect((await fetch(`${url}/api/dev/v1/metering`)).status).toBe(401)
   })
 
   it("answers what no web request can say, and goes on", async () => {

@@ -1,0 +1,103 @@
+/**
+ * Whether a request of the host's own may in: an API key verified, its use counted, and what to answer otherwise. The
+ * bindings for frameworks put it into their own words.
+ */
+import type { AuthorizationJson, AuthorizeInput } from "@tollgate/core"
+
+export interface RequireApiKeyOptions {
+  readonly account: string
+  readonly bucket: string
+  /** What a request uses, and in which metering bucket; without it, the key is verified and nothing is counted. */
+  readonly metering?: { readonly bucketId: string; readonly meters: Readonly<Record<string, number>> }
+  /** Where the key is: `Authorization: Bearer`, unless a header or a query parameter is named. */
+  readonly from?: { readonly header: string } | { readonly query: string }
+}
+
+/** Who is calling, as a protected route finds it. */
+export interface RequestConsumer {
+  /** The consumer's name. */
+  readonly sub: string
+  readonly id: string
+  readonly keyId: string
+  readonly tags: Readonly<Record<string, string | number | boolean>>
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** What is left of the meters that were used. */
+  readonly remaining: Readonly<Record<string, number>>
+}
+
+/** How a framework gives a request's headers and query. */
+export interface RequestReader {
+  readonly header: (name: string) => string | undefined
+  readonly query: (name: string) => unknown
+}
+
+type Headers = Readonly<Record<string, string>>
+
+export type Admission =
+  | { readonly consumer: RequestConsumer; readonly headers: Headers }
+  | { readonly status: 401 | 403 | 429; readonly headers: Headers; readonly problem: object }
+
+interface Authorizing {
+  readonly authorize: (input: AuthorizeInput) => Promise<AuthorizationJson>
+}
+
+const keyIn = ({ header, query }: RequestReader, from: RequireApiKeyOptions["from"]): string => {
+  if (from === undefined) return /^Bearer +(\S+) *$/i.exec(header("authorization") ?? "")?.[1] ?? ""
+  const given = "header" in from ? header(from.header) : query(from.query)
+  return typeof given === "string" ? given : ""
+}
+
+const secondsUntil = (moment: string): number => Math.max(1, Math.ceil((Date.parse(moment) - Date.now()) / 1000))
+
+const refused = (
+  status: 401 | 403 | 429,
+  type: string,
+  title: string,
+  detail: string,
+  headers: Headers
+): Admission => ({
+  status,
+  headers: { "content-type": "application/problem+json", ...headers },
+  problem: { type: `urn:tollgate:problem:${type}`, title, status, detail }
+})
+
+const refusal = (answer: Extract<AuthorizationJson, { readonly allowed: false }>): Admission => {
+  if (answer.reason === "invalid-key") {
+    return refused(401, "unauthorized", "Not authenticated", "Send a valid API key", { "www-authenticate": "Bearer" })
+  }
+  if (answer.reason !== "over-quota") {
+    const detail = "Subscribe, or settle what is due"
+    return refused(403, "subscription-not-active", "No active subscription", detail, {})
+  }
+  const seconds = secondsUntil(answer.resetsOn)
+  return refused(429, "quota-exceeded", "The quota is used up", `It resets on ${answer.resetsOn}`, {
+    "retry-after": String(seconds),
+    ratelimit: `"${answer.meter}";r=0;t=${seconds}`
+  })
+}
+
+/** Asks the gate, and says whom to let in or what to answer. */
+export const admit = async (
+  gate: Authorizing,
+  { account, bucket, metering, from }: RequireApiKeyOptions,
+  request: RequestReader
+): Promise<Admission> => {
+  const asked = { account, bucket, key: keyIn(request, from) }
+  const answer = await gate.authorize(metering === undefined ? asked : { ...asked, metering })
+  if (!answer.allowed) return refusal(answer)
+  const { consumer, keyId, quotas } = answer
+  const meters = Object.entries(quotas?.meters ?? {})
+  const reset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)
+  const limits = meters.map(([meter, { remaining }]) => `"${meter}";r=${remaining};t=${reset}`)
+  return {
+    headers: limits.length === 0 ? {} : { ratelimit: limits.join(", ") },
+    consumer: {
+      sub: consumer.name,
+      id: consumer.id,
+      keyId,
+      tags: consumer.tags,
+      metadata: consumer.metadata,
+      remaining: Object.fromEntries(meters.map(([meter, { remaining }]) => [meter, remaining]))
+    }
+  }
+}
