@@ -20,6 +20,7 @@ import { type QuotaEvent, QuotaWatch } from "./metering/QuotaWatch.ts"
 import { Usage } from "./metering/Usage.ts"
 import { Plans } from "./plans/Plans.ts"
 import { ConfigurationError } from "./shared/ConfigurationError.ts"
+import { Moments } from "./shared/Moments.ts"
 import { optional } from "./shared/optional.ts"
 import * as Promises from "./shared/Promises.ts"
 import { Store, type StoreOperations } from "./store/Store.ts"
@@ -95,9 +96,16 @@ const watchFor = ({ onQuota }: ServiceOptions): Layer.Layer<never, Configuration
   }
   const watch = {
     thresholds,
+    // Nobody waits for it: a hook that hangs, or fails, is its own affair.
     notify: (event: QuotaEvent) =>
-      Effect.tryPromise(async () => notify(event)).pipe(
-        Effect.catch(() => Effect.logError(`onQuota failed for ${event.subscriptionId}, ${event.meter}`))
+      Effect.asVoid(
+        Effect.forkDetach(
+          Effect.catch(
+            Effect.tryPromise(async () => notify(event)),
+            () => Effect.logError(`onQuota failed for ${event.subscriptionId}, ${event.meter}`)
+          ),
+          { startImmediately: true }
+        )
       )
   }
   return Layer.succeed(QuotaWatch, watch)
@@ -123,7 +131,10 @@ export const layer = (options: ServiceOptions): Layer.Layer<Services | KeyVault,
     Plans.layer,
     Subscriptions.layer,
     Usage.layer
-  ).pipe(Layer.provide([KeyBuckets.layer, cacheFor(options), watchFor(options)]), Layer.provideMerge(vault))
+  ).pipe(
+    Layer.provide([KeyBuckets.layer, Moments.layer, cacheFor(options), watchFor(options)]),
+    Layer.provideMerge(vault)
+  )
 }
 
 const authenticatorFor = ({

@@ -5,6 +5,7 @@ import {
   Buckets,
   createTollgate,
   layer,
+  Partition,
   Period,
   Plans,
   type ServiceOptions,
@@ -298,6 +299,49 @@ describe("quotas", () => {
     })
   )
 
+  it.effect("go on counting when telling of them fails or hangs, and tell it later", () =>
+    Effect.gen(function* () {
+      const events: Array<number> = []
+      const store = MemoryStore.open()
+      let failing = false
+      const sometimes: StoreOperations = {
+        ...store,
+        commit: (partition, changes, once) =>
+          failing && changes.some((change) => change._tag === "Add" && change.counter.startsWith("told:"))
+            ? Effect.fail(cutOff)
+            : store.commit(partition, changes, once)
+      }
+      const onQuota = ({ threshold }: { threshold: number }): Promise<void> => {
+        events.push(threshold)
+        return new Promise(() => undefined)
+      }
+      yield* Effect.gen(function* () {
+        const { bucketId, plan, subscriptions, usage } = yield* setUp()
+        const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+        failing = true
+        assert.strictEqual((yield* usage.consume(bucketId, id, { requests: 8 })).meters["requests"]?.used, 8)
+        assert.deepStrictEqual(events, [])
+        failing = false
+        yield* usage.consume(bucketId, id, { requests: 1 })
+        assert.deepStrictEqual(events, [0.8])
+      }).pipe(Effect.provide(over(sometimes, { onQuota })))
+    })
+  )
+
+  it.effect("and trials and billing do not go back when the clock does", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const { bucketId, plan, subscriptions } = yield* setUp()
+      const trial = { status: "trialing", trialEndDate: at("2030-01-20T00:00:00Z"), trialEndStatus: "canceled" }
+      const { id } = (yield* subscriptions.create(bucketId, subscription(plan, trial))).value
+      yield* TestClock.setTime(Date.UTC(2030, 1, 2))
+      const seen = (yield* subscriptions.get(bucketId, id)).value
+      yield* TestClock.setTime(Date.UTC(2030, 0, 2))
+      const after = (yield* subscriptions.get(bucketId, id)).value
+      assert.deepStrictEqual([after.status, after.nextBillingCycle], [seen.status, seen.nextBillingCycle])
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+
   const fourProcesses = (
     store: "sqlite" | "redis",
     at: string,
@@ -424,6 +468,18 @@ describe("authorize", () => {
     assert.isFalse((await ask()).allowed, "the newest that may consume is the second, which is used up")
     await gate.subscriptions.remove(bucketId, second.id)
     assert.isTrue((await ask()).allowed, "now it is the first")
+    // However many newer ones there are that may not.
+    for (let count = 0; count < 25; count++) await subscribe({ status: "canceled" })
+    assert.isTrue((await ask()).allowed)
+    for (const wrong of [{ metring: {} }, { metering: null }, { metering: { bucketId: 5, meters: { requests: 1 } } }]) {
+      const error = await gate
+        .authorize({ account: "acme", bucket: "b", key, ...wrong } as never)
+        .catch((error: unknown) => error)
+      assert.propertyVal(error, "_tag", "InvalidInput")
+    }
+    for (const id of [5, null, undefined]) {
+      assert.propertyVal(await gate.buckets.get(id as never).catch((error: unknown) => error), "_tag", "BucketNotFound")
+    }
     await gate.buckets.remove(bucketId)
     const gone = await ask().catch((error: unknown) => error)
     assert.propertyVal(gone, "_tag", "BucketNotFound")
@@ -452,7 +508,71 @@ describe("authorize", () => {
   })
 })
 
+const cutOff = new StoreUnavailable({
+  operation: "commit",
+  problem: "cut off",
+  retryable: true,
+  outcome: "not-applied"
+})
+
+describe("the creation of a bucket", () => {
+  it.effect("that is refused, or fails, or is repeated, leaves no bucket that nobody knows of", () =>
+    Effect.gen(function* () {
+      const once = (fingerprint: string) => ({ idempotency: { id: "i", fingerprint } })
+      const store = MemoryStore.open()
+      const made = new Set<string>()
+      let refusing = false
+      const watched: StoreOperations = {
+        ...store,
+        commit: (partition, changes, once) => {
+          if (partition !== Partition.meteringDirectory) made.add(partition)
+          return refusing && partition === Partition.meteringDirectory
+            ? Effect.fail(cutOff)
+            : store.commit(partition, changes, once)
+        }
+      }
+      yield* Effect.gen(function* () {
+        const buckets = yield* Buckets
+        const first = yield* buckets.create(acme, once("f"))
+        assert.deepStrictEqual((yield* buckets.create(acme, once("f"))).value, first.value)
+        assert.strictEqual((yield* Effect.flip(buckets.create(acme, once("other"))))._tag, "IdempotencyKeyReused")
+        refusing = true
+        yield* Effect.flip(buckets.create(acme))
+        const roots = yield* Effect.forEach(made, (partition) =>
+          store.get(partition as Partition.Partition, ["bucket/root"])
+        )
+        assert.strictEqual(roots.flat().filter((root) => root !== undefined).length, 1)
+      }).pipe(Effect.provide(over(watched)))
+    })
+  )
+})
+
 describe("the removal of a bucket", () => {
+  it.effect("that is cut off anywhere is finished by the same call again, and nothing is left", () =>
+    Effect.gen(function* () {
+      for (let cut = 1; cut <= 12; cut++) {
+        const store = MemoryStore.open()
+        const { bucketId } = yield* Effect.provide(setUp(), over(store))
+        let calls = 0
+        const failing: StoreOperations = {
+          ...store,
+          commit: (...args) => (++calls === cut ? Effect.fail(cutOff) : store.commit(...args)),
+          clear: (...args) => (++calls === cut ? Effect.fail(cutOff) : store.clear(...args))
+        }
+        const remove = Effect.flatMap(Buckets, (buckets) => buckets.remove(bucketId))
+        const first = yield* Effect.result(Effect.provide(remove, over(failing)))
+        if (first._tag === "Failure") yield* Effect.provide(remove, over(store))
+        const [plans] = yield* store.list(Partition.metering(bucketId), [{ terms: ["plan"], offset: 0, limit: 0 }])
+        assert.strictEqual(plans?.total, 0)
+        const { total } = yield* Effect.provide(
+          Effect.flatMap(Buckets, (buckets) => buckets.list(acme, { limit: 1, offset: 0 })),
+          over(store)
+        )
+        assert.strictEqual(total, 0)
+      }
+    })
+  )
+
   it.effect("that is cut off anywhere is finished by whoever lists next, and never half visible", () =>
     Effect.gen(function* () {
       for (let cut = 1; cut <= 12; cut++) {
@@ -470,16 +590,7 @@ describe("the removal of a bucket", () => {
           Object.entries(store).map(([name, operation]) => [
             name,
             (...args: ReadonlyArray<never>) =>
-              ++calls >= cut
-                ? Effect.fail(
-                    new StoreUnavailable({
-                      operation: "commit",
-                      problem: "cut off",
-                      retryable: true,
-                      outcome: "not-applied"
-                    })
-                  )
-                : (operation as (...args: ReadonlyArray<never>) => unknown)(...args)
+              ++calls >= cut ? Effect.fail(cutOff) : (operation as (...args: ReadonlyArray<never>) => unknown)(...args)
           ])
         ) as unknown as StoreOperations
         const removed = yield* Effect.result(
@@ -498,14 +609,13 @@ describe("the removal of a bucket", () => {
         )
         assert.strictEqual(listed === 1, read._tag === "Success", `cut at call ${cut}: listed ${listed}, ${read._tag}`)
         if (removed._tag === "Success") assert.strictEqual(listed, 0)
-        // The same again succeeds, or finds that it has been done.
         const again = yield* Effect.result(
           Effect.provide(
             Effect.flatMap(Buckets, (buckets) => buckets.remove(bucketId)),
             over(store)
           )
         )
-        assert.strictEqual(again._tag, listed === 1 ? "Success" : "Failure")
+        assert.strictEqual(again._tag, listed === 1 ? "Success" : "Failure", "it is done once")
       }
     })
   )

@@ -84,9 +84,10 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
         const bucket = yield* bucketOf({ accountName, bucketName })
         const operation = ["consumers.create", accountName, bucketName]
         const { withApiKey, idempotencyKey } = yield* createOptions(options)
+        const consumer = yield* createBody(input)
         const idempotency = Promises.idempotency(idempotencyKey, operation, [input, withApiKey])
         const asked = optional({ withApiKey, idempotency })
-        return encode((yield* consumers.create(bucket, yield* createBody(input), asked)).value)
+        return encode((yield* consumers.create(bucket, consumer, asked)).value)
       })
     ),
 

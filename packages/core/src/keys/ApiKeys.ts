@@ -8,6 +8,7 @@ import { findConsumer } from "../consumers/findConsumer.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import type { InvalidInput } from "../shared/InvalidInput.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
+import { Moments } from "../shared/Moments.ts"
 import { Page, type PageRequest } from "../shared/Page.ts"
 import type { TagFilter } from "../shared/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
@@ -153,7 +154,7 @@ const make = Effect.gen(function* () {
       yield* cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt))
     }, withStore),
 
-    verify: makeVerify(store, vault, cache),
+    verify: makeVerify(store, vault, cache, yield* Moments),
 
     reseal: Effect.fn("ApiKeys.reseal")(makeReseal(vault, buckets), withStore)
   })

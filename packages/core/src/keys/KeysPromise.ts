@@ -64,11 +64,12 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* bucketOf({ accountName, bucketName })
+        const given = yield* createBody(input)
         const operation = ["keys.create", accountName, bucketName, consumerName]
         const asked = optional({
           idempotency: Promises.idempotency(yield* Promises.onceOption(options), operation, input)
         })
-        return encode((yield* keys.create(bucket, consumerName, yield* createBody(input), asked)).value)
+        return encode((yield* keys.create(bucket, consumerName, given, asked)).value)
       })
     ),
 
@@ -83,11 +84,12 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* bucketOf({ accountName, bucketName })
+        const given = yield* createManyBody(inputs)
         const operation = ["keys.createMany", accountName, bucketName, consumerName]
         const asked = optional({
           idempotency: Promises.idempotency(yield* Promises.onceOption(options), operation, inputs)
         })
-        return encodePage(yield* keys.createMany(bucket, consumerName, yield* createManyBody(inputs), asked))
+        return encodePage(yield* keys.createMany(bucket, consumerName, given, asked))
       })
     ),
 

@@ -2,10 +2,11 @@
  * Whether a key lets its bearer in: the hot path. It decodes no more than it needs, and runs without a fiber of its
  * own wherever the store answers at once.
  */
-import { type Clock, DateTime, Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import type { ConsumerId, ConsumerName } from "../consumers/Consumer.ts"
 import { consumerRecords } from "../consumers/consumerRecords.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
+import type { Moments } from "../shared/Moments.ts"
 import type { ClaimedRecord, StoreOperations } from "../store/Store.ts"
 import { RecordUnreadable, type StoreFault } from "../store/StoreError.ts"
 import type { KeyId } from "./ApiKey.ts"
@@ -38,22 +39,16 @@ const judged = (verified: Verified | undefined, now: number): Verification =>
 export const makeVerify = (
   store: StoreOperations,
   vault: KeyVault["Service"],
-  cache: VerifyCache["Service"]
+  cache: VerifyCache["Service"],
+  moments: Moments["Service"]
 ): ((bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreFault>) => {
-  // The latest moment that this process has seen: a clock that is set back brings no key back to life.
-  let latest = Number.NEGATIVE_INFINITY
-  const moment = (clock: Clock.Clock): number => {
-    latest = Math.max(latest, clock.currentTimeMillisUnsafe())
-    return latest
-  }
-
   return (bucket, key) =>
     Effect.clockWith((clock): Effect.Effect<Verification, StoreFault> => {
       if (typeof key !== "string" || !vault.isWellFormed(key)) return Effect.succeed(notVerified)
       const partition = partitionOf(bucket)
       const hashes = vault.hashes(key)
       const [newest = ""] = hashes
-      const now = moment(clock)
+      const now = moments.at(clock)
       // How long an answer is kept is measured by a clock that nobody sets.
       const age = cache.isOn ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
       const cached = cache.get(partition, newest, age)
@@ -69,7 +64,7 @@ export const makeVerify = (
           const verified = claimed === undefined ? undefined : verifiedFrom(claimed)
           if (verified instanceof RecordUnreadable) return Effect.fail(verified)
           if (verified !== undefined) cache.set(partition, newest, verified, age, generation)
-          return Effect.succeed(judged(verified, moment(clock)))
+          return Effect.succeed(judged(verified, moments.at(clock)))
         }
       )
     })

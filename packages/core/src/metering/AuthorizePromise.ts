@@ -4,12 +4,12 @@
 import { DateTime, Effect, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Verified } from "../keys/Verification.ts"
-import { KeyBucket } from "../shared/KeyBucket.ts"
+import { AccountName, BucketName } from "../shared/Names.ts"
 import { optional } from "../shared/optional.ts"
 import * as Promises from "../shared/Promises.ts"
 import { type Authorization, makeAuthorize } from "./Authorize.ts"
 import type { QuotasJson } from "./MeteringPromise.ts"
-import { Consumption, Quotas } from "./Quota.ts"
+import { Amounts, Quotas } from "./Quota.ts"
 import type { Usage } from "./Usage.ts"
 
 export interface AuthorizeInput {
@@ -39,8 +39,15 @@ export type AuthorizationJson =
       readonly resetsOn: string
     }
 
-const bucketOf = Promises.parameters(KeyBucket)
-const consumption = Promises.body(Consumption)
+const Input = Schema.Struct({
+  account: AccountName,
+  bucket: BucketName,
+  // Whatever is no text is no key, and is told so like any other.
+  key: Schema.Unknown,
+  metering: Schema.optionalKey(Schema.Struct({ bucketId: Schema.String, meters: Amounts }))
+})
+
+const inputIn = Promises.parameters(Input)
 const encodeQuotas = Schema.encodeSync(Quotas)
 
 const encode = (authorization: Authorization): AuthorizationJson => {
@@ -55,13 +62,13 @@ const encode = (authorization: Authorization): AuthorizationJson => {
 
 export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service"]) => {
   const authorize = makeAuthorize(keys, usage)
-  return ({ account, bucket, key, metering }: AuthorizeInput): Promise<AuthorizationJson> =>
+  return (input: AuthorizeInput): Promise<AuthorizationJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const address = yield* bucketOf({ accountName: account, bucketName: bucket })
-        const asked = metering === undefined ? undefined : yield* consumption({ meters: metering.meters })
-        const counted = asked && metering ? { bucketId: metering.bucketId, meters: asked.meters } : undefined
-        return encode(yield* authorize({ bucket: address, key, ...optional({ metering: counted }) }))
+        const { account, bucket, key, metering } = yield* inputIn(input)
+        const address = { accountName: account, bucketName: bucket }
+        const text = typeof key === "string" ? key : ""
+        return encode(yield* authorize({ bucket: address, key: text, ...optional({ metering }) }))
       })
     )
 }

@@ -14,7 +14,7 @@ import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreFault } from "../store/StoreError.ts"
-import { Bucket, BucketId, type BucketNotFound } from "./Bucket.ts"
+import { Bucket, BucketId, BucketNotFound } from "./Bucket.ts"
 import { findBucket, rootOf, rootRecords } from "./bucketRecords.ts"
 
 const Listed = Schema.Struct({ bucket: Bucket, deleting: Schema.Boolean })
@@ -67,31 +67,50 @@ const make = Effect.gen(function* () {
       return { data, limit, offset, total: page?.total ?? 0 }
     })
 
+  /** A bucket that was made before, with the version that it has now. */
+  const asItIs = (bucket: Bucket) =>
+    Effect.map(rootOf(bucket.id), (root) => ({ value: bucket, version: Option.isSome(root) ? root.value.version : 0 }))
+
+  /** A bucket whose removal has begun and was cut off. */
+  const halfGone = Effect.fnUntraced(function* (bucketId: string) {
+    const listed = yield* directory.get(Partition.meteringDirectory, bucketId)
+    return Option.isSome(listed) && listed.value.value.deleting
+      ? listed.value.value.bucket
+      : yield* new BucketNotFound({ bucketId: String(bucketId) })
+  })
+
   return Buckets.of({
     list: Effect.fn("Buckets.list")(list, withStore),
 
     create: Effect.fn("Buckets.create")(function* (accountName, { idempotency } = {}) {
+      const earlier = yield* listingsOnce.recall(Partition.meteringDirectory, idempotency)
+      if (earlier !== undefined) return yield* asItIs(earlier)
       const now = yield* DateTime.now
-      const bucket: Bucket = {
-        id: BucketId.make(yield* Id.next("bckt")),
-        createdOn: now,
-        updatedOn: now,
-        accountName
-      }
-      const partition = Partition.metering(bucket.id)
+      const id = BucketId.make(yield* Id.next("bckt"))
+      const bucket: Bucket = { id, createdOn: now, updatedOn: now, accountName }
+      const partition = Partition.metering(id)
       const { versions } = yield* store.commit(partition, [rootRecords.insert(bucket)])
-      const listing = directory.insert({ bucket, deleting: false })
-      const { earlier } = yield* listingsOnce.commit(Partition.meteringDirectory, [listing], idempotency, bucket)
-      if (earlier === undefined) return { value: bucket, version: versions[0] ?? 0 }
-      // The request had been done before: what was made just now is nobody's.
-      yield* store.clear(partition)
-      const { version } = yield* findBucket(earlier.id).pipe(
-        Effect.catchTag("BucketNotFound", () => Effect.succeed({ version: 0 }))
+      const listing = [directory.insert({ bucket, deleting: false })]
+      const committed = yield* listingsOnce.commit(Partition.meteringDirectory, listing, idempotency, bucket).pipe(
+        // What is certainly not listed is to be nobody's.
+        Effect.tapError((error) =>
+          "outcome" in error && error.outcome === "unknown" ? Effect.void : Effect.ignore(store.clear(partition))
+        )
       )
-      return { value: earlier, version }
+      if (committed.earlier === undefined) return { value: bucket, version: versions[0] ?? 0 }
+      yield* store.clear(partition)
+      return yield* asItIs(committed.earlier)
     }, withStore),
 
     get: Effect.fn("Buckets.get")(findBucket, withStore),
+
+    owner: Effect.fn("Buckets.owner")(function* (bucketId) {
+      const bucket = yield* findBucket(bucketId).pipe(
+        Effect.map(({ value }) => value),
+        Effect.catchTag("BucketNotFound", () => halfGone(bucketId))
+      )
+      return bucket.accountName
+    }, withStore),
 
     remove: Effect.fn("Buckets.remove")(function* (bucketId, { ifMatch } = {}) {
       const begin = Effect.gen(function* () {
@@ -102,9 +121,12 @@ const make = Effect.gen(function* () {
         yield* store.commit(Partition.meteringDirectory, [
           Option.isSome(listed) ? directory.replace(listed.value, intent) : directory.insert(intent)
         ])
-        return root.value.id
+        return root.value
       })
-      yield* finish(yield* Contention.retryWhenStale(begin))
+      const { id } = yield* Contention.retryWhenStale(begin).pipe(
+        Effect.catchTag("BucketNotFound", () => halfGone(bucketId))
+      )
+      yield* finish(id)
     }, withStore)
   })
 })
@@ -119,7 +141,9 @@ export class Buckets extends Context.Service<
       options?: { readonly idempotency?: Idempotency }
     ) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | OnceError>
     readonly get: (bucketId: string) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | BucketNotFound>
-    /** Removes a bucket and everything in it. */
+    /** Whose bucket it is, also while its removal is not finished. */
+    readonly owner: (bucketId: string) => Effect.Effect<AccountName, StoreFault | BucketNotFound>
+    /** Removes a bucket and everything in it; again, where that was cut off. */
     readonly remove: (
       bucketId: string,
       conditions?: { readonly ifMatch?: ReadonlyArray<number> }

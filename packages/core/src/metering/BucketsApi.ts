@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Access } from "../http/Access.ts"
-import { conditions, strict, tagged } from "../http/endpoint.ts"
+import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
 import { paging } from "../http/parameters.ts"
 import { BucketNotFoundProblem, makingOnce, PreconditionFailedProblem, withBody } from "../http/problems.ts"
 import { Page } from "../shared/Page.ts"
@@ -29,7 +29,7 @@ export class BucketsApi extends HttpApiGroup.make("buckets")
     }).annotate(OpenApi.Summary, "Read a metering bucket"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId", {
       params: item,
-      query: {},
+      query: noQuery,
       headers: conditions,
       success: HttpApiSchema.NoContent,
       error: [BucketNotFoundProblem, PreconditionFailedProblem]

@@ -49,7 +49,9 @@ export const BucketsHttp = HttpApiBuilder.group(
       get: ({ params }) => explained(Effect.map(ownBucket(buckets, params.bucketId), withETag)),
       remove: ({ params, headers }) =>
         Effect.gen(function* () {
-          yield* ownBucket(buckets, params.bucketId)
+          const { bucketId } = params
+          if (!mayActFor(yield* Principal, yield* buckets.owner(bucketId)))
+            return yield* new BucketNotFound({ bucketId })
           yield* buckets.remove(params.bucketId, optional({ ifMatch: yield* ifMatchIn(headers["if-match"]) }))
         }).pipe(explained)
     })

@@ -29,13 +29,16 @@ export const guards = ({ root, subscription, plans }: Entitlement): ReadonlyArra
 const shareIn = ({ prorated }: StoredSubscription, { start }: Period): number =>
   prorated !== undefined && DateTime.Equivalence(prorated.periodStart, start) ? prorated.share : 1
 
+/** A product without what binary fractions add to it or take from it: 100 × 0.29 is 29. */
+export const exact = (product: number): number => Number(product.toPrecision(12))
+
 /** The maxima of a period: plans with the same meter add up, and fractions do not count. */
 export const maximaIn = ({ subscription, plans }: Entitlement, period: Period): ReadonlyMap<string, number> => {
   const share = shareIn(subscription.value, period)
   const maxima = new Map<string, number>()
   for (const { value } of plans) {
     for (const [meter, { max }] of Object.entries(value.meters)) {
-      const sum = (maxima.get(meter) ?? 0) + Math.floor(max * share)
+      const sum = (maxima.get(meter) ?? 0) + Math.floor(exact(max * share))
       maxima.set(meter, Math.min(sum, Number.MAX_SAFE_INTEGER))
     }
   }

@@ -89,8 +89,9 @@ export const plansPromise = (plans: Plans["Service"]) => ({
   create: (bucketId: string, input: typeof PlanCreate.Encoded, options: Once = {}): Promise<PlanJson> =>
     Promises.run(
       Effect.gen(function* () {
+        const plan = yield* planCreate(input)
         const idempotency = Promises.idempotency(yield* Promises.onceOption(options), ["plans.create", bucketId], input)
-        return encodePlan((yield* plans.create(bucketId, yield* planCreate(input), optional({ idempotency }))).value)
+        return encodePlan((yield* plans.create(bucketId, plan, optional({ idempotency }))).value)
       })
     ),
   get: (bucketId: string, planId: string): Promise<PlanJson> =>
@@ -116,16 +117,10 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
   create: (bucketId: string, input: typeof SubscriptionCreate.Encoded, options: Once = {}): Promise<SubscriptionJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const idempotency = Promises.idempotency(
-          yield* Promises.onceOption(options),
-          ["subscriptions.create", bucketId],
-          input
-        )
-        const created = yield* subscriptions.create(
-          bucketId,
-          yield* subscriptionCreate(input),
-          optional({ idempotency })
-        )
+        const given = yield* subscriptionCreate(input)
+        const key = yield* Promises.onceOption(options)
+        const idempotency = Promises.idempotency(key, ["subscriptions.create", bucketId], input)
+        const created = yield* subscriptions.create(bucketId, given, optional({ idempotency }))
         return encodeSubscription(created.value)
       })
     ),
@@ -159,12 +154,9 @@ export const usagePromise = (usage: Usage["Service"]) => ({
   ): Promise<QuotasJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const idempotency = Promises.idempotency(
-          yield* Promises.onceOption(options),
-          ["usage.consume", bucketId, subscriptionId],
-          meters
-        )
         const amounts = (yield* consumption({ meters })).meters
+        const key = yield* Promises.onceOption(options)
+        const idempotency = Promises.idempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
         return encodeQuotas(yield* usage.consume(bucketId, subscriptionId, amounts, optional({ idempotency })))
       })
     )

@@ -2,6 +2,7 @@
  * Tells the host when a quota is used up to a share of it, once for each period, meter and share.
  */
 import { Context, Effect } from "effect"
+import { exact } from "./Entitlement.ts"
 
 export interface QuotaEvent {
   readonly bucketId: string
@@ -25,6 +26,6 @@ export const QuotaWatch = Context.Reference<QuotaWatchShape>("@tollgate/core/met
   defaultValue: () => ({ thresholds: [], notify: () => Effect.void })
 })
 
-/** The thresholds that were passed on the way from one value to another. */
-export const crossed = (thresholds: ReadonlyArray<number>, before: number, after: number, max: number) =>
-  max === 0 ? [] : thresholds.filter((threshold) => before < threshold * max && after >= threshold * max)
+/** The thresholds that have been reached. */
+export const reached = (thresholds: ReadonlyArray<number>, used: number, max: number): ReadonlyArray<number> =>
+  max === 0 ? [] : thresholds.filter((threshold) => used >= exact(threshold * max))

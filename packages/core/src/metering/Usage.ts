@@ -1,37 +1,46 @@
 /**
  * Counts use against the maxima of a subscription's plans: several meters, all or none, never over the maximum.
  */
-import { Clock, Context, DateTime, Effect, Layer, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
 import type { StoredPlan } from "../plans/Plan.ts"
 import { planRecords } from "../plans/planRecords.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
 import { commitOnce, type OnceError } from "../shared/Idempotency.ts"
+import { Moments } from "../shared/Moments.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
-import { Change, Store } from "../store/Store.ts"
+import { Change, type Committed, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
-import { mayConsume, type StoredSubscription } from "../subscriptions/Subscription.ts"
+import { type CustomerMark, markOf, unchanged } from "../subscriptions/customerRecords.ts"
+import { mayConsume, type StoredSubscription, type SubscriptionStatus } from "../subscriptions/Subscription.ts"
 import type { SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
-import { findSubscription, ofCustomer, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
+import { findSubscription, inStatus, ofCustomer, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
 import * as Trial from "../subscriptions/Trial.ts"
 import type { Bucket, BucketNotFound } from "./Bucket.ts"
-import { findBucket } from "./bucketRecords.ts"
+import { findBucket, rootRecords } from "./bucketRecords.ts"
 import { type Entitlement, guards, maximaIn } from "./Entitlement.ts"
 import * as Period from "./Period.ts"
 import { type Amounts, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
-import { crossed, QuotaWatch } from "./QuotaWatch.ts"
+import { QuotaWatch, reached } from "./QuotaWatch.ts"
 
 /** A counter is kept a day longer than its period, for those whose clock is late. */
 const grace = 24 * 60 * 60 * 1000
 
-/** What is remembered of a use, for when it is repeated: in which period it was counted. */
-const Counted = Schema.Struct({ periodStart: Timestamp })
+/** What is remembered of a use, for when it is repeated: in which period it was counted, and against what. */
+const Counted = Schema.Struct({
+  periodStart: Timestamp,
+  resetsOn: Timestamp,
+  maxima: Schema.Record(Schema.String, Schema.Finite)
+})
+type Counted = typeof Counted.Type
 
-/** How many of a customer's subscriptions are looked at, from the newest. */
+/** How many of a customer's subscriptions in one state are looked at, from the newest. */
 const newestLookedAt = 20
+
+const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
 
 /** How many customers' subscriptions are remembered between calls. */
 const remembered = 10_000
@@ -42,11 +51,14 @@ const counterOf = (subscriptionId: string, meter: string, { start }: Period.Peri
 /** No subscription, or none that may consume. */
 export type NotEntitled = "no-subscription" | "subscription-not-active"
 
-/** A customer's subscriptions as they were read, newest first, with their plans. */
+/** What a customer may consume by, as it was read, and what tells whether it is still so. */
 interface Customer {
   readonly root: Entry<Bucket>
+  readonly mark: CustomerMark
+  /** Those in a state that may consume, newest first. */
   readonly subscriptions: ReadonlyArray<Entry<StoredSubscription>>
   readonly plans: ReadonlyMap<string, Entry<StoredPlan>>
+  /** How many subscriptions there are in any state. */
   readonly total: number
 }
 
@@ -54,16 +66,12 @@ const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
   const watch = yield* QuotaWatch
+  const moments = yield* Moments
   const withStore = Effect.provideService(Store, store)
   const usesOnce = commitOnce(store, vault, Counted)
   const customers = new Map<string, Customer>()
 
-  // The latest moment that this process has seen: a clock that is set back brings no earlier period back.
-  let latest = Number.NEGATIVE_INFINITY
-  const moment = Effect.map(Clock.currentTimeMillis, (now) => {
-    latest = Math.max(latest, now)
-    return DateTime.makeUnsafe(latest)
-  })
+  const told = new Set<string>()
 
   const plansOf = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
     const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.keyOf))
@@ -94,36 +102,50 @@ const make = Effect.gen(function* () {
     resetsOn: period.end
   })
 
-  /** Tells the host what was reached. What has been told is marked afterwards, so that it is told at least once. */
-  const tell = Effect.fnUntraced(function* (
-    bucketId: string,
-    { subscription }: Entitlement,
-    amounts: Amounts,
-    quotas: Quotas,
-    period: Period.Period
-  ) {
-    const partition = Partition.metering(bucketId)
+  /**
+   * Tells the host what has been reached. Whoever sets the mark tells, and nobody else; what could not be marked is told
+   * by the next that counts. Nothing of it stops the counting.
+   */
+  const tell = Effect.fnUntraced(function* (bucketId: string, { root, subscription }: Entitlement, quotas: Quotas) {
+    const { id: subscriptionId, customerKey } = subscription.value
+    const period = { start: quotas.periodStart, end: quotas.resetsOn }
+    const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* moments.now) + grace
     for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
-      for (const threshold of crossed(watch.thresholds, used - (amounts[meter] ?? 0), used, max)) {
-        const mark = `told:${counterOf(subscription.value.id, meter, period)}:${threshold}`
-        const [told] = yield* store.counters(partition, [mark])
-        if (told !== 0) continue
+      for (const threshold of reached(watch.thresholds, used, max)) {
+        const mark = `told:${counterOf(subscriptionId, meter, period)}:${threshold}`
+        if (told.has(mark)) continue
+        const marking = [rootRecords.unchanged(root), Change.Add({ counter: mark, by: 1, max: 1, ttl })]
+        const marked = yield* Effect.result(store.commit(Partition.metering(bucketId), marking))
+        if (Result.isFailure(marked) && marked.failure._tag === "StoreUnavailable") {
+          yield* Effect.logError(marked.failure.message)
+          continue
+        }
+        if (told.size >= remembered) told.clear()
+        told.add(mark)
+        if (Result.isFailure(marked)) continue
+        const [periodStart, resetsOn] = [DateTime.formatIso(period.start), DateTime.formatIso(period.end)]
         yield* watch.notify({
           bucketId,
-          subscriptionId: subscription.value.id,
-          customerKey: subscription.value.customerKey,
+          subscriptionId,
+          customerKey,
           meter,
           threshold,
           used,
           max,
-          periodStart: DateTime.formatIso(period.start),
-          resetsOn: DateTime.formatIso(period.end)
+          periodStart,
+          resetsOn
         })
-        const ttl = DateTime.toEpochMillis(period.end) - latest + grace
-        yield* store.commit(partition, [Change.Add({ counter: mark, by: 1, ttl })])
       }
     }
   })
+
+  /** What was answered to a use, from what is remembered of it. */
+  const answered = (amounts: Amounts, { periodStart, resetsOn, maxima }: Counted, { totals }: Committed): Quotas =>
+    quotasFrom(
+      new Map(Object.keys(amounts).map((meter, index) => [meter, totals[index] ?? 0])),
+      new Map(Object.entries(maxima)),
+      { start: periodStart, end: resetsOn }
+    )
 
   /** Counts, on the strength of what was read; a stale conflict says that it is so no longer. */
   const consumeWith = Effect.fnUntraced(function* (
@@ -133,7 +155,7 @@ const make = Effect.gen(function* () {
     amounts: Amounts,
     idempotency: Idempotency | undefined
   ) {
-    const now = yield* moment
+    const now = yield* moments.now
     const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
     const status = Trial.statusAt(entitlement.subscription.value, now)
     if (!mayConsume(status)) return yield* new SubscriptionNotActive({ status })
@@ -146,79 +168,65 @@ const make = Effect.gen(function* () {
       if (max === undefined) return yield* new UnknownMeter({ meter })
       adds.push(Change.Add({ counter: counterOf(id, meter, period), by, max, ttl }))
     }
+    const counted: Counted = {
+      periodStart: period.start,
+      resetsOn: period.end,
+      maxima: Object.fromEntries(Object.keys(amounts).map((meter) => [meter, maxima.get(meter) ?? 0]))
+    }
     const changes = [...guards(entitlement), ...further, ...adds]
-    const committed = yield* usesOnce
-      .commit(Partition.metering(bucketId), changes, idempotency, {
-        periodStart: period.start
+    const committed = yield* usesOnce.commit(Partition.metering(bucketId), changes, idempotency, counted).pipe(
+      Effect.mapError((error) => {
+        if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return error
+        const meter = Object.keys(amounts).find((name) => counterOf(id, name, period) === error.name) ?? ""
+        return new QuotaExceeded({ meter, max: maxima.get(meter) ?? 0, resetsOn: period.end })
       })
-      .pipe(
-        Effect.mapError((error) => {
-          if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return error
-          const meter = Object.keys(amounts).find((name) => counterOf(id, name, period) === error.name) ?? ""
-          return new QuotaExceeded({ meter, max: maxima.get(meter) ?? 0, resetsOn: period.end })
-        })
-      )
-    const used = new Map(Object.keys(amounts).map((meter, index) => [meter, committed.totals[index] ?? 0]))
-    if (committed.earlier !== undefined) {
-      const counted = Period.containing(quotaResetAnchor, renewalStrategy, committed.earlier.periodStart)
-      return quotasFrom(used, maximaIn(entitlement, counted), counted)
-    }
-    const quotas = quotasFrom(used, maxima, period)
-    if (watch.thresholds.length > 0) {
-      yield* tell(bucketId, entitlement, amounts, quotas, period)
-    }
+    )
+    const quotas = answered(amounts, committed.earlier ?? counted, committed)
+    if (committed.earlier === undefined && watch.thresholds.length > 0) yield* tell(bucketId, entitlement, quotas)
     return quotas
+  })
+
+  /** A customer's newest subscriptions in a state. */
+  const newestIn = Effect.fnUntraced(function* (bucketId: string, customerKey: string, status: SubscriptionStatus) {
+    const where = [ofCustomer(customerKey), inStatus(status)]
+    const partition = Partition.metering(bucketId)
+    const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: newestLookedAt })
+    if (first.total <= newestLookedAt) return first.entries
+    const offset = first.total - newestLookedAt
+    return (yield* subscriptionRecords.page(partition, { where, offset, limit: newestLookedAt })).entries
   })
 
   const readCustomer = Effect.fnUntraced(function* (bucketId: string, customerKey: string) {
     const root = yield* findBucket(bucketId)
-    const partition = Partition.metering(bucketId)
+    const mark = yield* markOf(bucketId, customerKey)
     const where = [ofCustomer(customerKey)]
-    const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: newestLookedAt })
-    const page =
-      first.total <= newestLookedAt
-        ? first
-        : yield* subscriptionRecords.page(partition, {
-            where,
-            offset: first.total - newestLookedAt,
-            limit: newestLookedAt
-          })
-    const planIds = [...new Set(page.entries.flatMap(({ value }) => value.planIds))]
+    const { total } = yield* subscriptionRecords.page(Partition.metering(bucketId), { where, offset: 0, limit: 0 })
+    const found = yield* Effect.forEach(consumingStatuses, (status) => newestIn(bucketId, customerKey, status))
+    const subscriptions = found
+      .flat()
+      // Metadata may be large, and says nothing about quotas.
+      .map(({ value: { metadata: _, ...value }, version }) => ({ value, version }))
+      .reverse()
+      .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
     const plans = new Map<string, Entry<StoredPlan>>()
+    const planIds = [...new Set(subscriptions.flatMap(({ value }) => value.planIds))]
     for (const plan of yield* plansOf(bucketId, planIds)) plans.set(plan.value.id, plan)
-    return { root, subscriptions: page.entries.toReversed(), plans, total: page.total } satisfies Customer
+    return { root, mark, subscriptions, plans, total } satisfies Customer
   })
 
   /** Counts for a customer, on the strength of what is remembered, or of what is read anew. */
-  const consumeAs = Effect.fnUntraced(function* (
-    bucketId: string,
-    customerKey: string,
-    customer: Customer,
-    amounts: Amounts
-  ) {
-    const now = yield* moment
-    const chosen = customer.subscriptions.find(({ value }) => mayConsume(Trial.statusAt(value, now)))
-    if (chosen === undefined) {
-      return customer.subscriptions.length === 0 ? ("no-subscription" as const) : ("subscription-not-active" as const)
+  const consumeAs = Effect.fnUntraced(function* (bucketId: string, customer: Customer, amounts: Amounts) {
+    const now = yield* moments.now
+    const subscription = customer.subscriptions.find(({ value }) => mayConsume(Trial.statusAt(value, now)))
+    if (subscription === undefined) {
+      return customer.total === 0 ? ("no-subscription" as const) : ("subscription-not-active" as const)
     }
-    const plans = chosen.value.planIds.flatMap((id) => customer.plans.get(id) ?? [])
-    // Nothing of what the choice was made from may have changed: no newer subscription, and none that changed its state.
-    const others = customer.subscriptions.filter((other) => other !== chosen)
-    const further = [
-      subscriptionRecords.atMost(ofCustomer(customerKey), customer.total),
-      ...others.map(subscriptionRecords.unchanged)
-    ]
-    return yield* consumeWith(
-      bucketId,
-      { root: customer.root, subscription: chosen, plans },
-      further,
-      amounts,
-      undefined
-    )
+    const plans = subscription.value.planIds.flatMap((id) => customer.plans.get(id) ?? [])
+    const entitlement = { root: customer.root, subscription, plans }
+    return yield* consumeWith(bucketId, entitlement, [unchanged(customer.mark)], amounts, undefined)
   })
 
-  const isOutdated = (error: unknown): boolean =>
-    error instanceof StoreConflict && (error.reason === "stale" || error.reason === "limit")
+  const isOutdated = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
   const consumeFor = Effect.fnUntraced(function* (bucketId: string, customerKey: string, amounts: Amounts) {
     const name = `${bucketId} ${customerKey}`
@@ -226,13 +234,13 @@ const make = Effect.gen(function* () {
       const customer = yield* readCustomer(bucketId, customerKey)
       if (customers.size >= remembered) customers.clear()
       customers.set(name, customer)
-      return yield* consumeAs(bucketId, customerKey, customer, amounts)
+      return yield* consumeAs(bucketId, customer, amounts)
     })
     const known = customers.get(name)
-    const fresh = Contention.retryWhenStale(anew, isOutdated)
+    const fresh = Contention.retryWhenStale(anew)
     // What says no may have changed: only a yes is given on the strength of what is remembered.
     if (known === undefined) return yield* fresh
-    const outcome = yield* consumeAs(bucketId, customerKey, known, amounts).pipe(
+    const outcome = yield* consumeAs(bucketId, known, amounts).pipe(
       Effect.catchIf(isOutdated, () => Effect.succeed("outdated" as const)),
       Effect.catchTag(["QuotaExceeded", "UnknownMeter", "SubscriptionNotActive"], () =>
         Effect.succeed("outdated" as const)
@@ -245,7 +253,7 @@ const make = Effect.gen(function* () {
     quotas: Effect.fn("Usage.quotas")(function* (bucketId, subscriptionId) {
       const entitlement = yield* entitlementOf(bucketId, subscriptionId)
       const { quotaResetAnchor, renewalStrategy, id } = entitlement.subscription.value
-      const period = Period.containing(quotaResetAnchor, renewalStrategy, yield* moment)
+      const period = Period.containing(quotaResetAnchor, renewalStrategy, yield* moments.now)
       const maxima = maximaIn(entitlement, period)
       const meters = [...maxima.keys()]
       const values = yield* store.counters(
@@ -259,7 +267,9 @@ const make = Effect.gen(function* () {
       const attempt = Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) =>
         consumeWith(bucketId, entitlement, [], amounts, idempotency)
       )
-      return yield* Contention.retryWhenStale(attempt)
+      const again = (counted: Counted, committed: Committed) => answered(amounts, counted, committed)
+      const partition = Partition.metering(bucketId)
+      return yield* usesOnce.recalling(partition, idempotency, again, Contention.retryWhenStale(attempt))
     }, withStore),
 
     consumeFor: (bucketId, customerKey, amounts) => withStore(consumeFor(bucketId, customerKey, amounts))

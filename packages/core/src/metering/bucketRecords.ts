@@ -16,5 +16,5 @@ export const rootOf = (bucketId: BucketId) => rootRecords.get(Partition.metering
 /** The root of a bucket, which is there as long as the bucket is. */
 export const findBucket = Effect.fnUntraced(function* (bucketId: string) {
   const found = Schema.is(BucketId)(bucketId) ? yield* rootOf(bucketId) : Option.none()
-  return Option.isNone(found) ? yield* new BucketNotFound({ bucketId }) : found.value
+  return Option.isNone(found) ? yield* new BucketNotFound({ bucketId: String(bucketId) }) : found.value
 })

@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Access } from "../http/Access.ts"
-import { conditions, strict, tagged } from "../http/endpoint.ts"
+import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
 import { paging } from "../http/parameters.ts"
 import {
   BucketNotFoundProblem,
@@ -44,7 +44,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
     }).annotate(OpenApi.Summary, "Read a plan"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
       params: item,
-      query: {},
+      query: noQuery,
       headers: conditions,
       payload: PlanUpdate,
       success: tagged(Plan),
@@ -60,7 +60,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       .annotate(OpenApi.Summary, "Change a plan"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/plans/:planId", {
       params: item,
-      query: {},
+      query: noQuery,
       headers: conditions,
       success: HttpApiSchema.NoContent,
       error: [BucketNotFoundProblem, PlanNotFoundProblem, PlanInUseProblem, PreconditionFailedProblem]

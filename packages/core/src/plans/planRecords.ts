@@ -17,5 +17,5 @@ export const planRecords = Collection.make({
 
 export const findPlan = Effect.fnUntraced(function* (bucketId: string, planId: string) {
   const found = yield* planRecords.get(Partition.metering(bucketId), planId)
-  return Option.isNone(found) ? yield* new PlanNotFound({ planId }) : found.value
+  return Option.isNone(found) ? yield* new PlanNotFound({ planId: String(planId) }) : found.value
 })

@@ -80,7 +80,24 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
     return yield* reopened(partition, idempotency, yield* store.commit(partition, changes, once))
   })
 
-  /** What was answered to the request before, where it can no longer be done: its consumer is gone, its quota is used. */
+  /** What was answered to the request before, if it was done before. */
+  const asked = Effect.fnUntraced(function* (partition: Partition, idempotency: Idempotency) {
+    const once = { id: idempotency.id, fingerprint: "", answer: "", ttl: day }
+    const committed = yield* Effect.catchTag(store.commit(partition, [never], once), "StoreConflict", () =>
+      Effect.succeed(undefined)
+    )
+    return committed === undefined ? undefined : yield* reopened(partition, idempotency, committed)
+  })
+
+  const recall = (
+    partition: Partition,
+    idempotency: Idempotency | undefined
+  ): Effect.Effect<A | undefined, StoreUnavailable | OnceError> =>
+    idempotency === undefined
+      ? Effect.succeed(undefined)
+      : Effect.map(asked(partition, idempotency), (committed) => committed?.earlier)
+
+  /** The same for a request that can no longer be done: its consumer is gone, its quota is used. */
   const recalling = <B, E, R>(
     partition: Partition,
     idempotency: Idempotency | undefined,
@@ -89,17 +106,18 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
   ): Effect.Effect<B, E | OnceError, R> =>
     idempotency === undefined
       ? attempt
-      : Effect.catch(attempt, (error) => {
-          if (isStoreFault(error)) return Effect.fail(error)
-          const once = { id: idempotency.id, fingerprint: "", answer: "", ttl: day }
-          return Effect.matchEffect(store.commit(partition, [never], once), {
-            onFailure: () => Effect.fail(error),
-            onSuccess: (committed) =>
-              Effect.flatMap(reopened(partition, idempotency, committed), ({ earlier }) =>
-                earlier === undefined ? Effect.fail(error) : Effect.succeed(present(earlier, committed))
+      : Effect.catch(attempt, (error) =>
+          isStoreFault(error)
+            ? Effect.fail(error)
+            : asked(partition, idempotency).pipe(
+                Effect.catchTag("StoreUnavailable", () => Effect.succeed(undefined)),
+                Effect.flatMap((committed) =>
+                  committed?.earlier === undefined
+                    ? Effect.fail(error)
+                    : Effect.succeed(present(committed.earlier, committed))
+                )
               )
-          })
-        })
+        )
 
-  return { commit, recalling }
+  return { commit, recall, recalling }
 }

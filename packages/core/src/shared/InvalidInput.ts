@@ -32,7 +32,7 @@ const pointerTo = (segments: ReadonlyArray<string>): string =>
   segments.map((segment) => `/${segment.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
 
 const told = (message: string, what: string): string =>
-  message === "Expected no excess property" ? `there is no such ${what}` : message
+  message === "Expected no excess property" || message === "Expected never" ? `there is no such ${what}` : message
 
 /** Where a body did not fit its schema. */
 export const placesInBody = ({ issue }: Schema.SchemaError): ReadonlyArray<InvalidPlace> =>

@@ -1,7 +1,7 @@
 /**
  * The operations on subscriptions.
  */
-import { Context, DateTime, Effect, Layer } from "effect"
+import { Context, type DateTime, Effect, Layer } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
 import type { BucketNotFound } from "../metering/Bucket.ts"
 import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
@@ -11,6 +11,7 @@ import { UnknownPlan } from "../plans/PlanError.ts"
 import { externalIdClaim, planRecords } from "../plans/planRecords.ts"
 import * as Id from "../shared/Id.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { Moments } from "../shared/Moments.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
@@ -18,6 +19,7 @@ import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { type Committed, Store } from "../store/Store.ts"
 import { type RecordUnreadable, StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import * as Customer from "./customerRecords.ts"
 import {
   type StoredSubscription,
   Subscription,
@@ -59,6 +61,7 @@ const sameNames = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): b
 const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
+  const moments = yield* Moments
   const withStore = Effect.provideService(Store, store)
   const subscriptionsOnce = commitOnce(store, vault, Subscription)
 
@@ -79,7 +82,7 @@ const make = Effect.gen(function* () {
 
   /** Subscriptions as they are at this moment, with the plans of all of them read in one call. */
   const present = Effect.fnUntraced(function* (bucketId: string, subscriptions: ReadonlyArray<StoredSubscription>) {
-    const now = yield* DateTime.now
+    const now = yield* moments.now
     const planIds = [...new Set(subscriptions.flatMap(({ planIds }) => planIds))]
     const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.keyOf))
     const externalIds = new Map<string, string>()
@@ -109,28 +112,35 @@ const make = Effect.gen(function* () {
       : { value: shown, version }
   })
 
-  /** Writes what has become of trials that are over, before anybody lists by status. */
-  const settle = Effect.fnUntraced(function* (bucketId: string) {
-    const now = yield* DateTime.now
-    const partition = Partition.metering(bucketId)
-    let offset = 0
+  /** The trials that are over and not yet written so. */
+  const overdueIn = Effect.fnUntraced(function* (bucketId: string, now: DateTime.Utc) {
+    const overdue: Array<Entry<StoredSubscription>> = []
     let total = 1
-    while (offset < total) {
-      const page = yield* subscriptionRecords.page(partition, {
-        where: [inStatus("trialing")],
+    for (let offset = 0; offset < total; offset += settledAtOnce) {
+      const where = [inStatus("trialing")]
+      const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
+        where,
         offset,
         limit: settledAtOnce
       })
-      const overdue = page.entries.filter(({ value }) => Trial.isOverdue(value, now))
+      overdue.push(...page.entries.filter(({ value }) => Trial.isOverdue(value, now)))
+      total = page.total
+    }
+    return overdue
+  })
+
+  /** Writes what has become of trials that are over, before anybody lists by status. */
+  const settle = Effect.fnUntraced(function* (bucketId: string) {
+    const now = yield* moments.now
+    // Those that were deleted meanwhile move others to where they are passed by: until none is found.
+    for (let overdue = yield* overdueIn(bucketId, now); overdue.length > 0; overdue = yield* overdueIn(bucketId, now)) {
       for (const entry of overdue) {
         const settled = { ...entry.value, status: Trial.statusAt(entry.value, now), updatedOn: now }
+        const mark = yield* Customer.markOf(bucketId, settled.customerKey)
+        const changes = [Customer.changing(mark), subscriptionRecords.replace(entry, settled)]
         // Another process may have been faster, with the same.
-        yield* store
-          .commit(partition, [subscriptionRecords.replace(entry, settled)])
-          .pipe(Effect.catchTag("StoreConflict", () => Effect.void))
+        yield* Effect.catchTag(store.commit(Partition.metering(bucketId), changes), "StoreConflict", () => Effect.void)
       }
-      offset += page.entries.length - overdue.length
-      total = page.entries.length === 0 ? 0 : page.total - overdue.length
     }
   })
 
@@ -173,7 +183,7 @@ const make = Effect.gen(function* () {
           })
         }
         const plans = planIds.flatMap((id) => named.filter(({ value }) => value.id === id))
-        const now = yield* DateTime.now
+        const now = yield* moments.now
         const stored: StoredSubscription = {
           id: SubscriptionId.make(yield* Id.next("sbsc")),
           createdOn: now,
@@ -191,7 +201,12 @@ const make = Effect.gen(function* () {
         const shown = presentWith(stored, externalIds, now)
         const committed = yield* subscriptionsOnce.commit(
           Partition.metering(bucketId),
-          [rootRecords.unchanged(root), ...plans.map(planRecords.unchanged), subscriptionRecords.insert(stored)],
+          [
+            rootRecords.unchanged(root),
+            ...plans.map(planRecords.unchanged),
+            Customer.changing(yield* Customer.markOf(bucketId, stored.customerKey)),
+            subscriptionRecords.insert(stored)
+          ],
           idempotency,
           shown
         )
@@ -212,7 +227,7 @@ const make = Effect.gen(function* () {
         const root = yield* findBucket(bucketId)
         const entry = yield* findSubscription(bucketId, subscriptionId)
         yield* checkVersion(entry, ifMatch)
-        const now = yield* DateTime.now
+        const now = yield* moments.now
         const { planExternalIds, prorate, ...fields } = patch
         const plans = planExternalIds === undefined ? undefined : yield* plansNamed(bucketId, planExternalIds)
         const { prorated: _, ...rest } = entry.value
@@ -231,6 +246,7 @@ const make = Effect.gen(function* () {
         const { versions } = yield* store.commit(Partition.metering(bucketId), [
           rootRecords.unchanged(root),
           ...(plans ?? []).map(planRecords.unchanged),
+          Customer.changing(yield* Customer.markOf(bucketId, value.customerKey)),
           subscriptionRecords.replace(entry, value)
         ])
         return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
@@ -245,6 +261,7 @@ const make = Effect.gen(function* () {
         yield* checkVersion(entry, ifMatch)
         yield* store.commit(Partition.metering(bucketId), [
           rootRecords.unchanged(root),
+          Customer.changing(yield* Customer.markOf(bucketId, entry.value.customerKey)),
           subscriptionRecords.remove(entry)
         ])
       })

@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Access } from "../http/Access.ts"
-import { conditions, strict, tagged } from "../http/endpoint.ts"
+import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
 import { paging } from "../http/parameters.ts"
 import {
   BucketNotFoundProblem,
@@ -54,7 +54,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
     }).annotate(OpenApi.Summary, "Read a subscription"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: item,
-      query: {},
+      query: noQuery,
       headers: conditions,
       payload: SubscriptionUpdate,
       success: tagged(Subscription),
@@ -70,7 +70,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       .annotate(OpenApi.Summary, "Change a subscription"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: item,
-      query: {},
+      query: noQuery,
       headers: conditions,
       success: HttpApiSchema.NoContent,
       error: [BucketNotFoundProblem, SubscriptionNotFoundProblem, PreconditionFailedProblem]

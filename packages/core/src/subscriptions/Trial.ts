@@ -18,6 +18,9 @@ export const isOverdue = ({ status, trialEndDate }: StoredSubscription, now: Dat
 export const statusAt = (subscription: StoredSubscription, now: DateTime.Utc): SubscriptionStatus =>
   isOverdue(subscription, now) ? statusAfter(subscription.trialEndStatus) : subscription.status
 
+/** The last that can be written in four digits. */
+const lastMoment = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
+
 /** The dates of a new trial, from the first plan that has one, where they were not given. */
 export const begun = (
   { status, trialStartDate, trialEndDate, trialEndStatus }: SubscriptionCreate,
@@ -27,8 +30,8 @@ export const begun = (
   if (status !== "trialing") return {}
   const plan = plans.find(({ trialDays }) => trialDays !== undefined)
   const start = trialStartDate ?? now
-  const end =
-    trialEndDate ?? (plan?.trialDays === undefined ? undefined : DateTime.add(start, { days: plan.trialDays }))
+  const days = plan?.trialDays
+  const end = trialEndDate ?? (days === undefined ? undefined : DateTime.min(DateTime.add(start, { days }), lastMoment))
   const after = trialEndStatus ?? plan?.trialEndStatus
   return {
     trialStartDate: start,

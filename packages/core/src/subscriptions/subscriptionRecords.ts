@@ -28,5 +28,7 @@ export const subscriptionRecords = Collection.make({
 
 export const findSubscription = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
   const found = yield* subscriptionRecords.get(Partition.metering(bucketId), subscriptionId)
-  return Option.isNone(found) ? yield* new SubscriptionNotFound({ subscriptionId }) : found.value
+  return Option.isNone(found)
+    ? yield* new SubscriptionNotFound({ subscriptionId: String(subscriptionId) })
+    : found.value
 })

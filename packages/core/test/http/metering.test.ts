@@ -396,6 +396,28 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
     })
   })
 
+  it("refuses every parameter where none is known, and does nothing", async () => {
+    const bucket = await makeBucket()
+    const made = await makePlan(bucket, plan("x"))
+    const subscription = await makeSubscription(bucket, subscriptionOf([made]))
+    for (const path of [bucket, `${bucket}/plans/${made.id}`, `${bucket}/subscriptions/${subscription.id}`]) {
+      for (const method of path === bucket ? ["DELETE"] : ["PATCH", "DELETE"]) {
+        for (const name of ["tag.env", "if-match", "lable"]) {
+          const answer = await call(method, `${path}?${name}=x`, method === "PATCH" ? { body: {} } : {})
+          expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: name }] } })
+        }
+      }
+    }
+    expect((await call("GET", `${bucket}/subscriptions/${subscription.id}`)).body).toEqual(subscription)
+  })
+
+  it("answers a trial that would end after all years", async () => {
+    const bucket = await makeBucket()
+    const made = await makePlan(bucket, plan("x", { trialDays: 3650 }))
+    const body = subscriptionOf([made], { status: "trialing", trialStartDate: "9999-12-31T00:00:00Z" })
+    expect((await call("POST", `${bucket}/subscriptions`, { body })).body.trialEndDate).toBe("9999-12-31T23:59:59.999Z")
+  })
+
   describe("quotas", () => {
     const setUp = async (fields: object = {}, planFields: object = {}) => {
       const bucket = await makeBucket()
@@ -463,6 +485,38 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       expect((await consume({ requests: 8 }, { "idempotency-key": "over" })).status).toBe(429)
       expect((await consume({ requests: 7 }, { "idempotency-key": "over" })).status).toBe(200)
       expect((await call("GET", `${path}/quotas`)).body.meters.requests.used).toBe(10)
+    })
+
+    it("answer a repeated use as it was answered first, whatever has become of it since", async () => {
+      const { bucket, one, path, consume } = await setUp()
+      const use = () => consume({ requests: 3 }, { "idempotency-key": "use" })
+      const first = (await use()).body
+      await call("PATCH", `${bucket}/plans/${one.id}`, { body: { meters: { requests: { max: 500 } } } })
+      expect((await use()).body).toEqual(first)
+      await call("PATCH", `${bucket}/plans/${one.id}`, { body: { meters: { other: { max: 1 } } } })
+      expect((await use()).body).toEqual(first)
+      await call("PATCH", path, { body: { status: "canceled" } })
+      expect((await use()).body).toEqual(first)
+      expect((await consume({ requests: 4 }, { "idempotency-key": "use" })).status).toBe(422)
+      await call("DELETE", path)
+      expect((await use()).body).toEqual(first)
+      expect((await consume({ requests: 3 }, { "idempotency-key": "new" })).status).toBe(404)
+    })
+
+    it("are shared out exactly", async () => {
+      const { bucket, path } = await setUp()
+      await makePlan(bucket, plan("hundred", { meters: { requests: { max: 100 } } }))
+      for (const [share, max] of [
+        [0.29, 29],
+        [0.57, 57],
+        [0.58, 58],
+        [0.999, 99],
+        [0, 0]
+      ] as const) {
+        await call("PATCH", path, { body: { planExternalIds: ["one"] } })
+        await call("PATCH", path, { body: { planExternalIds: ["hundred"], prorate: share } })
+        expect((await call("GET", `${path}/quotas`)).body.meters.requests.max).toBe(max)
+      }
     })
 
     it.each([

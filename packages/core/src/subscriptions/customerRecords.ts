@@ -1,0 +1,39 @@
+/**
+ * A mark for each customer, written anew with every change to any of the customer's subscriptions: whoever remembers
+ * what they were learns from one version whether it is still so.
+ */
+import { Effect, Option, Schema } from "effect"
+import * as Collection from "../store/Collection.ts"
+import * as Partition from "../store/Partition.ts"
+import { Change } from "../store/Store.ts"
+
+const Customer = Schema.Struct({ customerKey: Schema.String })
+
+const customerRecords = Collection.make({
+  name: "customer",
+  format: 1,
+  schema: Customer,
+  key: ({ customerKey }) => customerKey
+})
+
+export interface CustomerMark {
+  readonly customerKey: string
+  /** 0 where nothing has been written yet. */
+  readonly version: number
+}
+
+export const markOf = (bucketId: string, customerKey: string) =>
+  Effect.map(
+    customerRecords.get(Partition.metering(bucketId), customerKey),
+    (found): CustomerMark => ({ customerKey, version: Option.isSome(found) ? found.value.version : 0 })
+  )
+
+/** A change that tells everybody that the customer's subscriptions are changing. */
+export const changing = ({ customerKey, version }: CustomerMark): Change =>
+  version === 0
+    ? customerRecords.insert({ customerKey })
+    : customerRecords.replace({ value: { customerKey }, version }, { customerKey })
+
+/** A change that is refused if they have changed. */
+export const unchanged = ({ customerKey, version }: CustomerMark): Change =>
+  Change.Check({ key: customerRecords.keyOf(customerKey), expect: version })
