@@ -3,24 +3,22 @@
  */
 import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
-import type { StoredPlan } from "../plans/Plan.ts"
-import { planRecords } from "../plans/planRecords.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
 import { commitOnce, type OnceError } from "../shared/Idempotency.ts"
 import { Moments } from "../shared/Moments.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
-import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Change, type Committed, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
-import { type CustomerMark, markOf, unchanged } from "../subscriptions/customerRecords.ts"
-import { mayConsume, type StoredSubscription, type SubscriptionStatus } from "../subscriptions/Subscription.ts"
+import { unchanged } from "../subscriptions/customerRecords.ts"
+import { mayConsume } from "../subscriptions/Subscription.ts"
 import type { SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
-import { findSubscription, inStatus, ofCustomer, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
+import { findSubscription } from "../subscriptions/subscriptionRecords.ts"
 import * as Trial from "../subscriptions/Trial.ts"
-import type { Bucket, BucketNotFound } from "./Bucket.ts"
+import type { BucketNotFound } from "./Bucket.ts"
 import { findBucket, rootRecords } from "./bucketRecords.ts"
+import { type Customer, plansOf, readCustomer } from "./Customer.ts"
 import { type Entitlement, guards, maximaIn } from "./Entitlement.ts"
 import * as Period from "./Period.ts"
 import { type Amounts, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
@@ -37,11 +35,6 @@ const Counted = Schema.Struct({
 })
 type Counted = typeof Counted.Type
 
-/** How many of a customer's subscriptions in one state are looked at, from the newest. */
-const newestLookedAt = 20
-
-const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
-
 /** How many customers' subscriptions are remembered between calls. */
 const remembered = 10_000
 
@@ -50,17 +43,6 @@ const counterOf = (subscriptionId: string, meter: string, { start }: Period.Peri
 
 /** No subscription, or none that may consume. */
 export type NotEntitled = "no-subscription" | "subscription-not-active"
-
-/** What a customer may consume by, as it was read, and what tells whether it is still so. */
-interface Customer {
-  readonly root: Entry<Bucket>
-  readonly mark: CustomerMark
-  /** Those in a state that may consume, newest first. */
-  readonly subscriptions: ReadonlyArray<Entry<StoredSubscription>>
-  readonly plans: ReadonlyMap<string, Entry<StoredPlan>>
-  /** How many subscriptions there are in any state. */
-  readonly total: number
-}
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -72,14 +54,6 @@ const make = Effect.gen(function* () {
   const customers = new Map<string, Customer>()
 
   const told = new Set<string>()
-
-  const plansOf = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
-    const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.keyOf))
-    return yield* Effect.forEach(
-      records.filter((record) => record !== undefined),
-      planRecords.decode
-    )
-  })
 
   const entitlementOf = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
     const root = yield* findBucket(bucketId)
@@ -184,34 +158,6 @@ const make = Effect.gen(function* () {
     const quotas = answered(amounts, committed.earlier ?? counted, committed)
     if (committed.earlier === undefined && watch.thresholds.length > 0) yield* tell(bucketId, entitlement, quotas)
     return quotas
-  })
-
-  /** A customer's newest subscriptions in a state. */
-  const newestIn = Effect.fnUntraced(function* (bucketId: string, customerKey: string, status: SubscriptionStatus) {
-    const where = [ofCustomer(customerKey), inStatus(status)]
-    const partition = Partition.metering(bucketId)
-    const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: newestLookedAt })
-    if (first.total <= newestLookedAt) return first.entries
-    const offset = first.total - newestLookedAt
-    return (yield* subscriptionRecords.page(partition, { where, offset, limit: newestLookedAt })).entries
-  })
-
-  const readCustomer = Effect.fnUntraced(function* (bucketId: string, customerKey: string) {
-    const root = yield* findBucket(bucketId)
-    const mark = yield* markOf(bucketId, customerKey)
-    const where = [ofCustomer(customerKey)]
-    const { total } = yield* subscriptionRecords.page(Partition.metering(bucketId), { where, offset: 0, limit: 0 })
-    const found = yield* Effect.forEach(consumingStatuses, (status) => newestIn(bucketId, customerKey, status))
-    const subscriptions = found
-      .flat()
-      // Metadata may be large, and says nothing about quotas.
-      .map(({ value: { metadata: _, ...value }, version }) => ({ value, version }))
-      .reverse()
-      .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
-    const plans = new Map<string, Entry<StoredPlan>>()
-    const planIds = [...new Set(subscriptions.flatMap(({ value }) => value.planIds))]
-    for (const plan of yield* plansOf(bucketId, planIds)) plans.set(plan.value.id, plan)
-    return { root, mark, subscriptions, plans, total } satisfies Customer
   })
 
   /** Counts for a customer, on the strength of what is remembered, or of what is read anew. */

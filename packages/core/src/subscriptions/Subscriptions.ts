@@ -29,6 +29,7 @@ import {
   type SubscriptionUpdate
 } from "./Subscription.ts"
 import { SubscriptionExternalIdTaken, type SubscriptionNotFound } from "./SubscriptionError.ts"
+import { settle } from "./settle.ts"
 import {
   findSubscription,
   inStatus,
@@ -45,8 +46,6 @@ export interface SubscriptionFilter {
   readonly subscriptionExternalId?: string
   readonly status?: SubscriptionStatus
 }
-
-const settledAtOnce = 1_000
 
 const termsOf = ({ customerKey, customerExternalId, subscriptionExternalId, status }: SubscriptionFilter) => [
   ...(customerKey === undefined ? [] : [ofCustomer(customerKey)]),
@@ -112,38 +111,6 @@ const make = Effect.gen(function* () {
       : { value: shown, version }
   })
 
-  /** The trials that are over and not yet written so. */
-  const overdueIn = Effect.fnUntraced(function* (bucketId: string, now: DateTime.Utc) {
-    const overdue: Array<Entry<StoredSubscription>> = []
-    let total = 1
-    for (let offset = 0; offset < total; offset += settledAtOnce) {
-      const where = [inStatus("trialing")]
-      const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
-        where,
-        offset,
-        limit: settledAtOnce
-      })
-      overdue.push(...page.entries.filter(({ value }) => Trial.isOverdue(value, now)))
-      total = page.total
-    }
-    return overdue
-  })
-
-  /** Writes what has become of trials that are over, before anybody lists by status. */
-  const settle = Effect.fnUntraced(function* (bucketId: string) {
-    const now = yield* moments.now
-    // Those that were deleted meanwhile move others to where they are passed by: until none is found.
-    for (let overdue = yield* overdueIn(bucketId, now); overdue.length > 0; overdue = yield* overdueIn(bucketId, now)) {
-      for (const entry of overdue) {
-        const settled = { ...entry.value, status: Trial.statusAt(entry.value, now), updatedOn: now }
-        const mark = yield* Customer.markOf(bucketId, settled.customerKey)
-        const changes = [Customer.changing(mark), subscriptionRecords.replace(entry, settled)]
-        // Another process may have been faster, with the same.
-        yield* Effect.catchTag(store.commit(Partition.metering(bucketId), changes), "StoreConflict", () => Effect.void)
-      }
-    }
-  })
-
   const claimed = <A, E, R>(subscriptionExternalId: string, effect: Effect.Effect<A, E | StoreConflict, R>) =>
     Effect.mapError(effect, (error) =>
       error instanceof StoreConflict && error.reason === "claimed"
@@ -154,7 +121,7 @@ const make = Effect.gen(function* () {
   return Subscriptions.of({
     list: Effect.fn("Subscriptions.list")(function* (bucketId, { limit, offset, ...filter }) {
       yield* findBucket(bucketId)
-      if (filter.status !== undefined) yield* settle(bucketId)
+      if (filter.status !== undefined) yield* settle(bucketId, yield* moments.now)
       const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
         where: termsOf(filter),
         offset,

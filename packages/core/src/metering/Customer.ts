@@ -1,0 +1,69 @@
+/**
+ * What a customer may consume by: the newest of the subscriptions that may, with their plans, read together with what
+ * tells later whether it is still so.
+ */
+import { DateTime, Effect } from "effect"
+import type { StoredPlan } from "../plans/Plan.ts"
+import { planRecords } from "../plans/planRecords.ts"
+import type { Entry } from "../store/Collection.ts"
+import * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import { type CustomerMark, markOf } from "../subscriptions/customerRecords.ts"
+import type { StoredSubscription, SubscriptionStatus } from "../subscriptions/Subscription.ts"
+import { inStatus, ofCustomer, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
+import type { Bucket } from "./Bucket.ts"
+import { findBucket } from "./bucketRecords.ts"
+
+/** How many of a customer's subscriptions in one state are looked at, from the newest. */
+const newestLookedAt = 20
+
+const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
+
+/** What a customer may consume by, as it was read, and what tells whether it is still so. */
+export interface Customer {
+  readonly root: Entry<Bucket>
+  readonly mark: CustomerMark
+  /** Those in a state that may consume, newest first. */
+  readonly subscriptions: ReadonlyArray<Entry<StoredSubscription>>
+  readonly plans: ReadonlyMap<string, Entry<StoredPlan>>
+  /** How many subscriptions there are in any state. */
+  readonly total: number
+}
+
+/** The plans of these ids, as they are. */
+export const plansOf = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
+  const store = yield* Store
+  const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.keyOf))
+  return yield* Effect.forEach(
+    records.filter((record) => record !== undefined),
+    planRecords.decode
+  )
+})
+
+/** A customer's newest subscriptions in a state. */
+const newestIn = Effect.fnUntraced(function* (bucketId: string, customerKey: string, status: SubscriptionStatus) {
+  const where = [ofCustomer(customerKey), inStatus(status)]
+  const partition = Partition.metering(bucketId)
+  const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: newestLookedAt })
+  if (first.total <= newestLookedAt) return first.entries
+  const offset = first.total - newestLookedAt
+  return (yield* subscriptionRecords.page(partition, { where, offset, limit: newestLookedAt })).entries
+})
+
+export const readCustomer = Effect.fnUntraced(function* (bucketId: string, customerKey: string) {
+  const root = yield* findBucket(bucketId)
+  const mark = yield* markOf(bucketId, customerKey)
+  const where = [ofCustomer(customerKey)]
+  const { total } = yield* subscriptionRecords.page(Partition.metering(bucketId), { where, offset: 0, limit: 0 })
+  const found = yield* Effect.forEach(consumingStatuses, (status) => newestIn(bucketId, customerKey, status))
+  const subscriptions = found
+    .flat()
+    // Metadata may be large, and says nothing about quotas.
+    .map(({ value: { metadata: _, ...value }, version }) => ({ value, version }))
+    .reverse()
+    .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
+  const plans = new Map<string, Entry<StoredPlan>>()
+  const planIds = [...new Set(subscriptions.flatMap(({ value }) => value.planIds))]
+  for (const plan of yield* plansOf(bucketId, planIds)) plans.set(plan.value.id, plan)
+  return { root, mark, subscriptions, plans, total } satisfies Customer
+})
