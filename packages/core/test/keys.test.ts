@@ -1,3 +1,4 @@
+import { createHmac, hkdfSync } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import {
   AccountName,
@@ -96,6 +97,16 @@ describe("the key vault", () => {
       assert.notStrictEqual(yield* vault.seal("value", "id"), yield* vault.seal("value", "id"))
       assert.deepStrictEqual(vault.hashes("value"), vault.hashes("value"))
       assert.notInclude(vault.hashes("value")[0], "value")
+    })
+  )
+
+  it.effect("hashes by HMAC-SHA-256", () =>
+    Effect.gen(function* () {
+      const vault = yield* vaultWith(secret)
+      const hashKey = Buffer.from(hkdfSync("sha256", secret, "tollgate", "tollgate/v1/hash", 32))
+      for (const value of ["", "tg_x", "x".repeat(256)]) {
+        assert.deepStrictEqual(vault.hashes(value), [createHmac("sha256", hashKey).update(value).digest("base64url")])
+      }
     })
   )
 

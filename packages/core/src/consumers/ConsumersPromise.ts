@@ -3,7 +3,6 @@
  */
 import { Effect, Schema } from "effect"
 import { type ApiKey, KeyFormatParameter } from "../keys/ApiKey.ts"
-import { KeyBucket } from "../shared/KeyBucket.ts"
 import { optional } from "../shared/optional.ts"
 import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
@@ -46,7 +45,6 @@ const RollOptions = Schema.Struct({
   idempotencyKey: Schema.optionalKey(Promises.IdempotencyKey)
 })
 
-const bucketOf = Promises.parameters(KeyBucket)
 const listQuery = Promises.parameters(ListQuery)
 const getOptions = Promises.parameters(GetOptions)
 const guardIn = Promises.parameters(Guard)
@@ -67,7 +65,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<PageJson<ConsumerJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         return encodePage(yield* consumers.list(bucket, { ...firstPage, ...(yield* listQuery(query)) }))
       })
     ),
@@ -81,7 +79,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<ConsumerJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         const operation = ["consumers.create", accountName, bucketName]
         const { withApiKey, idempotencyKey } = yield* createOptions(options)
         const consumer = yield* createBody(input)
@@ -99,7 +97,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<ConsumerJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         return encode((yield* consumers.get(bucket, name, yield* getOptions(options))).value)
       })
     ),
@@ -113,7 +111,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<ConsumerJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         return encode((yield* consumers.update(bucket, name, yield* updateBody(patch), yield* guardIn(options))).value)
       })
     ),
@@ -122,7 +120,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   remove: (accountName: string, bucketName: string, name: string, options: typeof Guard.Encoded = {}): Promise<void> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         yield* consumers.remove(bucket, name, yield* guardIn(options))
       })
     ),
@@ -137,7 +135,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<{ readonly keyId: string }> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         const { expiresOn } = yield* rollBody(input)
         const operation = ["consumers.rollKey", accountName, bucketName, name]
         const { guard, idempotencyKey } = yield* rollOptions(options)

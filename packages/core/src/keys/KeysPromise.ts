@@ -1,9 +1,8 @@
 /**
  * Keys for callers outside Effect.
  */
-import { Effect, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import type { ApiKeyJson, PageJson } from "../consumers/ConsumersPromise.ts"
-import { KeyBucket } from "../shared/KeyBucket.ts"
 import { optional } from "../shared/optional.ts"
 import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
@@ -11,7 +10,7 @@ import { TagFilter } from "../shared/Tags.ts"
 import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
 import type { ApiKeys } from "./ApiKeys.ts"
 import type { Resealed } from "./Reseal.ts"
-import { Verification } from "./Verification.ts"
+import type { Verification } from "./Verification.ts"
 
 const ListQuery = Schema.Struct({
   limit: Schema.optionalKey(Limit),
@@ -25,7 +24,6 @@ const GetOptions = Schema.Struct({
 const Guard = Schema.Struct({ guard: Schema.optionalKey(TagFilter) })
 const Inputs = Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk)))
 
-const bucketOf = Promises.parameters(KeyBucket)
 const listQuery = Promises.parameters(ListQuery)
 const getOptions = Promises.parameters(GetOptions)
 const guardIn = Promises.parameters(Guard)
@@ -34,7 +32,12 @@ const createManyBody = Promises.body(Inputs)
 const updateBody = Promises.body(ApiKeyUpdate)
 const encode = Schema.encodeSync(ApiKey)
 const encodePage = Schema.encodeSync(Page(ApiKey))
-const encodeVerification = Schema.encodeSync(Verification)
+
+/** By hand, since an encoder would take longer than the verification. */
+const encodeVerification = (verification: Verification): typeof Verification.Encoded => {
+  if (!verification.valid || verification.expiresOn === undefined) return verification as typeof Verification.Encoded
+  return { ...verification, expiresOn: DateTime.formatIso(verification.expiresOn) }
+}
 
 type Once = { readonly idempotencyKey?: string }
 
@@ -48,7 +51,7 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
   ): Promise<PageJson<ApiKeyJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         return encodePage(yield* keys.list(bucket, consumerName, { ...firstPage, ...(yield* listQuery(query)) }))
       })
     ),
@@ -63,7 +66,7 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         const given = yield* createBody(input)
         const operation = ["keys.create", accountName, bucketName, consumerName]
         const asked = optional({
@@ -83,7 +86,7 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
   ): Promise<PageJson<ApiKeyJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         const given = yield* createManyBody(inputs)
         const operation = ["keys.createMany", accountName, bucketName, consumerName]
         const asked = optional({
@@ -102,7 +105,7 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         return encode((yield* keys.get(bucket, consumerName, keyId, yield* getOptions(options))).value)
       })
     ),
@@ -117,7 +120,7 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         const conditions = yield* guardIn(options)
         return encode((yield* keys.update(bucket, consumerName, keyId, yield* updateBody(patch), conditions)).value)
       })
@@ -132,7 +135,7 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
   ): Promise<void> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* bucketOf({ accountName, bucketName })
+        const bucket = yield* Promises.keyBucket(accountName, bucketName)
         yield* keys.remove(bucket, consumerName, keyId, yield* guardIn(options))
       })
     ),
@@ -140,7 +143,7 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
   /** Whether a key lets its bearer in, and whose it is. */
   verify: (accountName: string, bucketName: string, key: string): Promise<typeof Verification.Encoded> =>
     Promises.run(
-      Effect.flatMap(bucketOf({ accountName, bucketName }), (bucket) =>
+      Effect.flatMap(Promises.keyBucket(accountName, bucketName), (bucket) =>
         Effect.map(keys.verify(bucket, key), encodeVerification)
       )
     ),

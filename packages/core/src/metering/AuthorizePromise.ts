@@ -4,7 +4,7 @@
 import { DateTime, Effect, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Verified } from "../keys/Verification.ts"
-import { AccountName, BucketName } from "../shared/Names.ts"
+import { InvalidInput } from "../shared/InvalidInput.ts"
 import { optional } from "../shared/optional.ts"
 import * as Promises from "../shared/Promises.ts"
 import { type Authorization, makeAuthorize } from "./Authorize.ts"
@@ -39,15 +39,19 @@ export type AuthorizationJson =
       readonly resetsOn: string
     }
 
-const Input = Schema.Struct({
-  account: AccountName,
-  bucket: BucketName,
-  // Whatever is no text is no key, and is told so like any other.
-  key: Schema.Unknown,
-  metering: Schema.optionalKey(Schema.Struct({ bucketId: Schema.String, meters: Amounts }))
-})
+const Metering = Schema.Struct({ bucketId: Schema.String, meters: Amounts })
+const meteringIn = Promises.parameters(Schema.Struct({ metering: Metering }))
+const names = new Set(["account", "bucket", "key", "metering"])
 
-const inputIn = Promises.parameters(Input)
+/** Refuses what nobody knows: a mistyped `metering` must not let use go uncounted. */
+const unknownIn = (input: object): InvalidInput | undefined => {
+  for (const parameter of Object.keys(input)) {
+    if (!names.has(parameter))
+      return new InvalidInput({ errors: [{ parameter, detail: "there is no such parameter" }] })
+  }
+  return undefined
+}
+
 const encodeQuotas = Schema.encodeSync(Quotas)
 
 const encode = (authorization: Authorization): AuthorizationJson => {
@@ -65,10 +69,13 @@ export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service
   return (input: AuthorizeInput): Promise<AuthorizationJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const { account, bucket, key, metering } = yield* inputIn(input)
-        const address = { accountName: account, bucketName: bucket }
-        const text = typeof key === "string" ? key : ""
-        return encode(yield* authorize({ bucket: address, key: text, ...optional({ metering }) }))
+        const unknown = unknownIn(input)
+        if (unknown !== undefined) return yield* unknown
+        const bucket = yield* Promises.keyBucket(input.account, input.bucket)
+        // Whatever is no text is no key, and is told so like any other.
+        const asked = { bucket, key: typeof input.key === "string" ? input.key : "" }
+        if (input.metering === undefined) return encode(yield* authorize(asked))
+        return encode(yield* authorize({ ...asked, ...(yield* meteringIn({ metering: input.metering })) }))
       })
     )
 }

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto"
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Idempotency } from "./Idempotency.ts"
 import { InvalidInput, placesInBody, placesInParameters } from "./InvalidInput.ts"
+import { KeyBucket } from "./KeyBucket.ts"
 import { offence } from "./SafeJson.ts"
 
 const strict = { onExcessProperty: "error" } as const
@@ -33,6 +34,22 @@ export const parameters = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownEffect(schema, strict)
   return (input: I): Effect.Effect<A, InvalidInput> =>
     Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInParameters(error) }))
+}
+
+const keyBuckets = new Map<string, KeyBucket>()
+const keyBucketIn = parameters(KeyBucket)
+
+/** The address of a key bucket, checked when it is first seen: this stands on the hot path. */
+export const keyBucket = (accountName: string, bucketName: string): Effect.Effect<KeyBucket, InvalidInput> => {
+  // Neither name has a slash in it, once it has been checked.
+  const name = `${accountName}/${bucketName}`
+  const known = keyBuckets.get(name)
+  if (known !== undefined) return Effect.succeed(known)
+  return Effect.map(keyBucketIn({ accountName, bucketName }), (bucket) => {
+    if (keyBuckets.size >= 10_000) keyBuckets.clear()
+    keyBuckets.set(name, bucket)
+    return bucket
+  })
 }
 
 /** What a call may be remembered by. */
