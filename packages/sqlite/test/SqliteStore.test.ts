@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Change, Partition, Store, StoreOpenError } from "@tollgate/core"
@@ -6,7 +6,7 @@ import { BackupFailed, SqliteStore } from "@tollgate/sqlite"
 import { storeContract } from "@tollgate/store-testkit"
 import { Rivalry, runWorkers, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
-import { Effect, Exit, Fiber, Layer } from "effect"
+import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 
 const partition = Partition.keys("acme", "production")
@@ -84,6 +84,31 @@ describe("opening a SQLite store", () => {
       writeFileSync(path, "these are my notes, not a database. ".repeat(100))
       assert.include((yield* refusalOf(path)).message, "it is not a SQLite database, or it is damaged")
       assert.isFalse(existsSync(`${path}-wal`))
+    })
+  )
+
+  it.effect("tells of a file that is damaged further in, at the first call that meets it", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      yield* store.commit(
+        partition,
+        Array.from({ length: 500 }, (_, index) => put(`r${index}`))
+      )
+      yield* Effect.promise(() => store.close())
+      const bytes = readFileSync(path)
+      // The first page, with the schema, stays whole.
+      writeFileSync(path, Buffer.concat([bytes.subarray(0, 8_192), Buffer.alloc(bytes.length - 8_192, 0xaa)]))
+      const damaged = yield* Effect.exit(Layer.build(SqliteStore.layer(path)))
+      if (Exit.isFailure(damaged)) {
+        assert.include(String(damaged.cause), "StoreOpenError")
+        return
+      }
+      const error = yield* Effect.flip(
+        Context.get(damaged.value, Store).list(partition, [{ terms: ["t"], offset: 0, limit: 500 }])
+      )
+      assert.deepInclude(error, { _tag: "StoreUnavailable", retryable: false })
+      assert.include(error.message, "the database is damaged; restore a backup")
     })
   )
 
