@@ -1,8 +1,8 @@
 /**
- * Every TypeScript snippet of the README is run as it stands.
+ * Every TypeScript snippet of the READMEs is run as it stands.
  */
 import { execFile } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, describe, it } from "@effect/vitest"
@@ -14,25 +14,31 @@ const folder = mkdtempSync(join(root, ".readme-"))
 mkdirSync(join(folder, "data"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const snippets = [...readFileSync(join(root, "README.md"), "utf8").matchAll(/```ts\n(.*?)```/gs)].map(
-  ([, code = ""], index) => ({ name: `snippet ${index + 1}: ${code.trim().split("\n").at(-1)}`, code, index })
+const packages = readdirSync(join(root, "packages")).map((name) => join("packages", name, "README.md"))
+
+const snippets = ["README.md", ...packages.filter((path) => existsSync(join(root, path)))].flatMap((path) =>
+  [...readFileSync(join(root, path), "utf8").matchAll(/```ts\n(.*?)```/gs)].map(([, code = ""], index) => ({
+    name: `${path}, snippet ${index + 1}`,
+    file: `${path.replaceAll("/", "-")}-${index}.ts`,
+    code
+  }))
 )
 
 // Snippets that register tests do so here; the others are programs of their own.
-for (const { code, index } of snippets.filter(({ code }) => code.includes("storeContract("))) {
-  const path = join(folder, `${index}.ts`)
+for (const { code, file } of snippets.filter(({ code }) => code.includes("storeContract("))) {
+  const path = join(folder, file)
   writeFileSync(path, code)
   await import(path)
 }
 
-describe("the README", () => {
-  for (const { name, code, index } of snippets.filter(({ code }) => !code.includes("storeContract("))) {
+describe("the READMEs", () => {
+  for (const { name, code, file } of snippets.filter(({ code }) => !code.includes("storeContract("))) {
     it.live(
       name,
       () =>
         Effect.gen(function* () {
           const { url } = yield* startRedis()
-          const path = join(folder, `${index}.ts`)
+          const path = join(folder, file)
           writeFileSync(path, code.replaceAll("redis://localhost:6379", url))
           const { stdout } = yield* Effect.promise(() =>
             promisify(execFile)(process.execPath, ["--conditions=source", path], { cwd: folder })
