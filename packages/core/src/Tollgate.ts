@@ -12,6 +12,7 @@ import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { keysPromise } from "./keys/KeysPromise.ts"
 import { type KeyRetention, KeyVault } from "./keys/KeyVault.ts"
+import type { Resealed } from "./keys/Reseal.ts"
 import { VerifyCache, type VerifyCacheOptions } from "./keys/VerifyCache.ts"
 import { authorizePromise } from "./metering/AuthorizePromise.ts"
 import { Buckets } from "./metering/Buckets.ts"
@@ -189,7 +190,11 @@ export const createTollgate = async (options: TollgateOptions) => {
     const { handler, dispose } = toWebHandler(Layer.succeedContext(context), optional({ bodyLimit: options.bodyLimit }))
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
-      keys: keysPromise(Context.get(context, ApiKeys)),
+      keys: {
+        ...keysPromise(Context.get(context, ApiKeys)),
+        /** Puts every key under the newest secret, while the service runs. */
+        reseal: (): Promise<Resealed> => Promises.run(Context.get(context, ApiKeys).reseal())
+      },
       buckets: bucketsPromise(Context.get(context, Buckets)),
       plans: plansPromise(Context.get(context, Plans)),
       subscriptions: subscriptionsPromise(Context.get(context, Subscriptions)),

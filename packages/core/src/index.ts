@@ -4,6 +4,7 @@
 export { Api } from "./Api.ts"
 export * from "./access/Authenticator.ts"
 export * from "./access/Principal.ts"
+export { type ClientOptions, createClient, type TollgateClient } from "./client/createClient.ts"
 export * from "./consumers/Consumer.ts"
 export * from "./consumers/ConsumerError.ts"
 export { Consumers, type ConsumerView, type WriteConditions } from "./consumers/Consumers.ts"

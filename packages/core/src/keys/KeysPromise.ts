@@ -9,7 +9,6 @@ import * as Promises from "../shared/Promises.ts"
 import { TagFilter } from "../shared/Tags.ts"
 import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
 import type { ApiKeys } from "./ApiKeys.ts"
-import type { Resealed } from "./Reseal.ts"
 import type { Verification } from "./Verification.ts"
 
 const ListQuery = Schema.Struct({
@@ -41,7 +40,7 @@ const encodeVerification = (verification: Verification): typeof Verification.Enc
 
 type Once = { readonly idempotencyKey?: string }
 
-export const keysPromise = (keys: ApiKeys["Service"]) => ({
+export const keysPromise = (keys: Omit<ApiKeys["Service"], "reseal">) => ({
   /** A page of a consumer's keys, oldest first. */
   list: (
     accountName: string,
@@ -146,8 +145,5 @@ export const keysPromise = (keys: ApiKeys["Service"]) => ({
       Effect.flatMap(Promises.keyBucket(accountName, bucketName), (bucket) =>
         Effect.map(keys.verify(bucket, key), encodeVerification)
       )
-    ),
-
-  /** Puts every key under the newest secret, while the service runs. */
-  reseal: (): Promise<Resealed> => Promises.run(keys.reseal())
+    )
 })

@@ -56,7 +56,7 @@ const encodeSubscription = Schema.encodeSync(Subscription)
 const encodeSubscriptions = Schema.encodeSync(Page(Subscription))
 const encodeQuotas = Schema.encodeSync(Quotas)
 
-export const bucketsPromise = (buckets: Buckets["Service"]) => ({
+export const bucketsPromise = (buckets: Omit<Buckets["Service"], "owner">) => ({
   /** A page of an account's buckets, or of everybody's (`*`), oldest first. */
   list: (account: string, query: typeof PageQuery.Encoded = {}): Promise<PageJson<BucketJson>> =>
     Promises.run(
@@ -141,7 +141,7 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
     Promises.run(subscriptions.remove(bucketId, subscriptionId))
 })
 
-export const usagePromise = (usage: Usage["Service"]) => ({
+export const usagePromise = (usage: Omit<Usage["Service"], "consumeFor">) => ({
   /** What a subscription has, and has used, in its period. */
   quotas: (bucketId: string, subscriptionId: string): Promise<QuotasJson> =>
     Promises.run(Effect.map(usage.quotas(bucketId, subscriptionId), encodeQuotas)),

@@ -1,0 +1,42 @@
+/**
+ * Tollgate for callers in another process: the same shape as the gate itself, over HTTP.
+ */
+import { Effect } from "effect"
+import { consumersPromise } from "../consumers/ConsumersPromise.ts"
+import { keysPromise } from "../keys/KeysPromise.ts"
+import { bucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "../metering/MeteringPromise.ts"
+import { ConfigurationError } from "../shared/ConfigurationError.ts"
+import { remoteServices } from "./remoteServices.ts"
+
+export interface ClientOptions {
+  /** Where the interface is mounted: `https://example.com/api/dev`. */
+  readonly baseUrl: string
+  readonly token: string
+}
+
+/**
+ * @example
+ * ```ts
+ * const client = createClient({ baseUrl: "https://example.com/api/dev", token })
+ * await client.consumers.create("acme", "production", { name: "alice" })
+ * ```
+ */
+export const createClient = ({ baseUrl, token }: ClientOptions) => {
+  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
+    throw new ConfigurationError({ option: "baseUrl", problem: "give an address, such as https://example.com/api/dev" })
+  }
+  if (typeof token !== "string" || token === "") {
+    throw new ConfigurationError({ option: "token", problem: "give a management token" })
+  }
+  const services = Effect.runSync(remoteServices(baseUrl.replace(/\/$/, ""), token))
+  return {
+    consumers: consumersPromise(services.consumers),
+    keys: keysPromise(services.keys),
+    buckets: bucketsPromise(services.buckets),
+    plans: plansPromise(services.plans),
+    subscriptions: subscriptionsPromise(services.subscriptions),
+    usage: usagePromise(services.usage)
+  }
+}
+
+export type TollgateClient = ReturnType<typeof createClient>

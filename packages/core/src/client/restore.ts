@@ -1,0 +1,75 @@
+/**
+ * A problem that a server answered, as the error that the service raised there: the inverse of what the HTTP side does.
+ */
+import { Effect } from "effect"
+import { Forbidden, Unauthorized } from "../access/Principal.ts"
+import { ConsumerNameTaken, ConsumerNotFound } from "../consumers/ConsumerError.ts"
+import { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
+import { BucketNotFound } from "../metering/Bucket.ts"
+import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/Quota.ts"
+import { PlanExternalIdTaken, PlanInUse, PlanNotFound, UnknownPlan } from "../plans/PlanError.ts"
+import { AnswerForgotten, IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { InvalidInput } from "../shared/InvalidInput.ts"
+import { VersionMismatch } from "../shared/VersionMismatch.ts"
+import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
+import { SubscriptionExternalIdTaken, SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
+
+/** What was asked for, by the names that errors repeat. */
+export interface Asked {
+  readonly consumer?: string
+  readonly bucketId?: string
+  readonly planId?: string
+  readonly planExternalId?: string
+  readonly subscriptionId?: string
+  readonly subscriptionExternalId?: string
+}
+
+/** The server was not reached, or what answered is none of ours. */
+const unreachable = (): StoreUnavailable =>
+  new StoreUnavailable({
+    operation: "commit",
+    problem: "the server cannot be reached, or did not answer as Tollgate does",
+    retryable: true,
+    outcome: "unknown"
+  })
+
+// biome-ignore lint/suspicious/noExplicitAny: a problem is told by its tag, and has what its class declares
+type Problem = any
+
+const busy = () => new StoreConflict({ reason: "stale", name: "" })
+
+const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown>> = {
+  BadRequestProblem: ({ errors }) => new InvalidInput({ errors }),
+  UnauthorizedProblem: () => new Unauthorized(),
+  ForbiddenProblem: ({ detail = "not allowed" }) => new Forbidden({ problem: detail }),
+  ConsumerNotFoundProblem: (_, { consumer = "" }) => new ConsumerNotFound({ consumer }),
+  ConsumerNameTakenProblem: (_, { consumer = "" }) => new ConsumerNameTaken({ consumer }),
+  KeyNotFoundProblem: () => new KeyNotFound(),
+  KeyValueTakenProblem: () => new KeyValueTaken(),
+  KeyLimitReachedProblem: () => new KeyLimitReached(),
+  KeyNotRetainedProblem: () => new KeyNotRetained(),
+  ConcurrentUpdateProblem: busy,
+  RequestInProgressProblem: busy,
+  PreconditionFailedProblem: () => new VersionMismatch(),
+  IdempotencyKeyReusedProblem: () => new IdempotencyKeyReused(),
+  AnswerForgottenProblem: () => new AnswerForgotten(),
+  BucketNotFoundProblem: (_, { bucketId = "" }) => new BucketNotFound({ bucketId }),
+  PlanNotFoundProblem: (_, { planId = "" }) => new PlanNotFound({ planId }),
+  PlanExternalIdTakenProblem: (_, { planExternalId = "" }) => new PlanExternalIdTaken({ planExternalId }),
+  PlanInUseProblem: (_, { planId = "" }) => new PlanInUse({ planId }),
+  SubscriptionNotFoundProblem: (_, { subscriptionId = "" }) => new SubscriptionNotFound({ subscriptionId }),
+  SubscriptionExternalIdTakenProblem: (_, { subscriptionExternalId = "" }) =>
+    new SubscriptionExternalIdTaken({ subscriptionExternalId }),
+  UnknownPlanProblem: ({ detail = "the plans do not fit" }) => new UnknownPlan({ problem: detail }),
+  UnknownMeterProblem: ({ detail = "" }) => new UnknownMeter({ meter: /"([^"]*)"/.exec(detail)?.[1] ?? "" }),
+  SubscriptionNotActiveProblem: ({ detail = "" }) =>
+    new SubscriptionNotActive({ status: /is ([a-z-]+):/.exec(detail)?.[1] ?? "inactive" }),
+  QuotaExceededProblem: ({ meter, max, resetsOn }) => new QuotaExceeded({ meter, max, resetsOn })
+}
+
+const tagOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : ""
+
+/** The same effect, failing as the service would have failed. */
+export const restored = <A, E, Wanted>(effect: Effect.Effect<A, E>, asked: Asked = {}): Effect.Effect<A, Wanted> =>
+  Effect.mapError(effect, (error) => (table[tagOf(error)]?.(error, asked) ?? unreachable()) as Wanted)

@@ -1,0 +1,156 @@
+import { once } from "node:events"
+import { createServer, type Server } from "node:http"
+import { createClient, createTollgate, type Tollgate, type TollgateClient } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { toNodeHandler } from "@tollgate/node"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+
+const token = "a-management-token-for-tests"
+let gate: Tollgate
+let server: Server
+let baseUrl: string
+let client: TollgateClient
+
+beforeAll(async () => {
+  gate = await createTollgate({
+    store: MemoryStore.open(),
+    secret: "a secret of the tests, and of nobody else",
+    tokens: [
+      { token, account: "acme" },
+      { token: "a-token-that-may-only-read", account: "acme", access: "read" }
+    ]
+  })
+  server = createServer(toNodeHandler(gate, { prefix: "/api/dev" })).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  baseUrl = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/api/dev`
+  client = createClient({ baseUrl, token })
+})
+afterAll(async () => {
+  server.close()
+  server.closeAllConnections()
+  await gate.close()
+})
+
+const failureOf = (attempt: Promise<unknown>) =>
+  attempt.then(
+    () => expect.fail("it succeeded"),
+    (error) => error
+  )
+
+describe("a client in another process", () => {
+  it("has the shape of the gate, and gives the same answers", async () => {
+    const made = await client.consumers.create(
+      "acme",
+      "b",
+      { name: "alice", tags: { team: "blue" }, managers: ["boss@example.com"] },
+      { withApiKey: true }
+    )
+    const view = { apiKeys: true, managers: true, managerInvites: true, keyFormat: "visible" } as const
+    expect(await client.consumers.get("acme", "b", "alice", view)).toEqual(
+      await gate.consumers.get("acme", "b", "alice", view)
+    )
+    const query = { limit: 1, tags: { team: "blue" }, managerEmail: "BOSS@example.com" }
+    expect(await client.consumers.list("acme", "b", query)).toEqual(await gate.consumers.list("acme", "b", query))
+    const key = made.apiKeys?.[0]?.key ?? ""
+    expect(await client.keys.verify("acme", "b", key)).toEqual(await gate.keys.verify("acme", "b", key))
+    expect(await client.keys.verify("acme", "b", "nonsense")).toEqual({ valid: false, reason: "invalid" })
+    const [first] = (await client.keys.createMany("acme", "b", "alice", [{ description: "1" }, {}])).data
+    const id = first?.id ?? ""
+    await client.keys.update("acme", "b", "alice", id, { expiresOn: "2031-01-01T00:00:00Z", description: null })
+    expect(await client.keys.get("acme", "b", "alice", id)).toEqual(await gate.keys.get("acme", "b", "alice", id))
+    const { keyId } = await client.consumers.rollKey("acme", "b", "alice", { expiresOn: "2030-01-01T00:00:00Z" })
+    expect(await client.keys.list("acme", "b", "alice")).toEqual(await gate.keys.list("acme", "b", "alice"))
+    await client.keys.remove("acme", "b", "alice", keyId)
+    const changed = await client.consumers.update(
+      "acme",
+      "b",
+      "alice",
+      { description: "d" },
+      { guard: { team: "blue" } }
+    )
+    expect(changed.description).toBe("d")
+    await client.consumers.remove("acme", "b", "alice")
+    expect((await gate.consumers.list("acme", "b")).total).toBe(0)
+  })
+
+  it("meters", async () => {
+    const { id: bucketId } = await client.buckets.create("acme", { idempotencyKey: "once" })
+    expect((await client.buckets.create("acme", { idempotencyKey: "once" })).id).toBe(bucketId)
+    expect(await client.buckets.list("acme")).toEqual(await gate.buckets.list("acme"))
+    const plan = await client.plans.create(bucketId, {
+      label: "P",
+      planExternalId: "p",
+      meters: { requests: { max: 2 } }
+    })
+    const made = await client.subscriptions.create(bucketId, {
+      planIds: [plan.id],
+      planExternalIds: ["p"],
+      status: "active",
+      type: "periodic",
+      renewalStrategy: "monthly",
+      region: "us-east1",
+      customerKey: "alice",
+      subscriptionExternalId: "s",
+      customerExternalId: "c"
+    })
+    expect(await client.subscriptions.list(bucketId, { status: "active" })).toEqual(
+      await gate.subscriptions.list(bucketId)
+    )
+    expect((await client.usage.consume(bucketId, made.id, { requests: 2 })).meters["requests"]?.remaining).toBe(0)
+    expect(await client.usage.quotas(bucketId, made.id)).toEqual(await gate.usage.quotas(bucketId, made.id))
+    const over = await failureOf(client.usage.consume(bucketId, made.id, { requests: 1 }))
+    expect(over).toMatchObject({ _tag: "QuotaExceeded", meter: "requests", max: 2 })
+    expect(await failureOf(client.plans.remove(bucketId, plan.id))).toMatchObject({
+      _tag: "PlanInUse",
+      planId: plan.id
+    })
+    await client.subscriptions.update(bucketId, made.id, { status: "canceled" })
+    const inactive = await failureOf(client.usage.consume(bucketId, made.id, { requests: 1 }))
+    expect(inactive).toMatchObject({ _tag: "SubscriptionNotActive", status: "canceled" })
+    await client.subscriptions.remove(bucketId, made.id)
+    await client.plans.update(bucketId, plan.id, { label: "Q" })
+    expect((await client.plans.get(bucketId, plan.id)).label).toBe("Q")
+    await client.plans.remove(bucketId, plan.id)
+    await client.buckets.remove(bucketId)
+    expect(await failureOf(client.buckets.get(bucketId))).toMatchObject({ _tag: "BucketNotFound", bucketId })
+  })
+
+  it("fails with the same tagged errors", async () => {
+    await client.consumers.create("acme", "errors", { name: "alice", apiKeys: [{ key: "a-value-that-is-taken" }] })
+    const tags = async (...attempts: ReadonlyArray<Promise<unknown>>) =>
+      Promise.all(attempts.map(async (attempt) => (await failureOf(attempt))._tag))
+    const reader = createClient({ baseUrl, token: "a-token-that-may-only-read" })
+    const stranger = createClient({ baseUrl, token: "a-token-that-nobody-has" })
+    expect(
+      await tags(
+        client.consumers.create("acme", "errors", { name: "alice" }),
+        client.consumers.create("acme", "errors", { name: "ALICE" }),
+        client.consumers.get("acme", "errors", "bob"),
+        client.keys.get("acme", "errors", "alice", "key_x"),
+        client.keys.create("acme", "errors", "alice", { key: "a-value-that-is-taken" }),
+        client.consumers.list("other", "errors"),
+        reader.consumers.create("acme", "errors", { name: "bob" }),
+        stranger.consumers.list("acme", "errors"),
+        createClient({ baseUrl: "http://127.0.0.1:1", token }).consumers.list("acme", "errors"),
+        createClient({ baseUrl: `${baseUrl}/elsewhere`, token }).consumers.list("acme", "errors")
+      )
+    ).toEqual([
+      "ConsumerNameTaken",
+      "InvalidInput",
+      "ConsumerNotFound",
+      "KeyNotFound",
+      "KeyValueTaken",
+      "Forbidden",
+      "Forbidden",
+      "Unauthorized",
+      "StoreUnavailable",
+      "StoreUnavailable"
+    ])
+  })
+
+  it("says at creation what to set", () => {
+    expect(() => createClient({ baseUrl: "nowhere", token })).toThrow("baseUrl: give an address")
+    expect(() => createClient({ baseUrl, token: "" })).toThrow("token: give a management token")
+  })
+})

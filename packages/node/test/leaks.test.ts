@@ -1,0 +1,72 @@
+/**
+ * Clients that hang up, many of them, leave nothing behind.
+ */
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { connect } from "node:net"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { createTollgate } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { toNodeHandler } from "@tollgate/node"
+import { expect, it } from "vitest"
+
+setFlagsFromString("--expose-gc")
+const collect = runInNewContext("gc") as () => void
+
+const heapAfterCollection = (): number => {
+  collect()
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+it("ten thousand requests that are cut off, or answered, leave no socket, no listener and no memory", async () => {
+  const token = "a-management-token-for-tests"
+  const gate = await createTollgate({
+    store: MemoryStore.open(),
+    secret: "a secret of the tests, and of nobody else",
+    tokens: [{ token, account: "acme" }]
+  })
+  const server = createServer(toNodeHandler(gate)).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const head = (method: string, more = "") =>
+    `${method} /v1/accounts/acme/key-buckets/b/consumers HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`
+
+  /** A request that is sent in part, or whole, and a client that is gone before the answer or right after it. */
+  const hangUp = async (index: number): Promise<void> => {
+    const socket = connect(port, "127.0.0.1")
+    socket.on("error", () => undefined)
+    await once(socket, "connect")
+    if (index % 3 === 0) socket.write(`${head("POST", "Content-Length: 1000\r\n")}{"name":`)
+    else socket.write(head("GET"))
+    if (index % 3 === 2) await once(socket, "data")
+    const closed = once(socket, "close")
+    socket.destroy()
+    await closed
+  }
+  const round = async (count: number): Promise<void> => {
+    for (let sent = 0; sent < count; sent += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, index) => hangUp(sent + index)))
+    }
+  }
+  const connections = (): Promise<number> =>
+    new Promise((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))))
+  const settled = async (): Promise<void> => {
+    while ((await connections()) > 0) await new Promise(setImmediate)
+  }
+
+  await round(2_000)
+  await settled()
+  const before = heapAfterCollection()
+  await round(8_000)
+  await settled()
+  const after = heapAfterCollection()
+  // A kilobyte for each request that leaked would be eight megabytes.
+  expect(after - before).toBeLessThan(4 * 1024 * 1024)
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+  server.close()
+  server.closeAllConnections()
+  await gate.close()
+}, 120_000)
