@@ -7,6 +7,8 @@ import { tollgate as koaTollgate } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import express from "express"
+import Fastify from "fastify"
+import { Hono } from "hono"
 import Koa from "koa"
 import bodyParser from "koa-bodyparser"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -129,6 +131,40 @@ describe("in a host", () => {
     expect(await text("/api/dev/nothing")).toEqual([404, "the host's own 404"])
     expect(await text("/v1/metering")).toEqual([404, "the host's own 404"])
     expect((await text("/api/dev/v1/metering"))[0]).toBe(401)
+  })
+
+  it("works in Fastify, through the bridge", async () => {
+    const handle = toNodeHandler(gate, { prefix: "/api/dev" })
+    const app = Fastify()
+    app.addContentTypeParser("*", (_request, _payload, done) => done(null))
+    app.removeContentTypeParser("application/json")
+    app.all("/api/dev/*", async (request, reply) => {
+      reply.hijack()
+      await handle(request.raw, reply.raw)
+    })
+    app.get("/own", async () => "the host's own")
+    const url = await app.listen({ port: 0, host: "127.0.0.1" })
+    const made = await fetch(`${url}/api/dev/v1/accounts/acme/key-buckets/fastify/consumers`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "alice" })
+    })
+    expect(made.status).toBe(200)
+    expect(await (await fetch(`${url}/own`)).text()).toBe("the host's own")
+    await app.close()
+  })
+
+  it("works in Hono, through the web handler", async () => {
+    const app = new Hono()
+    app.get("/own", (context) => context.text("the host's own"))
+    app.mount("/api/dev", gate.handler)
+    const made = await app.request("/api/dev/v1/accounts/acme/key-buckets/hono/consumers", {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify({ name: "alice" })
+    })
+    expect(made.status).toBe(200)
+    expect(await (await app.request("/own")).text()).toBe("the host's own")
   })
 
   it("leaves Koa's own routes", async () => {
