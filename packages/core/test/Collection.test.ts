@@ -159,7 +159,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
           })
         )
       )
-      assert.deepInclude(error, { _tag: "StoreConflict", reason: "stale", name: "person/alice" })
+      assert.deepInclude(error, { _tag: "StoreConflict", reason: "stale", subject: "person/alice" })
       assert.strictEqual(attempts, 12)
     })
   )

@@ -103,7 +103,7 @@ const committedIn = (result: string): Committed => {
 export const readReply = (reply: unknown, attempt: string): Committed | StoreConflict => {
   const [outcome, text] = reply as ["done" | "seen" | StoreConflict["reason"], string]
   if (outcome === "done") return committedIn(text)
-  if (outcome !== "seen") return new StoreConflict({ reason: outcome, name: text })
+  if (outcome !== "seen") return new StoreConflict({ reason: outcome, subject: text })
   const committed = committedIn(text)
   const end = text.indexOf("\n", text.indexOf("\n") + 1)
   const [by, fingerprint, answer] = JSON.parse(text.slice(end + 1)) as [string, string, string]

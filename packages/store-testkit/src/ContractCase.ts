@@ -75,7 +75,7 @@ const benchOver = (store: StoreOperations, partition: Partition.Partition): Benc
     Effect.flip(store.commit(partition, changes, once)).pipe(
       Effect.map((error) =>
         error instanceof StoreConflict
-          ? { reason: error.reason, name: error.name }
+          ? { reason: error.reason, name: error.subject }
           : { reason: error._tag, name: error.message }
       )
     )

@@ -28,7 +28,7 @@ const find = (state: State, key: string) => state.records.find((record) => recor
 const carrying = (state: State, terms: ReadonlyArray<string>) =>
   state.records.filter((record) => terms.every((term) => record.terms.includes(term)))
 
-const refused = (reason: StoreConflict["reason"], name: string) => new StoreConflict({ reason, name })
+const refused = (reason: StoreConflict["reason"], name: string) => new StoreConflict({ reason, subject: name })
 
 /** What the state would be, before the claims are looked at. */
 const applied = (state: State, change: Change): State => {

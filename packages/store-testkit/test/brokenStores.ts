@@ -91,7 +91,7 @@ const countsTooLate: BrokenStore["breaking"] = withCommit((sound) =>
       adds.map(({ counter }) => counter)
     )
     const full = adds.find(({ by, max = Number.MAX_SAFE_INTEGER }, index) => (values[index] ?? 0) + by > max)
-    if (full !== undefined) return yield* new StoreConflict({ reason: "exceeded", name: full.counter })
+    if (full !== undefined) return yield* new StoreConflict({ reason: "exceeded", subject: full.counter })
     yield* Effect.yieldNow
     const unlimited = adds.map(({ counter, by, ttl }) => Change.Add({ counter, by, ttl }))
     return yield* sound.commit(partition, [...changes.filter((change) => change._tag !== "Add"), ...unlimited], once)

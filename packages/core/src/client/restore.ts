@@ -36,7 +36,7 @@ const unreachable = (): StoreUnavailable =>
 // biome-ignore lint/suspicious/noExplicitAny: a problem is told by its tag, and has what its class declares
 type Problem = any
 
-const busy = () => new StoreConflict({ reason: "stale", name: "" })
+const busy = () => new StoreConflict({ reason: "stale", subject: "" })
 
 const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown>> = {
   BadRequestProblem: ({ errors }) => new InvalidInput({ errors }),

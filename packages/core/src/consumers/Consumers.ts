@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
     cache.changing(partitionOf(bucket), effect)
 
   const isLimitOn = (term: string) => (error: unknown) =>
-    error instanceof StoreConflict && error.reason === "limit" && error.name === keyRecords.termOf(term)
+    error instanceof StoreConflict && error.reason === "limit" && error.subject === keyRecords.termOf(term)
 
   return Consumers.of({
     list: Effect.fn("Consumers.list")(function* (bucket, { limit, offset, tags, managerEmail, ...view }) {

@@ -151,7 +151,7 @@ const make = Effect.gen(function* () {
     const committed = yield* usesOnce.commit(Partition.metering(bucketId), changes, idempotency, counted).pipe(
       Effect.mapError((error) => {
         if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return error
-        const meter = Object.keys(amounts).find((name) => counterOf(id, name, period) === error.name) ?? ""
+        const meter = Object.keys(amounts).find((name) => counterOf(id, name, period) === error.subject) ?? ""
         return new QuotaExceeded({ meter, max: maxima.get(meter) ?? 0, resetsOn: period.end })
       })
     )

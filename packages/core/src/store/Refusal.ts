@@ -28,7 +28,7 @@ export const find = (changes: ReadonlyArray<Change>, before: Before): StoreConfl
       case "Delete":
       case "Check": {
         if (before.version(change.key) !== change.expect) {
-          return new StoreConflict({ reason: "stale", name: change.key })
+          return new StoreConflict({ reason: "stale", subject: change.key })
         }
         if (change._tag !== "Put") break
         for (const claim of change.claims) {
@@ -36,7 +36,7 @@ export const find = (changes: ReadonlyArray<Change>, before: Before): StoreConfl
           // A record that this commit rewrites or deletes gives up the claims it had.
           const held = holder !== undefined && !rewritten.has(holder)
           if (held || (taken.has(claim) && taken.get(claim) !== change.key)) {
-            return new StoreConflict({ reason: "claimed", name: claim })
+            return new StoreConflict({ reason: "claimed", subject: claim })
           }
           taken.set(claim, change.key)
         }
@@ -44,12 +44,12 @@ export const find = (changes: ReadonlyArray<Change>, before: Before): StoreConfl
       }
       case "Limit":
         if (before.total(change.term) > change.atMost) {
-          return new StoreConflict({ reason: "limit", name: change.term })
+          return new StoreConflict({ reason: "limit", subject: change.term })
         }
         break
       case "Add":
         if (before.counter(change.counter) + change.by > (change.max ?? Number.MAX_SAFE_INTEGER)) {
-          return new StoreConflict({ reason: "exceeded", name: change.counter })
+          return new StoreConflict({ reason: "exceeded", subject: change.counter })
         }
         break
     }

@@ -20,14 +20,14 @@ export class StoreOpenError extends Schema.TaggedError<StoreOpenError>()("StoreO
 /**
  * A commit was refused because of what the store holds. Nothing of it was applied.
  *
- * - `stale`: the record `name` is not at the version that was expected
- * - `claimed`: the unique value `name` belongs to another record
- * - `limit`: more records carry the term `name` than the commit allows
- * - `exceeded`: the counter `name` would pass its maximum
+ * - `stale`: the record `subject` is not at the version that was expected
+ * - `claimed`: the unique value `subject` belongs to another record
+ * - `limit`: more records carry the term `subject` than the commit allows
+ * - `exceeded`: the counter `subject` would pass its maximum
  */
 export class StoreConflict extends Schema.TaggedError<StoreConflict>()("StoreConflict", {
   reason: Schema.Literals(["stale", "claimed", "limit", "exceeded"]),
-  name: Schema.String
+  subject: Schema.String
 }) {
   override get message(): string {
     return `The commit was refused (${this.reason})`

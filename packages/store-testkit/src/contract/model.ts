@@ -80,7 +80,7 @@ const outcome = (result: Result.Result<Committed, unknown>) => {
     return { puts: versions.length, totals, replayed }
   }
   const error = result.failure
-  return error instanceof StoreConflict ? { reason: error.reason, name: error.name } : { error }
+  return error instanceof StoreConflict ? { reason: error.reason, name: error.subject } : { error }
 }
 
 const perform = Effect.fnUntraced(function* (bench: Bench, action: Action) {
