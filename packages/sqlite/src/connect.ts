@@ -20,6 +20,9 @@ export interface SqliteOptions {
 /** Waiting for a lock happens on the event loop: this is as long as it may stand still. */
 const busyTimeout = 20
 
+/** Kibibytes of pages that are kept: what is looked up again and again is not read from the file each time. */
+const pageCache = 32 * 1024
+
 /** Below this, a write-ahead log that several processes use can be corrupted. */
 const oldestSqlite = [3, 51, 3] as const
 
@@ -88,6 +91,7 @@ const prepare = (source: string | Database, database: Database, options: SqliteO
   if (mode !== "wal" && mode !== "memory") {
     throw refuse(source, "its file system cannot keep a write-ahead log", "Put it on a local disk")
   }
+  database.pragma(`cache_size = -${pageCache}`)
   database.pragma(`synchronous = ${options.durability === "normal" ? "NORMAL" : "FULL"}`)
   migrate(database)
 }
