@@ -508,6 +508,37 @@ describe("authorize", () => {
   })
 })
 
+it.effect("a subscription whose plans change while it is read is shown with the plans that it has", () =>
+  Effect.gen(function* () {
+    const store = MemoryStore.open()
+    let meanwhile: Effect.Effect<unknown, unknown> = Effect.void
+    const interrupted: StoreOperations = {
+      ...store,
+      get: (partition, keys) => {
+        if (!keys.some((key) => key.startsWith("plan/"))) return store.get(partition, keys)
+        const first = meanwhile
+        meanwhile = Effect.void
+        return Effect.andThen(Effect.orDie(first), store.get(partition, keys))
+      }
+    }
+    const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), over(store))
+    const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+    yield* Effect.gen(function* () {
+      const plans = yield* Plans
+      yield* plans.create(bucketId, { label: "Two", planExternalId: "two", meters: { requests: { max: 1 } } })
+      const service = yield* Subscriptions
+      meanwhile = Effect.andThen(
+        subscriptions.update(bucketId, id, { planExternalIds: ["two"] }),
+        Effect.provide(
+          Effect.flatMap(Plans, (other) => other.remove(bucketId, plan.id)),
+          over(store)
+        )
+      )
+      assert.deepStrictEqual((yield* service.get(bucketId, id)).value.planExternalIds, ["two"])
+    }).pipe(Effect.provide(over(interrupted)))
+  })
+)
+
 const cutOff = new StoreUnavailable({
   operation: "commit",
   problem: "cut off",

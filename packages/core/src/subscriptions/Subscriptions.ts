@@ -1,7 +1,7 @@
 /**
  * The operations on subscriptions.
  */
-import { Context, type DateTime, Effect, Layer } from "effect"
+import { Context, type DateTime, Effect, Layer, Option } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
 import type { BucketNotFound } from "../metering/Bucket.ts"
 import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
@@ -79,10 +79,8 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Subscriptions as they are at this moment, with the plans of all of them read in one call. */
-  const present = Effect.fnUntraced(function* (bucketId: string, subscriptions: ReadonlyArray<StoredSubscription>) {
-    const now = yield* moments.now
-    const planIds = [...new Set(subscriptions.flatMap(({ planIds }) => planIds))]
+  /** The external ids of plans, read in one call. */
+  const externalIdsOf = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
     const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.keyOf))
     const externalIds = new Map<string, string>()
     for (const record of records) {
@@ -90,8 +88,31 @@ const make = Effect.gen(function* () {
       const { value } = yield* planRecords.decode(record)
       externalIds.set(value.id, value.planExternalId)
     }
-    return subscriptions.map((subscription) => presentWith(subscription, externalIds, now))
+    return externalIds
   })
+
+  /** Subscriptions as they are at this moment. */
+  const present = (
+    bucketId: string,
+    subscriptions: ReadonlyArray<StoredSubscription>,
+    attempts = 3
+  ): Effect.Effect<ReadonlyArray<Subscription>, StoreFault, Store> =>
+    Effect.gen(function* () {
+      const now = yield* moments.now
+      const planIds = [...new Set(subscriptions.flatMap(({ planIds }) => planIds))]
+      const externalIds = yield* externalIdsOf(bucketId, planIds)
+      if (externalIds.size < planIds.length && attempts > 1) {
+        // A plan that is gone was exchanged for another since its subscription was read.
+        const anew = yield* Effect.forEach(subscriptions, (subscription) =>
+          Effect.map(
+            subscriptionRecords.get(Partition.metering(bucketId), subscription.id),
+            Option.match({ onNone: () => subscription, onSome: ({ value }) => value })
+          )
+        )
+        return yield* present(bucketId, anew, attempts - 1)
+      }
+      return subscriptions.map((subscription) => presentWith(subscription, externalIds, now))
+    })
 
   const presentWith = (
     { prorated: _, nextBillingCycle, ...stored }: StoredSubscription,
