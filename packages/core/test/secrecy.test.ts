@@ -22,10 +22,18 @@ const supplied = "supplied-value-of-a-key-2468"
 const everything = (value: unknown): string =>
   inspect(value, { depth: 12, maxStringLength: null, maxArrayLength: null })
 
-/** What an exporter sends of a span: its name, attributes and events, and why it failed; never what it returned. */
-const exported = (span: Tracer.NativeSpan): string => {
-  const failure = span.status._tag === "Ended" && Exit.isFailure(span.status.exit) ? span.status.exit.cause : undefined
-  return everything([span.name, [...span.attributes], span.events, failure])
+/** All of a span: its name, attributes and events, and what it ended with. */
+const whole = (span: Tracer.NativeSpan): string =>
+  everything([span.name, [...span.attributes], span.events, span.status]).concat(bodiesIn(span))
+
+/** An answer's body is bytes, in which no text is found: it is read as text. */
+const bodiesIn = (span: Tracer.NativeSpan): string => {
+  const exit = span.status._tag === "Ended" ? span.status.exit : undefined
+  const body =
+    exit !== undefined && Exit.isSuccess(exit)
+      ? (exit.value as { readonly body?: { readonly body?: unknown } })?.body?.body
+      : undefined
+  return body instanceof Uint8Array ? Buffer.from(body).toString() : String(body ?? "")
 }
 
 /** A store that fails from the n-th call on, as real ones do: with what it was asked in the cause. */
@@ -114,7 +122,7 @@ describe("nothing secret", () => {
     expect(spans.length).toBeGreaterThan(3)
     await dispose()
 
-    const out = [...seen, ...answers.map(String), ...spans.map(exported)].join("\n")
+    const out = [...seen, ...answers.map(String), ...spans.map(whole)].join("\n")
     for (const hidden of [value, supplied, secret, ...Object.values(tokens)]) expect(out).not.toContain(hidden)
   })
 

@@ -16,6 +16,7 @@ import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
 import { optional } from "../shared/optional.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
+import { spanned } from "../shared/spanned.ts"
 import { type TagFilter, termsOf } from "../shared/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
@@ -103,123 +104,149 @@ const make = Effect.gen(function* () {
     error instanceof StoreConflict && error.reason === "limit" && error.subject === keyRecords.termOf(term)
 
   return Consumers.of({
-    list: Effect.fn("Consumers.list")(function* (bucket, { limit, offset, tags, managerEmail, ...view }) {
-      const where = [...termsOf(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
-      const page = yield* consumerRecords.page(partitionOf(bucket), { where: [...new Set(where)], offset, limit })
-      const data = yield* presentAll(
-        bucket,
-        page.entries.map(({ value }) => value),
-        view
-      )
-      return { data, limit, offset, total: page.total }
-    }, withStore),
-
-    create: Effect.fn("Consumers.create")(function* (bucket, input, { withApiKey, idempotency } = {}) {
-      const now = yield* DateTime.now
-      const { name, managers, apiKeys, ...fields } = input
-      const asked = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
-      const keys = yield* Effect.forEach(asked, (key, index) =>
-        KeyMaker.make(vault, bucket, name, key, now, `/apiKeys/${index}`)
-      )
-      const stored: StoredConsumer = {
-        id: ConsumerId.make(yield* Id.next("csmr")),
-        name,
-        createdOn: now,
-        updatedOn: now,
-        ...fields,
-        ...(yield* managersFrom(managers, now))
-      }
-      const withKeys = (shown: ReadonlyArray<ApiKey>): Consumer =>
-        shown.length === 0 ? present(stored, {}) : { ...present(stored, {}), apiKeys: shown }
-      const shown = keys.map(KeyMaker.reveal)
-      yield* buckets.ensure(bucket)
-      const committed = yield* consumersOnce
-        .commit(
-          partitionOf(bucket),
-          [consumerRecords.insert(stored), ...keys.map((key) => keyRecords.insert(key.stored))],
-          idempotency,
-          withKeys(shown.map((key) => KeyMaker.forgetful(vault, key)))
+    list: Effect.fnUntraced(
+      function* (bucket, { limit, offset, tags, managerEmail, ...view }) {
+        const where = [...termsOf(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
+        const page = yield* consumerRecords.page(partitionOf(bucket), { where: [...new Set(where)], offset, limit })
+        const data = yield* presentAll(
+          bucket,
+          page.entries.map(({ value }) => value),
+          view
         )
-        .pipe(
-          Effect.catchTag("StoreConflict", (conflict) =>
-            Effect.fail(conflict.reason === "claimed" ? new KeyValueTaken() : new ConsumerNameTaken({ consumer: name }))
-          )
-        )
-      const { earlier } = committed
-      const again = earlier?.apiKeys?.map((key) => KeyMaker.forgetful(vault, key))
-      const value = earlier === undefined ? withKeys(shown) : { ...earlier, ...optional({ apiKeys: again }) }
-      return { value, version: committed.versions[0] ?? 0 }
-    }, withStore),
+        return { data, limit, offset, total: page.total }
+      },
+      withStore,
+      spanned("Consumers.list")
+    ),
 
-    get: Effect.fn("Consumers.get")(function* (bucket, name, { guard, ...view } = {}) {
-      const entry = yield* findConsumer(bucket, name, guard)
-      const [value = present(entry.value, view)] = yield* presentAll(bucket, [entry.value], view)
-      return { value, version: entry.version }
-    }, withStore),
-
-    update: Effect.fn("Consumers.update")(function* (bucket, name, patch, conditions = {}) {
-      if (patch.name !== undefined && patch.name !== name) {
-        return yield* invalidBody("/name", "a consumer's name cannot be changed")
-      }
-      const attempt = Effect.gen(function* () {
-        const entry = yield* findConsumer(bucket, name, conditions.guard)
-        yield* checkVersion(entry, conditions.ifMatch)
-        const { description: before, ...rest } = entry.value
-        const description = patch.description === undefined ? before : (patch.description ?? undefined)
-        const value: StoredConsumer = {
-          ...rest,
-          ...(description === undefined ? {} : { description }),
-          ...(patch.tags === undefined ? {} : { tags: patch.tags }),
-          ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
-          updatedOn: yield* DateTime.now
-        }
-        const { versions } = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
-        return { value: present(value, {}), version: versions[0] ?? 0 }
-      })
-      return yield* changing(bucket, Contention.retryWhenStale(attempt))
-    }, withStore),
-
-    remove: Effect.fn("Consumers.remove")(function* (bucket, name, conditions = {}) {
-      const attempt = Effect.gen(function* () {
-        const entry = yield* findConsumer(bucket, name, conditions.guard)
-        yield* checkVersion(entry, conditions.ifMatch)
-        const keys = yield* keysWith(bucket, keysOf(name))
-        yield* store.commit(partitionOf(bucket), [
-          consumerRecords.remove(entry),
-          keyRecords.atMost(keysOf(name), keys.length),
-          ...keys.map(keyRecords.remove)
-        ])
-      })
-      // A key that was made in between is to go with the others.
-      yield* changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(keysOf(name))))
-    }, withStore),
-
-    rollKey: Effect.fn("Consumers.rollKey")(function* (bucket, name, expiresOn, { guard, idempotency } = {}) {
-      const attempt = Effect.gen(function* () {
-        const entry = yield* findConsumer(bucket, name, guard)
-        const open = yield* keysWith(bucket, openKeysOf(name))
+    create: Effect.fnUntraced(
+      function* (bucket, input, { withApiKey, idempotency } = {}) {
         const now = yield* DateTime.now
-        const { stored } = yield* KeyMaker.make(vault, bucket, name, {}, now, "")
-        const committed = yield* rollsOnce.commit(
-          partitionOf(bucket),
-          [
-            consumerRecords.unchanged(entry),
-            keyRecords.atMost(openKeysOf(name), open.length),
-            keyRecords.atMost(keysOf(name), maximumKeys - 1),
-            ...open.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
-            keyRecords.insert(stored)
-          ],
-          idempotency,
-          stored.id
+        const { name, managers, apiKeys, ...fields } = input
+        const asked = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
+        const keys = yield* Effect.forEach(asked, (key, index) =>
+          KeyMaker.make(vault, bucket, name, key, now, `/apiKeys/${index}`)
         )
-        return committed.earlier ?? stored.id
-      })
-      const rolled = changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(openKeysOf(name)))).pipe(
-        Effect.catchIf(isLimitOn(keysOf(name)), () => Effect.fail(new KeyLimitReached())),
-        Effect.catchTag("InvalidInput", Effect.die)
-      )
-      return yield* rollsOnce.recalling(partitionOf(bucket), idempotency, (id) => id, rolled)
-    }, withStore)
+        const stored: StoredConsumer = {
+          id: ConsumerId.make(yield* Id.next("csmr")),
+          name,
+          createdOn: now,
+          updatedOn: now,
+          ...fields,
+          ...(yield* managersFrom(managers, now))
+        }
+        const withKeys = (shown: ReadonlyArray<ApiKey>): Consumer =>
+          shown.length === 0 ? present(stored, {}) : { ...present(stored, {}), apiKeys: shown }
+        const shown = keys.map(KeyMaker.reveal)
+        yield* buckets.ensure(bucket)
+        const committed = yield* consumersOnce
+          .commit(
+            partitionOf(bucket),
+            [consumerRecords.insert(stored), ...keys.map((key) => keyRecords.insert(key.stored))],
+            idempotency,
+            withKeys(shown.map((key) => KeyMaker.forgetful(vault, key)))
+          )
+          .pipe(
+            Effect.catchTag("StoreConflict", (conflict) =>
+              Effect.fail(
+                conflict.reason === "claimed" ? new KeyValueTaken() : new ConsumerNameTaken({ consumer: name })
+              )
+            )
+          )
+        const { earlier } = committed
+        const again = earlier?.apiKeys?.map((key) => KeyMaker.forgetful(vault, key))
+        const value = earlier === undefined ? withKeys(shown) : { ...earlier, ...optional({ apiKeys: again }) }
+        return { value, version: committed.versions[0] ?? 0 }
+      },
+      withStore,
+      spanned("Consumers.create")
+    ),
+
+    get: Effect.fnUntraced(
+      function* (bucket, name, { guard, ...view } = {}) {
+        const entry = yield* findConsumer(bucket, name, guard)
+        const [value = present(entry.value, view)] = yield* presentAll(bucket, [entry.value], view)
+        return { value, version: entry.version }
+      },
+      withStore,
+      spanned("Consumers.get")
+    ),
+
+    update: Effect.fnUntraced(
+      function* (bucket, name, patch, conditions = {}) {
+        if (patch.name !== undefined && patch.name !== name) {
+          return yield* invalidBody("/name", "a consumer's name cannot be changed")
+        }
+        const attempt = Effect.gen(function* () {
+          const entry = yield* findConsumer(bucket, name, conditions.guard)
+          yield* checkVersion(entry, conditions.ifMatch)
+          const { description: before, ...rest } = entry.value
+          const description = patch.description === undefined ? before : (patch.description ?? undefined)
+          const value: StoredConsumer = {
+            ...rest,
+            ...(description === undefined ? {} : { description }),
+            ...(patch.tags === undefined ? {} : { tags: patch.tags }),
+            ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
+            updatedOn: yield* DateTime.now
+          }
+          const { versions } = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
+          return { value: present(value, {}), version: versions[0] ?? 0 }
+        })
+        return yield* changing(bucket, Contention.retryWhenStale(attempt))
+      },
+      withStore,
+      spanned("Consumers.update")
+    ),
+
+    remove: Effect.fnUntraced(
+      function* (bucket, name, conditions = {}) {
+        const attempt = Effect.gen(function* () {
+          const entry = yield* findConsumer(bucket, name, conditions.guard)
+          yield* checkVersion(entry, conditions.ifMatch)
+          const keys = yield* keysWith(bucket, keysOf(name))
+          yield* store.commit(partitionOf(bucket), [
+            consumerRecords.remove(entry),
+            keyRecords.atMost(keysOf(name), keys.length),
+            ...keys.map(keyRecords.remove)
+          ])
+        })
+        // A key that was made in between is to go with the others.
+        yield* changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(keysOf(name))))
+      },
+      withStore,
+      spanned("Consumers.remove")
+    ),
+
+    rollKey: Effect.fnUntraced(
+      function* (bucket, name, expiresOn, { guard, idempotency } = {}) {
+        const attempt = Effect.gen(function* () {
+          const entry = yield* findConsumer(bucket, name, guard)
+          const open = yield* keysWith(bucket, openKeysOf(name))
+          const now = yield* DateTime.now
+          const { stored } = yield* KeyMaker.make(vault, bucket, name, {}, now, "")
+          const committed = yield* rollsOnce.commit(
+            partitionOf(bucket),
+            [
+              consumerRecords.unchanged(entry),
+              keyRecords.atMost(openKeysOf(name), open.length),
+              keyRecords.atMost(keysOf(name), maximumKeys - 1),
+              ...open.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
+              keyRecords.insert(stored)
+            ],
+            idempotency,
+            stored.id
+          )
+          return committed.earlier ?? stored.id
+        })
+        const rolled = changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(openKeysOf(name)))).pipe(
+          Effect.catchIf(isLimitOn(keysOf(name)), () => Effect.fail(new KeyLimitReached())),
+          Effect.catchTag("InvalidInput", Effect.die)
+        )
+        return yield* rollsOnce.recalling(partitionOf(bucket), idempotency, (id) => id, rolled)
+      },
+      withStore,
+      spanned("Consumers.rollKey")
+    )
   })
 })
 

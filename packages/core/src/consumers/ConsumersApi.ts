@@ -17,13 +17,13 @@ import {
   withBody
 } from "../http/problems.ts"
 import { KeyFormatParameter } from "../keys/ApiKey.ts"
-import { AccountName, BucketName } from "../shared/Names.ts"
+import { KeyBucket } from "../shared/KeyBucket.ts"
 import { Page } from "../shared/Page.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import { Consumer, ConsumerCreate, ConsumerUpdate } from "./Consumer.ts"
 import { Email } from "./Manager.ts"
 
-const bucket = { accountName: AccountName, bucketName: BucketName }
+const bucket = KeyBucket.fields
 const item = { ...bucket, consumerName: Schema.String }
 
 const view = {

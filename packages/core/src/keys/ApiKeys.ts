@@ -10,6 +10,7 @@ import type { InvalidInput } from "../shared/InvalidInput.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
 import { Moments } from "../shared/Moments.ts"
 import { Page, type PageRequest } from "../shared/Page.ts"
+import { spanned } from "../shared/spanned.ts"
 import type { TagFilter } from "../shared/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
@@ -93,70 +94,96 @@ const make = Effect.gen(function* () {
   })
 
   return ApiKeys.of({
-    list: Effect.fn("ApiKeys.list")(function* (bucket, name, { limit, offset, keyFormat }) {
-      yield* findConsumer(bucket, name)
-      const page = yield* keyRecords.page(partitionOf(bucket), { where: [keysOf(name)], offset, limit })
-      const data = yield* Effect.forEach(page.entries, ({ value }) => KeyMaker.show(vault, bucket, value, keyFormat))
-      return { data, limit, offset, total: page.total }
-    }, withStore),
+    list: Effect.fnUntraced(
+      function* (bucket, name, { limit, offset, keyFormat }) {
+        yield* findConsumer(bucket, name)
+        const page = yield* keyRecords.page(partitionOf(bucket), { where: [keysOf(name)], offset, limit })
+        const data = yield* Effect.forEach(page.entries, ({ value }) => KeyMaker.show(vault, bucket, value, keyFormat))
+        return { data, limit, offset, total: page.total }
+      },
+      withStore,
+      spanned("ApiKeys.list")
+    ),
 
-    create: Effect.fn("ApiKeys.create")(function* (bucket, name, input, { idempotency } = {}) {
-      const { page, versions } = yield* createAll(bucket, name, [input], () => "", idempotency)
-      const [value] = page.data
-      return value === undefined ? yield* Effect.die("no key was made") : { value, version: versions[0] ?? 0 }
-    }, withStore),
+    create: Effect.fnUntraced(
+      function* (bucket, name, input, { idempotency } = {}) {
+        const { page, versions } = yield* createAll(bucket, name, [input], () => "", idempotency)
+        const [value] = page.data
+        return value === undefined ? yield* Effect.die("no key was made") : { value, version: versions[0] ?? 0 }
+      },
+      withStore,
+      spanned("ApiKeys.create")
+    ),
 
-    createMany: Effect.fn("ApiKeys.createMany")(function* (bucket, name, inputs, { idempotency } = {}) {
-      const { page } = yield* createAll(bucket, name, inputs, (index) => `/${index}`, idempotency)
-      return page
-    }, withStore),
+    createMany: Effect.fnUntraced(
+      function* (bucket, name, inputs, { idempotency } = {}) {
+        const { page } = yield* createAll(bucket, name, inputs, (index) => `/${index}`, idempotency)
+        return page
+      },
+      withStore,
+      spanned("ApiKeys.createMany")
+    ),
 
-    get: Effect.fn("ApiKeys.get")(function* (bucket, name, keyId, { guard, keyFormat } = {}) {
-      const { entry } = yield* find(bucket, name, keyId, guard)
-      return { value: yield* KeyMaker.show(vault, bucket, entry.value, keyFormat), version: entry.version }
-    }, withStore),
+    get: Effect.fnUntraced(
+      function* (bucket, name, keyId, { guard, keyFormat } = {}) {
+        const { entry } = yield* find(bucket, name, keyId, guard)
+        return { value: yield* KeyMaker.show(vault, bucket, entry.value, keyFormat), version: entry.version }
+      },
+      withStore,
+      spanned("ApiKeys.get")
+    ),
 
-    update: Effect.fn("ApiKeys.update")(function* (bucket, name, keyId, patch, { guard, ifMatch } = {}) {
-      if (patch.key !== undefined) yield* KeyMaker.checkSupplied(vault, patch.key, "/key")
-      const attempt = Effect.gen(function* () {
-        const { consumer, entry } = yield* find(bucket, name, keyId, guard)
-        yield* checkVersion(entry, ifMatch)
-        const { expiresOn: expiry, description: described, sealed, ...rest } = entry.value
-        const kept = patch.key === undefined ? undefined : yield* KeyMaker.keep(vault, bucket, rest.id, patch.key)
-        const expiresOn = patch.expiresOn === undefined ? expiry : (patch.expiresOn ?? undefined)
-        const description = patch.description === undefined ? described : (patch.description ?? undefined)
-        const stored: StoredKey = {
-          ...rest,
-          ...(expiresOn === undefined ? {} : { expiresOn }),
-          ...(description === undefined ? {} : { description }),
-          ...(kept ?? (sealed === undefined ? {} : { sealed })),
-          updatedOn: yield* DateTime.now
-        }
-        const { versions } = yield* store.commit(partitionOf(bucket), [
-          consumerRecords.unchanged(consumer),
-          keyRecords.replace(entry, stored)
-        ])
-        const value =
-          patch.key === undefined
-            ? yield* KeyMaker.show(vault, bucket, stored, "masked").pipe(Effect.catchTag("KeyNotRetained", Effect.die))
-            : KeyMaker.reveal({ stored, value: patch.key })
-        return { value, version: versions[0] ?? 0 }
-      })
-      return yield* explained(cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt)))
-    }, withStore),
+    update: Effect.fnUntraced(
+      function* (bucket, name, keyId, patch, { guard, ifMatch } = {}) {
+        if (patch.key !== undefined) yield* KeyMaker.checkSupplied(vault, patch.key, "/key")
+        const attempt = Effect.gen(function* () {
+          const { consumer, entry } = yield* find(bucket, name, keyId, guard)
+          yield* checkVersion(entry, ifMatch)
+          const { expiresOn: expiry, description: described, sealed, ...rest } = entry.value
+          const kept = patch.key === undefined ? undefined : yield* KeyMaker.keep(vault, bucket, rest.id, patch.key)
+          const expiresOn = patch.expiresOn === undefined ? expiry : (patch.expiresOn ?? undefined)
+          const description = patch.description === undefined ? described : (patch.description ?? undefined)
+          const stored: StoredKey = {
+            ...rest,
+            ...(expiresOn === undefined ? {} : { expiresOn }),
+            ...(description === undefined ? {} : { description }),
+            ...(kept ?? (sealed === undefined ? {} : { sealed })),
+            updatedOn: yield* DateTime.now
+          }
+          const { versions } = yield* store.commit(partitionOf(bucket), [
+            consumerRecords.unchanged(consumer),
+            keyRecords.replace(entry, stored)
+          ])
+          const value =
+            patch.key === undefined
+              ? yield* KeyMaker.show(vault, bucket, stored, "masked").pipe(
+                  Effect.catchTag("KeyNotRetained", Effect.die)
+                )
+              : KeyMaker.reveal({ stored, value: patch.key })
+          return { value, version: versions[0] ?? 0 }
+        })
+        return yield* explained(cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt)))
+      },
+      withStore,
+      spanned("ApiKeys.update")
+    ),
 
-    remove: Effect.fn("ApiKeys.remove")(function* (bucket, name, keyId, { guard, ifMatch } = {}) {
-      const attempt = Effect.gen(function* () {
-        const { consumer, entry } = yield* find(bucket, name, keyId, guard)
-        yield* checkVersion(entry, ifMatch)
-        yield* store.commit(partitionOf(bucket), [consumerRecords.unchanged(consumer), keyRecords.remove(entry)])
-      })
-      yield* cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt))
-    }, withStore),
+    remove: Effect.fnUntraced(
+      function* (bucket, name, keyId, { guard, ifMatch } = {}) {
+        const attempt = Effect.gen(function* () {
+          const { consumer, entry } = yield* find(bucket, name, keyId, guard)
+          yield* checkVersion(entry, ifMatch)
+          yield* store.commit(partitionOf(bucket), [consumerRecords.unchanged(consumer), keyRecords.remove(entry)])
+        })
+        yield* cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt))
+      },
+      withStore,
+      spanned("ApiKeys.remove")
+    ),
 
     verify: makeVerify(store, vault, cache, yield* Moments),
 
-    reseal: Effect.fn("ApiKeys.reseal")(makeReseal(vault, buckets), withStore)
+    reseal: Effect.fnUntraced(makeReseal(vault, buckets), withStore, spanned("ApiKeys.reseal"))
   })
 })
 

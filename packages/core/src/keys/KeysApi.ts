@@ -16,12 +16,12 @@ import {
   PreconditionFailedProblem,
   withBody
 } from "../http/problems.ts"
-import { AccountName, BucketName } from "../shared/Names.ts"
+import { KeyBucket } from "../shared/KeyBucket.ts"
 import { Page } from "../shared/Page.ts"
 import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
 import { Verification } from "./Verification.ts"
 
-const bucket = { accountName: AccountName, bucketName: BucketName }
+const bucket = KeyBucket.fields
 const consumer = { ...bucket, consumerName: Schema.String }
 const item = { ...consumer, keyId: Schema.String }
 const keyFormat = { "key-format": Schema.optionalKey(KeyFormatParameter) }

@@ -8,6 +8,7 @@ import * as Id from "../shared/Id.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import type { AccountName } from "../shared/Names.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
+import { spanned } from "../shared/spanned.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import * as Collection from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
@@ -80,54 +81,66 @@ const make = Effect.gen(function* () {
   })
 
   return Buckets.of({
-    list: Effect.fn("Buckets.list")(list, withStore),
+    list: (accountName, page) => list(accountName, page).pipe(withStore, spanned("Buckets.list")),
 
-    create: Effect.fn("Buckets.create")(function* (accountName, { idempotency } = {}) {
-      const earlier = yield* listingsOnce.recall(Partition.meteringDirectory, idempotency)
-      if (earlier !== undefined) return yield* asItIs(earlier)
-      const now = yield* DateTime.now
-      const id = BucketId.make(yield* Id.next("bckt"))
-      const bucket: Bucket = { id, createdOn: now, updatedOn: now, accountName }
-      const partition = Partition.metering(id)
-      const { versions } = yield* store.commit(partition, [rootRecords.insert(bucket)])
-      const listing = [directory.insert({ bucket, deleting: false })]
-      const committed = yield* listingsOnce.commit(Partition.meteringDirectory, listing, idempotency, bucket).pipe(
-        // What is certainly not listed is to be nobody's.
-        Effect.tapError((error) =>
-          "outcome" in error && error.outcome === "unknown" ? Effect.void : Effect.ignore(store.clear(partition))
+    create: Effect.fnUntraced(
+      function* (accountName, { idempotency } = {}) {
+        const earlier = yield* listingsOnce.recall(Partition.meteringDirectory, idempotency)
+        if (earlier !== undefined) return yield* asItIs(earlier)
+        const now = yield* DateTime.now
+        const id = BucketId.make(yield* Id.next("bckt"))
+        const bucket: Bucket = { id, createdOn: now, updatedOn: now, accountName }
+        const partition = Partition.metering(id)
+        const { versions } = yield* store.commit(partition, [rootRecords.insert(bucket)])
+        const listing = [directory.insert({ bucket, deleting: false })]
+        const committed = yield* listingsOnce.commit(Partition.meteringDirectory, listing, idempotency, bucket).pipe(
+          // What is certainly not listed is to be nobody's.
+          Effect.tapError((error) =>
+            "outcome" in error && error.outcome === "unknown" ? Effect.void : Effect.ignore(store.clear(partition))
+          )
         )
-      )
-      if (committed.earlier === undefined) return { value: bucket, version: versions[0] ?? 0 }
-      yield* store.clear(partition)
-      return yield* asItIs(committed.earlier)
-    }, withStore),
+        if (committed.earlier === undefined) return { value: bucket, version: versions[0] ?? 0 }
+        yield* store.clear(partition)
+        return yield* asItIs(committed.earlier)
+      },
+      withStore,
+      spanned("Buckets.create")
+    ),
 
-    get: Effect.fn("Buckets.get")(findBucket, withStore),
+    get: (bucketId) => findBucket(bucketId).pipe(withStore, spanned("Buckets.get")),
 
-    owner: Effect.fn("Buckets.owner")(function* (bucketId) {
-      const bucket = yield* findBucket(bucketId).pipe(
-        Effect.map(({ value }) => value),
-        Effect.catchTag("BucketNotFound", () => halfGone(bucketId))
-      )
-      return bucket.accountName
-    }, withStore),
+    owner: Effect.fnUntraced(
+      function* (bucketId) {
+        const bucket = yield* findBucket(bucketId).pipe(
+          Effect.map(({ value }) => value),
+          Effect.catchTag("BucketNotFound", () => halfGone(bucketId))
+        )
+        return bucket.accountName
+      },
+      withStore,
+      spanned("Buckets.owner")
+    ),
 
-    remove: Effect.fn("Buckets.remove")(function* (bucketId, { ifMatch } = {}) {
-      const begin = Effect.gen(function* () {
-        const root = yield* findBucket(bucketId)
-        yield* checkVersion(root, ifMatch)
-        const listed = yield* directory.get(Partition.meteringDirectory, bucketId)
-        const intent = { bucket: root.value, deleting: true }
-        yield* store.commit(Partition.meteringDirectory, [
-          Option.isSome(listed) ? directory.replace(listed.value, intent) : directory.insert(intent)
-        ])
-        return root.value
-      })
-      const { id } = yield* Contention.retryWhenStale(begin).pipe(
-        Effect.catchTag("BucketNotFound", () => halfGone(bucketId))
-      )
-      yield* finish(id)
-    }, withStore)
+    remove: Effect.fnUntraced(
+      function* (bucketId, { ifMatch } = {}) {
+        const begin = Effect.gen(function* () {
+          const root = yield* findBucket(bucketId)
+          yield* checkVersion(root, ifMatch)
+          const listed = yield* directory.get(Partition.meteringDirectory, bucketId)
+          const intent = { bucket: root.value, deleting: true }
+          yield* store.commit(Partition.meteringDirectory, [
+            Option.isSome(listed) ? directory.replace(listed.value, intent) : directory.insert(intent)
+          ])
+          return root.value
+        })
+        const { id } = yield* Contention.retryWhenStale(begin).pipe(
+          Effect.catchTag("BucketNotFound", () => halfGone(bucketId))
+        )
+        yield* finish(id)
+      },
+      withStore,
+      spanned("Buckets.remove")
+    )
   })
 })
 

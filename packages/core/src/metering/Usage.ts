@@ -6,6 +6,7 @@ import { KeyVault } from "../keys/KeyVault.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
 import { commitOnce, type OnceError } from "../shared/Idempotency.ts"
 import { Moments } from "../shared/Moments.ts"
+import { spanned } from "../shared/spanned.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
@@ -196,27 +197,35 @@ const make = Effect.gen(function* () {
   })
 
   return Usage.of({
-    quotas: Effect.fn("Usage.quotas")(function* (bucketId, subscriptionId) {
-      const entitlement = yield* entitlementOf(bucketId, subscriptionId)
-      const { quotaResetAnchor, renewalStrategy, id } = entitlement.subscription.value
-      const period = Period.containing(quotaResetAnchor, renewalStrategy, yield* moments.now)
-      const maxima = maximaIn(entitlement, period)
-      const meters = [...maxima.keys()]
-      const values = yield* store.counters(
-        Partition.metering(bucketId),
-        meters.map((meter) => counterOf(id, meter, period))
-      )
-      return quotasFrom(new Map(meters.map((meter, index) => [meter, values[index] ?? 0])), maxima, period)
-    }, withStore),
+    quotas: Effect.fnUntraced(
+      function* (bucketId, subscriptionId) {
+        const entitlement = yield* entitlementOf(bucketId, subscriptionId)
+        const { quotaResetAnchor, renewalStrategy, id } = entitlement.subscription.value
+        const period = Period.containing(quotaResetAnchor, renewalStrategy, yield* moments.now)
+        const maxima = maximaIn(entitlement, period)
+        const meters = [...maxima.keys()]
+        const values = yield* store.counters(
+          Partition.metering(bucketId),
+          meters.map((meter) => counterOf(id, meter, period))
+        )
+        return quotasFrom(new Map(meters.map((meter, index) => [meter, values[index] ?? 0])), maxima, period)
+      },
+      withStore,
+      spanned("Usage.quotas")
+    ),
 
-    consume: Effect.fn("Usage.consume")(function* (bucketId, subscriptionId, amounts, { idempotency } = {}) {
-      const attempt = Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) =>
-        consumeWith(bucketId, entitlement, [], amounts, idempotency)
-      )
-      const again = (counted: Counted, committed: Committed) => answered(amounts, counted, committed)
-      const partition = Partition.metering(bucketId)
-      return yield* usesOnce.recalling(partition, idempotency, again, Contention.retryWhenStale(attempt))
-    }, withStore),
+    consume: Effect.fnUntraced(
+      function* (bucketId, subscriptionId, amounts, { idempotency } = {}) {
+        const attempt = Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) =>
+          consumeWith(bucketId, entitlement, [], amounts, idempotency)
+        )
+        const again = (counted: Counted, committed: Committed) => answered(amounts, counted, committed)
+        const partition = Partition.metering(bucketId)
+        return yield* usesOnce.recalling(partition, idempotency, again, Contention.retryWhenStale(attempt))
+      },
+      withStore,
+      spanned("Usage.consume")
+    ),
 
     consumeFor: (bucketId, customerKey, amounts) => withStore(consumeFor(bucketId, customerKey, amounts))
   })

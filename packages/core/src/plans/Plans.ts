@@ -8,6 +8,7 @@ import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
 import * as Id from "../shared/Id.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
+import { spanned } from "../shared/spanned.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
@@ -47,68 +48,93 @@ const make = Effect.gen(function* () {
     )
 
   return Plans.of({
-    list: Effect.fn("Plans.list")(function* (bucketId, { limit, offset }) {
-      yield* findBucket(bucketId)
-      const page = yield* planRecords.page(Partition.metering(bucketId), { offset, limit })
-      const data = yield* present(
-        bucketId,
-        page.entries.map(({ value }) => value)
-      )
-      return { data, limit, offset, total: page.total }
-    }, withStore),
-
-    create: Effect.fn("Plans.create")(function* (bucketId, input, { idempotency } = {}) {
-      const attempt = Effect.gen(function* () {
-        const root = yield* findBucket(bucketId)
-        const now = yield* DateTime.now
-        const stored: StoredPlan = { id: PlanId.make(yield* Id.next("plan")), createdOn: now, updatedOn: now, ...input }
-        const plan = { ...stored, hasSubscriptions: false }
-        const changes = [rootRecords.unchanged(root), planRecords.insert(stored)]
-        const committed = yield* plansOnce.commit(Partition.metering(bucketId), changes, idempotency, plan)
-        return { value: committed.earlier ?? plan, version: committed.versions[0] ?? 0 }
-      })
-      const made = claimed(input.planExternalId, Contention.retryWhenStale(attempt))
-      const again = (value: Plan, { versions }: Committed) => ({ value, version: versions[0] ?? 0 })
-      return yield* plansOnce.recalling(Partition.metering(bucketId), idempotency, again, made)
-    }, withStore),
-
-    get: Effect.fn("Plans.get")(function* (bucketId, planId) {
-      yield* findBucket(bucketId)
-      return yield* presentOne(bucketId, yield* findPlan(bucketId, planId))
-    }, withStore),
-
-    update: Effect.fn("Plans.update")(function* (bucketId, planId, patch, { ifMatch } = {}) {
-      const attempt = Effect.gen(function* () {
-        const root = yield* findBucket(bucketId)
-        const entry = yield* findPlan(bucketId, planId)
-        yield* checkVersion(entry, ifMatch)
-        const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
-        const { versions } = yield* store.commit(Partition.metering(bucketId), [
-          rootRecords.unchanged(root),
-          planRecords.replace(entry, value)
-        ])
-        return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
-      })
-      return yield* claimed(patch.planExternalId, Contention.retryWhenStale(attempt))
-    }, withStore),
-
-    remove: Effect.fn("Plans.remove")(function* (bucketId, planId, { ifMatch } = {}) {
-      const attempt = Effect.gen(function* () {
-        const root = yield* findBucket(bucketId)
-        const entry = yield* findPlan(bucketId, planId)
-        yield* checkVersion(entry, ifMatch)
-        yield* store.commit(Partition.metering(bucketId), [
-          rootRecords.unchanged(root),
-          subscriptionRecords.atMost(subscribersOf(entry.value.id), 0),
-          planRecords.remove(entry)
-        ])
-      })
-      yield* Contention.retryWhenStale(attempt).pipe(
-        Effect.mapError((error) =>
-          error instanceof StoreConflict && error.reason === "limit" ? new PlanInUse({ planId }) : error
+    list: Effect.fnUntraced(
+      function* (bucketId, { limit, offset }) {
+        yield* findBucket(bucketId)
+        const page = yield* planRecords.page(Partition.metering(bucketId), { offset, limit })
+        const data = yield* present(
+          bucketId,
+          page.entries.map(({ value }) => value)
         )
-      )
-    }, withStore)
+        return { data, limit, offset, total: page.total }
+      },
+      withStore,
+      spanned("Plans.list")
+    ),
+
+    create: Effect.fnUntraced(
+      function* (bucketId, input, { idempotency } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findBucket(bucketId)
+          const now = yield* DateTime.now
+          const stored: StoredPlan = {
+            id: PlanId.make(yield* Id.next("plan")),
+            createdOn: now,
+            updatedOn: now,
+            ...input
+          }
+          const plan = { ...stored, hasSubscriptions: false }
+          const changes = [rootRecords.unchanged(root), planRecords.insert(stored)]
+          const committed = yield* plansOnce.commit(Partition.metering(bucketId), changes, idempotency, plan)
+          return { value: committed.earlier ?? plan, version: committed.versions[0] ?? 0 }
+        })
+        const made = claimed(input.planExternalId, Contention.retryWhenStale(attempt))
+        const again = (value: Plan, { versions }: Committed) => ({ value, version: versions[0] ?? 0 })
+        return yield* plansOnce.recalling(Partition.metering(bucketId), idempotency, again, made)
+      },
+      withStore,
+      spanned("Plans.create")
+    ),
+
+    get: Effect.fnUntraced(
+      function* (bucketId, planId) {
+        yield* findBucket(bucketId)
+        return yield* presentOne(bucketId, yield* findPlan(bucketId, planId))
+      },
+      withStore,
+      spanned("Plans.get")
+    ),
+
+    update: Effect.fnUntraced(
+      function* (bucketId, planId, patch, { ifMatch } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findBucket(bucketId)
+          const entry = yield* findPlan(bucketId, planId)
+          yield* checkVersion(entry, ifMatch)
+          const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
+          const { versions } = yield* store.commit(Partition.metering(bucketId), [
+            rootRecords.unchanged(root),
+            planRecords.replace(entry, value)
+          ])
+          return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
+        })
+        return yield* claimed(patch.planExternalId, Contention.retryWhenStale(attempt))
+      },
+      withStore,
+      spanned("Plans.update")
+    ),
+
+    remove: Effect.fnUntraced(
+      function* (bucketId, planId, { ifMatch } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findBucket(bucketId)
+          const entry = yield* findPlan(bucketId, planId)
+          yield* checkVersion(entry, ifMatch)
+          yield* store.commit(Partition.metering(bucketId), [
+            rootRecords.unchanged(root),
+            subscriptionRecords.atMost(subscribersOf(entry.value.id), 0),
+            planRecords.remove(entry)
+          ])
+        })
+        yield* Contention.retryWhenStale(attempt).pipe(
+          Effect.mapError((error) =>
+            error instanceof StoreConflict && error.reason === "limit" ? new PlanInUse({ planId }) : error
+          )
+        )
+      },
+      withStore,
+      spanned("Plans.remove")
+    )
   })
 })
 

@@ -13,6 +13,7 @@ import * as Id from "../shared/Id.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import { Moments } from "../shared/Moments.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
+import { spanned } from "../shared/spanned.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
@@ -140,121 +141,141 @@ const make = Effect.gen(function* () {
     )
 
   return Subscriptions.of({
-    list: Effect.fn("Subscriptions.list")(function* (bucketId, { limit, offset, ...filter }) {
-      yield* findBucket(bucketId)
-      if (filter.status !== undefined) yield* settle(bucketId, yield* moments.now)
-      const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
-        where: termsOf(filter),
-        offset,
-        limit
-      })
-      const data = yield* present(
-        bucketId,
-        page.entries.map(({ value }) => value)
-      )
-      return { data, limit, offset, total: page.total }
-    }, withStore),
-
-    create: Effect.fn("Subscriptions.create")(function* (bucketId, input, { idempotency } = {}) {
-      const attempt = Effect.gen(function* () {
-        const root = yield* findBucket(bucketId)
-        const named = yield* plansNamed(bucketId, input.planExternalIds)
-        const { planIds, planExternalIds: _, ...details } = input
-        if (
-          !sameNames(
-            planIds,
-            named.map(({ value }) => value.id)
-          )
-        ) {
-          return yield* new UnknownPlan({
-            problem: "planIds and planExternalIds do not name the same plans of this bucket"
-          })
-        }
-        const plans = planIds.flatMap((id) => named.filter(({ value }) => value.id === id))
-        const now = yield* moments.now
-        const stored: StoredSubscription = {
-          id: SubscriptionId.make(yield* Id.next("sbsc")),
-          createdOn: now,
-          updatedOn: now,
-          ...details,
-          planIds: plans.map(({ value }) => value.id),
-          quotaResetAnchor: input.quotaResetAnchor ?? now,
-          ...Trial.begun(
-            input,
-            plans.map(({ value }) => value),
-            now
-          )
-        }
-        const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
-        const shown = presentWith(stored, externalIds, now)
-        const committed = yield* subscriptionsOnce.commit(
-          Partition.metering(bucketId),
-          [
-            rootRecords.unchanged(root),
-            ...plans.map(planRecords.unchanged),
-            Customer.changing(yield* Customer.markOf(bucketId, stored.customerKey)),
-            subscriptionRecords.insert(stored)
-          ],
-          idempotency,
-          shown
+    list: Effect.fnUntraced(
+      function* (bucketId, { limit, offset, ...filter }) {
+        yield* findBucket(bucketId)
+        if (filter.status !== undefined) yield* settle(bucketId, yield* moments.now)
+        const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
+          where: termsOf(filter),
+          offset,
+          limit
+        })
+        const data = yield* present(
+          bucketId,
+          page.entries.map(({ value }) => value)
         )
-        return { value: committed.earlier ?? shown, version: committed.versions[0] ?? 0 }
-      })
-      const made = claimed(input.subscriptionExternalId, Contention.retryWhenStale(attempt))
-      const again = (value: Subscription, { versions }: Committed) => ({ value, version: versions[0] ?? 0 })
-      return yield* subscriptionsOnce.recalling(Partition.metering(bucketId), idempotency, again, made)
-    }, withStore),
+        return { data, limit, offset, total: page.total }
+      },
+      withStore,
+      spanned("Subscriptions.list")
+    ),
 
-    get: Effect.fn("Subscriptions.get")(function* (bucketId, subscriptionId) {
-      yield* findBucket(bucketId)
-      return yield* presentOne(bucketId, yield* findSubscription(bucketId, subscriptionId))
-    }, withStore),
+    create: Effect.fnUntraced(
+      function* (bucketId, input, { idempotency } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findBucket(bucketId)
+          const named = yield* plansNamed(bucketId, input.planExternalIds)
+          const { planIds, planExternalIds: _, ...details } = input
+          if (
+            !sameNames(
+              planIds,
+              named.map(({ value }) => value.id)
+            )
+          ) {
+            return yield* new UnknownPlan({
+              problem: "planIds and planExternalIds do not name the same plans of this bucket"
+            })
+          }
+          const plans = planIds.flatMap((id) => named.filter(({ value }) => value.id === id))
+          const now = yield* moments.now
+          const stored: StoredSubscription = {
+            id: SubscriptionId.make(yield* Id.next("sbsc")),
+            createdOn: now,
+            updatedOn: now,
+            ...details,
+            planIds: plans.map(({ value }) => value.id),
+            quotaResetAnchor: input.quotaResetAnchor ?? now,
+            ...Trial.begun(
+              input,
+              plans.map(({ value }) => value),
+              now
+            )
+          }
+          const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
+          const shown = presentWith(stored, externalIds, now)
+          const committed = yield* subscriptionsOnce.commit(
+            Partition.metering(bucketId),
+            [
+              rootRecords.unchanged(root),
+              ...plans.map(planRecords.unchanged),
+              Customer.changing(yield* Customer.markOf(bucketId, stored.customerKey)),
+              subscriptionRecords.insert(stored)
+            ],
+            idempotency,
+            shown
+          )
+          return { value: committed.earlier ?? shown, version: committed.versions[0] ?? 0 }
+        })
+        const made = claimed(input.subscriptionExternalId, Contention.retryWhenStale(attempt))
+        const again = (value: Subscription, { versions }: Committed) => ({ value, version: versions[0] ?? 0 })
+        return yield* subscriptionsOnce.recalling(Partition.metering(bucketId), idempotency, again, made)
+      },
+      withStore,
+      spanned("Subscriptions.create")
+    ),
 
-    update: Effect.fn("Subscriptions.update")(function* (bucketId, subscriptionId, patch, { ifMatch } = {}) {
-      const attempt = Effect.gen(function* () {
-        const root = yield* findBucket(bucketId)
-        const entry = yield* findSubscription(bucketId, subscriptionId)
-        yield* checkVersion(entry, ifMatch)
-        const now = yield* moments.now
-        const { planExternalIds, prorate, ...fields } = patch
-        const plans = planExternalIds === undefined ? undefined : yield* plansNamed(bucketId, planExternalIds)
-        const { prorated: _, ...rest } = entry.value
-        const value: StoredSubscription = {
-          ...rest,
-          status: Trial.statusAt(entry.value, now),
-          ...fields,
-          ...planChange(
-            entry.value,
-            plans?.map(({ value }) => value),
-            prorate,
-            now
-          ),
-          updatedOn: now
-        }
-        const { versions } = yield* store.commit(Partition.metering(bucketId), [
-          rootRecords.unchanged(root),
-          ...(plans ?? []).map(planRecords.unchanged),
-          Customer.changing(yield* Customer.markOf(bucketId, value.customerKey)),
-          subscriptionRecords.replace(entry, value)
-        ])
-        return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
-      })
-      return yield* Contention.retryWhenStale(attempt)
-    }, withStore),
+    get: Effect.fnUntraced(
+      function* (bucketId, subscriptionId) {
+        yield* findBucket(bucketId)
+        return yield* presentOne(bucketId, yield* findSubscription(bucketId, subscriptionId))
+      },
+      withStore,
+      spanned("Subscriptions.get")
+    ),
 
-    remove: Effect.fn("Subscriptions.remove")(function* (bucketId, subscriptionId, { ifMatch } = {}) {
-      const attempt = Effect.gen(function* () {
-        const root = yield* findBucket(bucketId)
-        const entry = yield* findSubscription(bucketId, subscriptionId)
-        yield* checkVersion(entry, ifMatch)
-        yield* store.commit(Partition.metering(bucketId), [
-          rootRecords.unchanged(root),
-          Customer.changing(yield* Customer.markOf(bucketId, entry.value.customerKey)),
-          subscriptionRecords.remove(entry)
-        ])
-      })
-      yield* Contention.retryWhenStale(attempt)
-    }, withStore)
+    update: Effect.fnUntraced(
+      function* (bucketId, subscriptionId, patch, { ifMatch } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findBucket(bucketId)
+          const entry = yield* findSubscription(bucketId, subscriptionId)
+          yield* checkVersion(entry, ifMatch)
+          const now = yield* moments.now
+          const { planExternalIds, prorate, ...fields } = patch
+          const plans = planExternalIds === undefined ? undefined : yield* plansNamed(bucketId, planExternalIds)
+          const { prorated: _, ...rest } = entry.value
+          const value: StoredSubscription = {
+            ...rest,
+            status: Trial.statusAt(entry.value, now),
+            ...fields,
+            ...planChange(
+              entry.value,
+              plans?.map(({ value }) => value),
+              prorate,
+              now
+            ),
+            updatedOn: now
+          }
+          const { versions } = yield* store.commit(Partition.metering(bucketId), [
+            rootRecords.unchanged(root),
+            ...(plans ?? []).map(planRecords.unchanged),
+            Customer.changing(yield* Customer.markOf(bucketId, value.customerKey)),
+            subscriptionRecords.replace(entry, value)
+          ])
+          return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
+        })
+        return yield* Contention.retryWhenStale(attempt)
+      },
+      withStore,
+      spanned("Subscriptions.update")
+    ),
+
+    remove: Effect.fnUntraced(
+      function* (bucketId, subscriptionId, { ifMatch } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findBucket(bucketId)
+          const entry = yield* findSubscription(bucketId, subscriptionId)
+          yield* checkVersion(entry, ifMatch)
+          yield* store.commit(Partition.metering(bucketId), [
+            rootRecords.unchanged(root),
+            Customer.changing(yield* Customer.markOf(bucketId, entry.value.customerKey)),
+            subscriptionRecords.remove(entry)
+          ])
+        })
+        yield* Contention.retryWhenStale(attempt)
+      },
+      withStore,
+      spanned("Subscriptions.remove")
+    )
   })
 })
 

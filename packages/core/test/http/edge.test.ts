@@ -188,6 +188,63 @@ it("refuses more tags than a consumer can have", async () => {
   expect((await call("GET", `${consumers}?${query}`)).status).toBe(400)
 })
 
+describe("metering that does not fit", () => {
+  const plan = { label: "P", planExternalId: "p", meters: { requests: { max: 1 } } }
+  const details = { status: "active", type: "periodic", renewalStrategy: "monthly", region: "us-east1" }
+  const names = { customerKey: "alice", subscriptionExternalId: "s", customerExternalId: "c" }
+
+  it("is refused with a clear problem, and nothing is written", async () => {
+    const bucket = `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`
+    const { id } = (await call("POST", `${bucket}/plans`, { body: plan })).body
+    const subscription = { planIds: [id], planExternalIds: ["p"], ...details, ...names }
+    const subscriptions = `${bucket}/subscriptions`
+    const made = `${subscriptions}/${(await call("POST", subscriptions, { body: subscription })).body.id}`
+    await call("POST", `${made}/quotas/consume`, { body: { meters: { requests: 1 } } })
+    const other = { ...subscription, subscriptionExternalId: "other" }
+    const refused: ReadonlyArray<readonly [method: string, path: string, body: unknown, status: number]> = [
+      ["POST", "/v1/metering", { accountName: "a b" }, 400],
+      ["POST", "/v1/metering", { accountName: "other" }, 403],
+      ["POST", "/v1/metering", { name: "x" }, 400],
+      ["POST", `${bucket}/plans`, {}, 400],
+      ["POST", `${bucket}/plans`, plan, 409],
+      ["POST", `${bucket}/plans`, { ...plan, planExternalId: "q", meters: {} }, 400],
+      ["POST", `${bucket}/plans`, { ...plan, planExternalId: "q", meters: { requests: { max: -1 } } }, 400],
+      ["POST", `${bucket}/plans`, { ...plan, planExternalId: "q", trialDays: 3651 }, 400],
+      ["POST", `${bucket}/plans`, { ...plan, planExternalId: "q", hasSubscriptions: true }, 400],
+      ["PATCH", `${bucket}/plans/${id}`, { trialEndStatus: "ended" }, 400],
+      ["PATCH", `${bucket}/plans/plan_unknown`, {}, 404],
+      ["DELETE", `${bucket}/plans/${id}`, undefined, 409],
+      ["DELETE", `${bucket}/plans/${id}?force=true`, undefined, 400],
+      ["POST", subscriptions, subscription, 409],
+      ["POST", subscriptions, { ...other, planIds: [] }, 400],
+      ["POST", subscriptions, { ...other, planIds: [id, id] }, 400],
+      ["POST", subscriptions, { ...other, planExternalIds: ["unknown"] }, 422],
+      ["POST", subscriptions, { ...other, planIds: ["plan_unknown"] }, 422],
+      ["POST", subscriptions, { ...other, status: "paused" }, 400],
+      ["POST", subscriptions, { ...other, quotaResetAnchor: "2026-02-30T00:00:00Z" }, 400],
+      ["PATCH", made, { prorate: 1.01 }, 400],
+      ["PATCH", made, { planExternalIds: ["unknown"] }, 422],
+      ["PATCH", made, { customerKey: "bob" }, 400],
+      ["DELETE", `${made}?tag.x=1`, undefined, 400],
+      ["POST", `${made}/quotas/consume`, { meters: {} }, 400],
+      ["POST", `${made}/quotas/consume`, { meters: { requests: 0.5 } }, 400],
+      ["POST", `${made}/quotas/consume`, { meters: { unknown: 1 } }, 422],
+      ["POST", `${made}/quotas/consume`, { meters: { requests: 1 } }, 429]
+    ]
+    const before = await stateHash()
+    for (const [method, path, body, status] of refused) {
+      const answer = await call(method, path, body === undefined ? {} : { body })
+      expect([method, path, body, answer.status]).toEqual([method, path, body, status])
+      expect(answer.body).toMatchObject({
+        status,
+        type: expect.stringMatching(/^urn:tollgate:problem:/),
+        detail: expect.any(String)
+      })
+      expect(await stateHash()).toBe(before)
+    }
+  })
+})
+
 describe("paths", () => {
   it("mean the same with a trailing slash", async () => {
     expect((await call("GET", `${consumers}/`)).status).toBe(200)
