@@ -68,7 +68,8 @@ export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<Redi
     const folder = yield* temporaryFolder
     const given = givenRedisUrl()
     if (redisBinary() === undefined && given !== undefined) {
-      const impossible = Effect.die(new Error("A server given by REDIS_URL is not this test's to stop"))
+      const impossible = Effect.die(new Error("This test needs redis-server itself, to start and stop: install it"))
+      if (options.tcp === true || options.arguments !== undefined) return yield* impossible
       return { url: given, folder, kill: impossible, restart: impossible, pause: impossible, resume: impossible }
     }
     const port = options.tcp === true ? yield* freePort : 0

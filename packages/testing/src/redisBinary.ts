@@ -38,7 +38,9 @@ export const givenRedisUrl = (): string | undefined => process.env["REDIS_URL"] 
 export const ensureRedis = (): void => {
   if (redisBinary() !== undefined) return
   if (givenRedisUrl() !== undefined) {
-    console.warn("redis-server is not installed: using REDIS_URL, and skipping what starts, stops and clusters servers")
+    console.warn(
+      "redis-server is not installed: using REDIS_URL; tests that start, stop or cluster servers fail and say so"
+    )
     return
   }
   if (canInstall()) install()
