@@ -3,6 +3,7 @@
  */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { ConsumersApi } from "./consumers/ConsumersApi.ts"
+import { DeploymentsApi, UploadsApi } from "./deployments/DeploymentsApi.ts"
 import { describeParameters } from "./http/openApi.ts"
 import { SystemApi } from "./http/SystemApi.ts"
 import { KeysApi } from "./keys/KeysApi.ts"
@@ -16,6 +17,8 @@ export class Api extends HttpApi.make("tollgate")
   .add(BucketsApi)
   .add(PlansApi)
   .add(SubscriptionsApi)
+  .add(DeploymentsApi)
+  .add(UploadsApi)
   .add(SystemApi)
   .annotateMerge(
     OpenApi.annotations({

@@ -8,6 +8,10 @@ import { Api } from "./Api.ts"
 import type { Authenticator } from "./access/Authenticator.ts"
 import type { Consumers } from "./consumers/Consumers.ts"
 import { ConsumersHttp } from "./consumers/ConsumersHttp.ts"
+import type { Deployments } from "./deployments/Deployments.ts"
+import { DeploymentsHttp, UploadsHttp } from "./deployments/DeploymentsHttp.ts"
+import { SitesHttp } from "./deployments/SitesHttp.ts"
+import type { Uploads } from "./deployments/Uploads.ts"
 import { layerAccess } from "./http/Access.ts"
 import { layerProblems, makeEdge } from "./http/edge.ts"
 import { InFlight } from "./http/idempotent.ts"
@@ -30,7 +34,7 @@ export interface HttpOptions {
 }
 
 /** Every service that the interface stands on. */
-export type Services = Consumers | ApiKeys | Buckets | Plans | Subscriptions | Usage
+export type Services = Consumers | ApiKeys | Buckets | Plans | Subscriptions | Usage | Deployments | Uploads
 
 export const openApiPath = "/v1/openapi.json"
 export const docsPath = "/v1/docs"
@@ -38,9 +42,19 @@ export const docsPath = "/v1/docs"
 const routes = Layer.mergeAll(
   HttpApiBuilder.layer(Api, { openapiPath: openApiPath }),
   HttpApiScalar.layer(Api, { path: docsPath }),
+  SitesHttp,
   layerProblems(methodsOf)
 ).pipe(
-  Layer.provide([ConsumersHttp, KeysHttp, BucketsHttp, PlansHttp, SubscriptionsHttp, SystemHttp]),
+  Layer.provide([
+    ConsumersHttp,
+    KeysHttp,
+    BucketsHttp,
+    PlansHttp,
+    SubscriptionsHttp,
+    DeploymentsHttp,
+    UploadsHttp,
+    SystemHttp
+  ]),
   Layer.provide([layerAccess, InFlight.layer])
 )
 

@@ -6,6 +6,11 @@ import { type Authenticate, Authenticator, type BearerToken } from "./access/Aut
 import { PrincipalShape, Unauthorized } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { consumersPromise } from "./consumers/ConsumersPromise.ts"
+import { Deployments } from "./deployments/Deployments.ts"
+import { deploymentsPromise } from "./deployments/DeploymentsPromise.ts"
+import { Hosting, type HostingOptions, hostingFor } from "./deployments/Hosting.ts"
+import { Pipeline } from "./deployments/Pipeline.ts"
+import { Uploads } from "./deployments/Uploads.ts"
 import { type HttpOptions, type Services, toWebHandler } from "./Http.ts"
 import { methodsOf } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
@@ -27,7 +32,7 @@ import * as Promises from "./shared/Promises.ts"
 import { Store, type StoreOperations } from "./store/Store.ts"
 import { Subscriptions } from "./subscriptions/Subscriptions.ts"
 
-export interface ServiceOptions {
+export interface ServiceOptions extends HostingOptions {
   /**
    * What keys are hashed and sealed with: at least 32 characters, kept as you keep a password. To replace it, give the
    * new one first and the old one behind it, run `reseal`, then take the old one away.
@@ -131,10 +136,11 @@ export const layer = (options: ServiceOptions): Layer.Layer<Services | KeyVault,
     Buckets.layer,
     Plans.layer,
     Subscriptions.layer,
-    Usage.layer
+    Usage.layer,
+    Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(Pipeline.layer))
   ).pipe(
     Layer.provide([KeyBuckets.layer, Moments.layer, cacheFor(options), watchFor(options)]),
-    Layer.provideMerge(vault)
+    Layer.provideMerge(Layer.mergeAll(vault, Layer.effect(Hosting, hostingFor(options))))
   )
 }
 
@@ -188,6 +194,7 @@ export const createTollgate = async (options: TollgateOptions) => {
     await Promises.run(checkLimit(options.bodyLimit))
     const context = await Promises.run(Layer.buildWithScope(services, scope))
     const { handler, dispose } = toWebHandler(Layer.succeedContext(context), optional({ bodyLimit: options.bodyLimit }))
+    const servesSites = options.deployments?.target.serve !== undefined
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
       keys: {
@@ -199,12 +206,14 @@ export const createTollgate = async (options: TollgateOptions) => {
       plans: plansPromise(Context.get(context, Plans)),
       subscriptions: subscriptionsPromise(Context.get(context, Subscriptions)),
       usage: usagePromise(Context.get(context, Usage)),
+      deployments: deploymentsPromise(Context.get(context, Deployments), Context.get(context, Uploads)),
       /** Verifies a key and counts its use, in one call: what a server asks for every request that it protects. */
       authorize: authorizePromise(Context.get(context, ApiKeys), Context.get(context, Usage)),
       /** The HTTP interface: a web handler, to be mounted anywhere. */
       handler,
       /** Whether a path is one of the interface's, whatever the method: what a router asks before it passes a request on. */
-      owns: (path: string): boolean => methodsOf(routed(path)).length > 0,
+      owns: (path: string): boolean =>
+        methodsOf(routed(path)).length > 0 && (servesSites || !routed(path).startsWith("/sites/")),
       /** Ends what was started here. A store that was handed in stays open. */
       close: async (): Promise<void> => {
         await dispose()

@@ -3,6 +3,7 @@
  */
 import { Effect } from "effect"
 import { consumersPromise } from "../consumers/ConsumersPromise.ts"
+import { deploymentsPromise } from "../deployments/DeploymentsPromise.ts"
 import { keysPromise } from "../keys/KeysPromise.ts"
 import { bucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "../metering/MeteringPromise.ts"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
@@ -35,7 +36,8 @@ export const createClient = ({ baseUrl, token }: ClientOptions) => {
     buckets: bucketsPromise(services.buckets),
     plans: plansPromise(services.plans),
     subscriptions: subscriptionsPromise(services.subscriptions),
-    usage: usagePromise(services.usage)
+    usage: usagePromise(services.usage),
+    deployments: deploymentsPromise(services.deployments, services.uploads)
   }
 }
 

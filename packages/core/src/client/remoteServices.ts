@@ -7,6 +7,8 @@ import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "../Api.ts"
 import type { Consumers, ConsumerView } from "../consumers/Consumers.ts"
+import type { Deployments } from "../deployments/Deployments.ts"
+import type { Uploads } from "../deployments/Uploads.ts"
 import { KeyId } from "../keys/ApiKey.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Buckets } from "../metering/Buckets.ts"
@@ -54,6 +56,8 @@ export interface RemoteServices {
   readonly plans: Plans["Service"]
   readonly subscriptions: Subscriptions["Service"]
   readonly usage: Omit<Usage["Service"], "consumeFor">
+  readonly deployments: Omit<Deployments["Service"], "served">
+  readonly uploads: Uploads["Service"]
 }
 
 const make = Effect.fnUntraced(function* (
@@ -273,7 +277,39 @@ const make = Effect.fnUntraced(function* (
       )
   }
 
-  return { consumers, keys, buckets, plans, subscriptions, usage }
+  const deployments: RemoteServices["deployments"] = {
+    list: (params, query) => restored(client.deployments.list({ params, query })),
+    get: (deploymentName) =>
+      restored(Effect.map(client.deployments.get({ params: { deploymentName } }), versioned), {
+        deployment: deploymentName
+      }),
+    status: (project, statusId) =>
+      restored(Effect.map(client.deployments.status({ params: { ...project, statusId } }), versioned), { statusId }),
+    deploy: (deploymentName, { idempotency } = {}) =>
+      restored(client.deployments.deploy({ params: { deploymentName } }).pipe(once(idempotency)), {
+        deployment: deploymentName
+      }),
+    remove: (deploymentName, { ifMatch } = {}) =>
+      restored(client.deployments.remove({ params: { deploymentName }, query: {}, headers: conditions(ifMatch) }), {
+        deployment: deploymentName
+      })
+  }
+
+  const uploads: RemoteServices["uploads"] = {
+    create: (payload, { idempotency } = {}) =>
+      restored(client.deployments.createSource({ payload }).pipe(once(idempotency))),
+    receive: ({ id, expires, signature }, payload, { contentDigest } = {}) =>
+      restored(
+        client.uploads.receive({
+          params: { file: `${id}.tar.gz` },
+          query: { expires, signature },
+          headers: optional({ "content-digest": contentDigest }),
+          payload
+        })
+      )
+  }
+
+  return { consumers, keys, buckets, plans, subscriptions, usage, deployments, uploads }
 })
 
 /** The services at an address, for the bearer of a token. */

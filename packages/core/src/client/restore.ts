@@ -4,6 +4,17 @@
 import { Effect } from "effect"
 import { Forbidden, Unauthorized } from "../access/Principal.ts"
 import { ConsumerNameTaken, ConsumerNotFound } from "../consumers/ConsumerError.ts"
+import {
+  AlreadyUploaded,
+  DeploymentNameTaken,
+  DeploymentNotFound,
+  DeploymentsNotConfigured,
+  SourceFault,
+  SourceTooLarge,
+  StatusNotFound,
+  UploadForbidden,
+  UploadStalled
+} from "../deployments/DeploymentError.ts"
 import { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
 import { BucketNotFound } from "../metering/Bucket.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/Quota.ts"
@@ -22,6 +33,8 @@ export interface Asked {
   readonly planExternalId?: string
   readonly subscriptionId?: string
   readonly subscriptionExternalId?: string
+  readonly deployment?: string
+  readonly statusId?: string
 }
 
 /** The server was not reached, or what answered is none of ours. */
@@ -64,6 +77,16 @@ const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown
   UnknownMeterProblem: ({ detail = "" }) => new UnknownMeter({ meter: /"([^"]*)"/.exec(detail)?.[1] ?? "" }),
   SubscriptionNotActiveProblem: ({ detail = "" }) =>
     new SubscriptionNotActive({ status: /is ([a-z-]+):/.exec(detail)?.[1] ?? "inactive" }),
+  DeploymentNotFoundProblem: (_, { deployment = "" }) => new DeploymentNotFound({ deployment }),
+  StatusNotFoundProblem: (_, { statusId = "" }) => new StatusNotFound({ statusId }),
+  DeploymentNameTakenProblem: ({ detail = "" }) =>
+    new DeploymentNameTaken({ deployment: /"([^"]*)"/.exec(detail)?.[1] ?? "" }),
+  DeploymentsNotConfiguredProblem: () => new DeploymentsNotConfigured(),
+  UploadForbiddenProblem: () => new UploadForbidden(),
+  AlreadyUploadedProblem: () => new AlreadyUploaded(),
+  PayloadTooLargeProblem: ({ detail = "" }) => new SourceTooLarge({ limit: Number(/\d+/.exec(detail)?.[0] ?? 0) }),
+  RequestTimeoutProblem: () => new UploadStalled(),
+  SourceUnavailableProblem: () => new SourceFault({ problem: "the server cannot keep it now" }),
   QuotaExceededProblem: ({ meter, max, resetsOn }) => new QuotaExceeded({ meter, max, resetsOn })
 }
 

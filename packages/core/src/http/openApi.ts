@@ -80,7 +80,9 @@ const makes = new Set([
   "buckets.create",
   "plans.create",
   "subscriptions.create",
-  "subscriptions.consume"
+  "subscriptions.consume",
+  "deployments.createSource",
+  "deployments.deploy"
 ])
 
 /** Operations whose body may be left out, since every field of it may. */

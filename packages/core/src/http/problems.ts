@@ -7,6 +7,18 @@ import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/h
 import { HttpApiError } from "effect/http-api"
 import type { Forbidden, Unauthorized } from "../access/Principal.ts"
 import type { ConsumerNameTaken, ConsumerNotFound } from "../consumers/ConsumerError.ts"
+import type {
+  AlreadyUploaded,
+  DeploymentNameTaken,
+  DeploymentNotFound,
+  DeploymentsNotConfigured,
+  SourceFault,
+  SourceTooLarge,
+  StatusNotFound,
+  UploadForbidden,
+  UploadInterrupted,
+  UploadStalled
+} from "../deployments/DeploymentError.ts"
 import type { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
 import type { BucketNotFound } from "../metering/Bucket.ts"
 import type { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/Quota.ts"
@@ -140,6 +152,34 @@ export class QuotaExceededProblem extends HttpApiError.Problem<QuotaExceededProb
   kind("quota-exceeded", 429, "The quota is used up"),
   { meter: Schema.String, max: Schema.Finite, resetsOn: Timestamp }
 ) {}
+export class DeploymentNotFoundProblem extends HttpApiError.Problem<DeploymentNotFoundProblem>()(
+  "DeploymentNotFoundProblem",
+  kind("deployment-not-found", 404, "No such deployment")
+) {}
+export class StatusNotFoundProblem extends HttpApiError.Problem<StatusNotFoundProblem>()(
+  "StatusNotFoundProblem",
+  kind("status-not-found", 404, "No such deployment status")
+) {}
+export class DeploymentNameTakenProblem extends HttpApiError.Problem<DeploymentNameTakenProblem>()(
+  "DeploymentNameTakenProblem",
+  kind("deployment-name-taken", 409, "The deployment's name is taken")
+) {}
+export class UploadForbiddenProblem extends HttpApiError.Problem<UploadForbiddenProblem>()(
+  "UploadForbiddenProblem",
+  kind("upload-forbidden", 403, "The upload address is not valid")
+) {}
+export class AlreadyUploadedProblem extends HttpApiError.Problem<AlreadyUploadedProblem>()(
+  "AlreadyUploadedProblem",
+  kind("already-uploaded", 409, "The upload address has been used")
+) {}
+export class DeploymentsNotConfiguredProblem extends HttpApiError.Problem<DeploymentsNotConfiguredProblem>()(
+  "DeploymentsNotConfiguredProblem",
+  kind("deployments-not-configured", 501, "Deployments are not set up here")
+) {}
+export class SourceUnavailableProblem extends HttpApiError.Problem<SourceUnavailableProblem>()(
+  "SourceUnavailableProblem",
+  kind("source-unavailable", 503, "Sources cannot be kept now")
+) {}
 export class InternalProblem extends HttpApiError.Problem<InternalProblem>()(
   "InternalProblem",
   kind("internal", 500, "Something went wrong here")
@@ -187,6 +227,18 @@ const table = {
   SubscriptionNotActive: (told: Told, _: SubscriptionNotActive) => new SubscriptionNotActiveProblem(told),
   QuotaExceeded: (told: Told, { meter, max, resetsOn }: QuotaExceeded) =>
     new QuotaExceededProblem({ ...told, meter, max, resetsOn }),
+  DeploymentNotFound: (told: Told, _: DeploymentNotFound) => new DeploymentNotFoundProblem(told),
+  StatusNotFound: (told: Told, _: StatusNotFound) => new StatusNotFoundProblem(told),
+  DeploymentNameTaken: (told: Told, _: DeploymentNameTaken) => new DeploymentNameTakenProblem(told),
+  UploadForbidden: (told: Told, _: UploadForbidden) => new UploadForbiddenProblem(told),
+  AlreadyUploaded: (told: Told, _: AlreadyUploaded) => new AlreadyUploadedProblem(told),
+  SourceTooLarge: (told: Told, _: SourceTooLarge) => new PayloadTooLargeProblem(told),
+  UploadStalled: (told: Told, _: UploadStalled) => new RequestTimeoutProblem(told),
+  UploadInterrupted: (told: Told, { problem }: UploadInterrupted) =>
+    new BadRequestProblem({ ...told, errors: [{ pointer: "", detail: problem }] }),
+  DeploymentsNotConfigured: (told: Told, _: DeploymentsNotConfigured) => new DeploymentsNotConfiguredProblem(told),
+  SourceFault: ({ instance }: Told, _: SourceFault) =>
+    new SourceUnavailableProblem({ instance, detail: "Nothing is kept, and the address is still good; try again" }),
   AnswerForgotten: (told: Told, _: AnswerForgotten) => new AnswerForgottenProblem(told),
   // What the store says is for the log: these tell no more than what to do.
   StoreConflict: ({ instance }: Told, _: StoreConflict) =>
@@ -202,7 +254,7 @@ export type Explainable = { [Tag in keyof Table]: Parameters<Table[Tag]>[1] }[ke
 type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof Table } ? ReturnType<Table[Tag]> : never
 
 const isServersFault = (error: Explainable): boolean =>
-  error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable"
+  error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable" || error._tag === "SourceFault"
 
 /** When to try again, in whole seconds from now. */
 const retryAfter = (moment: DateTime.Utc) =>

@@ -6,7 +6,8 @@ import { Api } from "../Api.ts"
 
 const patterns: Array<readonly [pattern: RegExp, method: string]> = [
   [/^\/v1\/openapi\.json$/, "GET"],
-  [/^\/v1\/docs$/, "GET"]
+  [/^\/v1\/docs$/, "GET"],
+  [/^\/sites\/.+$/, "GET"]
 ]
 
 HttpApi.reflect(Api, {

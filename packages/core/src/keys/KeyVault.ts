@@ -3,7 +3,7 @@
  * under secrets of the host. The first secret seals and hashes; all are tried to open and to look up, so that a
  * secret can be replaced while the service runs.
  */
-import { createCipheriv, createDecipheriv, hash, hkdfSync } from "node:crypto"
+import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { Entropy } from "../shared/Entropy.ts"
@@ -38,6 +38,7 @@ interface Secret {
   readonly innerPad: Uint8Array
   readonly outerPad: Uint8Array
   readonly sealKey: Uint8Array
+  readonly signKey: Uint8Array
 }
 
 const derive = (secret: string): Secret => {
@@ -49,7 +50,8 @@ const derive = (secret: string): Secret => {
     id: key("id", 6).toString("base64url"),
     innerPad: padded(0x36),
     outerPad: padded(0x5c),
-    sealKey: key("seal", 32)
+    sealKey: key("seal", 32),
+    signKey: key("sign", 32)
   }
 }
 
@@ -72,6 +74,11 @@ const openWith = ({ sealKey }: Secret, sealed: Buffer, identity: string): string
   decipher.setAuthTag(sealed.subarray(-tagBytes))
   return decipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, "utf8") + decipher.final("utf8")
 }
+
+const signWith = ({ signKey }: Secret, text: string): string => createHmac("sha256", signKey).update(text).digest("hex")
+
+const areEqual = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
 const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
   const { retention = "sealed", prefix = "tg" } = options
@@ -105,6 +112,9 @@ const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
     hashes: (value) => secrets.map((secret) => hashWith(secret, value)),
     seal: (value, identity) =>
       Effect.map(Entropy, ({ bytes }) => sealWith(current, value, identity, bytes(nonceBytes))),
+    sign: (text) => signWith(current, text),
+    isSigned: (text, signature) =>
+      /^[0-9a-f]{64}$/.test(signature) && secrets.some((secret) => areEqual(signWith(secret, text), signature)),
     isCurrent: (sealed) => sealed.startsWith(`1.${current.id}.`),
     open: (sealed, identity) =>
       Effect.suspend(() => {
@@ -134,6 +144,10 @@ export class KeyVault extends Context.Service<
     /** Seals a value to the identity of its record: it opens there and nowhere else. */
     readonly seal: (value: string, identity: string) => Effect.Effect<string>
     readonly open: (sealed: string, identity: string) => Effect.Effect<string, SealBroken>
+    /** A signature in hexadecimal digits, under the newest secret. */
+    readonly sign: (text: string) => string
+    /** Whether one of the secrets signed the text; compared in constant time. */
+    readonly isSigned: (text: string, signature: string) => boolean
     /** Whether a value is sealed under the newest secret. */
     readonly isCurrent: (sealed: string) => boolean
   }

@@ -10,3 +10,14 @@ export type AccountName = typeof AccountName.Type
 
 export const BucketName = pathName.pipe(Schema.brand("BucketName"))
 export type BucketName = typeof BucketName.Type
+
+export const ProjectName = pathName.pipe(Schema.brand("ProjectName"))
+export type ProjectName = typeof ProjectName.Type
+
+export const BranchName = Schema.String.pipe(
+  Schema.check(
+    Schema.isPattern(/^\P{Cc}{1,255}$/u, { expected: "1 to 255 characters, none of them a control character" })
+  ),
+  Schema.brand("BranchName")
+)
+export type BranchName = typeof BranchName.Type

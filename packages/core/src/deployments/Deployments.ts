@@ -1,0 +1,210 @@
+/**
+ * The operations on deployments: what they are, how they fare, and that they are run again or removed.
+ */
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { KeyVault } from "../keys/KeyVault.ts"
+import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import type { Page, PageRequest } from "../shared/Page.ts"
+import { spanned } from "../shared/spanned.ts"
+import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import type { Entry } from "../store/Collection.ts"
+import * as Contention from "../store/Contention.ts"
+import { Store } from "../store/Store.ts"
+import type { StoreFault } from "../store/StoreError.ts"
+import { attempted } from "./attempted.ts"
+import type { Deployment } from "./Deployment.ts"
+import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./DeploymentError.ts"
+import { type DeploymentStatus, StatusId } from "./DeploymentStatus.ts"
+import {
+  announce,
+  type DeploymentRecord,
+  deployments,
+  findDeployment,
+  ofDeployment,
+  type Project,
+  partitionOf,
+  type Removal,
+  releaseOf,
+  removals,
+  versions
+} from "./deploymentRecords.ts"
+import { finishRemoval } from "./finishRemoval.ts"
+import { Hosting, type HostingShape, orNotConfigured, urlOf } from "./Hosting.ts"
+import { Pipeline } from "./Pipeline.ts"
+import { restarted } from "./progress.ts"
+
+export const DeployAnswer = Schema.Struct({
+  status: Schema.Literals(["request enqueued", "already in progress"])
+}).annotate({ identifier: "DeployAnswer" })
+export type DeployAnswer = typeof DeployAnswer.Type
+
+const shown = (hosting: HostingShape, record: DeploymentRecord): Deployment => {
+  const { name, accountName, projectName, branchName, createdOn, updatedOn, message, served } = record
+  return {
+    name,
+    url: urlOf(hosting, name),
+    label: branchName,
+    urlParameter: name,
+    createdOn,
+    updatedOn,
+    loggingId: [accountName, projectName, branchName, name].join("::"),
+    accountName,
+    projectName,
+    state: served !== undefined ? "STARTED" : message === "" ? "PENDING" : "ERRORED",
+    message,
+    branchName,
+    environmentType: branchName === hosting.productionBranch ? "PRODUCTION" : "PREVIEW"
+  }
+}
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const vault = yield* KeyVault
+  const pipeline = yield* Pipeline
+  const hosting = orNotConfigured(yield* Hosting)
+  const withStore = Effect.provideService(Store, store)
+  const deployOnce = commitOnce(store, vault, DeployAnswer)
+
+  /** Takes the deployment and all its versions out of the store, and leaves a note of what else is to go. */
+  const takeOut = (name: string, ifMatch: ReadonlyArray<number> | undefined) =>
+    Contention.retryWhenStale(
+      Effect.gen(function* () {
+        const deployment = yield* findDeployment(name)
+        yield* checkVersion(deployment, ifMatch)
+        const partition = partitionOf(deployment.value)
+        const { entries } = yield* versions.page(partition, { where: [ofDeployment(name)], offset: 0, limit: 1000 })
+        const { latest, served } = deployment.value
+        const removal: Removal = {
+          id: `${name}.${latest}`,
+          name: deployment.value.name,
+          releases: [
+            ...new Set([...entries.map(({ value }) => releaseOf(value)), ...(served === undefined ? [] : [served])])
+          ],
+          sources: entries.flatMap(({ value }) => value.source ?? [])
+        }
+        const {
+          versions: [version = 0]
+        } = yield* store.commit(partition, [
+          removals.insert(removal),
+          deployments.remove(deployment),
+          ...entries.map(versions.remove)
+        ])
+        return { value: removal, version }
+      })
+    )
+
+  return Deployments.of({
+    list: Effect.fnUntraced(
+      function* (project, { limit, offset }) {
+        const where = yield* hosting
+        const { entries, total } = yield* deployments.page(partitionOf(project), { limit, offset })
+        return { data: entries.map(({ value }) => shown(where, value)), limit, offset, total }
+      },
+      withStore,
+      spanned("Deployments.list")
+    ),
+
+    get: Effect.fnUntraced(
+      function* (name) {
+        const where = yield* hosting
+        const { value, version } = yield* findDeployment(name)
+        return { value: shown(where, value), version }
+      },
+      withStore,
+      spanned("Deployments.get")
+    ),
+
+    status: Effect.fnUntraced(
+      function* (project, statusId) {
+        const where = yield* hosting
+        const found = Schema.is(StatusId)(statusId)
+          ? yield* versions.get(partitionOf(project), statusId)
+          : Option.none()
+        if (Option.isNone(found)) return yield* new StatusNotFound({ statusId: String(statusId) })
+        const { deployment, status, steps, buildResult } = found.value.value
+        return { value: { status, url: urlOf(where, deployment), steps, buildResult }, version: found.value.version }
+      },
+      withStore,
+      spanned("Deployments.status")
+    ),
+
+    deploy: Effect.fnUntraced(
+      function* (name, { idempotency } = {}) {
+        yield* hosting
+        const { value: project } = yield* findDeployment(name)
+        const partition = partitionOf(project)
+        const attempt = Effect.gen(function* () {
+          const earlier = yield* deployOnce.recall(partition, idempotency)
+          if (earlier !== undefined) return earlier
+          const deployment = yield* findDeployment(name)
+          const version = yield* versions.get(partition, deployment.value.latest)
+          if (Option.isNone(version)) return yield* new DeploymentNotFound({ deployment: name })
+          if (version.value.value.status === "IN_PROGRESS") return { status: "already in progress" } as const
+          const now = yield* DateTime.now
+          const answer: DeployAnswer = { status: "request enqueued" }
+          const changes = [
+            versions.replace(version.value, restarted(version.value.value, now)),
+            deployments.replace(deployment, { ...deployment.value, message: "", updatedOn: now })
+          ]
+          const committed = yield* deployOnce.commit(partition, changes, idempotency, answer)
+          if (committed.earlier === undefined) yield* pipeline.nudge(project, version.value.value.id)
+          return committed.earlier ?? answer
+        })
+        yield* announce(project)
+        return yield* Contention.retryWhenStale(attempt)
+      },
+      withStore,
+      spanned("Deployments.deploy")
+    ),
+
+    remove: Effect.fnUntraced(
+      function* (name, { ifMatch } = {}) {
+        const where = yield* hosting
+        const { value: project } = yield* findDeployment(name)
+        yield* announce(project)
+        const removal = yield* takeOut(name, ifMatch)
+        yield* attempted(`Removing what is left of ${name}`, finishRemoval(where, project, removal))
+      },
+      withStore,
+      spanned("Deployments.remove")
+    ),
+
+    served: Effect.fnUntraced(function* (name) {
+      const { value } = yield* findDeployment(name)
+      return value.served === undefined ? yield* new DeploymentNotFound({ deployment: name }) : value.served
+    }, withStore)
+  })
+})
+
+export class Deployments extends Context.Service<
+  Deployments,
+  {
+    /** A page of a project's deployments, oldest first. */
+    readonly list: (
+      project: Project,
+      page: PageRequest
+    ) => Effect.Effect<Page<Deployment>, StoreFault | DeploymentsNotConfigured>
+    readonly get: (
+      name: string
+    ) => Effect.Effect<Entry<Deployment>, StoreFault | DeploymentsNotConfigured | DeploymentNotFound>
+    /** How the version of an upload fares; none until the upload is complete. */
+    readonly status: (
+      project: Project,
+      statusId: string
+    ) => Effect.Effect<Entry<DeploymentStatus>, StoreFault | DeploymentsNotConfigured | StatusNotFound>
+    /** Runs the last upload once more. What is served stays, until the new release has passed its check. */
+    readonly deploy: (
+      name: string,
+      options?: { readonly idempotency?: Idempotency }
+    ) => Effect.Effect<DeployAnswer, StoreFault | OnceError | DeploymentsNotConfigured | DeploymentNotFound>
+    /** Stops serving, and removes the deployment, its status and its source. */
+    readonly remove: (
+      name: string,
+      conditions?: { readonly ifMatch?: ReadonlyArray<number> }
+    ) => Effect.Effect<void, StoreFault | DeploymentsNotConfigured | DeploymentNotFound | VersionMismatch>
+    /** The release that is served under a name. */
+    readonly served: (name: string) => Effect.Effect<string, StoreFault | DeploymentNotFound>
+  }
+>()("@tollgate/core/deployments/Deployments") {
+  static readonly layer = Layer.effect(Deployments, make)
+}

@@ -1,0 +1,111 @@
+/**
+ * The HTTP interface of deployments, and of the uploads that they are made from.
+ */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Access } from "../http/Access.ts"
+import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
+import { paging } from "../http/parameters.ts"
+import {
+  AlreadyUploadedProblem,
+  anywhere,
+  DeploymentNameTakenProblem,
+  DeploymentNotFoundProblem,
+  DeploymentsNotConfiguredProblem,
+  makingOnce,
+  PayloadTooLargeProblem,
+  PreconditionFailedProblem,
+  RequestTimeoutProblem,
+  SourceUnavailableProblem,
+  StatusNotFoundProblem,
+  UnsupportedEncodingProblem,
+  UploadForbiddenProblem,
+  withBody
+} from "../http/problems.ts"
+import { AccountName, ProjectName } from "../shared/Names.ts"
+import { Page } from "../shared/Page.ts"
+import { Branch, Deployment } from "./Deployment.ts"
+import { DeploymentStatus, StatusId } from "./DeploymentStatus.ts"
+import { DeployAnswer } from "./Deployments.ts"
+
+const project = { accountName: AccountName, projectName: ProjectName }
+const item = { deploymentName: Schema.String }
+
+const UploadAddress = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
+
+export const Received = Schema.Struct({
+  id: StatusId,
+  /** The SHA-256 of what was received, in hexadecimal digits. */
+  digest: Schema.String,
+  bytes: Schema.Int
+}).annotate({ identifier: "ReceivedSource" })
+
+export class DeploymentsApi extends HttpApiGroup.make("deployments")
+  .add(
+    HttpApiEndpoint.get("status", "/accounts/:accountName/projects/:projectName/deployment-status/:statusId", {
+      params: { ...project, statusId: Schema.String },
+      success: tagged(DeploymentStatus),
+      error: [StatusNotFoundProblem, DeploymentsNotConfiguredProblem]
+    }).annotate(OpenApi.Summary, "Read how a deployment fares"),
+    HttpApiEndpoint.get("list", "/accounts/:accountName/projects/:projectName/deployments", {
+      params: project,
+      query: paging,
+      success: Page(Deployment),
+      error: [DeploymentsNotConfiguredProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(OpenApi.Summary, "List a project's deployments"),
+    HttpApiEndpoint.post("createSource", "/deployments/sources", {
+      payload: Branch,
+      success: UploadAddress,
+      error: [DeploymentNameTakenProblem, DeploymentsNotConfiguredProblem, ...makingOnce, ...withBody]
+    }).annotate(OpenApi.Summary, "Ask for an address to upload a source to"),
+    HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
+      params: item,
+      success: tagged(Deployment),
+      error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem]
+    }).annotate(OpenApi.Summary, "Read a deployment"),
+    HttpApiEndpoint.delete("remove", "/deployments/:deploymentName", {
+      params: item,
+      query: noQuery,
+      headers: conditions,
+      success: HttpApiSchema.NoContent,
+      error: [DeploymentNotFoundProblem, PreconditionFailedProblem, DeploymentsNotConfiguredProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(OpenApi.Summary, "Stop serving a deployment, and remove everything of it"),
+    HttpApiEndpoint.post("deploy", "/deployments/:deploymentName/deploy", {
+      params: item,
+      success: DeployAnswer,
+      error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem, ...makingOnce]
+    }).annotate(OpenApi.Summary, "Deploy the last source again")
+  )
+  .prefix("/v1")
+  .middleware(Access)
+  .annotate(HttpApi.PayloadParseOptions, strict)
+  .annotateMerge(OpenApi.annotations({ title: "Deployments" })) {}
+
+/** No token is asked for here: the address is signed. */
+export class UploadsApi extends HttpApiGroup.make("uploads")
+  .add(
+    HttpApiEndpoint.put("receive", "/uploads/:file", {
+      params: { file: Schema.String },
+      query: { expires: Schema.optionalKey(Schema.String), signature: Schema.optionalKey(Schema.String) },
+      headers: { "content-digest": Schema.optionalKey(Schema.String) },
+      payload: HttpApiSchema.StreamUint8Array({ contentType: "application/gzip" }),
+      success: Received,
+      error: [
+        UploadForbiddenProblem,
+        AlreadyUploadedProblem,
+        DeploymentNameTakenProblem,
+        PayloadTooLargeProblem,
+        UnsupportedEncodingProblem,
+        RequestTimeoutProblem,
+        SourceUnavailableProblem,
+        DeploymentsNotConfiguredProblem,
+        ...anywhere
+      ]
+    }).annotate(OpenApi.Summary, "Upload a source, as a gzip tar, to the address that was given out for it")
+  )
+  .prefix("/v1")
+  .annotateMerge(OpenApi.annotations({ title: "Uploads" })) {}

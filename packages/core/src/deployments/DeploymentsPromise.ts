@@ -1,0 +1,114 @@
+/**
+ * Deployments for callers outside Effect.
+ */
+import { Effect, Schema, Stream } from "effect"
+import type { PageJson } from "../consumers/ConsumersPromise.ts"
+import { AccountName, ProjectName } from "../shared/Names.ts"
+import { optional } from "../shared/optional.ts"
+import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
+import * as Promises from "../shared/Promises.ts"
+import { Branch, Deployment } from "./Deployment.ts"
+import { UploadForbidden, UploadInterrupted } from "./DeploymentError.ts"
+import { DeploymentStatus } from "./DeploymentStatus.ts"
+import type { DeployAnswer, Deployments } from "./Deployments.ts"
+import type { UploadAddress, Uploads } from "./Uploads.ts"
+
+export type DeploymentJson = typeof Deployment.Encoded
+export type DeploymentStatusJson = typeof DeploymentStatus.Encoded
+
+/** A source: a gzip tar, whole or as a stream. */
+export type SourceContent = Uint8Array | ReadableStream<Uint8Array>
+
+type Once = { readonly idempotencyKey?: string }
+
+const projectIn = Promises.parameters(Schema.Struct({ accountName: AccountName, projectName: ProjectName }))
+const pageQuery = Promises.parameters(
+  Schema.Struct({ limit: Schema.optionalKey(Limit), offset: Schema.optionalKey(Offset) })
+)
+const branchIn = Promises.body(Branch)
+
+const encodeDeployment = Schema.encodeSync(Deployment)
+const encodeDeployments = Schema.encodeSync(Page(Deployment))
+const encodeStatus = Schema.encodeSync(DeploymentStatus)
+
+/** What an address that was given out says. */
+const addressIn = (uploadUrl: string): Effect.Effect<UploadAddress, UploadForbidden> => {
+  const url = URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined
+  const [, id] = /\/v1\/uploads\/([^/]+)\.tar\.gz$/.exec(url?.pathname ?? "") ?? []
+  if (url === undefined || id === undefined) return Effect.fail(new UploadForbidden())
+  const { searchParams } = url
+  return Effect.succeed({
+    id,
+    expires: searchParams.get("expires") ?? "",
+    signature: searchParams.get("signature") ?? ""
+  })
+}
+
+const contentOf = (source: SourceContent): Stream.Stream<Uint8Array, UploadInterrupted> =>
+  source instanceof Uint8Array
+    ? Stream.succeed(source)
+    : Stream.fromReadableStream({
+        evaluate: () => source,
+        onError: () => new UploadInterrupted({ problem: "its stream failed" })
+      })
+
+export const deploymentsPromise = (
+  deployments: Omit<Deployments["Service"], "served">,
+  uploads: Uploads["Service"]
+) => ({
+  /** Gives out an address for one upload of a branch's source. Its last part, less `.tar.gz`, is the id of its status. */
+  createSource: (branch: typeof Branch.Encoded, options: Once = {}): Promise<{ readonly uploadUrl: string }> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const key = yield* Promises.onceOption(options)
+        const given = yield* branchIn(branch)
+        const idempotency = Promises.idempotency(key, ["deployments.createSource"], branch)
+        return yield* uploads.create(given, optional({ idempotency }))
+      })
+    ),
+
+  /** Sends a source, a gzip tar, to the address that was given out for it: the start of its deployment. */
+  upload: (
+    uploadUrl: string,
+    source: SourceContent
+  ): Promise<{ readonly id: string; readonly digest: string; readonly bytes: number }> =>
+    Promises.run(Effect.flatMap(addressIn(uploadUrl), (address) => uploads.receive(address, contentOf(source)))),
+
+  /** How the version of an upload fares. */
+  status: (accountName: string, projectName: string, statusId: string): Promise<DeploymentStatusJson> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const project = yield* projectIn({ accountName, projectName })
+        return encodeStatus((yield* deployments.status(project, statusId)).value)
+      })
+    ),
+
+  /** A page of a project's deployments, oldest first. */
+  list: (
+    accountName: string,
+    projectName: string,
+    page: { readonly limit?: number; readonly offset?: number } = {}
+  ): Promise<PageJson<DeploymentJson>> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const project = yield* projectIn({ accountName, projectName })
+        return encodeDeployments(yield* deployments.list(project, { ...firstPage, ...(yield* pageQuery(page)) }))
+      })
+    ),
+
+  get: (name: string): Promise<DeploymentJson> =>
+    Promises.run(Effect.map(deployments.get(name), ({ value }) => encodeDeployment(value))),
+
+  /** Runs the last source once more. */
+  deploy: (name: string, options: Once = {}): Promise<DeployAnswer> =>
+    Promises.run(
+      Effect.gen(function* () {
+        const key = yield* Promises.onceOption(options)
+        const idempotency = Promises.idempotency(key, ["deployments.deploy", name], null)
+        return yield* deployments.deploy(name, optional({ idempotency }))
+      })
+    ),
+
+  /** Stops serving a deployment, and removes everything of it. */
+  remove: (name: string): Promise<void> => Promises.run(deployments.remove(name))
+})

@@ -1,0 +1,70 @@
+/**
+ * Serves what is deployed. It is strangers' code: where it has no origin of its own, browsers are told to keep it in a
+ * sandbox.
+ */
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { explained, NotFoundProblem } from "../http/problems.ts"
+import { RequestId } from "../http/RequestId.ts"
+import { DeploymentNotFound } from "./DeploymentError.ts"
+import { Deployments } from "./Deployments.ts"
+import { Hosting, type HostingShape } from "./Hosting.ts"
+
+/** How often a release may be replaced while it is being opened. */
+const patience = 5
+
+/** The deployment's name, and the path below it, as they were asked for. */
+const addressed = (url: string): { readonly name: string; readonly path: string | undefined } => {
+  const [, name = "", path] = /^\/sites\/([^/]*)(\/.*)?$/.exec(new URL(url).pathname) ?? []
+  return { name, path }
+}
+
+const isOnSitesOrigin = ({ sitesUrl }: HostingShape, request: Request): boolean =>
+  sitesUrl !== undefined && new URL(sitesUrl).host === (request.headers.get("host") ?? new URL(request.url).host)
+
+const packed = ({ body, status, headers }: Response, sandbox: boolean): HttpServerResponse.HttpServerResponse => {
+  const options = {
+    status,
+    headers: {
+      "cache-control": "no-cache",
+      ...Object.fromEntries(headers),
+      ...(sandbox ? { "content-security-policy": "sandbox" } : {})
+    }
+  }
+  return body === null ? HttpServerResponse.empty(options) : HttpServerResponse.raw(body, options)
+}
+
+const nothingAt = Effect.fnUntraced(function* (path: string) {
+  return yield* new NotFoundProblem({ detail: `There is nothing at ${path}`, instance: yield* RequestId })
+})
+
+/** The routes of what is deployed, where the target serves it. */
+export const SitesHttp = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const hosting = yield* Hosting
+    const serve = hosting?.target.serve
+    if (hosting === undefined || serve === undefined) return
+    const deployments = yield* Deployments
+
+    const answer = Effect.fnUntraced(function* (request: Request) {
+      const { name, path } = addressed(request.url)
+      for (let attempt = 0; attempt < patience; attempt++) {
+        const release = yield* deployments.served(name)
+        // Relative, since only the browser knows where the interface is mounted.
+        if (path === undefined) return HttpServerResponse.redirect(`${name}/`, { status: 308 })
+        const response = yield* serve(release, path, request)
+        if (response !== undefined) return packed(response, !isOnSitesOrigin(hosting, request))
+      }
+      return yield* new DeploymentNotFound({ deployment: name })
+    })
+
+    yield* router.add("GET", "/sites/*", ({ source, url }) =>
+      explained(
+        source instanceof Request ? answer(source) : Effect.fail(new DeploymentNotFound({ deployment: "" }))
+      ).pipe(
+        Effect.catchTag("DeploymentNotFoundProblem", () => nothingAt(url)),
+        Effect.catch(HttpServerRespondable.toResponse)
+      )
+    )
+  })
+)

@@ -1,0 +1,271 @@
+/**
+ * Takes sources: gives out an address that is signed and for one upload, and turns a finished upload into a version
+ * that is to be deployed.
+ */
+import { createHash, type Hash } from "node:crypto"
+import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
+import { KeyVault } from "../keys/KeyVault.ts"
+import { Entropy } from "../shared/Entropy.ts"
+import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { InvalidInput } from "../shared/InvalidInput.ts"
+import { spanned } from "../shared/spanned.ts"
+import * as Contention from "../store/Contention.ts"
+import * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import type { StoreFault } from "../store/StoreError.ts"
+import { type Branch, nameOf } from "./Deployment.ts"
+import {
+  AlreadyUploaded,
+  type DeploymentNameTaken,
+  type DeploymentsNotConfigured,
+  type SourceFault,
+  SourceTooLarge,
+  UploadForbidden,
+  UploadInterrupted,
+  UploadStalled
+} from "./DeploymentError.ts"
+import { StatusId } from "./DeploymentStatus.ts"
+import {
+  announce,
+  checkName,
+  deployments,
+  partId,
+  partitionOf,
+  pinName,
+  Upload,
+  uploads,
+  type Version,
+  versions
+} from "./deploymentRecords.ts"
+import { Hosting, orNotConfigured } from "./Hosting.ts"
+import { Pipeline } from "./Pipeline.ts"
+import { accepted, superseded } from "./progress.ts"
+
+/** How long an address is good. */
+const validity = { hours: 1 }
+
+/** How long a sender may be silent. */
+const patience = "30 seconds"
+
+const directory = Partition.deploymentDirectory
+
+/** A version-4 UUID. */
+const nextId = Effect.map(Entropy, ({ bytes }) => {
+  const random = Buffer.from(bytes(16))
+  random.writeUInt8((random.readUInt8(6) & 0x0f) | 0x40, 6)
+  random.writeUInt8((random.readUInt8(8) & 0x3f) | 0x80, 8)
+  return StatusId.make(random.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"))
+})
+
+/** What a `Content-Digest` promises, by the algorithms that are known (RFC 9530). */
+const digestsIn = (header: string): ReadonlyArray<readonly [algorithm: "sha256" | "sha512", digest: string]> =>
+  [...header.matchAll(/(?:^|,)\s*(sha-256|sha-512)=:([A-Za-z0-9+/=]+):/g)].map(
+    ([, name, digest = ""]) => [name === "sha-256" ? "sha256" : "sha512", digest] as const
+  )
+
+const wrongDigest = (detail: string) => new InvalidInput({ errors: [{ parameter: "Content-Digest", detail }] })
+
+/** The same content, measured as it passes: what is too long, or not what was promised, fails before its end. */
+const measured = <E>(content: Stream.Stream<Uint8Array, E>, limit: number, contentDigest: string | undefined) => {
+  const promised = contentDigest === undefined ? [] : digestsIn(contentDigest)
+  const sha256 = createHash("sha256")
+  const others = new Map<string, Hash>(promised.map(([algorithm]) => [algorithm, createHash(algorithm)]))
+  let bytes = 0
+  let digest = ""
+  const isAsPromised = (): boolean => {
+    const made = new Map([...others].map(([algorithm, hash]) => [algorithm, hash.digest("base64")]))
+    return promised.every(([algorithm, expected]) => made.get(algorithm) === expected)
+  }
+  const stream = content.pipe(
+    Stream.mapEffect((chunk) => {
+      bytes += chunk.byteLength
+      if (bytes > limit) return Effect.fail(new SourceTooLarge({ limit }))
+      sha256.update(chunk)
+      for (const hash of others.values()) hash.update(chunk)
+      return Effect.succeed(chunk)
+    }),
+    Stream.concat(
+      Stream.fromEffectDrain(
+        Effect.gen(function* () {
+          if (bytes === 0) return yield* new UploadInterrupted({ problem: "its body is empty" })
+          if (!isAsPromised()) return yield* wrongDigest("it is not the digest of what arrived; send it again")
+          digest = sha256.digest("hex")
+        })
+      )
+    ),
+    Stream.timeoutOrElse({
+      duration: patience,
+      orElse: () => Stream.fail(new UploadStalled())
+    })
+  )
+  return { stream, received: () => ({ bytes, digest }) }
+}
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const vault = yield* KeyVault
+  const pipeline = yield* Pipeline
+  const hosting = orNotConfigured(yield* Hosting)
+  const withStore = Effect.provideService(Store, store)
+  const uploadsOnce = commitOnce(store, vault, Upload)
+
+  const signedText = (id: string, expires: string): string => `upload ${id} ${expires}`
+
+  const addressOf = (publicUrl: string, { id, expiresOn }: Upload): string => {
+    const expires = String(DateTime.toEpochMillis(expiresOn))
+    const signature = vault.sign(signedText(id, expires))
+    return `${publicUrl}/v1/uploads/${id}.tar.gz?expires=${expires}&signature=${signature}`
+  }
+
+  /** The upload that an address was given out for. */
+  const uploadAt = Effect.fnUntraced(function* ({ id, expires, signature }: UploadAddress) {
+    const now = DateTime.toEpochMillis(yield* DateTime.now)
+    const isGood = Schema.is(StatusId)(id) && vault.isSigned(signedText(id, expires), signature)
+    if (!isGood || !(Number(expires) > now)) return yield* new UploadForbidden()
+    const upload = yield* uploads.get(directory, id)
+    if (Option.isNone(upload)) return yield* new UploadForbidden()
+    const version = yield* versions.get(partitionOf(upload.value.value), id)
+    if (upload.value.value.used || Option.isSome(version)) return yield* new AlreadyUploaded()
+    return upload.value
+  })
+
+  /** Makes the version of a source that is kept, and the deployment if it is the first: all of it, or none. */
+  const accept = (upload: Upload, source: string, { bytes, digest }: Received, startedOn: DateTime.Utc) =>
+    Contention.retryWhenStale(
+      Effect.gen(function* () {
+        const { id, accountName, projectName, branchName } = upload
+        const [partition, name] = [partitionOf(upload), nameOf(upload)]
+        if (Option.isSome(yield* versions.get(partition, id))) return yield* new AlreadyUploaded()
+        const now = yield* DateTime.now
+        const version: Version = {
+          id,
+          deployment: name,
+          createdOn: now,
+          source,
+          attempt: 0,
+          ...accepted({ digest, bytes, startedOn, now })
+        }
+        const known = yield* deployments.get(partition, name)
+        if (Option.isNone(known)) {
+          const branch = { accountName, projectName, branchName }
+          yield* store.commit(partition, [
+            versions.insert(version),
+            deployments.insert({ ...branch, name, createdOn: now, updatedOn: now, message: "", latest: id })
+          ])
+          return
+        }
+        const previous = yield* versions.get(partition, known.value.value.latest)
+        const isRunning = Option.isSome(previous) && previous.value.value.status === "IN_PROGRESS"
+        yield* store.commit(partition, [
+          versions.insert(version),
+          deployments.replace(known.value, { ...known.value.value, updatedOn: now, message: "", latest: id }),
+          ...(isRunning ? [versions.replace(previous.value, superseded(previous.value.value, now))] : [])
+        ])
+      })
+    )
+
+  /** Best left to the next sweep if it fails: the upload is over either way. */
+  const markUsed = (upload: Upload) =>
+    uploads.modify(directory, upload.id, (known) => Effect.succeed({ ...known, used: true })).pipe(Effect.ignore)
+
+  return Uploads.of({
+    create: Effect.fnUntraced(
+      function* (branch, { idempotency } = {}) {
+        const { publicUrl } = yield* hosting
+        yield* checkName(branch, nameOf(branch))
+        const earlier = yield* uploadsOnce.recall(directory, idempotency)
+        if (earlier !== undefined) return { uploadUrl: addressOf(publicUrl, earlier) }
+        const expiresOn = DateTime.add(yield* DateTime.now, validity)
+        const { accountName, projectName, branchName } = branch
+        const upload: Upload = { accountName, projectName, branchName, id: yield* nextId, expiresOn, used: false }
+        const committed = yield* uploadsOnce.commit(directory, [uploads.insert(upload)], idempotency, upload)
+        return { uploadUrl: addressOf(publicUrl, committed.earlier ?? upload) }
+      },
+      withStore,
+      spanned("Uploads.create")
+    ),
+
+    receive: Effect.fnUntraced(
+      function* (address, content, { contentLength, contentDigest } = {}) {
+        const { sources, sourceLimit } = yield* hosting
+        const { value: upload } = yield* uploadAt(address)
+        if (contentLength !== undefined && contentLength > sourceLimit) {
+          return yield* new SourceTooLarge({ limit: sourceLimit })
+        }
+        if (contentDigest !== undefined && digestsIn(contentDigest).length === 0) {
+          return yield* wrongDigest("give sha-256=:…: or sha-512=:…:, in base64")
+        }
+        const name = nameOf(upload)
+        const startedOn = yield* DateTime.now
+        const nonce = Buffer.from((yield* Entropy).bytes(8)).toString("hex")
+        const key = partId({ id: upload.id, deployment: name }, nonce)
+        const { stream, received } = measured(content, sourceLimit, contentDigest)
+        yield* sources.put(key, stream)
+        const finish = Effect.gen(function* () {
+          yield* announce(upload)
+          yield* pinName(upload, name)
+          yield* accept(upload, key, received(), startedOn)
+        })
+        // What has arrived whole is made a version, or nothing, even if the sender leaves now.
+        yield* finish.pipe(
+          Effect.tapError((error) =>
+            "outcome" in error && error.outcome === "unknown" ? Effect.void : Effect.ignore(sources.remove(key))
+          ),
+          Effect.uninterruptible
+        )
+        yield* markUsed(upload)
+        yield* pipeline.nudge(upload, upload.id)
+        return { id: upload.id, ...received() }
+      },
+      withStore,
+      spanned("Uploads.receive")
+    )
+  })
+})
+
+interface Received {
+  readonly bytes: number
+  readonly digest: string
+}
+
+/** What an upload's address says. */
+export interface UploadAddress {
+  readonly id: string
+  readonly expires: string
+  readonly signature: string
+}
+
+export class Uploads extends Context.Service<
+  Uploads,
+  {
+    /** Gives out an address for one upload of a branch's source. */
+    readonly create: (
+      branch: Branch,
+      options?: { readonly idempotency?: Idempotency }
+    ) => Effect.Effect<
+      { readonly uploadUrl: string },
+      StoreFault | OnceError | DeploymentsNotConfigured | DeploymentNameTaken
+    >
+    /** Keeps a source, whole or not at all, and starts its deployment. */
+    readonly receive: <E>(
+      address: UploadAddress,
+      content: Stream.Stream<Uint8Array, E>,
+      options?: { readonly contentLength?: number; readonly contentDigest?: string }
+    ) => Effect.Effect<
+      Received & { readonly id: StatusId },
+      | E
+      | StoreFault
+      | InvalidInput
+      | DeploymentsNotConfigured
+      | DeploymentNameTaken
+      | UploadForbidden
+      | AlreadyUploaded
+      | SourceTooLarge
+      | UploadInterrupted
+      | UploadStalled
+      | SourceFault
+    >
+  }
+>()("@tollgate/core/deployments/Uploads") {
+  static readonly layer = Layer.effect(Uploads, make)
+}

@@ -1,0 +1,30 @@
+/**
+ * Removes what a deployment that is gone has left outside the store. Every step can be repeated, by anybody.
+ */
+import { Effect, Option } from "effect"
+import type { Entry } from "../store/Collection.ts"
+import * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import { deployments, names, type Project, partitionOf, type Removal, removals } from "./deploymentRecords.ts"
+import type { HostingShape } from "./Hosting.ts"
+
+export const finishRemoval = Effect.fnUntraced(function* (
+  { target, sources }: HostingShape,
+  project: Project,
+  removal: Entry<Removal>
+) {
+  const store = yield* Store
+  const { name, releases, sources: keys } = removal.value
+  yield* Effect.forEach(releases, (id) => target.discard?.(id) ?? Effect.void)
+  yield* Effect.forEach(keys, (key) => sources.remove(key))
+  // In this order: whoever makes the deployment anew writes the pointer first, and once more behind it.
+  const pointer = yield* names.get(Partition.deploymentDirectory, name)
+  const again = yield* deployments.get(partitionOf(project), name)
+  if (Option.isNone(again)) {
+    yield* target.remove?.(name) ?? Effect.void
+    if (Option.isSome(pointer)) {
+      yield* Effect.ignore(store.commit(Partition.deploymentDirectory, [names.remove(pointer.value)]))
+    }
+  }
+  yield* store.commit(partitionOf(project), [removals.remove(removal)])
+})

@@ -1,0 +1,105 @@
+/**
+ * How a version changes as it is run: each change a function from what was to what is.
+ */
+import { DateTime } from "effect"
+import type { DeploymentMessage } from "./Deployment.ts"
+import type { BuildResult, Step, StepName, Steps } from "./DeploymentStatus.ts"
+import type { Version } from "./deploymentRecords.ts"
+
+/** What is run after the upload, in this order. */
+export const runSteps = ["unpack", "build", "check", "publish"] as const
+export type RunStep = (typeof runSteps)[number]
+
+/** How a run ends whose step failed. */
+export const failureOf: Readonly<Record<RunStep, DeploymentMessage>> = {
+  unpack: "source-rejected",
+  build: "build-failed",
+  check: "check-failed",
+  publish: "publish-failed"
+}
+
+const waiting: Step = { status: "waiting" }
+const notYet = { unpack: waiting, build: waiting, check: waiting, publish: waiting }
+
+/** A run that anybody may begin. */
+const unheld = (now: DateTime.Utc) => ({ until: now, lapses: 0 })
+
+type Progress = Pick<Version, "status" | "steps" | "buildResult" | "run">
+
+/** A version whose source has arrived. */
+export const accepted = (given: {
+  readonly digest: string
+  readonly bytes: number
+  readonly startedOn: DateTime.Utc
+  readonly now: DateTime.Utc
+}): Progress => ({
+  status: "IN_PROGRESS",
+  steps: { upload: { status: "done", startedOn: given.startedOn, finishedOn: given.now }, ...notYet },
+  buildResult: {
+    digest: given.digest,
+    files: 0,
+    bytes: 0,
+    log: [`Received ${given.bytes} bytes`]
+  },
+  run: unheld(given.now)
+})
+
+/** The same source, to be run again. */
+export const restarted = (version: Version, now: DateTime.Utc): Version => ({
+  ...version,
+  status: "IN_PROGRESS",
+  steps: { upload: version.steps.upload, ...notYet },
+  buildResult: { digest: version.buildResult.digest, files: 0, bytes: 0, log: [] },
+  run: unheld(now)
+})
+
+const withStep = (steps: Steps, name: StepName, step: Step): Steps => ({ ...steps, [name]: step })
+
+export const started = (version: Version, name: RunStep, now: DateTime.Utc): Version => ({
+  ...version,
+  steps: withStep(version.steps, name, { status: "running", startedOn: now })
+})
+
+export const stepped = (
+  version: Version,
+  name: RunStep,
+  status: "done" | "skipped",
+  now: DateTime.Utc,
+  result: Partial<BuildResult> = {}
+): Version => ({
+  ...version,
+  steps: withStep(version.steps, name, { ...version.steps[name], status, finishedOn: now }),
+  buildResult: { ...version.buildResult, ...result }
+})
+
+const withoutRun = ({ run: _, ...version }: Version): Version => version
+
+/** The end of a run that failed: the step it was in says why, and those behind it are skipped. */
+export const failed = (version: Version, problem: string, now: DateTime.Utc, exitCode?: number): Version => {
+  const reached = runSteps.find((name) => !["done", "skipped"].includes(version.steps[name].status)) ?? "publish"
+  const steps = runSteps.reduce<Steps>((all, name) => {
+    if (name === reached) {
+      return withStep(all, name, { ...all[name], status: "failed", finishedOn: now, message: problem })
+    }
+    return all[name].status === "waiting" ? withStep(all, name, { status: "skipped" }) : all
+  }, version.steps)
+  return {
+    ...withoutRun(version),
+    status: "ERROR",
+    steps,
+    buildResult: { ...version.buildResult, error: problem, ...(exitCode === undefined ? {} : { exitCode }) }
+  }
+}
+
+export const superseded = (version: Version, now: DateTime.Utc): Version =>
+  failed(version, "a later upload took its place", now)
+
+export const succeeded = (version: Version, now: DateTime.Utc): Version => ({
+  ...withoutRun(stepped(version, "publish", "done", now)),
+  status: "SUCCESS"
+})
+
+/** Whether anybody may begin, or take over, the run. */
+export const isFree = ({ status, run }: Version, now: DateTime.Utc): boolean =>
+  status === "IN_PROGRESS" &&
+  (run?.holder === undefined || DateTime.toEpochMillis(run.until) <= DateTime.toEpochMillis(now))

@@ -1,0 +1,178 @@
+/**
+ * One run over one version: its steps in their order, each recorded when it starts and ends, under a lease that is
+ * renewed all the while. Whoever loses the lease stops.
+ */
+import { Cause, type DateTime, Effect, Option, Stream } from "effect"
+import type * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import { attempted } from "./attempted.ts"
+import type { DeploymentMessage } from "./Deployment.ts"
+import { type Release, StepFailed } from "./DeploymentTarget.ts"
+import {
+  deployments,
+  isReleaseWanted,
+  ofDeployment,
+  type Project,
+  partId,
+  partitionOf,
+  pinName,
+  releaseOf,
+  type Version,
+  versions
+} from "./deploymentRecords.ts"
+import type { HostingShape } from "./Hosting.ts"
+import * as Lease from "./Lease.ts"
+import { logLines } from "./logLines.ts"
+import { failed, failureOf, type RunStep, started, stepped, succeeded } from "./progress.ts"
+
+/** A run whose processes were never heard of again, this often, is not tried once more. */
+const mostLapses = 3
+
+/** How many versions of a deployment are remembered. */
+const history = 10
+
+/** Every run has an end, whatever its target does. */
+const longestRun = "1 hour"
+
+/** Removes a release unless somebody makes or serves it. */
+const discard = ({ target }: HostingShape, releaseId: string) =>
+  attempted(
+    "Removing a release",
+    Effect.flatMap(isReleaseWanted(releaseId), (isWanted) =>
+      isWanted ? Effect.void : (target.discard?.(releaseId) ?? Effect.void)
+    )
+  )
+
+/** Forgets the sources of versions that a later one has replaced, and the oldest versions whole. */
+const tidy = Effect.fnUntraced(function* ({ sources }: HostingShape, partition: Partition.Partition, name: string) {
+  const store = yield* Store
+  const deployment = yield* deployments.get(partition, name)
+  if (Option.isNone(deployment)) return
+  const { entries, total } = yield* versions.page(partition, { where: [ofDeployment(name)], offset: 0, limit: 100 })
+  for (const [index, entry] of entries.entries()) {
+    const { id, source, ...version } = entry.value
+    if (id === deployment.value.value.latest || version.status === "IN_PROGRESS") continue
+    if (source !== undefined) yield* sources.remove(source)
+    if (index < total - history) yield* store.commit(partition, [versions.remove(entry)])
+    else if (source !== undefined) yield* store.commit(partition, [versions.replace(entry, { id, ...version })])
+  }
+})
+
+const unexpected = (step: RunStep) => (cause: Cause.Cause<StepFailed>) => {
+  const error = Cause.squash(cause)
+  if (Cause.hasInterruptsOnly(cause) || error instanceof StepFailed) return Effect.failCause(cause)
+  return Effect.logError(`The step ${step} of a deployment failed`, cause).pipe(
+    Effect.andThen(Effect.fail(new StepFailed({ problem: "something went wrong on the server; its log says what" })))
+  )
+}
+
+/** Runs a version from its start, if nobody else does. */
+export const run = Effect.fnUntraced(function* (hosting: HostingShape, project: Project, id: string, holder: string) {
+  const taken = yield* Lease.take(partitionOf(project), id, holder)
+  if (Option.isNone(taken)) return
+  const lease = taken.value
+  yield* runHeld(hosting, lease).pipe(
+    Effect.catchTag("Lost", () => discard(hosting, releaseOf(lease.version))),
+    Effect.onInterrupt(() => Lease.release(lease))
+  )
+})
+
+const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease.Lease) {
+  const { target, sources, productionBranch } = hosting
+  const { version, partition } = lease
+  const log = logLines(version.buildResult.log)
+  const withLog = (current: Version): Version => ({
+    ...current,
+    buildResult: { ...current.buildResult, log: log.lines() }
+  })
+  const record = (change: (version: Version, now: DateTime.Utc) => Version) =>
+    Lease.record(lease, (current, now) => withLog(change(current, now)))
+
+  const fail = (message: DeploymentMessage, problem: string, exitCode?: number) =>
+    Effect.gen(function* () {
+      log.add(problem)
+      yield* Lease.end(
+        lease,
+        (current, now) => withLog(failed(current, problem, now, exitCode)),
+        (deployment, updatedOn) => ({ ...deployment, message, updatedOn })
+      )
+      yield* discard(hosting, releaseOf(version))
+    })
+
+  const found = yield* deployments.get(partition, version.deployment)
+  if (Option.isNone(found)) return yield* new Lease.Lost()
+  const { accountName, projectName, branchName, name } = found.value.value
+  if ((version.run?.lapses ?? 0) >= mostLapses) {
+    return yield* fail("interrupted", `its run was cut off ${mostLapses} times; deploy again, or look at the server`)
+  }
+
+  const release: Release = {
+    id: releaseOf(version),
+    deployment: {
+      name,
+      accountName,
+      projectName,
+      branchName,
+      environmentType: branchName === productionBranch ? "PRODUCTION" : "PREVIEW"
+    },
+    source:
+      version.source === undefined ? Stream.die("a version that is run has its source") : sources.open(version.source),
+    log: log.add
+  }
+
+  const step = <A>(name: RunStep, work: ((release: Release) => Effect.Effect<A, StepFailed>) | undefined) =>
+    Effect.gen(function* () {
+      yield* record((current, now) => started(current, name, now))
+      return work === undefined
+        ? undefined
+        : yield* work(release).pipe(
+            Effect.catchCause(unexpected(name)),
+            Effect.mapError(({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const)
+          )
+    })
+
+  const steps = Effect.gen(function* () {
+    const unpacked = yield* step("unpack", target.unpack)
+    yield* record((current, now) =>
+      stepped(current, "unpack", unpacked === undefined ? "skipped" : "done", now, unpacked ?? {})
+    )
+    const built = yield* step("build", target.build)
+    yield* record((current, now) =>
+      built === undefined || built === "skipped"
+        ? stepped(current, "build", "skipped", now)
+        : stepped(current, "build", "done", now, { exitCode: built.exitCode })
+    )
+    yield* step("check", target.check)
+    yield* record((current, now) => stepped(current, "check", target.check === undefined ? "skipped" : "done", now))
+    yield* step("publish", target.publish)
+    log.add("Published")
+    const before = yield* Lease.end(
+      lease,
+      (current, now) => withLog(succeeded(current, now)),
+      (deployment, updatedOn) => ({ ...deployment, message: "", updatedOn, served: release.id })
+    )
+    if (before?.served !== undefined) yield* discard(hosting, before.served)
+  })
+
+  /** Shows new lines within a second, and renews the lease in time. */
+  const heartbeat = Effect.gen(function* () {
+    for (let beat = 1; ; beat++) {
+      yield* Effect.sleep("1 second")
+      if (log.hasNews() || beat % 3 === 0) yield* record((current) => current)
+    }
+  })
+
+  yield* pinName(found.value.value, name).pipe(
+    // Nobody else can have it: it was pinned when the upload was taken.
+    Effect.catchTag("DeploymentNameTaken", () => Effect.fail(new Lease.Lost()))
+  )
+  if (version.attempt > 1) yield* discard(hosting, partId(version, version.attempt - 1))
+  yield* Effect.raceFirst(steps, heartbeat).pipe(
+    Effect.timeoutOrElse({
+      duration: longestRun,
+      orElse: () => fail("interrupted", "it took longer than an hour")
+    }),
+    Effect.catchTag("Failed", ({ step, problem, exitCode }) => fail(failureOf[step], problem, exitCode))
+  )
+  yield* attempted("Forgetting old versions", tidy(hosting, partition, name))
+})
