@@ -38,12 +38,13 @@ const nothingAt = Effect.fnUntraced(function* (path: string) {
   return yield* new NotFoundProblem({ detail: `There is nothing at ${path}`, instance: yield* RequestId })
 })
 
+const nowhere = Effect.succeed(undefined)
+
 /** The routes of what is deployed, where the target serves it. */
 export const SitesHttp = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const hosting = yield* Hosting
-    const serve = hosting?.target.serve
-    if (hosting === undefined || serve === undefined) return
+    if (hosting?.target.serve === undefined) return
     const deployments = yield* Deployments
 
     const answer = Effect.fnUntraced(function* (request: Request) {
@@ -52,7 +53,9 @@ export const SitesHttp = HttpRouter.use(
         const release = yield* deployments.served(name)
         // Relative, since only the browser knows where the interface is mounted.
         if (path === undefined) return HttpServerResponse.redirect(`${name}/`, { status: 308 })
-        const response = yield* serve(release, path, request)
+        const response = yield* hosting.target.serve?.(release, path, request) ?? nowhere
+        if (response?.status === 404 && response.body === null)
+          return yield* new DeploymentNotFound({ deployment: name })
         if (response !== undefined) return packed(response, !isOnSitesOrigin(hosting, request))
       }
       return yield* new DeploymentNotFound({ deployment: name })

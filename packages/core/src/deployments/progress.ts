@@ -60,16 +60,21 @@ export const started = (version: Version, name: RunStep, now: DateTime.Utc): Ver
   steps: withStep(version.steps, name, { status: "running", startedOn: now })
 })
 
-export const stepped = (
-  version: Version,
-  name: RunStep,
-  status: "done" | "skipped",
-  now: DateTime.Utc,
-  result: Partial<BuildResult> = {}
-): Version => ({
+/** What a step has found out. */
+export type Outcome = Partial<Pick<BuildResult, "files" | "bytes" | "exitCode">>
+
+export const done = (version: Version, name: RunStep, now: DateTime.Utc, outcome: Outcome): Version => {
+  const { files = version.buildResult.files, bytes = version.buildResult.bytes, exitCode } = outcome
+  return {
+    ...version,
+    steps: withStep(version.steps, name, { ...version.steps[name], status: "done", finishedOn: now }),
+    buildResult: { ...version.buildResult, files, bytes, ...(exitCode === undefined ? {} : { exitCode }) }
+  }
+}
+
+export const skipped = (version: Version, name: RunStep): Version => ({
   ...version,
-  steps: withStep(version.steps, name, { ...version.steps[name], status, finishedOn: now }),
-  buildResult: { ...version.buildResult, ...result }
+  steps: withStep(version.steps, name, { status: "skipped" })
 })
 
 const withoutRun = ({ run: _, ...version }: Version): Version => version
@@ -95,7 +100,7 @@ export const superseded = (version: Version, now: DateTime.Utc): Version =>
   failed(version, "a later upload took its place", now)
 
 export const succeeded = (version: Version, now: DateTime.Utc): Version => ({
-  ...withoutRun(stepped(version, "publish", "done", now)),
+  ...withoutRun(done(version, "publish", now, {})),
   status: "SUCCESS"
 })
 

@@ -23,7 +23,7 @@ import {
 import type { HostingShape } from "./Hosting.ts"
 import * as Lease from "./Lease.ts"
 import { logLines } from "./logLines.ts"
-import { failed, failureOf, type RunStep, started, stepped, succeeded } from "./progress.ts"
+import { done, failed, failureOf, type Outcome, type RunStep, skipped, started, succeeded } from "./progress.ts"
 
 /** A run whose processes were never heard of again, this often, is not tried once more. */
 const mostLapses = 3
@@ -120,31 +120,30 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     log: log.add
   }
 
-  const step = <A>(name: RunStep, work: ((release: Release) => Effect.Effect<A, StepFailed>) | undefined) =>
+  const begin = <A>(name: RunStep, work: Effect.Effect<A, StepFailed>) =>
+    Effect.andThen(
+      record((current, now) => started(current, name, now)),
+      work.pipe(
+        Effect.catchCause(unexpected(name)),
+        Effect.mapError(({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const)
+      )
+    )
+
+  /** Runs a step that the target has, and records how it ended. */
+  const step = (name: RunStep, work: Effect.Effect<Outcome | "skipped", StepFailed> | undefined) =>
     Effect.gen(function* () {
-      yield* record((current, now) => started(current, name, now))
-      return work === undefined
-        ? undefined
-        : yield* work(release).pipe(
-            Effect.catchCause(unexpected(name)),
-            Effect.mapError(({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const)
-          )
+      const outcome = work === undefined ? "skipped" : yield* begin(name, work)
+      yield* record((current, now) =>
+        outcome === "skipped" ? skipped(current, name) : done(current, name, now, outcome)
+      )
     })
 
   const steps = Effect.gen(function* () {
-    const unpacked = yield* step("unpack", target.unpack)
-    yield* record((current, now) =>
-      stepped(current, "unpack", unpacked === undefined ? "skipped" : "done", now, unpacked ?? {})
-    )
-    const built = yield* step("build", target.build)
-    yield* record((current, now) =>
-      built === undefined || built === "skipped"
-        ? stepped(current, "build", "skipped", now)
-        : stepped(current, "build", "done", now, { exitCode: built.exitCode })
-    )
-    yield* step("check", target.check)
-    yield* record((current, now) => stepped(current, "check", target.check === undefined ? "skipped" : "done", now))
-    yield* step("publish", target.publish)
+    yield* step("unpack", target.unpack?.(release))
+    yield* step("build", target.build?.(release))
+    const checked = target.check?.(release)
+    yield* step("check", checked && Effect.as(checked, {}))
+    yield* begin("publish", target.publish(release))
     log.add("Published")
     const before = yield* Lease.end(
       lease,

@@ -1,0 +1,137 @@
+/**
+ * Runs the host's own command over a source, with a clean environment, and leaves no process behind.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdir, readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { Readable } from "node:stream"
+import { StringDecoder } from "node:string_decoder"
+
+export interface BuildOptions {
+  /** What a shell runs in the folder of the unpacked source: `npm ci && npm run build`. */
+  readonly command: string
+  /** Milliseconds after which it is killed, with all that it started: ten minutes, unless said otherwise. */
+  readonly timeout?: number
+  /** Variables beside `PATH`, `HOME`, `TMPDIR`, `LANG` and `CI`; nothing of the server's own is passed on. */
+  readonly env?: Readonly<Record<string, string>>
+  /** The folder that is served, below the source's: `dist`. All of it, unless said otherwise. */
+  readonly output?: string
+}
+
+export const defaultTimeout = 10 * 60 * 1000
+
+/** Marks every process of a build, so that those are found which left its group. */
+const marker = "TOLLGATE_RELEASE"
+
+/** How much of a line is waited for. */
+const longestLine = 4096
+/** How many lines of one piece are looked at: the rest of a flood would be dropped anyway. */
+const mostLines = 200
+
+/** Hands on what a process says, line by line, whatever it says. */
+const follow = (output: Readable, log: (line: string) => void): void => {
+  const decoder = new StringDecoder("utf8")
+  let rest = ""
+  output.on("data", (chunk: Buffer) => {
+    const lines = (rest + decoder.write(chunk)).split("\n")
+    rest = lines.pop() ?? ""
+    for (const line of lines.slice(-mostLines)) log(line.slice(0, longestLine))
+    if (rest.length > longestLine) {
+      log(rest.slice(0, longestLine))
+      rest = ""
+    }
+  })
+  output.on("end", () => {
+    if (rest !== "") log(rest)
+  })
+}
+
+const kill = (pid: number): void => {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch {
+    // It has ended.
+  }
+}
+
+/** Processes that carry the mark; Linux alone can tell. */
+const marked = async (id: string): Promise<ReadonlyArray<number>> => {
+  const mark = `${marker}=${id}`
+  const names = await readdir("/proc").catch(() => [])
+  const found = await Promise.all(
+    names
+      .filter((name) => /^\d+$/.test(name))
+      .map(async (name) => {
+        const environment = await readFile(`/proc/${name}/environ`, "utf8").catch(() => "")
+        return environment.split("\0").includes(mark) ? [Number(name)] : []
+      })
+  )
+  return found.flat()
+}
+
+/** Ends the build's group, and then whoever has left it, until there is nobody. */
+const endAll = async (child: ChildProcess, id: string): Promise<void> => {
+  if (child.pid !== undefined) kill(-child.pid)
+  for (let round = 0; round < 50; round++) {
+    const survivors = await marked(id)
+    if (survivors.length === 0) return
+    for (const pid of survivors) kill(pid)
+  }
+}
+
+export interface BuildContext {
+  /** Names the build among all others. */
+  readonly id: string
+  /** The folder of the unpacked source. */
+  readonly folder: string
+  /** A folder for what the build needs beside: its home and its temporary files. */
+  readonly scratch: string
+  readonly log: (line: string) => void
+  readonly signal: AbortSignal
+}
+
+/** Runs the command, and gives how it ended: by a code, or by the time-out. */
+export const build = async (
+  { command, timeout = defaultTimeout, env = {} }: BuildOptions,
+  { id, folder, scratch, log, signal }: BuildContext
+): Promise<number | "timed out"> => {
+  const [home, tmp] = [join(scratch, "home"), join(scratch, "tmp")]
+  await Promise.all([mkdir(home, { recursive: true }), mkdir(tmp, { recursive: true })])
+  signal.throwIfAborted()
+  const child = spawn("/bin/sh", ["-c", command], {
+    cwd: folder,
+    // A group of its own, so that it can be ended with all that it started.
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+      HOME: home,
+      TMPDIR: tmp,
+      LANG: "C.UTF-8",
+      CI: "true",
+      ...env,
+      [marker]: id
+    }
+  })
+  follow(child.stdout, log)
+  follow(child.stderr, log)
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
+  try {
+    const [code, killedBy] = await once(child, "exit", { signal: limit })
+    if (killedBy !== null) log(`Ended by ${killedBy}`)
+    return code ?? 128
+  } catch (error) {
+    if (signal.aborted || !limit.aborted) throw error
+    return "timed out"
+  } finally {
+    await endAll(child, id)
+    // Whoever is left may hold its output open; nobody waits for that.
+    await Promise.race([
+      once(child, "close").catch(() => undefined),
+      new Promise((resolve) => setTimeout(resolve, 1000))
+    ])
+    child.stdout.destroy()
+    child.stderr.destroy()
+  }
+}

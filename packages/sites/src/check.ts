@@ -1,0 +1,46 @@
+/**
+ * Asks a release that nobody else can see yet, by a real request to a real server.
+ */
+import { createHash } from "node:crypto"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Readable } from "node:stream"
+import { entranceOf, type Manifest } from "./manifest.ts"
+import { serve } from "./serve.ts"
+
+const patience = 30_000
+
+/** Fails with what is wrong with the release. */
+export const check = async (folder: string, manifest: Manifest, signal: AbortSignal): Promise<string> => {
+  const entrance = entranceOf(manifest)
+  if (entrance === undefined) throw new Error("there is no file to serve")
+  const server = createServer(async (req, res) => {
+    try {
+      const request = new Request(`http://localhost${req.url}`)
+      const response = await serve(folder, manifest, req.url ?? "/", request)
+      res.writeHead(response.status, Object.fromEntries(response.headers))
+      if (response.body === null) res.end()
+      else Readable.fromWeb(response.body as never).pipe(res)
+    } catch {
+      res.writeHead(500).end()
+    }
+  })
+  server.listen(0, "127.0.0.1")
+  try {
+    await once(server, "listening")
+    const { port } = server.address() as AddressInfo
+    const path = `/${entrance.split("/").map(encodeURIComponent).join("/")}`
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)])
+    })
+    if (response.status !== 200) throw new Error(`${path} was answered with ${response.status}`)
+    const hash = createHash("sha256")
+    for await (const chunk of response.body ?? []) hash.update(chunk)
+    if (hash.digest("base64url") !== manifest.files[entrance]?.digest) throw new Error(`${path} was not answered whole`)
+    return path
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Sources on the disk: streamed there, and under their name only once they are whole and safe.
+ */
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
+import { join } from "node:path"
+import { SourceFault, type SourceStore } from "@tollgate/core"
+import { Effect, Stream } from "effect"
+
+const draftOf = (path: string): string => `${path}.part`
+
+/** What is younger may still be on its way. */
+const age = 60 * 60 * 1000
+
+const fault = (problem: string) => (cause: unknown) => new SourceFault({ problem, cause })
+
+const disk = <A>(problem: string, work: () => Promise<A>): Effect.Effect<A, SourceFault> =>
+  Effect.tryPromise({ try: work, catch: fault(problem) })
+
+/** A file's entry in its folder is not safe before the folder is. */
+const flushFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, "r")
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+export const diskSources = (folder: string): SourceStore => {
+  const pathOf = (key: string): string => join(folder, key)
+
+  const draft = (path: string) =>
+    Effect.acquireRelease(
+      disk("the folder for sources cannot be written to", async () => {
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        return open(draftOf(path), "wx", 0o600)
+      }),
+      (handle) =>
+        Effect.promise(async () => {
+          await handle.close()
+          // Gone already, if it has become a source.
+          await rm(draftOf(path), { force: true })
+        })
+    )
+
+  return {
+    put: (key, content) =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const path = pathOf(key)
+          const handle = yield* draft(path)
+          yield* Stream.runForEach(content, (chunk) => disk("it cannot be written", () => handle.writeFile(chunk)))
+          yield* disk("it cannot be made safe", async () => {
+            await handle.sync()
+            await rename(draftOf(path), path)
+            await flushFolder(folder)
+          })
+        })
+      ),
+
+    open: (key) =>
+      Stream.unwrap(
+        Effect.map(
+          Effect.acquireRelease(
+            disk("it is not here", () => open(pathOf(key), "r")),
+            (handle) => Effect.promise(() => handle.close())
+          ),
+          (handle) =>
+            Stream.fromAsyncIterable<Uint8Array, SourceFault>(
+              handle.createReadStream({ autoClose: false }),
+              fault("it cannot be read")
+            )
+        )
+      ),
+
+    remove: (key) => disk("it cannot be removed", () => rm(pathOf(key), { force: true })),
+
+    sweep: (isWanted) =>
+      Effect.gen(function* () {
+        const names = yield* disk("the folder for sources cannot be read", async () => {
+          await mkdir(folder, { recursive: true, mode: 0o700 })
+          return readdir(folder)
+        })
+        const now = Date.now()
+        for (const name of names) {
+          const path = join(folder, name)
+          const isOld = yield* disk("it cannot be read", () =>
+            stat(path).then(
+              ({ mtimeMs }) => now - mtimeMs > age,
+              () => false
+            )
+          )
+          if (isOld && !(yield* isWanted(name))) yield* disk("it cannot be removed", () => rm(path, { force: true }))
+        }
+      })
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Answers a request for a file of a release: its type, its tag, a part of it, or that it has not changed.
+ */
+import { constants } from "node:fs"
+import { open } from "node:fs/promises"
+import { join } from "node:path"
+import { Readable } from "node:stream"
+import { Option } from "effect"
+import { Mime } from "effect/http"
+import fresh from "fresh"
+import parseRange from "range-parser"
+import type { Manifest, ServedFile } from "./manifest.ts"
+
+const typeOf = (path: string): string => {
+  const type = Option.getOrElse(Mime.getType(path), () => "application/octet-stream")
+  return /^text\/|^application\/(javascript|json|xml|manifest\+json)|\+xml$/.test(type)
+    ? `${type}; charset=utf-8`
+    : type
+}
+
+/** The file's path in the manifest; nothing if the path cannot be one. */
+const pathIn = (path: string): string | undefined => {
+  try {
+    const decoded = decodeURIComponent(path).slice(1)
+    return decoded === "" || decoded.endsWith("/") ? `${decoded}index.html` : decoded
+  } catch {
+    return undefined
+  }
+}
+
+const nothing = (): Response => new Response(null, { status: 404 })
+
+const tagOf = ({ digest }: ServedFile): string => `"${digest}"`
+
+interface Part {
+  readonly start: number
+  readonly end: number
+}
+
+/** The one part that is asked for; the whole where none is, or several are; nothing if it lies beyond the end. */
+const partOf = (request: Request, file: ServedFile): Part | "whole" | undefined => {
+  const range = request.headers.get("range")
+  const condition = request.headers.get("if-range")
+  if (range === null || (condition !== null && condition !== tagOf(file))) return "whole"
+  const parts = parseRange(file.size, range)
+  if (parts === -1) return undefined
+  const [part] = parts === -2 || parts.type !== "bytes" || parts.length !== 1 ? [] : parts
+  return part ?? "whole"
+}
+
+const contentOf = async (path: string, { start, end }: Part): Promise<ReadableStream<Uint8Array>> => {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  return Readable.toWeb(file.createReadStream({ start, end })) as ReadableStream<Uint8Array>
+}
+
+const answer = async (path: string, name: string, file: ServedFile, status: number, request: Request) => {
+  const headers = new Headers({
+    "content-type": typeOf(name),
+    "accept-ranges": "bytes",
+    "cache-control": "no-cache",
+    etag: tagOf(file)
+  })
+  const isPlain = status === 200
+  if (isPlain && fresh(Object.fromEntries(request.headers), { etag: tagOf(file) })) {
+    return new Response(null, { status: 304, headers })
+  }
+  const part = isPlain ? partOf(request, file) : "whole"
+  if (part === undefined) {
+    headers.set("content-range", `bytes */${file.size}`)
+    return new Response(null, { status: 416, headers })
+  }
+  const { start, end } = part === "whole" ? { start: 0, end: file.size - 1 } : part
+  headers.set("content-length", String(end - start + 1))
+  if (part !== "whole") headers.set("content-range", `bytes ${start}-${end}/${file.size}`)
+  const isEmpty = file.size === 0 || request.method === "HEAD"
+  const body = isEmpty ? null : await contentOf(path, { start, end })
+  return new Response(body, { status: part === "whole" ? status : 206, headers })
+}
+
+/** Answers from the files below the folder. Fails with ENOENT if the folder has gone in the meantime. */
+export const serve = async (folder: string, manifest: Manifest, path: string, request: Request): Promise<Response> => {
+  const { root, files } = manifest
+  const name = pathIn(path)
+  if (name === undefined) return nothing()
+  const respond = (name: string, status: number) => {
+    const file = files[name]
+    return file === undefined ? undefined : answer(join(folder, root, name), name, file, status, request)
+  }
+  if (Object.hasOwn(files, name)) return (await respond(name, 200)) ?? nothing()
+  if (Object.hasOwn(files, `${name}/index.html`)) {
+    // Relative, since only the browser knows where the site is mounted.
+    const location = `${path.split("/").at(-1)}/${new URL(request.url).search}`
+    return new Response(null, { status: 308, headers: { location } })
+  }
+  return (Object.hasOwn(files, "404.html") ? await respond("404.html", 404) : undefined) ?? nothing()
+}

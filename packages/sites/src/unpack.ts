@@ -1,0 +1,207 @@
+/**
+ * Takes an archive apart that may be hostile. Every entry is judged by its header, before anything of it is written;
+ * only files and folders are taken, so that no name in the folder ever leads out of it.
+ */
+import { constants } from "node:fs"
+import { mkdir, open } from "node:fs/promises"
+import { dirname, join, posix } from "node:path"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import { createGunzip } from "node:zlib"
+import { Parser, type ReadEntry } from "tar"
+
+export interface UnpackLimits {
+  readonly entries: number
+  /** Bytes that all files may have together. */
+  readonly bytes: number
+}
+
+export const defaultLimits: UnpackLimits = { entries: 20_000, bytes: 500 * 1024 * 1024 }
+
+/** The archive is not taken; the message names the entry. */
+export class Rejected extends Error {
+  override readonly name = "Rejected"
+}
+
+const empty = Buffer.alloc(0)
+const blockSize = 512
+/** What headers and padding may take beside the files. */
+const overhead = 64 * 1024 * 1024
+const longestName = 1024
+
+const quoted = (name: string): string => JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name)
+
+const kinds: Readonly<Record<string, string>> = {
+  SymbolicLink: "a symbolic link; send what it points to (tar -h)",
+  Link: "a hard link; send what it points to (tar --hard-dereference)",
+  CharacterDevice: "a device",
+  BlockDevice: "a device",
+  FIFO: "a pipe"
+}
+
+const isFile = ({ type }: ReadEntry): boolean => type === "File" || type === "OldFile" || type === "ContiguousFile"
+
+/** A field of a header, up to the zeros that fill it. */
+const fieldOf = (header: Buffer, from: number, to: number): string =>
+  header.subarray(from, to).toString("utf8").replace(/\0+$/, "")
+
+/** The parser ends a name at its first zero: what comes behind it would be lost without a word. */
+const namesIn = (header: Buffer): ReadonlyArray<string> => [
+  fieldOf(header, 0, 100),
+  ...(header.subarray(257, 263).toString("latin1") === "ustar\0" ? [fieldOf(header, 345, 500)] : [])
+]
+
+/** Where an entry goes, below the folder; nothing for the folder itself. */
+const placeOf = ({ path }: ReadEntry): string => {
+  if (path.startsWith("/") || /^[A-Za-z]:/.test(path)) throw new Rejected(`${quoted(path)} is an absolute path`)
+  if (path.includes("\\")) throw new Rejected(`${quoted(path)} has a backslash in its name`)
+  if (/\p{Cc}/u.test(path)) throw new Rejected(`${quoted(path)} has a control character in its name`)
+  if (path.length > longestName) throw new Rejected(`${quoted(path)} has too long a name`)
+  if (path.split("/").includes("..")) throw new Rejected(`${quoted(path)} leads outside`)
+  return posix.normalize(path).replace(/^\.\/?$|\/$/, "")
+}
+
+const write = async (entry: ReadEntry, path: string): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true })
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
+  const isProgram = ((entry.mode ?? 0) & 0o111) !== 0
+  const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, isProgram ? 0o755 : 0o644)
+  try {
+    for await (const chunk of entry) await file.writeFile(chunk)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Unpacks a gzip tar into a folder that is there and empty. */
+export const unpack = async (
+  source: AsyncIterable<Uint8Array>,
+  folder: string,
+  limits: UnpackLimits,
+  signal: AbortSignal
+): Promise<{ readonly files: number; readonly bytes: number }> => {
+  let [entries, files, bytes, received] = [0, 0, 0, 0]
+  let header: Buffer = empty
+  /** What is left of the body that the last header announced. */
+  let body = 0
+  let last = ""
+  let failure: unknown
+  let work: Promise<unknown> = Promise.resolve()
+  let current: ReadEntry | undefined
+  let isOver = false
+
+  /** Judges an entry when its header has been read, and nothing else. */
+  const judge = (path: string, entry: ReadEntry): boolean => {
+    last = path
+    const named = namesIn(header).find((name) => name.includes("\0"))
+    if (named !== undefined) throw new Rejected(`${quoted(named)} has a zero in its name`)
+    if (++entries > limits.entries) {
+      throw new Rejected(`${quoted(path)} is one entry more than the ${limits.entries} that are taken`)
+    }
+    placeOf(entry)
+    if (!isFile(entry) && entry.type !== "Directory") {
+      throw new Rejected(`${quoted(path)} is ${kinds[entry.type] ?? "neither a file nor a folder"}`)
+    }
+    bytes += isFile(entry) ? entry.size : 0
+    if (bytes > limits.bytes) {
+      throw new Rejected(`${quoted(path)} brings the files over the ${limits.bytes} bytes that are taken`)
+    }
+    body = entry.blockRemain
+    return true
+  }
+
+  const take = async (entry: ReadEntry): Promise<void> => {
+    const path = join(folder, placeOf(entry))
+    try {
+      if (isFile(entry)) {
+        files++
+        await write(entry, path)
+      } else await mkdir(path, { recursive: true })
+    } catch (error) {
+      const { code } = error as { code?: string }
+      failure ??=
+        code === "EISDIR" || code === "ENOTDIR" || code === "EEXIST" || code === "ENAMETOOLONG"
+          ? new Rejected(`${quoted(entry.path)} cannot be a file or folder beside the others`)
+          : error
+    } finally {
+      entry.resume()
+    }
+  }
+
+  const parser = new Parser({ strict: true, filter: (path, entry) => judge(path, entry as ReadEntry) })
+  const parsed = new Promise<void>((resolve) => parser.once("end", resolve))
+  parser.on("entry", (entry: ReadEntry) => {
+    current = entry
+    work = take(entry)
+  })
+  parser.on("eof", () => {
+    isOver = true
+  })
+  parser.on("ignoredEntry", (entry: ReadEntry) => {
+    failure ??= new Rejected(`${quoted(entry.path)} is of a kind that is not known, or too large a header`)
+  })
+  parser.on("meta", (text: string) => {
+    if (text.replace(/\0+$/, "").includes("\0")) failure ??= new Rejected(`${quoted(text)} has a zero in its name`)
+  })
+  parser.on("error", (error: unknown) => {
+    failure ??=
+      error instanceof Rejected ? error : new Rejected(`it is damaged${last === "" ? "" : ` after ${quoted(last)}`}`)
+  })
+
+  const feed = async (piece: Buffer): Promise<void> => {
+    if (!parser.write(piece)) {
+      await new Promise<void>((resolve) => {
+        parser.once("drain", resolve)
+        // An entry that cannot be written will never make room.
+        work.then(() => (failure === undefined ? undefined : resolve()))
+      })
+    }
+    if (failure !== undefined) throw failure
+  }
+
+  const consume = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const chunk of chunks) {
+      received += chunk.length
+      if (received > limits.bytes + overhead) throw new Rejected(`it unpacks to more than ${limits.bytes} bytes`)
+      // What follows the end is filling.
+      let rest = isOver ? empty : chunk
+      while (rest.length > 0) {
+        if (body > 0) {
+          const piece = rest.subarray(0, body)
+          body -= piece.length
+          rest = rest.subarray(piece.length)
+          await feed(piece)
+          continue
+        }
+        const missing = blockSize - (header.length % blockSize)
+        const piece = rest.subarray(0, missing)
+        header = header.length === blockSize ? Buffer.from(piece) : Buffer.concat([header, piece])
+        rest = rest.subarray(piece.length)
+        if (header.length === blockSize) await feed(header)
+      }
+    }
+  }
+
+  try {
+    await pipeline(Readable.from(source, { objectMode: false }), createGunzip(), consume, { signal })
+    parser.end()
+    await parsed
+    await work
+  } catch (error) {
+    // Nothing more comes for the entry that is being written.
+    current?.destroy()
+    await work
+    if (error instanceof Rejected) throw error
+    if (failure instanceof Rejected) throw failure
+    const { code = "" } = error as { code?: string }
+    if (code === "Z_DATA_ERROR" && received === 0) throw new Rejected("it is not a gzip archive")
+    if (code === "Z_DATA_ERROR" || code === "Z_BUF_ERROR") {
+      throw new Rejected(`it is damaged or cut off${last === "" ? "" : ` in ${quoted(last)}`}`)
+    }
+    throw error
+  }
+  if (failure !== undefined) throw failure
+  if (body > 0) throw new Rejected(`it is cut off in ${quoted(last)}`)
+  if (files === 0) throw new Rejected("there is no file in it")
+  return { files, bytes }
+}

@@ -1,0 +1,55 @@
+/**
+ * Archives as they are made by `tar`, and as nobody but an attacker would make them.
+ */
+import { gzipSync } from "node:zlib"
+
+export interface Entry {
+  readonly name: string
+  readonly type?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "x" | "L" | "Z"
+  readonly content?: string | Uint8Array
+  readonly link?: string
+  readonly mode?: number
+}
+
+const block = 512
+
+const padded = (content: Uint8Array): Buffer => Buffer.concat([content], Math.ceil(content.byteLength / block) * block)
+
+export const entryOf = ({ name, type = "0", content = "", link = "", mode = 0o644 }: Entry): Buffer => {
+  const body = Buffer.from(content as string)
+  const header = Buffer.alloc(block)
+  const put = (text: string, at: number, length: number) => Buffer.from(text).copy(header, at, 0, length)
+  put(name, 0, 100)
+  put(mode.toString(8).padStart(7, "0"), 100, 8)
+  put("0000000", 108, 8)
+  put("0000000", 116, 8)
+  put(body.length.toString(8).padStart(11, "0"), 124, 12)
+  put("00000000000", 136, 12)
+  put("        ", 148, 8)
+  put(type, 156, 1)
+  put(link, 157, 100)
+  put("ustar\0", 257, 6)
+  put("00", 263, 2)
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  put(`${sum.toString(8).padStart(6, "0")}\0 `, 148, 8)
+  return Buffer.concat([header, padded(body)])
+}
+
+/** A record of an extended header, whose length counts itself. */
+export const pax = (key: string, value: string): string => {
+  const rest = ` ${key}=${value}\n`
+  let length = Buffer.byteLength(rest)
+  while (String(length).length + Buffer.byteLength(rest) !== length) {
+    length = String(length).length + Buffer.byteLength(rest)
+  }
+  return `${length}${rest}`
+}
+
+export const tarOf = (...entries: ReadonlyArray<Entry>): Buffer =>
+  Buffer.concat([...entries.map(entryOf), Buffer.alloc(2 * block)])
+
+export const archiveOf = (...entries: ReadonlyArray<Entry>): Buffer => gzipSync(tarOf(...entries), { level: 1 })
+
+/** A site of one page. */
+export const pageOf = (content: string, ...more: ReadonlyArray<Entry>): Buffer =>
+  archiveOf({ name: "index.html", content }, ...more)
