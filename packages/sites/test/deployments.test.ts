@@ -1,0 +1,373 @@
+import { createHash } from "node:crypto"
+import { connect } from "node:net"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { stores, tokens } from "../../core/test/stores.ts"
+import { pageOf } from "./archives.ts"
+import { type House, openHouse } from "./house.ts"
+
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
+  let house: House
+  let count = 0
+  const fresh = () => `project-${++count}`
+  beforeAll(async () => {
+    house = await openHouse(store, { sourceLimit: 300_000 })
+  }, 30_000)
+  afterAll(() => house.close())
+
+  it("live a whole life: uploaded, polled, served, replaced without a gap, removed", async () => {
+    const { call, source, put, ended } = house
+    const project = fresh()
+    const { uploadUrl, id } = await source(project, "Main/Line")
+    expect(uploadUrl).toMatch(
+      new RegExp(`^${house.url}/v1/uploads/[0-9a-f-]{36}\\.tar\\.gz\\?expires=\\d+&signature=[0-9a-f]{64}$`)
+    )
+    expect(id).toMatch(uuid)
+    const statusPath = `/v1/accounts/acme/projects/${project}/deployment-status/${id}`
+    expect(await call("GET", statusPath)).toMatchObject({
+      status: 404,
+      body: { type: "urn:tollgate:problem:status-not-found" }
+    })
+
+    const archive = pageOf("<h1>one</h1>", { name: "docs/a.txt", content: "a" })
+    const digest = createHash("sha256").update(archive).digest("hex")
+    expect(await put(uploadUrl, archive)).toMatchObject({ status: 200, body: { id, digest, bytes: archive.length } })
+    const status = await ended(project, id)
+    const done = { status: "done", startedOn: timestamp, finishedOn: timestamp }
+    const name = `${project}-main-line-${createHash("sha256")
+      .update(JSON.stringify(["acme", project, "Main/Line"]))
+      .digest("hex")
+      .slice(0, 7)}`
+    const url = `${house.url}/sites/${name}/`
+    expect(status).toEqual({
+      status: "SUCCESS",
+      url,
+      steps: { upload: done, unpack: done, build: { status: "skipped" }, check: done, publish: done },
+      buildResult: {
+        digest,
+        files: 2,
+        bytes: 13,
+        log: [`Received ${archive.length} bytes`, "Unpacked 2 files, 13 bytes", "Checked /index.html", "Published"]
+      }
+    })
+    expect(Object.keys(status.steps)).toEqual(["upload", "unpack", "build", "check", "publish"])
+    expect((await call("GET", statusPath)).headers.get("etag")).toMatch(/^"\d+"$/)
+
+    const read = await call("GET", `/v1/deployments/${name}`)
+    expect(read.body).toEqual({
+      name,
+      url,
+      label: "Main/Line",
+      urlParameter: name,
+      createdOn: timestamp,
+      updatedOn: timestamp,
+      loggingId: `acme::${project}::Main/Line::${name}`,
+      accountName: "acme",
+      projectName: project,
+      state: "STARTED",
+      message: "",
+      branchName: "Main/Line",
+      environmentType: "PREVIEW"
+    })
+    expect(await call("GET", `/v1/accounts/acme/projects/${project}/deployments`)).toMatchObject({
+      status: 200,
+      body: { data: [read.body], limit: 1000, offset: 0, total: 1 }
+    })
+    expect(await call("GET", url, { token: null })).toMatchObject({ status: 200, body: "<h1>one</h1>" })
+
+    const next = await source(project, "Main/Line")
+    let asked = 0
+    let isReplaced = false
+    const seen = new Map<string, number>()
+    const ask = async () => {
+      while (asked < 1000 || !isReplaced) {
+        asked++
+        const { status, body } = await call("GET", url, { token: null })
+        seen.set(`${status} ${body}`, (seen.get(`${status} ${body}`) ?? 0) + 1)
+      }
+    }
+    const asking = Promise.all(Array.from({ length: 8 }, ask))
+    expect((await put(next.uploadUrl, pageOf("<h1>two</h1>"))).status).toBe(200)
+    expect((await ended(project, next.id)).status).toBe("SUCCESS")
+    expect(await call("GET", url)).toMatchObject({ body: "<h1>two</h1>" })
+    isReplaced = true
+    await asking
+    expect(asked).toBeGreaterThanOrEqual(1000)
+    expect([...seen.keys()].sort()).toEqual(["200 <h1>one</h1>", "200 <h1>two</h1>"])
+    expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployments`)).body.total).toBe(1)
+
+    await expect.poll(() => house.onDisk().sources).toHaveLength(1)
+    expect(house.onDisk()).toMatchObject({ staging: [], releases: [expect.stringContaining(next.id)] })
+    const stale = (await call("DELETE", `/v1/deployments/${name}`, { headers: { "if-match": '"1"' } })).status
+    expect(stale).toBe(412)
+    expect(await call("DELETE", `/v1/deployments/${name}`)).toMatchObject({ status: 204, body: "" })
+    for (const path of [statusPath, `/v1/deployments/${name}`, url, `${url}docs/a.txt`]) {
+      expect((await call("GET", path)).status, path).toBe(404)
+    }
+    expect((await call("DELETE", `/v1/deployments/${name}`)).status).toBe(404)
+    expect((await call("POST", `/v1/deployments/${name}/deploy`)).status).toBe(404)
+    expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployments`)).body.data).toEqual([])
+    expect(house.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
+  }, 60_000)
+
+  it("are run again on the same source", async () => {
+    const { call, deploy, ended } = house
+    const project = fresh()
+    const { id, url } = await deploy(project, pageOf("again"))
+    const name = url.split("/").at(-2)
+    expect(await call("POST", `/v1/deployments/${name}/deploy`)).toMatchObject({
+      status: 200,
+      body: { status: "request enqueued" }
+    })
+    const status = await ended(project, id)
+    expect(status).toMatchObject({ status: "SUCCESS", buildResult: { files: 1 } })
+    expect((await call("GET", url)).body).toBe("again")
+
+    const headers = { "idempotency-key": `deploy ${project}` }
+    expect((await call("POST", `/v1/deployments/${name}/deploy`, { headers })).status).toBe(400)
+    const once = { "idempotency-key": `deploy-${project}` }
+    const first = await call("POST", `/v1/deployments/${name}/deploy`, { headers: once })
+    await ended(project, id)
+    const etag = (await call("GET", `/v1/deployments/${name}`)).headers.get("etag")
+    expect((await call("POST", `/v1/deployments/${name}/deploy`, { headers: once })).body).toEqual(first.body)
+    expect((await call("GET", `/v1/deployments/${name}`)).headers.get("etag")).toBe(etag)
+  })
+
+  it("show PRODUCTION for the production branch, and take every branch's name", async () => {
+    const { call, deploy } = house
+    const project = fresh()
+    const { url } = await deploy(project, pageOf("x"))
+    const name = url.split("/").at(-2) ?? ""
+    expect((await call("GET", `/v1/deployments/${name}`)).body.environmentType).toBe("PRODUCTION")
+    for (const branch of ["日本", "-", "a".repeat(255), "feature/ÄÖÜ#1"]) {
+      const deployed = await deploy(project, pageOf(branch), branch)
+      const { pathname } = new URL(deployed.url)
+      expect(pathname).toMatch(/^\/sites\/[a-z0-9][a-z0-9-]{0,54}-[0-9a-f]{7}\/$/)
+      expect((await call("GET", pathname)).body).toBe(branch)
+    }
+    const listed = (await call("GET", `/v1/accounts/acme/projects/${project}/deployments?limit=2&offset=1`)).body
+    expect(listed).toMatchObject({ limit: 2, offset: 1, total: 5, data: [{ label: "日本" }, { label: "-" }] })
+  })
+
+  it("refuse bad input, naming it", async () => {
+    const { call } = house
+    const good = { accountName: "acme", projectName: "p", branchName: "b" }
+    const post = (body: unknown, more: object = {}) => call("POST", "/v1/deployments/sources", { body, ...more })
+    expect(await post({ ...good, branchName: "" })).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: "/branchName" }] }
+    })
+    expect((await post({ ...good, branchName: "a\nb" })).status).toBe(400)
+    expect((await post({ ...good, branchName: "a".repeat(256) })).status).toBe(400)
+    expect(await post({ ...good, projectName: "a/b" })).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: "/projectName" }] }
+    })
+    expect(await post({ ...good, extra: 1 })).toMatchObject({ status: 400, body: { errors: [{ pointer: "/extra" }] } })
+    expect((await post({ accountName: "acme" })).status).toBe(400)
+    expect((await post(undefined)).status).toBe(400)
+    expect((await post({ ...good, accountName: "other" })).status).toBe(403)
+    expect((await post(good, { token: tokens.reader })).status).toBe(403)
+    expect((await post(good, { token: null })).status).toBe(401)
+    expect((await post(good, { token: tokens.admin })).status).toBe(200)
+    expect((await call("GET", "/v1/accounts/acme/projects/p/deployments?limit=0")).status).toBe(400)
+    expect((await call("GET", "/v1/accounts/acme/projects/p/deployments?branch=x")).status).toBe(400)
+    expect((await call("GET", "/v1/accounts/acme/projects/p/deployment-status/nonsense")).status).toBe(404)
+    expect((await call("GET", "/v1/deployments/nonsense")).status).toBe(404)
+    expect(await call("PATCH", "/v1/deployments/nonsense")).toMatchObject({ status: 405 })
+    const once = { "idempotency-key": `source-${++count}` }
+    const [first, second] = [await post(good, { headers: once }), await post(good, { headers: once })]
+    expect(second.body).toEqual(first.body)
+    expect((await post({ ...good, branchName: "other" }, { headers: once })).status).toBe(422)
+  })
+
+  it("belong to their account", async () => {
+    const { call, deploy } = house
+    const project = fresh()
+    const { url, id } = await deploy(project, pageOf("mine"))
+    const name = url.split("/").at(-2)
+    const token = tokens.stranger
+    for (const [method, path] of [
+      ["GET", `/v1/deployments/${name}`],
+      ["DELETE", `/v1/deployments/${name}`],
+      ["POST", `/v1/deployments/${name}/deploy`]
+    ] as const) {
+      expect((await call(method, path, { token })).status).toBe(404)
+      expect((await call(method, path, { token: null })).status).toBe(401)
+    }
+    for (const path of [`deployment-status/${id}`, "deployments"]) {
+      expect((await call("GET", `/v1/accounts/acme/projects/${project}/${path}`, { token })).status).toBe(403)
+      expect((await call("GET", `/v1/accounts/other/projects/${project}/${path}`)).status).toBe(403)
+    }
+    const elsewhere = `/v1/accounts/acme/projects/other/deployment-status/${id}`
+    expect((await call("GET", elsewhere)).status).toBe(404)
+    for (const [method, path] of [
+      ["DELETE", `/v1/deployments/${name}`],
+      ["POST", `/v1/deployments/${name}/deploy`]
+    ] as const) {
+      expect((await call(method, path, { token: tokens.reader })).status).toBe(403)
+    }
+    expect((await call("GET", `/v1/deployments/${name}`, { token: tokens.reader })).status).toBe(200)
+  })
+
+  describe("an upload", () => {
+    it("needs the address as it was given out", async () => {
+      const { source, put, url } = house
+      const { uploadUrl, id } = await source(fresh())
+      const archive = pageOf("x")
+      const changed = (change: (url: URL) => void) => {
+        const url = new URL(uploadUrl)
+        change(url)
+        return url.href
+      }
+      const wrong = [
+        changed(({ searchParams }) => searchParams.delete("signature")),
+        changed(({ searchParams }) => searchParams.set("signature", "0".repeat(64))),
+        changed(({ searchParams }) => searchParams.set("signature", "")),
+        changed(({ searchParams }) => searchParams.set("expires", String(Date.now() + 9e6))),
+        changed((url) => {
+          url.pathname = `/v1/uploads/${id.replace(/^./, (digit) => (digit === "0" ? "1" : "0"))}.tar.gz`
+        }),
+        `${url}/v1/uploads/nonsense`
+      ]
+      for (const address of wrong) {
+        expect(await put(address, archive), address).toMatchObject({
+          status: 403,
+          body: { type: "urn:tollgate:problem:upload-forbidden" }
+        })
+      }
+      expect((await put(uploadUrl, archive)).status).toBe(200)
+      expect(await put(uploadUrl, archive)).toMatchObject({
+        status: 409,
+        body: { type: "urn:tollgate:problem:already-uploaded" }
+      })
+    })
+
+    it("is taken once, also when two come at the same time", async () => {
+      const { source, put, ended } = house
+      const project = fresh()
+      const { uploadUrl, id } = await source(project)
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, index) => put(uploadUrl, pageOf(`number ${index}`)))
+      )
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
+      const winner = answers.findIndex(({ status }) => status === 200)
+      const { url, buildResult } = await ended(project, id)
+      expect(buildResult.digest).toBe(answers[winner]?.body.digest)
+      expect((await house.call("GET", url)).body).toBe(`number ${winner}`)
+      expect(house.onDisk().sources.filter((key) => key.includes(id))).toHaveLength(1)
+    })
+
+    it("is as large as it may be, and no larger", async () => {
+      const { source, put, url } = house
+      const { uploadUrl, id } = await source(fresh())
+      expect(await put(uploadUrl, Buffer.alloc(300_001))).toMatchObject({ status: 413 })
+      const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(50_000)) })
+      const streamed = await fetch(uploadUrl, { method: "PUT", body: endless, duplex: "half" } as RequestInit).then(
+        ({ status }) => status,
+        // It may be told while it is still sending.
+        () => 413
+      )
+      expect(streamed).toBe(413)
+      expect(house.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
+      expect((await fetch(`${url}/healthz`)).status).toBe(200)
+      expect((await put(uploadUrl, Buffer.alloc(300_000))).status).toBe(200)
+    })
+
+    it("is what its digest says", async () => {
+      const { source, put } = house
+      const { uploadUrl, id } = await source(fresh())
+      const archive = pageOf("x")
+      const digest = (algorithm: string, content: Uint8Array) => createHash(algorithm).update(content).digest("base64")
+      const wrong = [
+        `sha-256=:${digest("sha256", Buffer.from("other"))}:`,
+        `sha-256=:${digest("sha256", archive)}:, sha-512=:${digest("sha512", Buffer.from("other"))}:`,
+        "sha-256=nonsense",
+        "md5=:abc=:"
+      ]
+      for (const header of wrong) {
+        expect(await put(uploadUrl, archive, { "content-digest": header }), header).toMatchObject({
+          status: 400,
+          body: { errors: [{ parameter: "Content-Digest" }] }
+        })
+      }
+      expect((await put(uploadUrl, new Uint8Array())).status).toBe(400)
+      expect((await put(uploadUrl, archive, { "content-encoding": "gzip" })).status).toBe(415)
+      expect(house.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
+      const header = `sha-512=:${digest("sha512", archive)}:, sha-256=:${digest("sha256", archive)}:`
+      expect((await put(uploadUrl, archive, { "content-digest": header })).status).toBe(200)
+    })
+
+    it("that is cut off at any 64 KiB leaves nothing, and the address good", async () => {
+      const { source, put, ended, call } = house
+      const project = fresh()
+      const { uploadUrl, id } = await source(project)
+      const noise = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 251))
+      const archive = pageOf("whole", { name: "noise", content: createHash("sha256").update(noise).digest() })
+      const { hostname, port, pathname, search } = new URL(uploadUrl)
+      const total = 290_000
+      for (let sent = 0; sent < total; sent += 65_536) {
+        const socket = connect(Number(port), hostname)
+        socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\ncontent-length: ${total}\r\n\r\n`)
+        await new Promise((resolve) => socket.write(Buffer.alloc(Math.max(1, sent)), resolve))
+        const closed = new Promise((resolve) => socket.once("close", resolve))
+        socket.resetAndDestroy()
+        await closed
+      }
+      await expect.poll(() => house.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
+      expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployment-status/${id}`)).status).toBe(404)
+      expect((await put(uploadUrl, archive)).status).toBe(200)
+      expect((await ended(project, id)).status).toBe("SUCCESS")
+    })
+  })
+
+  it("say why a source was rejected, and keep what is served", async () => {
+    const { deploy, call } = house
+    const project = fresh()
+    const bad = pageOf("x", { name: "../evil", content: "x" })
+    const never = await deploy(project, bad)
+    const name = never.url.split("/").at(-2)
+    expect(never).toMatchObject({
+      status: "ERROR",
+      steps: {
+        upload: { status: "done" },
+        unpack: { status: "failed", message: '"../evil" leads outside', startedOn: timestamp, finishedOn: timestamp },
+        build: { status: "skipped" },
+        check: { status: "skipped" },
+        publish: { status: "skipped" }
+      },
+      buildResult: { error: '"../evil" leads outside', files: 0 }
+    })
+    expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({
+      state: "ERRORED",
+      message: "source-rejected"
+    })
+    expect((await call("GET", never.url)).status).toBe(404)
+
+    await deploy(project, pageOf("good"))
+    expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({ state: "STARTED", message: "" })
+    await deploy(project, bad)
+    expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({
+      state: "STARTED",
+      message: "source-rejected"
+    })
+    expect((await call("GET", never.url)).body).toBe("good")
+    expect(house.onDisk().staging).toEqual([])
+  })
+
+  it("remember the last ten versions, and the last source", async () => {
+    const { deploy, call } = house
+    const project = fresh()
+    const ids: Array<string> = []
+    for (let version = 0; version < 13; version++) ids.push((await deploy(project, pageOf(`version ${version}`))).id)
+    const path = (id: string) => `/v1/accounts/acme/projects/${project}/deployment-status/${id}`
+    await expect
+      .poll(async () => Promise.all(ids.map(async (id) => (await call("GET", path(id))).status)))
+      .toEqual([...Array(3).fill(404), ...Array(10).fill(200)])
+    const kept = (names: ReadonlyArray<string>) => ids.filter((id) => names.some((name) => name.includes(id)))
+    expect(kept(house.onDisk().sources)).toEqual(ids.slice(-1))
+    expect(kept(house.onDisk().releases)).toEqual(ids.slice(-1))
+  })
+})
