@@ -15,7 +15,7 @@ import {
 } from "@tollgate/core"
 import { toNodeHandler } from "@tollgate/node"
 import { type SitesOptions, sites } from "@tollgate/sites"
-import { expect } from "vitest"
+import { expect, vi } from "vitest"
 import { grants, secret, tokens } from "../../core/test/stores.ts"
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads answers as they come
@@ -115,19 +115,15 @@ export const openHouse = async (store: TollgateOptions["store"], options: HouseO
   const status: House["status"] = async (projectName, id) =>
     (await call("GET", `/v1/accounts/acme/projects/${projectName}/deployment-status/${id}`)).body
 
-  const ended: House["ended"] = async (projectName, id) => {
-    let last: DeploymentStatusJson | undefined
-    await expect
-      .poll(
-        async () => {
-          last = await status(projectName, id)
-          return last.status
-        },
-        { interval: 20, timeout: 60_000 }
-      )
-      .not.toBe("IN_PROGRESS")
-    return last as DeploymentStatusJson
-  }
+  const ended: House["ended"] = (projectName, id) =>
+    vi.waitFor(
+      async () => {
+        const last = await status(projectName, id)
+        expect(last.status).toMatch(/^(SUCCESS|ERROR)$/)
+        return last
+      },
+      { interval: 20, timeout: 60_000 }
+    )
 
   return {
     gate,

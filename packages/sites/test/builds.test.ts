@@ -1,0 +1,186 @@
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { MemoryStore } from "@tollgate/memory"
+import { afterEach, describe, expect, it } from "vitest"
+import { pageOf } from "./archives.ts"
+import { type House, openHouse } from "./house.ts"
+
+let house: House
+afterEach(() => house.close())
+
+const building = async (command: string, more: object = {}) => {
+  house = await openHouse(MemoryStore.open(), { build: { command, ...more } })
+  return house
+}
+
+const running = (mark: string): string => {
+  try {
+    return execFileSync("pgrep", ["-f", mark], { encoding: "utf8" })
+  } catch {
+    return ""
+  }
+}
+
+describe("a build", () => {
+  it("runs the host's command in the source's folder, and its output is served", async () => {
+    const { deploy, call } = await building("mkdir dist && tr a-z A-Z < index.html > dist/index.html && echo built", {
+      output: "dist"
+    })
+    const { status, steps, buildResult, url } = await deploy("p", pageOf("hello"))
+    expect({ status, build: steps.build.status }).toEqual({ status: "SUCCESS", build: "done" })
+    expect(buildResult).toMatchObject({ exitCode: 0, files: 1 })
+    expect(buildResult.log).toContain("built")
+    expect((await call("GET", url)).body).toBe("HELLO")
+    expect(house.onDisk().staging).toEqual([])
+  })
+
+  it("has a clean environment", async () => {
+    process.env["TOLLGATE_TEST_SECRET"] = "do not tell"
+    const { deploy, call } = await building("env | sort > index.html; pwd >> index.html", { env: { GREETING: "hi" } })
+    const { url } = await deploy("p", pageOf("x"))
+    const environment = (await call("GET", url)).body
+    delete process.env["TOLLGATE_TEST_SECRET"]
+    expect(environment).not.toContain("do not tell")
+    expect(environment).toContain("GREETING=hi")
+    const names = environment.split("\n").flatMap((line: string) => /^(\w+)=/.exec(line)?.[1] ?? [])
+    // The shell adds what it knows itself.
+    expect(names.filter((name: string) => !["PWD", "OLDPWD", "SHLVL", "_"].includes(name))).toEqual([
+      "CI",
+      "GREETING",
+      "HOME",
+      "LANG",
+      "PATH",
+      "TMPDIR",
+      "TOLLGATE_RELEASE"
+    ])
+    expect(environment).toContain(house.folder)
+  })
+
+  it("that fails is told, with its log", async () => {
+    const { deploy, call } = await building("echo out; echo err >&2; exit 3")
+    const { status, steps, buildResult, url } = await deploy("p", pageOf("x"))
+    expect(status).toBe("ERROR")
+    expect(steps.build).toMatchObject({ status: "failed", message: "the build ended with 3" })
+    expect(buildResult).toMatchObject({ exitCode: 3, error: "the build ended with 3" })
+    expect(buildResult.log).toEqual(expect.arrayContaining(["out", "err", "the build ended with 3"]))
+    const name = url.split("/").at(-2)
+    expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({
+      state: "ERRORED",
+      message: "build-failed"
+    })
+    expect(house.onDisk()).toMatchObject({ staging: [], releases: [] })
+  })
+
+  it("that cannot be found, or leaves nothing to serve, is told", async () => {
+    const { deploy } = await building("no-such-command-here", { output: "dist" })
+    const missing = await deploy("p", pageOf("x"))
+    expect(missing.buildResult.exitCode).toBe(127)
+    await house.close()
+    const empty = await building("true", { output: "dist" })
+    const { steps, buildResult } = await empty.deploy("p", pageOf("x"))
+    expect(steps.check).toMatchObject({ status: "failed", message: "there is no folder dist" })
+    expect(buildResult.error).toBe("there is no folder dist")
+  })
+
+  it("that hangs is ended at its time-out, with all that it started", async () => {
+    const { deploy } = await building("echo begun; sleep 4711 & sleep 4711", { timeout: 500 })
+    const { status, steps, buildResult } = await deploy("p", pageOf("x"))
+    expect(status).toBe("ERROR")
+    expect(steps.build.message).toMatch(/took too long/)
+    expect(buildResult.log).toContain("begun")
+    expect(running("sleep 4711")).toBe("")
+  })
+
+  it("that floods its output keeps its last lines, and the server its breath", async () => {
+    const { deploy, call } = await building(
+      "yes flood | head -c 50000000; head -c 20000000 /dev/zero | tr '\\0' z; echo; echo the end"
+    )
+    const answers = await Promise.all([
+      deploy("p", pageOf("x")),
+      ...Array.from({ length: 50 }, () => call("GET", "/healthz"))
+    ])
+    const [{ status, buildResult }, ...healthy] = answers as [
+      Awaited<ReturnType<House["deploy"]>>,
+      ...Array<{ status: number }>
+    ]
+    expect(status).toBe("SUCCESS")
+    expect(healthy.every((answer) => answer.status === 200)).toBe(true)
+    expect(buildResult.log.length).toBeLessThanOrEqual(200)
+    expect(buildResult.log).toContain("the end")
+    expect(Math.max(...buildResult.log.map((line) => line.length))).toBeLessThanOrEqual(502)
+  })
+
+  it("that forks, and leaves its group, leaves nobody behind", async () => {
+    const { deploy } = await building(
+      "setsid sleep 4712 & (setsid sh -c 'sleep 4713 & sleep 4713' &) ; nohup sleep 4714 & for i in 1 2 3 4 5; do sleep 4715 & done; echo forked"
+    )
+    const { status, buildResult } = await deploy("p", pageOf("x"))
+    expect(status).toBe("SUCCESS")
+    expect(buildResult.log).toContain("forked")
+    for (const mark of ["sleep 4712", "sleep 4713", "sleep 4714", "sleep 4715"]) expect(running(mark), mark).toBe("")
+  })
+
+  it("shows its progress while it runs", async () => {
+    const { source, put, status, ended, folder, call } = await building(
+      "echo first line; while [ ! -e ../../../go ]; do sleep 0.05; done; echo last line"
+    )
+    const { uploadUrl, id } = await source("p")
+    await put(uploadUrl, pageOf("x"))
+    await expect.poll(async () => (await status("p", id)).buildResult.log, { timeout: 10_000 }).toContain("first line")
+    expect(await status("p", id)).toMatchObject({
+      status: "IN_PROGRESS",
+      steps: { unpack: { status: "done" }, build: { status: "running" }, check: { status: "waiting" } }
+    })
+    const { url } = await status("p", id)
+    const name = url.split("/").at(-2)
+    expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({ state: "PENDING", message: "" })
+    expect((await call("POST", `/v1/deployments/${name}/deploy`)).body).toEqual({ status: "already in progress" })
+    execFileSync("touch", [join(folder, "go")])
+    expect((await ended("p", id)).buildResult.log).toContain("last line")
+  })
+
+  it("gives way to a later upload, and to a removal", async () => {
+    const { source, put, ended, call, status } = await building("grep -q slow index.html && sleep 4716; echo done")
+    const slow = await source("p")
+    await put(slow.uploadUrl, pageOf("slow"))
+    await expect.poll(async () => (await status("p", slow.id)).steps.build.status).toBe("running")
+    const quick = await source("p")
+    await put(quick.uploadUrl, pageOf("quick"))
+    expect(await ended("p", slow.id)).toMatchObject({
+      status: "ERROR",
+      steps: { build: { status: "failed", message: "a later upload took its place" } }
+    })
+    const { url } = await ended("p", quick.id)
+    expect((await call("GET", url)).body).toBe("quick")
+    await expect.poll(() => running("sleep 4716"), { timeout: 10_000 }).toBe("")
+
+    const again = await source("p")
+    await put(again.uploadUrl, pageOf("slow"))
+    await expect.poll(async () => (await status("p", again.id)).steps.build.status).toBe("running")
+    expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
+    await expect.poll(() => running("sleep 4716"), { timeout: 10_000 }).toBe("")
+    await expect.poll(() => house.onDisk(), { timeout: 10_000 }).toEqual({ sources: [], staging: [], releases: [] })
+  }, 30_000)
+
+  it("is not run where the host did not ask for one", async () => {
+    house = await openHouse(MemoryStore.open())
+    const { steps } = await house.deploy(
+      "p",
+      pageOf("x", { name: "build.sh", content: "touch /tmp/never", mode: 0o755 })
+    )
+    expect(steps.build).toEqual({ status: "skipped" })
+    expect(existsSync("/tmp/never")).toBe(false)
+  })
+
+  it("that makes links serves none of them", async () => {
+    const { deploy, call } = await building(
+      "ln -s /etc/passwd passwd; ln -s /etc etc; ln -sf /etc/hostname index.html; echo real > real.txt"
+    )
+    const { url } = await deploy("p", pageOf("x"))
+    for (const path of ["passwd", "etc/passwd", "index.html", ""])
+      expect((await call("GET", `${url}${path}`)).status).toBe(404)
+    expect((await call("GET", `${url}real.txt`)).body).toBe("real\n")
+    expect(readFileSync("/etc/passwd", "utf8")).toContain("root")
+  })
+})

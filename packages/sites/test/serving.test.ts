@@ -1,0 +1,202 @@
+import { request as httpRequest } from "node:http"
+import { MemoryStore } from "@tollgate/memory"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { archiveOf, pageOf } from "./archives.ts"
+import { type House, openHouse } from "./house.ts"
+
+let house: House
+let site: string
+const digits = "0123456789".repeat(20_000)
+
+beforeAll(async () => {
+  house = await openHouse(MemoryStore.open(), {})
+  const archive = archiveOf(
+    { name: "index.html", content: "<h1>hello</h1>" },
+    { name: "404.html", content: "lost" },
+    { name: "app.js", content: "1" },
+    { name: "style.css", content: "a{}" },
+    { name: "data.json", content: "{}" },
+    { name: "picture.svg", content: "<svg/>" },
+    { name: "picture.png", content: "png" },
+    { name: "font.woff2", content: "font" },
+    { name: "module.wasm", content: "wasm" },
+    { name: "unknown", content: "?" },
+    { name: "empty.txt" },
+    { name: "with space & ü.txt", content: "named" },
+    { name: "docs/index.html", content: "docs" },
+    { name: "digits.txt", content: digits },
+    { name: ".env", content: "SECRET" },
+    { name: ".well-known/security.txt", content: "contact" },
+    { name: "__proto__/x", content: "plain" }
+  )
+  site = (await house.deploy("serving", archive)).url
+})
+afterAll(() => house.close())
+
+const get = async (path: string, headers: Record<string, string> = {}, method = "GET") => {
+  const response = await fetch(`${site}${path}`, { method, headers, redirect: "manual" })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+/** A path as it is, not as a browser would mend it. */
+const raw = (path: string, host?: string) =>
+  new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
+    const { hostname, port } = new URL(site)
+    const headers = host === undefined ? {} : { host }
+    httpRequest({ hostname, port, path, headers }, (res) => {
+      let text = ""
+      res.on("data", (chunk) => {
+        text += chunk
+      })
+      res.on("end", () => resolve({ status: res.statusCode ?? 0, headers: res.headers, text }))
+    })
+      .on("error", reject)
+      .end()
+  })
+
+describe("a site", () => {
+  it.each([
+    ["", "text/html; charset=utf-8"],
+    ["app.js", "text/javascript; charset=utf-8"],
+    ["style.css", "text/css; charset=utf-8"],
+    ["data.json", "application/json; charset=utf-8"],
+    ["picture.svg", "image/svg+xml; charset=utf-8"],
+    ["picture.png", "image/png"],
+    ["font.woff2", "font/woff2"],
+    ["module.wasm", "application/wasm"],
+    ["unknown", "application/octet-stream"]
+  ])("serves %j with its type", async (path, type) => {
+    const { status, headers } = await get(path)
+    expect({ status, type: headers.get("content-type") }).toEqual({ status: 200, type })
+    expect(headers.get("x-content-type-options")).toBe("nosniff")
+    expect(headers.get("cache-control")).toBe("no-cache")
+    expect(headers.get("content-security-policy")).toBe("sandbox")
+  })
+
+  it("serves an index for a folder, and leads to it", async () => {
+    expect(await get("docs/")).toMatchObject({ status: 200, text: "docs" })
+    const bare = await get("docs?a=1")
+    expect(bare.status).toBe(308)
+    expect(new URL(bare.headers.get("location") ?? "", `${site}docs`).href).toBe(`${site}docs/?a=1`)
+    const root = await raw(new URL(site).pathname.slice(0, -1))
+    expect(root.status).toBe(308)
+    expect(new URL(String(root.headers["location"]), site.slice(0, -1)).href).toBe(site)
+  })
+
+  it("serves names of every kind", async () => {
+    expect((await get(encodeURIComponent("with space & ü.txt"))).text).toBe("named")
+    expect((await get("__proto__/x")).text).toBe("plain")
+    expect(await get("empty.txt")).toMatchObject({ status: 200, text: "" })
+    expect((await get(".well-known/security.txt")).text).toBe("contact")
+    for (const path of ["__proto__", "constructor", "toString", "hasOwnProperty/index.html"]) {
+      expect(await get(path), path).toMatchObject({ status: 404, text: "lost" })
+    }
+  })
+
+  it("tells that a file has not changed", async () => {
+    const first = await get("app.js")
+    const etag = first.headers.get("etag") ?? ""
+    expect(etag).toMatch(/^"[\w-]{43}"$/)
+    for (const tag of [etag, `"other", ${etag}`, `W/${etag}`, "*"]) {
+      expect(await get("app.js", { "if-none-match": tag }), tag).toMatchObject({ status: 304, text: "" })
+    }
+    expect((await get("app.js", { "if-none-match": '"other"' })).status).toBe(200)
+  })
+
+  it("keeps the tag of a file that a new version has not changed", async () => {
+    const { url } = await house.deploy("tags", pageOf("same", { name: "a.txt", content: "one" }))
+    const tag = async (path: string) => (await fetch(`${url}${path}`)).headers.get("etag")
+    const before = [await tag(""), await tag("a.txt")]
+    await house.deploy("tags", pageOf("same", { name: "a.txt", content: "two" }))
+    expect(await tag("")).toBe(before[0])
+    expect(await tag("a.txt")).not.toBe(before[1])
+  })
+
+  it("serves parts", async () => {
+    const size = digits.length
+    const part = async (range: string, more: Record<string, string> = {}) => {
+      const { status, headers, text } = await get("digits.txt", { range, ...more })
+      return { status, range: headers.get("content-range"), length: headers.get("content-length"), text }
+    }
+    expect(await part("bytes=2-5")).toEqual({ status: 206, range: `bytes 2-5/${size}`, length: "4", text: "2345" })
+    expect(await part("bytes=-3")).toMatchObject({
+      status: 206,
+      range: `bytes ${size - 3}-${size - 1}/${size}`,
+      text: "789"
+    })
+    expect(await part(`bytes=${size - 1}-`)).toMatchObject({ status: 206, text: "9" })
+    expect(await part(`bytes=1-${size * 2}`)).toMatchObject({ status: 206, length: String(size - 1) })
+    expect(await part(`bytes=${size}-`)).toMatchObject({ status: 416, range: `bytes */${size}` })
+    for (const range of ["bytes=0-1,4-5", "lines=1-2", "nonsense", "bytes=x-y"]) {
+      expect(await part(range), range).toMatchObject({ status: 200, range: null, text: digits })
+    }
+    const etag = (await get("digits.txt")).headers.get("etag") ?? ""
+    expect((await part("bytes=0-1", { "if-range": etag })).status).toBe(206)
+    expect((await part("bytes=0-1", { "if-range": '"other"' })).status).toBe(200)
+  })
+
+  it("answers HEAD with what GET would answer, less the body", async () => {
+    const { status, headers, text } = await get("digits.txt", {}, "HEAD")
+    expect({ status, length: headers.get("content-length"), text }).toEqual({
+      status: 200,
+      length: String(digits.length),
+      text: ""
+    })
+    expect((await get("nowhere", {}, "HEAD")).status).toBe(404)
+    expect((await get("app.js", {}, "POST")).status).toBe(405)
+  })
+
+  it("has no way out of its folder", async () => {
+    const { pathname } = new URL(site)
+    const ways = [
+      "../../../../etc/passwd",
+      "..%2f..%2f..%2fetc/passwd",
+      "%2e%2e/%2e%2e/etc/passwd",
+      "..%5c..%5cetc",
+      "%2fetc%2fpasswd",
+      "/etc/passwd",
+      "./../manifest.json",
+      "manifest.json",
+      "../manifest.json",
+      "docs/../../manifest.json",
+      "app.js%00.html",
+      "%",
+      "%ff",
+      ".env",
+      "%2eenv"
+    ]
+    for (const way of ways) {
+      const { status, text } = await raw(`${pathname}${way}`)
+      expect([400, 404], way).toContain(status)
+      expect(text, way).not.toMatch(/root:|SECRET|"root"/)
+    }
+    expect((await raw("/sites/")).status).toBe(404)
+    expect((await raw("/sites")).status).toBe(404)
+    expect((await raw("/sites/nobody/")).status).toBe(404)
+  })
+
+  it("is out of its sandbox on an origin of its own, and nowhere else", async () => {
+    const other = await openHouse(MemoryStore.open(), { sitesUrl: "http://sites.example:8080/" })
+    try {
+      const { url } = await other.deploy("origin", pageOf("own"))
+      expect(url).toMatch(/^http:\/\/sites\.example:8080\/sites\/origin-main-[0-9a-f]{7}\/$/)
+      const { pathname } = new URL(url)
+      const asked = async (host: string) => {
+        const { hostname, port } = new URL(other.url)
+        return new Promise<unknown>((resolve, reject) => {
+          httpRequest({ hostname, port, path: pathname, headers: { host } }, (res) => {
+            res.resume()
+            resolve([res.statusCode, res.headers["content-security-policy"]])
+          })
+            .on("error", reject)
+            .end()
+        })
+      }
+      expect(await asked("sites.example:8080")).toEqual([200, undefined])
+      for (const host of ["sites.example", "127.0.0.1", "evil.example"])
+        expect(await asked(host)).toEqual([200, "sandbox"])
+    } finally {
+      await other.close()
+    }
+  })
+})
