@@ -60,9 +60,11 @@ const make = Effect.gen(function* () {
       yield* FiberMap.run(
         running,
         id,
-        attempted(`The run of ${id}`, run(hosting, project, id, holder)).pipe(
-          withStore,
-          Effect.ensuring(Queue.offer(wake, undefined))
+        // A run that has ended makes room for the next; one that failed is better left for a while.
+        run(hosting, project, id, holder).pipe(
+          Effect.andThen(Queue.offer(wake, undefined)),
+          (ended) => attempted(`The run of ${id}`, ended),
+          withStore
         )
       )
     })

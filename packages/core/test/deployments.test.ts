@@ -1,0 +1,365 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  AccountName,
+  BranchName,
+  createTollgate,
+  type DeploymentOptions,
+  Deployments,
+  type DeploymentTarget,
+  layer,
+  memorySources,
+  memoryTarget,
+  ProjectName,
+  StepFailed,
+  Store,
+  type StoreOperations,
+  StoreUnavailable,
+  targetOf,
+  Uploads
+} from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { vi } from "vitest"
+import { secret } from "./stores.ts"
+
+const project = { accountName: AccountName.make("acme"), projectName: ProjectName.make("web") }
+const branch = { ...project, branchName: BranchName.make("main") }
+const content = Stream.succeed(new TextEncoder().encode("a source"))
+
+const opening = (store: StoreOperations, target: DeploymentTarget, sources = memorySources()) => {
+  const deployments: DeploymentOptions = { sources, target }
+  return layer({ secret, publicUrl: "http://gate", deployments }).pipe(Layer.provide(Layer.succeed(Store, store)))
+}
+
+/** A process of its own: its services live until the scope is closed. */
+const startProcess = (store: StoreOperations, target: DeploymentTarget, sources = memorySources()) =>
+  Effect.gen(function* () {
+    const scope = Scope.makeUnsafe()
+    yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
+    const context = yield* Layer.buildWithScope(opening(store, target, sources), scope)
+    return {
+      deployments: Context.get(context, Deployments),
+      uploads: Context.get(context, Uploads),
+      stop: Scope.close(scope, Exit.void)
+    }
+  })
+
+const addressOf = (uploadUrl: string) => {
+  const { pathname, searchParams } = new URL(uploadUrl)
+  return {
+    id: pathname.split("/").at(-1)?.replace(".tar.gz", "") ?? "",
+    expires: searchParams.get("expires") ?? "",
+    signature: searchParams.get("signature") ?? ""
+  }
+}
+
+const upload = (uploads: Uploads["Service"]) =>
+  Effect.gen(function* () {
+    const { uploadUrl } = yield* uploads.create(branch)
+    return (yield* uploads.receive(addressOf(uploadUrl), content)).id
+  })
+
+/** Lets everything run that can run without time passing. */
+const settled = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+
+/** Waits, in steps of the test's clock, until something holds. */
+const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
+  Effect.gen(function* () {
+    for (let step = 0; step < 500; step++) {
+      const value = yield* read
+      if (holds(value)) return value
+      yield* settled
+      if (step % 10 === 9) yield* TestClock.adjust("1 second")
+    }
+    return assert.fail("it never came to hold")
+  })
+
+/** A process that can lose its store, as if it were paused or cut off; and find it again. */
+const mortal = (store: StoreOperations, target: DeploymentTarget, sources: ReturnType<typeof memorySources>) =>
+  Effect.gen(function* () {
+    let isDead = false
+    const gone = new StoreUnavailable({
+      operation: "commit",
+      problem: "cut off",
+      retryable: true,
+      outcome: "not-applied"
+    })
+    const cut: StoreOperations = {
+      ...store,
+      commit: (...given) => Effect.suspend(() => (isDead ? Effect.fail(gone) : store.commit(...given)))
+    }
+    const die = () => {
+      isDead = true
+    }
+    const revive = () => {
+      isDead = false
+    }
+    return { ...(yield* startProcess(cut, target, sources)), die, revive }
+  })
+
+/** A target whose publishing never ends. */
+const hanging: DeploymentTarget = { publish: () => Effect.never }
+
+describe("an upload's address", () => {
+  it.effect("is good for an hour", () =>
+    Effect.gen(function* () {
+      const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget())
+      const early = addressOf((yield* uploads.create(branch)).uploadUrl)
+      const late = addressOf((yield* uploads.create(branch)).uploadUrl)
+      yield* TestClock.adjust("59 minutes")
+      assert.strictEqual((yield* uploads.receive(early, content)).bytes, 8)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual((yield* Effect.flip(uploads.receive(late, content)))._tag, "UploadForbidden")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is not good for a sender that falls silent", () =>
+    Effect.gen(function* () {
+      const sources = memorySources()
+      const { uploads, deployments } = yield* startProcess(MemoryStore.open(), memoryTarget(), sources)
+      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
+      const silent = Stream.concat(content, Stream.never)
+      const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(address, silent)))
+      yield* settled
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual((yield* Fiber.join(sending))._tag, "UploadStalled")
+      assert.strictEqual((yield* Effect.flip(deployments.status(project, address.id)))._tag, "StatusNotFound")
+      assert.strictEqual((yield* uploads.receive(address, content)).bytes, 8)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is forgotten when its time is over", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const { uploads } = yield* startProcess(store, memoryTarget())
+      const before = (yield* store.list("deployments" as never, [{ terms: ["upload"], offset: 0, limit: 10 }]))[0]
+        ?.total
+      yield* uploads.create(branch)
+      const count = Effect.map(
+        store.list("deployments" as never, [{ terms: ["upload"], offset: 0, limit: 10 }]),
+        ([page]) => page?.total
+      )
+      assert.deepStrictEqual([before, yield* count], [0, 1])
+      yield* TestClock.adjust("2 hours")
+      yield* eventually(count, (total) => total === 0)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a run", () => {
+  it.effect("is taken over when its holder falls silent, and the holder cannot publish any more", () =>
+    Effect.gen(function* () {
+      const [shared, sources] = [MemoryStore.open(), memorySources()]
+      const published: Array<string> = []
+      const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const begun = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const target = (process: 0 | 1): DeploymentTarget => ({
+        publish: ({ id }) =>
+          Effect.gen(function* () {
+            yield* Deferred.succeed(begun[process] as Deferred.Deferred<void>, undefined)
+            yield* Deferred.await(gates[process] as Deferred.Deferred<void>)
+            published.push(id)
+          })
+      })
+      const first = yield* mortal(shared, target(0), sources)
+      const id = yield* upload(first.uploads)
+      yield* Deferred.await(begun[0] as Deferred.Deferred<void>)
+
+      const second = yield* startProcess(shared, target(1), sources)
+      yield* TestClock.adjust("30 seconds")
+      yield* settled
+      assert.isFalse(yield* Deferred.isDone(begun[1] as Deferred.Deferred<void>), "a lease that is renewed is kept")
+
+      first.die()
+      yield* eventually(Deferred.isDone(begun[1] as Deferred.Deferred<void>), (isBegun) => isBegun)
+      first.revive()
+      yield* Deferred.succeed(gates[0] as Deferred.Deferred<void>, undefined)
+      yield* settled
+      yield* Deferred.succeed(gates[1] as Deferred.Deferred<void>, undefined)
+      const status = yield* eventually(
+        second.deployments.status(project, id),
+        ({ value }) => value.status !== "IN_PROGRESS"
+      )
+      assert.strictEqual(status.value.status, "SUCCESS")
+      const [{ name } = assert.fail("there is a deployment")] = (yield* second.deployments.list(project, {
+        limit: 1,
+        offset: 0
+      })).data
+      const served = yield* second.deployments.served(name)
+      assert.match(served, /\.2$/, "the second attempt is served")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* first.deployments.served(name), served)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that is cut off again and again is ended", () =>
+    Effect.gen(function* () {
+      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const first = yield* mortal(store, hanging, sources)
+      const id = yield* upload(first.uploads)
+      let process = first
+      for (let crash = 1; crash <= 3; crash++) {
+        yield* eventually(process.deployments.status(project, id), ({ value }) => {
+          const takenOver = value.buildResult.log.filter((line) => line.startsWith("Taken over")).length
+          return value.steps.publish.status === "running" && takenOver === crash - 1
+        })
+        process.die()
+        process = yield* mortal(store, hanging, sources)
+      }
+      const { value } = yield* eventually(
+        process.deployments.status(project, id),
+        ({ value }) => value.status !== "IN_PROGRESS"
+      )
+      assert.strictEqual(value.status, "ERROR")
+      assert.match(value.buildResult.error ?? "", /cut off 3 times/)
+      const { data } = yield* process.deployments.list(project, { limit: 1, offset: 0 })
+      assert.deepInclude(data[0], { state: "ERRORED", message: "interrupted" })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("has an end, whatever its target does", () =>
+    Effect.gen(function* () {
+      const { uploads, deployments } = yield* startProcess(MemoryStore.open(), hanging)
+      const id = yield* upload(uploads)
+      yield* eventually(deployments.status(project, id), ({ value }) => value.steps.publish.status === "running")
+      for (let minute = 0; minute < 61; minute++) {
+        yield* TestClock.adjust("1 minute")
+        yield* settled
+      }
+      const { value } = yield* eventually(
+        deployments.status(project, id),
+        ({ value }) => value.status !== "IN_PROGRESS"
+      )
+      assert.match(value.buildResult.error ?? "", /longer than an hour/)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("tells of each step how it failed, and of a target's own mistakes nothing", () =>
+    Effect.gen(function* () {
+      const failing = (step: string): DeploymentTarget => {
+        const outcome = (name: string) =>
+          name === step ? Effect.fail(new StepFailed({ problem: `no ${name}`, exitCode: 7 })) : Effect.void
+        return {
+          unpack: () => Effect.as(outcome("unpack"), { files: 1, bytes: 2 }),
+          build: () => Effect.as(outcome("build"), { exitCode: 0 }),
+          check: () => outcome("check"),
+          publish: () => outcome("publish")
+        }
+      }
+      const expected = {
+        unpack: "source-rejected",
+        build: "build-failed",
+        check: "check-failed",
+        publish: "publish-failed"
+      }
+      for (const [step, message] of Object.entries(expected)) {
+        const { uploads, deployments } = yield* startProcess(MemoryStore.open(), failing(step))
+        const id = yield* upload(uploads)
+        const { value } = yield* eventually(
+          deployments.status(project, id),
+          ({ value }) => value.status !== "IN_PROGRESS"
+        )
+        assert.deepInclude(value.steps[step as "build"], { status: "failed", message: `no ${step}` })
+        assert.deepInclude(value.buildResult, { error: `no ${step}`, exitCode: 7 })
+        assert.strictEqual((yield* deployments.list(project, { limit: 1, offset: 0 })).data[0]?.message, message)
+      }
+      const broken: DeploymentTarget = { publish: () => Effect.die(new Error("the password is hunter2")) }
+      const { uploads, deployments } = yield* startProcess(MemoryStore.open(), broken)
+      const id = yield* upload(uploads)
+      const { value } = yield* eventually(
+        deployments.status(project, id),
+        ({ value }) => value.status !== "IN_PROGRESS"
+      )
+      assert.match(value.buildResult.error ?? "", /something went wrong on the server/)
+      assert.notInclude(JSON.stringify(value), "hunter2")
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a target of promises", () => {
+  it("runs, fails and is told to stop like any other", async () => {
+    const seen: Array<string> = []
+    const target = targetOf({
+      build: async ({ log, deployment }) => {
+        log(`building ${deployment.branchName}`)
+        if (deployment.branchName === "bad") throw new Error("it does not compile")
+        return { exitCode: 0 }
+      },
+      publish: async ({ source, deployment }) => {
+        seen.push(`${deployment.name} ${await new Response(source()).text()}`)
+      },
+      remove: async (name) => void seen.push(`removed ${name}`),
+      url: (name) => `https://${name}.example.com/`
+    })
+    const gate = await createTollgate({
+      store: MemoryStore.open(),
+      secret,
+      publicUrl: "http://gate",
+      deployments: { sources: memorySources(), target }
+    })
+    const deploy = async (branchName: string) => {
+      const { uploadUrl } = await gate.deployments.createSource({ accountName: "acme", projectName: "web", branchName })
+      const { id } = await gate.deployments.upload(uploadUrl, new TextEncoder().encode(`source of ${branchName}`))
+      return vi.waitFor(async () => {
+        const status = await gate.deployments.status("acme", "web", id)
+        assert.notStrictEqual(status.status, "IN_PROGRESS")
+        return status
+      })
+    }
+    const good = await deploy("good")
+    assert.match(good.url, /^https:\/\/web-good-[0-9a-f]{7}\.example\.com\/$/)
+    assert.include(good.buildResult.log, "building good")
+    const bad = await deploy("bad")
+    assert.deepInclude(bad.steps.build, { status: "failed", message: "it does not compile" })
+    assert.isFalse(gate.owns("/sites/web-good/"), "a target that serves nothing has no paths")
+    const { data } = await gate.deployments.list("acme", "web")
+    await gate.deployments.remove(data[0]?.name ?? "")
+    assert.deepStrictEqual(seen, [`${data[0]?.name} source of good`, `removed ${data[0]?.name}`])
+    await gate.close()
+  })
+})
+
+describe("without a target", () => {
+  it("deployments say what to configure, over HTTP and in the process", async () => {
+    const tokens = [{ token: "a-token-of-this-test", account: "acme" }]
+    const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens })
+    const headers = { authorization: "Bearer a-token-of-this-test" }
+    const body = JSON.stringify(branch)
+    for (const [method, path] of [
+      ["POST", "/v1/deployments/sources"],
+      ["GET", "/v1/accounts/acme/projects/web/deployments"],
+      ["GET", "/v1/accounts/acme/projects/web/deployment-status/x"],
+      ["GET", "/v1/deployments/x"],
+      ["DELETE", "/v1/deployments/x"],
+      ["POST", "/v1/deployments/x/deploy"],
+      ["PUT", "/v1/uploads/x.tar.gz"]
+    ] as const) {
+      const given = method === "POST" || method === "PUT" ? { body } : {}
+      const response = await gate.handler(new Request(`http://gate${path}`, { method, headers, ...given }))
+      assert.strictEqual(response.status, 501, path)
+    }
+    assert.isFalse(gate.owns("/sites/x/"))
+    assert.isTrue(gate.owns("/v1/deployments/x"))
+    await gate.close()
+  })
+
+  it("wrong settings are refused, with what to set", async () => {
+    const deployments = { sources: memorySources(), target: memoryTarget() }
+    const wrong: ReadonlyArray<readonly [object, RegExp]> = [
+      [{ deployments }, /publicUrl/],
+      [{ deployments, publicUrl: "example.com" }, /publicUrl/],
+      [{ deployments, publicUrl: "https://a.example", sitesUrl: "ftp://b" }, /sitesUrl/],
+      [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://a.example/sites" }, /sitesUrl/],
+      [{ deployments: { ...deployments, sourceLimit: 0 }, publicUrl: "https://a.example" }, /sourceLimit/],
+      [{ deployments: {}, publicUrl: "https://a.example" }, /sources and target/]
+    ]
+    for (const [options, told] of wrong) {
+      const problem = await createTollgate({ store: MemoryStore.open(), secret, ...options }).then(
+        () => "",
+        (error: Error) => error.message
+      )
+      assert.match(problem, told)
+    }
+  })
+})
