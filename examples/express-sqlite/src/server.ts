@@ -1,11 +1,13 @@
 /**
  * An Express server with the whole interface, and one route of its own that is protected and metered.
  */
-import type { Server } from "node:http"
+import { createServer, type RequestListener, type Server } from "node:http"
+import { join } from "node:path"
 import { createTollgate, type StoreOperations } from "@tollgate/core"
 import { requireApiKey, tollgate } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
+import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
 import express from "express"
 import { account, bucket, prepareDemo } from "./demo.ts"
@@ -29,16 +31,39 @@ const openStore = async (store: string): Promise<OpenStore> => {
   return store.startsWith("sqlite:") ? SqliteStore.open(store.slice("sqlite:".length)) : RedisStore.open(store)
 }
 
-const listening = (server: Server): Promise<void> =>
-  new Promise((resolve, reject) => server.once("listening", resolve).once("error", reject))
+interface Listening {
+  readonly server: Server
+  readonly url: string
+  /** Gives the requests, also those that came early, to whoever answers them. */
+  readonly answerWith: (listener: RequestListener) => void
+}
+
+/** Takes the port first: with port 0, nobody knows the address before. */
+const listen = async (host: string, port: number): Promise<Listening> => {
+  const { promise: listener, resolve: answerWith } = Promise.withResolvers<RequestListener>()
+  const server = createServer((req, res) => void listener.then((answer) => answer(req, res)))
+  server.listen(port, host)
+  await new Promise((resolve, reject) => server.once("listening", resolve).once("error", reject))
+  const address = server.address()
+  const taken = typeof address === "object" && address !== null ? address.port : port
+  return { server, url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}`, answerWith }
+}
 
 export const start = async (settings: Settings): Promise<Running> => {
-  const token = settings.tokens === undefined ? keepsake(settings.dataFolder, "management-token") : undefined
-  const secret = settings.secrets ?? keepsake(settings.dataFolder, "secret").value
+  const { dataFolder } = settings
+  const token = settings.tokens === undefined ? keepsake(dataFolder, "management-token") : undefined
+  const secret = settings.secrets ?? keepsake(dataFolder, "secret").value
   const store = await openStore(settings.store)
   try {
-    const tokens = settings.tokens ?? [{ token: token?.value ?? "", account: "*" }]
-    const gate = await createTollgate({ store, secret, tokens })
+    const { server, url, answerWith } = await listen(settings.host, settings.port)
+    const gate = await createTollgate({
+      store,
+      secret,
+      tokens: settings.tokens ?? [{ token: token?.value ?? "", account: "*" }],
+      publicUrl: settings.publicUrl ?? url,
+      ...(settings.sitesUrl === undefined ? {} : { sitesUrl: settings.sitesUrl }),
+      deployments: sites({ folder: join(dataFolder, "sites") })
+    })
     const demo = await prepareDemo(gate)
 
     const app = express()
@@ -48,13 +73,10 @@ export const start = async (settings: Settings): Promise<Running> => {
     app.get("/hello", requireApiKey(gate, { account, bucket, metering }), (req, res) => {
       res.json({ hello: req.consumer?.sub, remaining: req.consumer?.remaining["requests"] })
     })
+    answerWith(app)
 
-    const server = app.listen(settings.port, settings.host)
-    await listening(server)
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : settings.port
     return {
-      url: `http://${settings.host.includes(":") ? `[${settings.host}]` : settings.host}:${port}`,
+      url,
       newToken: token?.isNew === true ? token.value : undefined,
       demoKey: demo.key,
       stop: async () => {

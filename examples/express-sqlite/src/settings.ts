@@ -12,6 +12,9 @@ export interface Settings {
   /** Newest first; made and kept in the data folder where none is given. */
   readonly secrets: ReadonlyArray<string> | undefined
   readonly tokens: ReadonlyArray<Token> | undefined
+  /** The addresses as clients see them; the server's own, and a sandbox, where none is given. */
+  readonly publicUrl: string | undefined
+  readonly sitesUrl: string | undefined
 }
 
 export interface Token {
@@ -54,16 +57,24 @@ const tokensIn = (text: string): ReadonlyArray<Token> =>
     )
   })
 
+const urlIn = (name: string, text: string): string => {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
+  throw new SettingsError(`${name} is an address, such as https://example.com, not "${text}"`)
+}
+
 export const settingsFrom = (environment: Environment): Settings => {
   const given = (name: string): string | undefined => environment[name]?.trim() || undefined
   const dataFolder = resolve(given("TOLLGATE_DATA") ?? "data")
   const [secrets, tokens] = [given("TOLLGATE_SECRET"), given("TOLLGATE_TOKENS")]
+  const [publicUrl, sitesUrl] = [given("TOLLGATE_PUBLIC_URL"), given("TOLLGATE_SITES_URL")]
   return {
     host: given("HOST") ?? "127.0.0.1",
     port: portIn(given("PORT") ?? "3000"),
     dataFolder,
     store: storeIn(given("TOLLGATE_STORE") ?? `sqlite:${resolve(dataFolder, "tollgate.db")}`),
     secrets: secrets === undefined ? undefined : secretsIn(secrets),
-    tokens: tokens === undefined ? undefined : tokensIn(tokens)
+    tokens: tokens === undefined ? undefined : tokensIn(tokens),
+    publicUrl: publicUrl === undefined ? undefined : urlIn("TOLLGATE_PUBLIC_URL", publicUrl),
+    sitesUrl: sitesUrl === undefined ? undefined : urlIn("TOLLGATE_SITES_URL", sitesUrl)
   }
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync, statSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { afterAll, describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it, vi } from "vitest"
 
 const main = new URL("../src/main.ts", import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), "tollgate-start-"))
@@ -66,6 +66,49 @@ describe("npm start", () => {
     expect(await stop(started)).toBe(0)
   }, 30_000)
 
+  it("deploys a folder with tar and curl, as the README says", async () => {
+    const site = join(folder, "site")
+    mkdirSync(join(site, "docs"), { recursive: true })
+    writeFileSync(join(site, "index.html"), "<h1>It works</h1>")
+    writeFileSync(join(site, "docs/index.html"), "docs")
+    const started = await startServer({ TOLLGATE_DATA: data })
+    const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8")
+    const lines = /```sh\n(URL=[^`]+)```/.exec(readme)?.[1] ?? ""
+    const server = /is at (\S+)/.exec(started.output)?.[1] ?? ""
+    const token = readFileSync(join(data, "management-token"), "utf8").trim()
+    const pasted = lines.replace("http://127.0.0.1:3000", server).replace(/TOKEN=\S+/, `TOKEN=${token}`)
+    const { stdout } = await promisify(execFile)("sh", ["-ec", pasted], { cwd: folder })
+    const { url } = JSON.parse(stdout.slice(stdout.indexOf('{"status"')))
+    await vi.waitFor(async () => expect(await (await fetch(url)).text()).toBe("<h1>It works</h1>"))
+    expect(await (await fetch(`${url}docs/`)).text()).toBe("docs")
+    expect(await stop(started)).toBe(0)
+
+    const again = await startServer({ TOLLGATE_DATA: data })
+    const address = /is at (\S+)/.exec(again.output)?.[1] ?? ""
+    expect(await (await fetch(`${address}${new URL(url).pathname}`)).text()).toBe("<h1>It works</h1>")
+    expect(await stop(again)).toBe(0)
+  }, 30_000)
+
+  it("is found at the addresses that it is given", async () => {
+    const tokens = "a-token-that-may-write:acme"
+    const started = await startServer({
+      TOLLGATE_DATA: join(folder, "addressed"),
+      TOLLGATE_TOKENS: tokens,
+      TOLLGATE_PUBLIC_URL: "https://api.example/dev/",
+      TOLLGATE_SITES_URL: "https://sites.example"
+    })
+    const url = /is at (\S+)/.exec(started.output)?.[1] ?? ""
+    const response = await fetch(`${url}/v1/deployments/sources`, {
+      method: "POST",
+      headers: { authorization: "Bearer a-token-that-may-write" },
+      body: JSON.stringify({ accountName: "acme", projectName: "p", branchName: "main" })
+    })
+    expect(((await response.json()) as { uploadUrl: string }).uploadUrl).toMatch(
+      /^https:\/\/api\.example\/dev\/v1\/uploads\//
+    )
+    expect(await stop(started)).toBe(0)
+  }, 30_000)
+
   it("takes its tokens, secret and store from the environment", async () => {
     const started = await startServer({
       TOLLGATE_DATA: join(folder, "other"),
@@ -86,6 +129,9 @@ describe("npm start", () => {
     [{ TOLLGATE_STORE: "mysql://x" }, "TOLLGATE_STORE is"],
     [{ TOLLGATE_STORE: "redis://127.0.0.1:1" }, "Cannot open the Redis at redis://127.0.0.1:1"],
     [{ TOLLGATE_STORE: "sqlite:/nowhere/at/all.db" }, "the folder /nowhere/at does not exist"],
+    [{ TOLLGATE_PUBLIC_URL: "example.com" }, "TOLLGATE_PUBLIC_URL is an address"],
+    [{ TOLLGATE_SITES_URL: "ftp://x" }, "TOLLGATE_SITES_URL is an address"],
+    [{ TOLLGATE_PUBLIC_URL: "https://a.example", TOLLGATE_SITES_URL: "https://a.example/s" }, "sitesUrl: give a host"],
     [{ TOLLGATE_SECRET: "short" }, "TOLLGATE_SECRET has at least 32 characters"],
     [{ TOLLGATE_TOKENS: "short:acme" }, "TOLLGATE_TOKENS: number 1"],
     [{ TOLLGATE_TOKENS: "a-token-long-enough:acme:admin" }, "TOLLGATE_TOKENS: number 1"]

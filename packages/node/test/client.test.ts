@@ -1,9 +1,16 @@
 import { once } from "node:events"
 import { createServer, type Server } from "node:http"
-import { createClient, createTollgate, type Tollgate, type TollgateClient } from "@tollgate/core"
+import {
+  createClient,
+  createTollgate,
+  memorySources,
+  memoryTarget,
+  type Tollgate,
+  type TollgateClient
+} from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 
 const token = "a-management-token-for-tests"
 let gate: Tollgate
@@ -12,18 +19,21 @@ let baseUrl: string
 let client: TollgateClient
 
 beforeAll(async () => {
+  server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  baseUrl = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/api/dev`
   gate = await createTollgate({
     store: MemoryStore.open(),
     secret: "a secret of the tests, and of nobody else",
     tokens: [
       { token, account: "acme" },
       { token: "a-token-that-may-only-read", account: "acme", access: "read" }
-    ]
+    ],
+    publicUrl: baseUrl,
+    deployments: { sources: memorySources(), target: memoryTarget(), sourceLimit: 1000 }
   })
-  server = createServer(toNodeHandler(gate, { prefix: "/api/dev" })).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  baseUrl = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/api/dev`
+  server.on("request", toNodeHandler(gate, { prefix: "/api/dev" }))
   client = createClient({ baseUrl, token })
 })
 afterAll(async () => {
@@ -152,5 +162,49 @@ describe("a client in another process", () => {
   it("says at creation what to set", () => {
     expect(() => createClient({ baseUrl: "nowhere", token })).toThrow("baseUrl: give an address")
     expect(() => createClient({ baseUrl, token: "" })).toThrow("token: give a management token")
+  })
+
+  it("deploys, below any prefix", async () => {
+    const branch = { accountName: "acme", projectName: "web", branchName: "main" }
+    const { uploadUrl } = await client.deployments.createSource(branch)
+    expect(uploadUrl.startsWith(`${baseUrl}/v1/uploads/`)).toBe(true)
+    const archive = new TextEncoder().encode("an archive")
+    const large = new Uint8Array(1001)
+    expect(await failureOf(client.deployments.upload(uploadUrl, large))).toMatchObject({
+      _tag: "SourceTooLarge",
+      limit: 1000
+    })
+    const stream = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        controller.enqueue(archive)
+        controller.close()
+      }
+    })
+    const { id, bytes } = await client.deployments.upload(uploadUrl, stream)
+    expect(bytes).toBe(10)
+    expect(await failureOf(client.deployments.upload(uploadUrl, archive))).toMatchObject({ _tag: "AlreadyUploaded" })
+    expect(await failureOf(client.deployments.upload(`${uploadUrl}0`, archive))).toMatchObject({
+      _tag: "UploadForbidden"
+    })
+    const status = await vi.waitFor(async () => {
+      const status = await client.deployments.status("acme", "web", id)
+      expect(status.status).toBe("SUCCESS")
+      return status
+    })
+    expect(status).toEqual(await gate.deployments.status("acme", "web", id))
+    expect(await (await fetch(status.url)).text()).toBe("an archive")
+    const redirected = await fetch(status.url.replace(/\/$/, ""))
+    expect(redirected.url).toBe(status.url)
+    const { data } = await client.deployments.list("acme", "web")
+    expect(data).toEqual((await gate.deployments.list("acme", "web")).data)
+    const name = data[0]?.name ?? ""
+    expect(await client.deployments.get(name)).toEqual(await gate.deployments.get(name))
+    expect(await client.deployments.deploy(name, { idempotencyKey: "again" })).toEqual({ status: "request enqueued" })
+    await client.deployments.remove(name)
+    expect(await failureOf(client.deployments.get(name))).toMatchObject({
+      _tag: "DeploymentNotFound",
+      deployment: name
+    })
+    expect(await failureOf(client.deployments.status("acme", "web", id))).toMatchObject({ _tag: "StatusNotFound" })
   })
 })
