@@ -5,6 +5,7 @@ import { cpus } from "node:os"
 import { Effect } from "effect"
 import { adapters } from "./adapters.ts"
 import { measureListing } from "./listing.ts"
+import { measureUpload } from "./upload.ts"
 
 const listing = Effect.forEach(adapters, (adapter) => Effect.scoped(Effect.flatMap(adapter, measureListing)))
 
@@ -19,3 +20,15 @@ console.table(
     "within 25 ms": withinBound
   }))
 )
+
+const { uploaded, before, peak, growth, withinBound } = await Effect.runPromise(measureUpload)
+console.log("What an upload adds to the memory of its server's process; at most 30 MiB")
+console.table([
+  {
+    uploaded,
+    "MiB before": Number(before.toFixed(1)),
+    "MiB at the peak": Number(peak.toFixed(1)),
+    "MiB more": Number(growth.toFixed(1)),
+    "within 30 MiB": withinBound
+  }
+])

@@ -49,14 +49,72 @@ const headersOf = (req: IncomingMessage, isParsed: boolean): Headers => {
   return headers
 }
 
+/** A piece of a shared pool is copied: a stream of bytes hands the memory itself over. */
+const owned = (chunk: Buffer): Uint8Array<ArrayBuffer> =>
+  chunk.byteLength === chunk.buffer.byteLength
+    ? (chunk as Uint8Array as Uint8Array<ArrayBuffer>)
+    : new Uint8Array(chunk)
+
+/**
+ * The body as it comes, without a copy, and read no faster than it is asked for. It is a stream of bytes, so that its
+ * reader owns each piece. Whoever has read enough leaves the request as it is: it still has to be answered.
+ */
+const bodyOf = (req: IncomingMessage): ReadableStream<Uint8Array> => {
+  let leave = () => {}
+  const start = (controller: ReadableByteStreamController) => {
+    const take = (chunk: Buffer) => {
+      controller.enqueue(owned(chunk))
+      if ((controller.desiredSize ?? 0) <= 0) req.pause()
+    }
+    const end = () => {
+      leave()
+      controller.close()
+    }
+    const fail = () => {
+      leave()
+      controller.error(new Error("The request was cut off"))
+    }
+    leave = () => void req.off("data", take).off("end", end).off("error", fail).off("close", fail)
+    req.on("data", take).once("end", end).once("error", fail).once("close", fail).pause()
+  }
+  return new ReadableStream(
+    {
+      type: "bytes",
+      start,
+      pull: () => void req.resume(),
+      cancel: () => {
+        leave()
+        // It may still fail, and nobody else listens.
+        req.on("error", () => {}).pause()
+      }
+    },
+    { highWaterMark: 64 * 1024 }
+  )
+}
+
 const requestFrom = (req: IncomingMessage, path: string, signal: AbortSignal): Request => {
   const method = req.method ?? "GET"
   const parsed = parsedBody(req)
   const init = { method, headers: headersOf(req, parsed !== undefined), signal }
   if (method === "GET" || method === "HEAD") return new Request(`http://localhost${path}`, init)
-  const body = parsed ?? (req.readableEnded ? "" : (Readable.toWeb(req) as ReadableStream<Uint8Array>))
+  const body = parsed ?? (req.readableEnded ? "" : bodyOf(req))
   return new Request(`http://localhost${path}`, { ...init, body, duplex: "half" } as RequestInit)
 }
+
+/** How long a sender that was answered early may go on. */
+const lingering = 2_000
+
+/** Somebody who is still sending reads the answer only if the connection lives until then. */
+const drained = (req: IncomingMessage): Promise<void> =>
+  new Promise((resolve) => {
+    if (req.complete || req.destroyed) return resolve()
+    const timer = setTimeout(resolve, lingering)
+    const done = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    req.once("end", done).once("close", done).on("error", done).resume()
+  })
 
 const send = async (response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   res.statusCode = response.status
@@ -64,12 +122,14 @@ const send = async (response: Response, req: IncomingMessage, res: ServerRespons
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) res.setHeader("set-cookie", cookies)
   // What was not read of the body would be taken for the next request.
-  if (!req.complete && req.httpVersionMajor === 1) res.setHeader("connection", "close")
-  if (response.body === null || req.method === "HEAD") {
-    res.end()
-    return
-  }
-  await pipeline(Readable.fromWeb(response.body as never), res)
+  const isEarly = !req.complete && req.httpVersionMajor === 1
+  if (isEarly) res.setHeader("connection", "close")
+  const content =
+    response.body === null || req.method === "HEAD" ? Readable.from([]) : Readable.fromWeb(response.body as never)
+  await pipeline(content, res, { end: false })
+  res.flushHeaders()
+  if (isEarly) await drained(req)
+  res.end()
 }
 
 /**

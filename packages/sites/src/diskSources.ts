@@ -16,6 +16,11 @@ const fault = (problem: string) => (cause: unknown) => new SourceFault({ problem
 const disk = <A>(problem: string, work: () => Promise<A>): Effect.Effect<A, SourceFault> =>
   Effect.tryPromise({ try: work, catch: fault(problem) })
 
+/** Gives the memory of a piece back now, and not when the collector gets to it: an upload would wait there by the dozen. */
+const release = ({ buffer }: Uint8Array): void => {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
 /** A file's entry in its folder is not safe before the folder is. */
 const flushFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, "r")
@@ -49,7 +54,12 @@ export const diskSources = (folder: string): SourceStore => {
         Effect.gen(function* () {
           const path = pathOf(key)
           const handle = yield* draft(path)
-          yield* Stream.runForEach(content, (chunk) => disk("it cannot be written", () => handle.writeFile(chunk)))
+          yield* Stream.runForEach(content, (chunk) =>
+            disk("it cannot be written", async () => {
+              await handle.writeFile(chunk)
+              release(chunk)
+            })
+          )
           yield* disk("it cannot be made safe", async () => {
             await handle.sync()
             await rename(draftOf(path), path)

@@ -1,8 +1,7 @@
 /**
  * Unpacks a request, calls the service, packs the answer.
  */
-import { Effect, Stream } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../Api.ts"
 import { Forbidden, mayActFor, Principal } from "../access/Principal.ts"
@@ -11,7 +10,8 @@ import { ifMatchIn, withETag } from "../http/parameters.ts"
 import { explained, UnsupportedEncodingProblem } from "../http/problems.ts"
 import { RequestId } from "../http/RequestId.ts"
 import { optional } from "../shared/optional.ts"
-import { DeploymentNotFound, UploadInterrupted } from "./DeploymentError.ts"
+import { contentOf } from "./contentOf.ts"
+import { DeploymentNotFound } from "./DeploymentError.ts"
 import { Deployments } from "./Deployments.ts"
 import { Uploads } from "./Uploads.ts"
 
@@ -62,17 +62,6 @@ export const DeploymentsHttp = HttpApiBuilder.group(
   })
 )
 
-/** The body as it comes: no more of it is in memory than is on its way. */
-const bodyOf = ({ source }: HttpServerRequest.HttpServerRequest): Stream.Stream<Uint8Array, UploadInterrupted> => {
-  const body = source instanceof Request ? source.body : null
-  return body === null
-    ? Stream.empty
-    : Stream.fromReadableStream({
-        evaluate: () => body,
-        onError: () => new UploadInterrupted({ problem: "the connection was cut" })
-      })
-}
-
 export const UploadsHttp = HttpApiBuilder.group(
   Api,
   "uploads",
@@ -90,7 +79,7 @@ export const UploadsHttp = HttpApiBuilder.group(
         return yield* explained(
           uploads.receive(
             { id, expires: query.expires ?? "", signature: query.signature ?? "" },
-            bodyOf(request),
+            contentOf(request.source instanceof Request ? request.source.body : null),
             optional({
               contentLength: length === undefined ? undefined : Number(length),
               contentDigest: headers["content-digest"]

@@ -1,23 +1,21 @@
 /**
  * Deployments for callers outside Effect.
  */
-import { Effect, Schema, Stream } from "effect"
+import { Effect, Schema } from "effect"
 import type { PageJson } from "../consumers/ConsumersPromise.ts"
 import { AccountName, ProjectName } from "../shared/Names.ts"
 import { optional } from "../shared/optional.ts"
 import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
+import { contentOf, type SourceContent } from "./contentOf.ts"
 import { Branch, Deployment } from "./Deployment.ts"
-import { UploadForbidden, UploadInterrupted } from "./DeploymentError.ts"
+import { UploadForbidden } from "./DeploymentError.ts"
 import { DeploymentStatus } from "./DeploymentStatus.ts"
 import type { DeployAnswer, Deployments } from "./Deployments.ts"
 import type { UploadAddress, Uploads } from "./Uploads.ts"
 
 export type DeploymentJson = typeof Deployment.Encoded
 export type DeploymentStatusJson = typeof DeploymentStatus.Encoded
-
-/** A source: a gzip tar, whole or as a stream. */
-export type SourceContent = Uint8Array | ReadableStream<Uint8Array>
 
 type Once = { readonly idempotencyKey?: string }
 
@@ -43,14 +41,6 @@ const addressIn = (uploadUrl: string): Effect.Effect<UploadAddress, UploadForbid
     signature: searchParams.get("signature") ?? ""
   })
 }
-
-const contentOf = (source: SourceContent): Stream.Stream<Uint8Array, UploadInterrupted> =>
-  source instanceof Uint8Array
-    ? Stream.succeed(source)
-    : Stream.fromReadableStream({
-        evaluate: () => source,
-        onError: () => new UploadInterrupted({ problem: "its stream failed" })
-      })
 
 export const deploymentsPromise = (
   deployments: Omit<Deployments["Service"], "served">,

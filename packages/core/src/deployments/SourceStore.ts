@@ -7,7 +7,7 @@ import { SourceFault } from "./DeploymentError.ts"
 export interface SourceStore {
   /**
    * Keeps what the stream gives, whole or not at all: when the stream fails or is interrupted, nothing is left. Nobody
-   * has used the key before.
+   * has used the key before. The pieces are the store's own: nobody else reads them.
    */
   readonly put: <E>(key: string, content: Stream.Stream<Uint8Array, E>) => Effect.Effect<void, E | SourceFault>
   readonly open: (key: string) => Stream.Stream<Uint8Array, SourceFault>

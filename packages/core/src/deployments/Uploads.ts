@@ -44,7 +44,7 @@ import { accepted, superseded } from "./progress.ts"
 /** How long an address is good. */
 const validity = { hours: 1 }
 
-/** How long a sender may be silent. */
+/** A sender that is silent for so long, and at most twice as long, is given up. */
 const patience = "30 seconds"
 
 const directory = Partition.deploymentDirectory
@@ -72,12 +72,14 @@ const measured = <E>(content: Stream.Stream<Uint8Array, E>, limit: number, conte
   const others = new Map<string, Hash>(promised.map(([algorithm]) => [algorithm, createHash(algorithm)]))
   let bytes = 0
   let digest = ""
+  let isSilent = false
   const isAsPromised = (): boolean => {
     const made = new Map([...others].map(([algorithm, hash]) => [algorithm, hash.digest("base64")]))
     return promised.every(([algorithm, expected]) => made.get(algorithm) === expected)
   }
   const stream = content.pipe(
     Stream.mapEffect((chunk) => {
+      isSilent = false
       bytes += chunk.byteLength
       if (bytes > limit) return Effect.fail(new SourceTooLarge({ limit }))
       sha256.update(chunk)
@@ -92,13 +94,17 @@ const measured = <E>(content: Stream.Stream<Uint8Array, E>, limit: number, conte
           digest = sha256.digest("hex")
         })
       )
-    ),
-    Stream.timeoutOrElse({
-      duration: patience,
-      orElse: () => Stream.fail(new UploadStalled())
-    })
+    )
   )
-  return { stream, received: () => ({ bytes, digest }) }
+  /** Fails when nothing has come for a while. One watch for all pieces: a timer for each costs more than the piece. */
+  const watch = Effect.gen(function* () {
+    while (!isSilent) {
+      isSilent = true
+      yield* Effect.sleep(patience)
+    }
+    return yield* new UploadStalled()
+  })
+  return { stream, watch, received: () => ({ bytes, digest }) }
 }
 
 const make = Effect.gen(function* () {
@@ -199,8 +205,8 @@ const make = Effect.gen(function* () {
         const startedOn = yield* DateTime.now
         const nonce = Buffer.from((yield* Entropy).bytes(8)).toString("hex")
         const key = partId({ id: upload.id, deployment: name }, nonce)
-        const { stream, received } = measured(content, sourceLimit, contentDigest)
-        yield* sources.put(key, stream)
+        const { stream, watch, received } = measured(content, sourceLimit, contentDigest)
+        yield* Effect.raceFirst(sources.put(key, stream), watch)
         const finish = Effect.gen(function* () {
           yield* announce(upload)
           yield* pinName(upload, name)

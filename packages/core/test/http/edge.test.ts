@@ -406,9 +406,21 @@ describe("the description", () => {
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}": ["delete", "get", "patch"],
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}/quotas": ["get"],
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}/quotas/consume": ["post"],
+      "/v1/accounts/{accountName}/projects/{projectName}/deployment-status/{statusId}": ["get"],
+      "/v1/accounts/{accountName}/projects/{projectName}/deployments": ["get"],
+      "/v1/deployments/sources": ["post"],
+      "/v1/deployments/{deploymentName}": ["delete", "get"],
+      "/v1/deployments/{deploymentName}/deploy": ["post"],
+      "/v1/uploads/{file}": ["put"],
       "/healthz": ["get"],
       "/readyz": ["get"]
     })
+    const upload = body.paths["/v1/uploads/{file}"].put
+    expect(Object.keys(upload.requestBody.content)).toEqual(["application/gzip"])
+    expect(upload.security ?? []).toEqual([])
+    expect(Object.keys(upload.responses)).toEqual(
+      expect.arrayContaining(["200", "400", "403", "408", "409", "413", "415", "501", "503"])
+    )
     const list = body.paths[`${prefix}/consumers`].get
     const named = Object.fromEntries(list.parameters.map((parameter: { name: string }) => [parameter.name, parameter]))
     expect(Object.keys(named).sort()).toEqual([
