@@ -17,8 +17,8 @@ const disk = <A>(problem: string, work: () => Promise<A>): Effect.Effect<A, Sour
   Effect.tryPromise({ try: work, catch: fault(problem) })
 
 /** Gives the memory of a piece back now, and not when the collector gets to it: an upload would wait there by the dozen. */
-const release = ({ buffer }: Uint8Array): void => {
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+const release = ({ buffer, byteLength }: Uint8Array): void => {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 /** A file's entry in its folder is not safe before the folder is. */

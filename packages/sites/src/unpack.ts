@@ -48,7 +48,8 @@ const fieldOf = (header: Buffer, from: number, to: number): string =>
 /** The parser ends a name at its first zero: what comes behind it would be lost without a word. */
 const namesIn = (header: Buffer): ReadonlyArray<string> => [
   fieldOf(header, 0, 100),
-  ...(header.subarray(257, 263).toString("latin1") === "ustar\0" ? [fieldOf(header, 345, 500)] : [])
+  // Some keep times behind the first 131 bytes of the second field.
+  ...(header.subarray(257, 263).toString("latin1") === "ustar\0" ? [fieldOf(header, 345, 476)] : [])
 ]
 
 /** Where an entry goes, below the folder; nothing for the folder itself. */

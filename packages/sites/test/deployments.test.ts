@@ -260,6 +260,30 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       expect(house.onDisk().sources.filter((key) => key.includes(id))).toHaveLength(1)
     })
 
+    it("leaves the memory of whoever sends it in the process alone", async () => {
+      const { gate, ended, call } = house
+      const project = fresh()
+      const archive = pageOf("kept")
+      const before = Buffer.from(archive)
+      for (const source of [
+        archive,
+        new ReadableStream<Uint8Array>({
+          start: (controller) => {
+            controller.enqueue(archive)
+            controller.close()
+          }
+        })
+      ]) {
+        const branch = { accountName: "acme", projectName: project, branchName: "main" }
+        const { uploadUrl } = await gate.deployments.createSource(branch)
+        const { id, bytes } = await gate.deployments.upload(uploadUrl, source)
+        expect(bytes).toBe(archive.length)
+        expect(archive.equals(before)).toBe(true)
+        const { url } = await ended(project, id)
+        expect((await call("GET", url)).body).toBe("kept")
+      }
+    })
+
     it("is as large as it may be, and no larger", async () => {
       const { source, put, url } = house
       const { uploadUrl, id } = await source(fresh())

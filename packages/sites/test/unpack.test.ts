@@ -1,8 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { Effect, Stream } from "effect"
+import { create } from "tar"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { defaultLimits, Rejected, unpack } from "../src/unpack.ts"
 import { archiveOf, type Entry, entryOf, pageOf, pax, tarOf } from "./archives.ts"
@@ -45,6 +47,28 @@ describe("unpack", () => {
       expect(statSync(join(folder, "nothing.txt")).size).toBe(0)
       expect(statSync(join(folder, "run.sh")).mode & 0o7777).toBe(0o755)
       expect(readdirSync(join(folder, "empty"))).toEqual([])
+    }
+  })
+
+  it.each(["v7", "oldgnu", "gnu", "ustar", "pax"])("takes what tar --format=%s makes", async (format) => {
+    const source = join(parent, "source")
+    const long = `${"d".repeat(40)}/${"e".repeat(40)}/${"f".repeat(30)}`
+    const deep = format === "v7" ? "deep" : long
+    mkdirSync(join(source, deep), { recursive: true })
+    writeFileSync(join(source, "index.html"), "hello")
+    writeFileSync(join(source, deep, "ü.txt"), "deep")
+    const archive = execFileSync("tar", [`--format=${format}`, "-czf", "-", "-C", source, "."])
+    expect(await run(archive)).toEqual({ files: 2, bytes: 9 })
+    expect(readFileSync(join(folder, deep, "ü.txt"), "utf8")).toBe("deep")
+  })
+
+  it("takes what the library itself makes", async () => {
+    const source = join(parent, "source")
+    mkdirSync(source)
+    writeFileSync(join(source, "index.html"), "hello")
+    for (const options of [{}, { portable: true }, { noPax: true }]) {
+      const archive = create({ gzip: true, cwd: source, ...options }, ["."])
+      expect(await run((await archive.concat()) as Buffer)).toEqual({ files: 1, bytes: 5 })
     }
   })
 

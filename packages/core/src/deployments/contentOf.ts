@@ -17,12 +17,19 @@ const handsOver = (stream: ReadableStream<Uint8Array>): boolean => {
   }
 }
 
+const pieceSize = 64 * 1024
+
+/** Copies, since the caller may use the memory again. A Buffer's own `slice` would share it. */
+function* piecesOf(source: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < source.byteLength; at += pieceSize) yield new Uint8Array(source.subarray(at, at + pieceSize))
+}
+
 export const contentOf = (source: SourceContent | null): Stream.Stream<Uint8Array, UploadInterrupted> => {
   if (source === null) return Stream.empty
-  if (source instanceof Uint8Array) return Stream.sync(() => source.slice())
+  if (source instanceof Uint8Array) return Stream.suspend(() => Stream.fromIterable(piecesOf(source), { chunkSize: 1 }))
   const pieces = Stream.fromReadableStream({
     evaluate: () => source,
     onError: () => new UploadInterrupted({ problem: "it was cut off" })
   })
-  return handsOver(source) ? pieces : Stream.map(pieces, (piece) => piece.slice())
+  return handsOver(source) ? pieces : Stream.map(pieces, (piece) => new Uint8Array(piece))
 }
