@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createServer, request as httpRequest, type RequestListener, type Server } from "node:http"
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2"
 import { connect } from "node:net"
-import { createTollgate, type Tollgate } from "@tollgate/core"
+import { createTollgate, memorySources, memoryTarget, type Tollgate } from "@tollgate/core"
 import { tollgate } from "@tollgate/express"
 import { tollgate as koaTollgate } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
@@ -11,7 +13,7 @@ import Fastify from "fastify"
 import { Hono } from "hono"
 import Koa from "koa"
 import bodyParser from "koa-bodyparser"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 
 const token = "a-management-token-for-tests"
 let gate: Tollgate
@@ -29,7 +31,9 @@ beforeAll(async () => {
   gate = await createTollgate({
     store: MemoryStore.open(),
     secret: "a secret of the tests, and of nobody else",
-    tokens: [{ token, account: "acme" }]
+    tokens: [{ token, account: "acme" }],
+    publicUrl: "http://gate",
+    deployments: { sources: memorySources(), target: memoryTarget(), sourceLimit: 3_000_000 }
   })
 })
 afterAll(async () => {
@@ -58,7 +62,24 @@ const withKoa = (prefix: string, parser?: Koa.Middleware) => {
   return app.callback()
 }
 
-const mounts: ReadonlyArray<readonly [string, string, () => RequestListener]> = [
+/** How a host is asked: over the wire, or by calling its function. */
+type Ask = (url: string, init?: RequestInit) => Promise<Response>
+type Host = () => Promise<{ readonly origin: string; readonly ask: Ask }>
+
+const listening =
+  (listener: () => RequestListener): Host =>
+  async () => ({ origin: await serve(listener()), ask: fetch })
+
+/** The web handler, as a host that speaks Fetch mounts it. */
+const webHandler =
+  (prefix: string): Host =>
+  async () => ({
+    origin: "http://gate",
+    ask: (url, init) =>
+      gate.handler(new Request(new URL(new URL(url).pathname.slice(prefix.length) + new URL(url).search, url), init))
+  })
+
+const nodeMounts: ReadonlyArray<readonly [string, string, () => RequestListener]> = [
   ["node:http", "", () => toNodeHandler(gate)],
   ["node:http below a prefix", "/api/dev", () => toNodeHandler(gate, { prefix: "/api/dev" })],
   ["Express", "", () => withExpress("/")],
@@ -67,13 +88,22 @@ const mounts: ReadonlyArray<readonly [string, string, () => RequestListener]> = 
   ["Koa", "", () => withKoa("")],
   ["Koa below a path", "/api/dev", () => withKoa("/api/dev")],
   ["Koa with a body parser", "/api/dev", () => withKoa("/api/dev", bodyParser())],
-  ["Express with its text parser", "/api/dev", () => withExpress("/api/dev", express.text({ type: "*/*" }))]
+  ["Express with its raw parser", "/api/dev", () => withExpress("/api/dev", express.raw({ type: "*/*", limit: "4mb" }))]
 ]
 
-describe.each(mounts)("mounted in %s", (name, prefix, listener) => {
+const mounts: ReadonlyArray<readonly [string, string, Host]> = [
+  ...nodeMounts.map(([name, prefix, listener]) => [name, prefix, listening(listener)] as const),
+  ["the web handler", "", webHandler("")],
+  ["the web handler below a path", "/api/dev", webHandler("/api/dev")]
+]
+
+describe.each(mounts)("mounted in %s", (name, prefix, host) => {
   let url: string
+  let fetch: Ask
   beforeAll(async () => {
-    url = `${await serve(listener())}${prefix}`
+    const { origin, ask } = await host()
+    url = `${origin}${prefix}`
+    fetch = ask
   })
   const bucket = () => `${url}/v1/accounts/acme/key-buckets/${encodeURIComponent(name.replaceAll(/[^a-z]/gi, "-"))}`
   const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
@@ -111,6 +141,31 @@ describe.each(mounts)("mounted in %s", (name, prefix, listener) => {
     expect([answer.status, await answer.text()]).toEqual([200, ""])
   })
 
+  it("takes an upload, and serves what was deployed", async () => {
+    const project = name.replaceAll(/[^a-z]/gi, "-")
+    const branch = { accountName: "acme", projectName: project, branchName: "main" }
+    const { uploadUrl } = await json(await call("POST", `${url}/v1/deployments/sources`, branch))
+    // Not only text: every byte there is, and more than one piece.
+    const archive = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 256))
+    const address = uploadUrl.replace("http://gate", url)
+    const put = (body: Uint8Array<ArrayBuffer>) =>
+      fetch(address, { method: "PUT", body, headers: { "content-type": "application/gzip" } })
+    expect((await put(new Uint8Array(3_000_001))).status).toBe(413)
+    const { id, digest } = await json(await put(archive))
+    expect(digest).toBe(createHash("sha256").update(archive).digest("hex"))
+    const path = `${url}/v1/accounts/acme/projects/${project}/deployment-status/${id}`
+    const status = await vi.waitFor(async () => {
+      const status = await json(await call("GET", path))
+      expect(status.status).toBe("SUCCESS")
+      return status
+    })
+    const served = await fetch(status.url.replace("http://gate", url))
+    expect(served.headers.get("content-security-policy")).toBe("sandbox")
+    expect(Buffer.from(await served.arrayBuffer()).equals(archive)).toBe(true)
+    const [deployment] = (await json(await call("GET", `${url}/v1/accounts/acme/projects/${project}/deployments`))).data
+    expect((await call("DELETE", `${url}/v1/deployments/${deployment.name}`)).status).toBe(204)
+  })
+
   it("does not take a wrong body for a right one", async () => {
     const wrong = await call("POST", `${bucket()}/consumers`, '{"name":')
     expect(wrong.status).toBe(400)
@@ -131,6 +186,16 @@ describe("in a host", () => {
     expect(await text("/api/dev/nothing")).toEqual([404, "the host's own 404"])
     expect(await text("/v1/metering")).toEqual([404, "the host's own 404"])
     expect((await text("/api/dev/v1/metering"))[0]).toBe(401)
+  })
+
+  it("takes JSON that the host has parsed as text", async () => {
+    const url = await serve(withExpress("/api/dev", express.text({ type: "*/*" })))
+    const made = await fetch(`${url}/api/dev/v1/accounts/acme/key-buckets/text/consumers`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "alice" })
+    })
+    expect(made.status).toBe(200)
   })
 
   it("works in Fastify, through the bridge", async () => {
@@ -165,6 +230,75 @@ describe("in a host", () => {
     })
     expect(made.status).toBe(200)
     expect(await (await app.request("/own")).text()).toBe("the host's own")
+  })
+
+  it("works in Next's route handlers, through the web handler", async () => {
+    // What app/api/dev/[...path]/route.ts exports for every method: a function of a request with the whole address.
+    const handle = (request: Request) => gate.handler(new Request(request.url.replace("/api/dev", ""), request))
+    const made = await handle(
+      new Request("http://localhost:3000/api/dev/v1/accounts/acme/key-buckets/next/consumers", {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}` },
+        body: JSON.stringify({ name: "alice" })
+      })
+    )
+    expect(made.status).toBe(200)
+  })
+
+  it("works over HTTP/2", async () => {
+    const server = createHttp2Server(toNodeHandler(gate) as never).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    const session = connectHttp2(
+      `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+    )
+    const ask = (headers: Record<string, string>, body?: Uint8Array) =>
+      new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
+        const stream = session.request({ authorization: `Bearer ${token}`, ...headers })
+        let answer: Record<string, unknown> = {}
+        let text = ""
+        stream.on("response", (headers) => {
+          answer = headers
+        })
+        stream.on("data", (chunk) => {
+          text += chunk
+        })
+        stream.on("end", () => resolve({ status: Number(answer[":status"]), headers: answer, text }))
+        stream.on("error", reject)
+        stream.end(body)
+      })
+    const post = (path: string, body: unknown) =>
+      ask({ ":method": "POST", ":path": path }, Buffer.from(JSON.stringify(body)))
+    const made = await post("/v1/accounts/acme/key-buckets/http2/consumers?with-api-key=true", { name: "alice" })
+    expect(made.status).toBe(200)
+    expect(made.headers["connection"]).toBeUndefined()
+    expect(JSON.parse(made.text).apiKeys[0].key).toMatch(/^tg_/)
+    expect((await ask({ ":path": "/v1/accounts/acme/key-buckets/http2/consumers" })).text).toContain("alice")
+    expect((await ask({ ":path": "/healthz", ":method": "HEAD" })).text).toBe("")
+    expect(
+      (await post("/v1/accounts/acme/key-buckets/http2/consumers", { name: "x", description: "x".repeat(2e6) })).status
+    ).toBe(413)
+    const branch = { accountName: "acme", projectName: "http2", branchName: "main" }
+    const { pathname, search } = new URL(JSON.parse((await post("/v1/deployments/sources", branch)).text).uploadUrl)
+    const archive = Buffer.alloc(1_000_000, "archive")
+    const put = await ask({ ":method": "PUT", ":path": `${pathname}${search}` }, archive)
+    expect(JSON.parse(put.text)).toMatchObject({ bytes: archive.length })
+    expect((await ask({ ":path": "/healthz" })).status).toBe(200)
+    session.close()
+    server.close()
+  })
+
+  it("answers a sender that has not finished, and lets it read the answer", async () => {
+    const url = await serve(toNodeHandler(gate))
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) })
+    const large = await fetch(`${url}/v1/metering`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body: endless,
+      duplex: "half"
+    } as RequestInit)
+    expect(large.status).toBe(413)
+    expect(await large.json()).toMatchObject({ status: 413 })
   })
 
   it("leaves Koa's own routes", async () => {
