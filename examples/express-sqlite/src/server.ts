@@ -24,6 +24,9 @@ export interface Running {
   readonly stop: () => Promise<void>
 }
 
+/** How long requests that run may take to end, once the server is asked to: the gate needs some time as well. */
+const patience = 5_000
+
 type OpenStore = StoreOperations & { readonly close: () => Promise<void> }
 
 const openStore = async (store: string): Promise<OpenStore> => {
@@ -41,7 +44,9 @@ interface Listening {
 /** Takes the port first: with port 0, nobody knows the address before. */
 const listen = async (host: string, port: number): Promise<Listening> => {
   const { promise: listener, resolve: answerWith } = Promise.withResolvers<RequestListener>()
-  const server = createServer((req, res) => void listener.then((answer) => answer(req, res)))
+  // A large source over a slow line takes its time; one that falls silent is given up by the gate.
+  const options = { requestTimeout: 60 * 60 * 1000 }
+  const server = createServer(options, (req, res) => void listener.then((answer) => answer(req, res)))
   server.listen(port, host)
   await new Promise((resolve, reject) => server.once("listening", resolve).once("error", reject))
   const address = server.address()
@@ -82,7 +87,9 @@ export const start = async (settings: Settings): Promise<Running> => {
       stop: async () => {
         const closed = new Promise<void>((resolve) => server.close(() => resolve()))
         server.closeIdleConnections()
+        const impatient = setTimeout(() => server.closeAllConnections(), patience)
         await closed
+        clearTimeout(impatient)
         await gate.close()
         await store.close()
       }

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -87,6 +88,26 @@ describe("npm start", () => {
     const address = /is at (\S+)/.exec(again.output)?.[1] ?? ""
     expect(await (await fetch(`${address}${new URL(url).pathname}`)).text()).toBe("<h1>It works</h1>")
     expect(await stop(again)).toBe(0)
+  }, 30_000)
+
+  it("stops in time while an upload hangs, and leaves nothing of it", async () => {
+    const folder_ = join(folder, "hanging")
+    const started = await startServer({ TOLLGATE_DATA: folder_, TOLLGATE_TOKENS: "a-token-that-may-write:acme" })
+    const url = /is at (\S+)/.exec(started.output)?.[1] ?? ""
+    const response = await fetch(`${url}/v1/deployments/sources`, {
+      method: "POST",
+      headers: { authorization: "Bearer a-token-that-may-write" },
+      body: JSON.stringify({ accountName: "acme", projectName: "p", branchName: "main" })
+    })
+    const { uploadUrl } = (await response.json()) as { uploadUrl: string }
+    const { port, pathname, search } = new URL(uploadUrl)
+    const socket = connect(Number(port), "127.0.0.1").on("error", () => undefined)
+    socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nbegun`)
+    const sources = join(folder_, "sites/sources")
+    await vi.waitFor(() => expect(readdirSync(sources)).toHaveLength(1))
+    expect(await stop(started)).toBe(0)
+    expect(readdirSync(sources)).toEqual([])
+    socket.destroy()
   }, 30_000)
 
   it("is found at the addresses that it is given", async () => {

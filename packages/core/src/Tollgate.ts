@@ -62,6 +62,32 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
   readonly authenticate?: (request: Request) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
 }
 
+/** How long requests that run may take to end, once the gate is closed. */
+const patience = 5_000
+
+/** The same handler, and a way to wait for the requests that it is answering: what they began is then over. */
+const countingInFlight = (handler: (request: Request) => Promise<Response>) => {
+  const inFlight = new Set<Promise<unknown>>()
+  const counted = (request: Request): Promise<Response> => {
+    const answer = handler(request)
+    const over: Promise<unknown> = answer.then(
+      () => inFlight.delete(over),
+      () => inFlight.delete(over)
+    )
+    inFlight.add(over)
+    return answer
+  }
+  const settled = async (): Promise<void> => {
+    let timer: NodeJS.Timeout | undefined
+    const enough = new Promise((resolve) => {
+      timer = setTimeout(resolve, patience)
+    })
+    await Promise.race([Promise.all(inFlight), enough])
+    clearTimeout(timer)
+  }
+  return { counted, settled }
+}
+
 /** A path as it is routed: without its query, a trailing slash, or an encoded dollar sign. */
 const routed = (path: string): string => (path.split("?", 1)[0] ?? "").replace(/(?<=.)\/$/, "").replaceAll("%24", "$")
 
@@ -194,6 +220,7 @@ export const createTollgate = async (options: TollgateOptions) => {
     await Promises.run(checkLimit(options.bodyLimit))
     const context = await Promises.run(Layer.buildWithScope(services, scope))
     const { handler, dispose } = toWebHandler(Layer.succeedContext(context), optional({ bodyLimit: options.bodyLimit }))
+    const { counted, settled } = countingInFlight(handler)
     const servesSites = options.deployments?.target.serve !== undefined
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
@@ -210,12 +237,13 @@ export const createTollgate = async (options: TollgateOptions) => {
       /** Verifies a key and counts its use, in one call: what a server asks for every request that it protects. */
       authorize: authorizePromise(Context.get(context, ApiKeys), Context.get(context, Usage)),
       /** The HTTP interface: a web handler, to be mounted anywhere. */
-      handler,
+      handler: counted,
       /** Whether a path is one of the interface's, whatever the method: what a router asks before it passes a request on. */
       owns: (path: string): boolean =>
         methodsOf(routed(path)).length > 0 && (servesSites || !routed(path).startsWith("/sites/")),
-      /** Ends what was started here. A store that was handed in stays open. */
+      /** Ends what was started here, once the requests that run are answered. A store that was handed in stays open. */
       close: async (): Promise<void> => {
+        await settled()
         await dispose()
         await close()
       }

@@ -50,6 +50,7 @@ export { AccountName, BranchName, BucketName, ProjectName } from "./shared/Names
 export type { Page, PageRequest } from "./shared/Page.ts"
 export type { TagFilter, Tags } from "./shared/Tags.ts"
 export { Timestamp } from "./shared/Timestamp.ts"
+export { untilSettled } from "./shared/untilSettled.ts"
 export { VersionMismatch } from "./shared/VersionMismatch.ts"
 export * as Collection from "./store/Collection.ts"
 export * as Partition from "./store/Partition.ts"

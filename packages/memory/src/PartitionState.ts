@@ -29,7 +29,7 @@ interface Remembered extends Committed {
 export class PartitionState {
   #sequence = 0
   readonly #records = new Map<string, Stored>()
-  readonly #claims = new Map<string, string>()
+  readonly #claims = new Map<string, Stored>()
   readonly #terms = new Map<string, Array<Stored>>()
   readonly #counters = new Expiring<number>()
   readonly #once = new Expiring<Remembered>()
@@ -39,8 +39,7 @@ export class PartitionState {
   }
 
   claimed(claim: string): ClaimedRecord | undefined {
-    const key = this.#claims.get(claim)
-    const record = key === undefined ? undefined : this.get(key)
+    const record = this.#claims.get(claim)?.record
     if (record === undefined) return undefined
     const parent = record.parent === undefined ? undefined : this.get(record.parent)
     return parent === undefined ? { record } : { record, parent }
@@ -65,7 +64,7 @@ export class PartitionState {
 
     const refusal = Refusal.find(changes, {
       version: (key) => this.#records.get(key)?.record.version ?? 0,
-      holder: (claim) => this.#claims.get(claim),
+      holder: (claim) => this.#claims.get(claim)?.record.key,
       total: (term) => this.#terms.get(term)?.length ?? 0,
       counter: (name) => this.counter(name, now)
     })
@@ -120,7 +119,7 @@ export class PartitionState {
     this.#records.set(key, stored)
     for (const term of before) if (!terms.includes(term)) this.#unlist(term, stored)
     for (const term of terms) if (!before.includes(term)) this.#enlist(term, stored)
-    for (const claim of claims) this.#claims.set(claim, key)
+    for (const claim of claims) this.#claims.set(claim, stored)
     return version
   }
 

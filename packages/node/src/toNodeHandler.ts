@@ -31,12 +31,28 @@ const pathOf = (req: IncomingMessage, prefix: string): string | undefined => {
   return below?.startsWith("/") === true ? below : below?.startsWith("?") === true ? `/${below}` : undefined
 }
 
+/** An upload that a body parser of the host has taken apart: what was sent is gone. */
+const takenApart = (): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start: (controller) => {
+      const error = new Error("a body parser in front of Tollgate has taken it apart; mount Tollgate before the parser")
+      error.name = "TakenApart"
+      controller.error(error)
+    }
+  })
+
 /** What a body parser of the host has left, as it was sent, or nearly. */
-const parsedBody = (req: IncomingMessage): string | Buffer | undefined => {
+const parsedBody = (req: IncomingMessage, path: string): string | Buffer | ReadableStream<Uint8Array> | undefined => {
   const { body } = req as { readonly body?: unknown }
   if (body === undefined || !req.readableEnded) return undefined
-  return typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  if (Buffer.isBuffer(body)) return body
+  if (path.startsWith("/v1/uploads/")) return takenApart()
+  return typeof body === "string" ? body : JSON.stringify(body)
 }
+
+/** Methods that no web request can have are answered like any other that there is not. */
+const methodOf = ({ method = "GET" }: IncomingMessage): string =>
+  /^(connect|trace|track)$/i.test(method) ? "UNKNOWN" : method
 
 const headersOf = (req: IncomingMessage, isParsed: boolean): Headers => {
   const headers = new Headers()
@@ -44,6 +60,7 @@ const headersOf = (req: IncomingMessage, isParsed: boolean): Headers => {
     const name = req.rawHeaders[index] ?? ""
     // HTTP/2 keeps the method and the path among the headers.
     if (!name.startsWith(":")) headers.append(name, req.rawHeaders[index + 1] ?? "")
+    else if (name === ":authority") headers.set("host", req.rawHeaders[index + 1] ?? "")
   }
   if (isParsed) for (const name of ["content-length", "transfer-encoding", "content-encoding"]) headers.delete(name)
   return headers
@@ -93,8 +110,8 @@ const bodyOf = (req: IncomingMessage): ReadableStream<Uint8Array> => {
 }
 
 const requestFrom = (req: IncomingMessage, path: string, signal: AbortSignal): Request => {
-  const method = req.method ?? "GET"
-  const parsed = parsedBody(req)
+  const method = methodOf(req)
+  const parsed = parsedBody(req, path)
   const init = { method, headers: headersOf(req, parsed !== undefined), signal }
   if (method === "GET" || method === "HEAD") return new Request(`http://localhost${path}`, init)
   const body = parsed ?? (req.readableEnded ? "" : bodyOf(req))

@@ -174,6 +174,10 @@ describe("a client in another process", () => {
       _tag: "SourceTooLarge",
       limit: 1000
     })
+    const empty = await failureOf(client.deployments.upload(uploadUrl, new Uint8Array()))
+    expect(empty).toMatchObject({ _tag: "UploadInterrupted" })
+    expect(await failureOf(client.deployments.get(".."))).toMatchObject({ _tag: "DeploymentNotFound" })
+    expect(await failureOf(client.deployments.status("acme", "web", ""))).toMatchObject({ _tag: "StatusNotFound" })
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         controller.enqueue(archive)

@@ -188,6 +188,38 @@ describe("in a host", () => {
     expect((await text("/api/dev/v1/metering"))[0]).toBe(401)
   })
 
+  it("answers TRACE like any method that there is not, also in Express", async () => {
+    const url = await serve(withExpress("/"))
+    const { status, allow } = await new Promise<{ status: number | undefined; allow: string | undefined }>(
+      (resolve, reject) => {
+        const request = httpRequest(`${url}/v1/deployments/x`, { method: "TRACE" }, (res) => {
+          res.resume()
+          resolve({ status: res.statusCode, allow: res.headers.allow })
+        })
+        request.on("error", reject).end()
+      }
+    )
+    expect({ status, allow }).toEqual({ status: 405, allow: "GET, DELETE" })
+  })
+
+  it("refuses an upload that the host has taken apart, and leaves its address good", async () => {
+    const archive = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 256))
+    const branch = { accountName: "acme", projectName: "parsed", branchName: "main" }
+    for (const [parser, type] of [
+      [express.urlencoded(), "application/x-www-form-urlencoded"],
+      [express.text(), "text/plain"]
+    ] as const) {
+      const url = await serve(withExpress("/", parser))
+      const { uploadUrl } = await gate.deployments.createSource(branch)
+      const address = uploadUrl.replace("http://gate", url)
+      const put = (type: string) => fetch(address, { method: "PUT", body: archive, headers: { "content-type": type } })
+      const refused = await put(type)
+      expect(refused.status).toBe(400)
+      expect(await refused.text()).toContain("mount Tollgate before the parser")
+      expect((await put("application/gzip")).status).toBe(200)
+    }
+  })
+
   it("takes JSON that the host has parsed as text", async () => {
     const url = await serve(withExpress("/api/dev", express.text({ type: "*/*" })))
     const made = await fetch(`${url}/api/dev/v1/accounts/acme/key-buckets/text/consumers`, {
@@ -284,6 +316,17 @@ describe("in a host", () => {
     const put = await ask({ ":method": "PUT", ":path": `${pathname}${search}` }, archive)
     expect(JSON.parse(put.text)).toMatchObject({ bytes: archive.length })
     expect((await ask({ ":path": "/healthz" })).status).toBe(200)
+    let host: string | null = null
+    const seeing = toNodeHandler({
+      owns: () => true,
+      handler: async (request) => {
+        host = request.headers.get("host")
+        return new Response(null)
+      }
+    })
+    server.removeAllListeners("request").on("request", seeing as never)
+    await ask({ ":path": "/", ":authority": "sites.example" })
+    expect(host).toBe("sites.example")
     session.close()
     server.close()
   })
@@ -322,6 +365,7 @@ describe("in a host", () => {
       socket.write(`${line}\r\nHost: [bad host\r\nConnection: close\r\n\r\n`)
       const [data] = await once(socket, "data")
       expect(String(data)).toMatch(/^HTTP\/1\.1 \d{3} /)
+      expect(String(data)).not.toMatch(/ 500 |Error:|node:internal|\.ts:/)
       socket.destroy()
     }
     expect((await fetch(`${url}/healthz`)).status).toBe(200)

@@ -3,7 +3,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdir, readdir, readFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, readlink, realpath } from "node:fs/promises"
 import { join } from "node:path"
 import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
@@ -55,8 +55,8 @@ const kill = (pid: number): void => {
   }
 }
 
-/** Processes that carry the mark; Linux alone can tell. */
-const marked = async (id: string): Promise<ReadonlyArray<number>> => {
+/** Processes that carry the mark, or are still in the folder; Linux alone can tell. */
+const survivorsOf = async (id: string, folder: string): Promise<ReadonlyArray<number>> => {
   const mark = `${marker}=${id}`
   const names = await readdir("/proc").catch(() => [])
   const found = await Promise.all(
@@ -64,17 +64,19 @@ const marked = async (id: string): Promise<ReadonlyArray<number>> => {
       .filter((name) => /^\d+$/.test(name))
       .map(async (name) => {
         const environment = await readFile(`/proc/${name}/environ`, "utf8").catch(() => "")
-        return environment.split("\0").includes(mark) ? [Number(name)] : []
+        const place = await readlink(`/proc/${name}/cwd`).catch(() => "")
+        const isOurs = environment.split("\0").includes(mark) || place.startsWith(folder)
+        return isOurs ? [Number(name)] : []
       })
   )
   return found.flat()
 }
 
 /** Ends the build's group, and then whoever has left it, until there is nobody. */
-const endAll = async (child: ChildProcess, id: string): Promise<void> => {
+const endAll = async (child: ChildProcess, id: string, folder: string): Promise<void> => {
   if (child.pid !== undefined) kill(-child.pid)
   for (let round = 0; round < 50; round++) {
-    const survivors = await marked(id)
+    const survivors = await survivorsOf(id, folder)
     if (survivors.length === 0) return
     for (const pid of survivors) kill(pid)
   }
@@ -98,6 +100,7 @@ export const build = async (
 ): Promise<number | "timed out"> => {
   const [home, tmp] = [join(scratch, "home"), join(scratch, "tmp")]
   await Promise.all([mkdir(home, { recursive: true }), mkdir(tmp, { recursive: true })])
+  const place = await realpath(folder)
   signal.throwIfAborted()
   const child = spawn("/bin/sh", ["-c", command], {
     cwd: folder,
@@ -114,6 +117,7 @@ export const build = async (
       [marker]: id
     }
   })
+  const closed = once(child, "close").catch(() => undefined)
   follow(child.stdout, log)
   follow(child.stderr, log)
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
@@ -125,12 +129,11 @@ export const build = async (
     if (signal.aborted || !limit.aborted) throw error
     return "timed out"
   } finally {
-    await endAll(child, id)
+    await endAll(child, id, place)
     // Whoever is left may hold its output open; nobody waits for that.
-    await Promise.race([
-      once(child, "close").catch(() => undefined),
-      new Promise((resolve) => setTimeout(resolve, 1000))
-    ])
+    const enough = setTimeout(() => child.stdout.destroy(), 1000)
+    await Promise.race([closed, once(child.stdout, "close")])
+    clearTimeout(enough)
     child.stdout.destroy()
     child.stderr.destroy()
   }

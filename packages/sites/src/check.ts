@@ -6,7 +6,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
-import { entranceOf, type Manifest } from "./manifest.ts"
+import { entranceOf, type Manifest, Unservable } from "./manifest.ts"
 import { serve } from "./serve.ts"
 
 const patience = 30_000
@@ -14,7 +14,7 @@ const patience = 30_000
 /** Fails with what is wrong with the release. */
 export const check = async (folder: string, manifest: Manifest, signal: AbortSignal): Promise<string> => {
   const entrance = entranceOf(manifest)
-  if (entrance === undefined) throw new Error("there is no file to serve")
+  if (entrance === undefined) throw new Unservable("there is no file to serve")
   const server = createServer(async (req, res) => {
     try {
       const request = new Request(`http://localhost${req.url}`)
@@ -34,10 +34,11 @@ export const check = async (folder: string, manifest: Manifest, signal: AbortSig
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       signal: AbortSignal.any([signal, AbortSignal.timeout(patience)])
     })
-    if (response.status !== 200) throw new Error(`${path} was answered with ${response.status}`)
+    if (response.status !== 200) throw new Unservable(`${path} was answered with ${response.status}`)
     const hash = createHash("sha256")
     for await (const chunk of response.body ?? []) hash.update(chunk)
-    if (hash.digest("base64url") !== manifest.files[entrance]?.digest) throw new Error(`${path} was not answered whole`)
+    if (hash.digest("base64url") !== manifest.files[entrance]?.digest)
+      throw new Unservable(`${path} was not answered whole`)
     return path
   } finally {
     server.closeAllConnections()

@@ -48,9 +48,32 @@ const partOf = (request: Request, file: ServedFile): Part | "whole" | undefined 
   return part ?? "whole"
 }
 
-const contentOf = async (path: string, { start, end }: Part): Promise<ReadableStream<Uint8Array>> => {
+/** What is no larger is read at once: the file is closed before the answer begins. */
+const small = 64 * 1024
+
+const contentOf = async (
+  path: string,
+  { start, end }: Part,
+  signal: AbortSignal
+): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> => {
+  const length = end - start + 1
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
-  return Readable.toWeb(file.createReadStream({ start, end })) as ReadableStream<Uint8Array>
+  if (length <= small) {
+    try {
+      const content = new Uint8Array(length)
+      await file.read(content, 0, length, start)
+      return content
+    } finally {
+      await file.close()
+    }
+  }
+  // Whoever asked may be gone already, and nobody may ever read the answer.
+  const stream = file.createReadStream({ start, end })
+  const leave = () => void stream.destroy()
+  signal.addEventListener("abort", leave, { once: true })
+  stream.once("close", () => signal.removeEventListener("abort", leave))
+  if (signal.aborted) leave()
+  return Readable.toWeb(stream) as ReadableStream<Uint8Array>
 }
 
 const answer = async (path: string, name: string, file: ServedFile, status: number, request: Request) => {
@@ -75,7 +98,7 @@ const answer = async (path: string, name: string, file: ServedFile, status: numb
   headers.set("content-length", String(end - start + 1))
   if (part !== "whole") headers.set("content-range", `bytes ${start}-${end}/${file.size}`)
   const isEmpty = file.size === 0 || request.method === "HEAD"
-  const body = isEmpty ? null : await contentOf(path, { start, end })
+  const body = isEmpty ? null : await contentOf(path, { start, end }, request.signal)
   return new Response(body, { status: part === "whole" ? status : 206, headers })
 }
 
@@ -91,7 +114,7 @@ export const serve = async (folder: string, manifest: Manifest, path: string, re
   if (Object.hasOwn(files, name)) return (await respond(name, 200)) ?? nothing()
   if (Object.hasOwn(files, `${name}/index.html`)) {
     // Relative, since only the browser knows where the site is mounted.
-    const location = `${path.split("/").at(-1)}/${new URL(request.url).search}`
+    const location = `./${path.split("/").at(-1)}/${new URL(request.url).search}`
     return new Response(null, { status: 308, headers: { location } })
   }
   return (Object.hasOwn(files, "404.html") ? await respond("404.html", 404) : undefined) ?? nothing()

@@ -2,14 +2,14 @@
  * Deployments on the disk of this machine: sources, and a target that unpacks, builds, checks, publishes and serves
  * them. Any number of processes may share the folder.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { isAbsolute, join, normalize, resolve } from "node:path"
-import { type DeploymentOptions, type DeploymentTarget, type Release, StepFailed } from "@tollgate/core"
+import { type DeploymentOptions, type DeploymentTarget, type Release, StepFailed, untilSettled } from "@tollgate/core"
 import { Effect, Stream } from "effect"
 import { type BuildOptions, build } from "./build.ts"
 import { check } from "./check.ts"
 import { diskSources } from "./diskSources.ts"
-import { type Manifest, manifestOf } from "./manifest.ts"
+import { type Manifest, manifestOf, Unservable } from "./manifest.ts"
 import { serve } from "./serve.ts"
 import { defaultLimits, Rejected, type UnpackLimits, unpack } from "./unpack.ts"
 
@@ -44,14 +44,33 @@ const outputIn = ({ output = "" }: BuildOptions): string => {
   return folder
 }
 
-/** Runs work on the disk; what the one who deploys is to know of its failure is told by `explain`. */
-const step = <A>(work: (signal: AbortSignal) => Promise<A>, explain: (error: unknown) => string | undefined) =>
-  Effect.tryPromise({ try: work, catch: (error) => error }).pipe(
-    Effect.catch((error) => {
-      const problem = explain(error)
-      return problem === undefined ? Effect.die(error) : Effect.fail(new StepFailed({ problem }))
-    })
+/** Runs work on the disk. Only what is wrong with the source is told; what the system says is for the log. */
+const step = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StepFailed> =>
+  untilSettled(work, (error) => error).pipe(
+    Effect.catch((error) =>
+      error instanceof Rejected || error instanceof Unservable
+        ? Effect.fail(new StepFailed({ problem: error.message }))
+        : Effect.die(error)
+    )
   )
+
+/** Removes a folder, also one that its maker has locked. */
+const removeFolder = async (path: string): Promise<void> => {
+  const remove = () => rm(path, { recursive: true, force: true })
+  try {
+    await remove()
+  } catch {
+    await unlock(path)
+    await remove()
+  }
+}
+
+const unlock = async (path: string): Promise<void> => {
+  await chmod(path, 0o700)
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) await unlock(join(path, entry.name))
+  }
+}
 
 /**
  * @example
@@ -82,16 +101,13 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
 
   const discard = async (id: string): Promise<void> => {
     manifests.delete(id)
-    await Promise.all([staged(id), published(id)].map((place) => rm(place, { recursive: true, force: true })))
+    await Promise.all([staged(id), published(id)].map(removeFolder))
   }
 
   const runBuild = (options: BuildOptions, { id, log }: Release) =>
     Effect.gen(function* () {
       const context = { id, folder: join(staged(id), contentName), scratch: join(staged(id), scratchName), log }
-      const exitCode = yield* Effect.tryPromise({
-        try: (signal) => build(options, { ...context, signal }),
-        catch: (error) => error
-      }).pipe(Effect.orDie)
+      const exitCode = yield* step((signal) => build(options, { ...context, signal }))
       if (exitCode === "timed out") {
         return yield* new StepFailed({ problem: "the build took too long, and was ended" })
       }
@@ -100,51 +116,36 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
     })
 
   const prepareManifest = async (id: string, signal: AbortSignal): Promise<Manifest> => {
-    const manifest = await manifestOf(staged(id), root, signal)
-    const sizes = Object.values(manifest.files).map(({ size }) => size)
-    if (sizes.length > limits.entries || sizes.reduce((sum, size) => sum + size, 0) > limits.bytes) {
-      throw new Rejected(`it comes to more than ${limits.entries} files or ${limits.bytes} bytes`)
-    }
-    await rm(join(staged(id), scratchName), { recursive: true, force: true })
-    await writeFile(join(staged(id), manifestName), JSON.stringify(manifest))
+    const manifest = await manifestOf(staged(id), root, limits, signal)
+    const path = join(staged(id), manifestName)
+    await Promise.all([removeFolder(join(staged(id), scratchName)), rm(path, { recursive: true, force: true })])
+    await writeFile(path, JSON.stringify(manifest), { flag: "wx" })
     return manifest
   }
 
   const target: DeploymentTarget = {
     unpack: ({ id, source, log }) =>
-      step(
-        async (signal) => {
-          const place = join(staged(id), contentName)
-          await mkdir(place, { recursive: true })
-          const unpacked = await unpack(Stream.toAsyncIterable(source), place, limits, signal)
-          log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
-          return unpacked
-        },
-        (error) => (error instanceof Rejected ? error.message : undefined)
-      ),
+      step(async (signal) => {
+        const place = join(staged(id), contentName)
+        await mkdir(place, { recursive: true })
+        const unpacked = await unpack(Stream.toAsyncIterable(source), place, limits, signal)
+        log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
+        return unpacked
+      }),
 
     build: (release) => (options.build === undefined ? Effect.succeed("skipped") : runBuild(options.build, release)),
 
     check: ({ id, log }) =>
-      step(
-        async (signal) => {
-          const path = await check(staged(id), await prepareManifest(id, signal), signal)
-          log(`Checked ${path}`)
-        },
-        (error) => {
-          if (isMissing(error)) return `there is no folder ${root.slice(contentName.length + 1) || "to serve"}`
-          return error instanceof Error ? error.message : undefined
-        }
-      ),
+      step(async (signal) => {
+        const path = await check(staged(id), await prepareManifest(id, signal), signal)
+        log(`Checked ${path}`)
+      }),
 
     publish: ({ id }) =>
-      step(
-        async () => {
-          await mkdir(join(folder, "releases"), { recursive: true })
-          await rename(staged(id), published(id))
-        },
-        () => undefined
-      ),
+      step(async () => {
+        await mkdir(join(folder, "releases"), { recursive: true })
+        await rename(staged(id), published(id))
+      }),
 
     discard: (id) => Effect.tryPromise(() => discard(id)),
 
@@ -152,7 +153,13 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
       Effect.gen(function* () {
         for (const place of ["staging", "releases"]) {
           const ids = yield* Effect.promise(() => readdir(join(folder, place)).catch(() => []))
-          for (const id of ids) if (!(yield* isWanted(id))) yield* Effect.tryPromise(() => discard(id))
+          for (const id of ids) {
+            if (yield* isWanted(id)) continue
+            // One that cannot be removed keeps no other from going.
+            yield* Effect.tryPromise(() => discard(id)).pipe(
+              Effect.catch((error) => Effect.logWarning(`The release ${id} cannot be removed`, error.cause))
+            )
+          }
         }
       }),
 

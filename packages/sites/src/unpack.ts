@@ -1,9 +1,10 @@
 /**
- * Takes an archive apart that may be hostile. Every entry is judged by its header, before anything of it is written;
- * only files and folders are taken, so that no name in the folder ever leads out of it.
+ * Takes an archive apart that may be hostile. Every entry is judged by its header, before anything of it is written.
+ * Only files and folders are made, so that no name in the folder ever leads out of it: a link to a file of the same
+ * archive becomes a copy of it, and any other link is refused.
  */
 import { constants } from "node:fs"
-import { mkdir, open } from "node:fs/promises"
+import { copyFile, mkdir, open, rm } from "node:fs/promises"
 import { dirname, join, posix } from "node:path"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
@@ -28,12 +29,12 @@ const blockSize = 512
 /** What headers and padding may take beside the files. */
 const overhead = 64 * 1024 * 1024
 const longestName = 1024
+/** How often a link may lead to a link. */
+const longestChain = 40
 
 const quoted = (name: string): string => JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name)
 
 const kinds: Readonly<Record<string, string>> = {
-  SymbolicLink: "a symbolic link; send what it points to (tar -h)",
-  Link: "a hard link; send what it points to (tar --hard-dereference)",
   CharacterDevice: "a device",
   BlockDevice: "a device",
   FIFO: "a pipe"
@@ -62,8 +63,20 @@ const placeOf = ({ path }: ReadEntry): string => {
   return posix.normalize(path).replace(/^\.\/?$|\/$/, "")
 }
 
+const isLink = ({ type }: ReadEntry): boolean => type === "SymbolicLink" || type === "Link"
+
+/** Which file of the archive a link points to, by names alone: a symbolic link from its folder, a hard link from the top. */
+const targetOf = (entry: ReadEntry): string => {
+  const { path, linkpath = "", type } = entry
+  const from = type === "Link" ? "" : posix.dirname(placeOf(entry))
+  const target = posix.normalize(posix.join(from, linkpath))
+  if (posix.isAbsolute(linkpath) || target.split("/")[0] === "..") {
+    throw new Rejected(`${quoted(path)} is a link that leads outside, to ${quoted(linkpath)}`)
+  }
+  return target
+}
+
 const write = async (entry: ReadEntry, path: string): Promise<void> => {
-  await mkdir(dirname(path), { recursive: true })
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
   const isProgram = ((entry.mode ?? 0) & 0o111) !== 0
   const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, isProgram ? 0o755 : 0o644)
@@ -81,7 +94,7 @@ export const unpack = async (
   limits: UnpackLimits,
   signal: AbortSignal
 ): Promise<{ readonly files: number; readonly bytes: number }> => {
-  let [entries, files, bytes, received] = [0, 0, 0, 0]
+  let [entries, bytes, received] = [0, 0, 0]
   let header: Buffer = empty
   /** What is left of the body that the last header announced. */
   let body = 0
@@ -90,6 +103,9 @@ export const unpack = async (
   let work: Promise<unknown> = Promise.resolve()
   let current: ReadEntry | undefined
   let isOver = false
+  const folders = new Set<string>()
+  const written = new Map<string, number>()
+  const links = new Map<string, { readonly path: string; readonly target: string }>()
 
   /** Judges an entry when its header has been read, and nothing else. */
   const judge = (path: string, entry: ReadEntry): boolean => {
@@ -100,7 +116,8 @@ export const unpack = async (
       throw new Rejected(`${quoted(path)} is one entry more than the ${limits.entries} that are taken`)
     }
     placeOf(entry)
-    if (!isFile(entry) && entry.type !== "Directory") {
+    if (isLink(entry)) targetOf(entry)
+    else if (!isFile(entry) && entry.type !== "Directory") {
       throw new Rejected(`${quoted(path)} is ${kinds[entry.type] ?? "neither a file nor a folder"}`)
     }
     bytes += isFile(entry) ? entry.size : 0
@@ -111,13 +128,23 @@ export const unpack = async (
     return true
   }
 
+  const makeFolder = async (path: string): Promise<void> => {
+    if (folders.has(path)) return
+    await mkdir(path, { recursive: true })
+    folders.add(path)
+  }
+
   const take = async (entry: ReadEntry): Promise<void> => {
-    const path = join(folder, placeOf(entry))
+    const place = placeOf(entry)
+    const path = join(folder, place)
     try {
-      if (isFile(entry)) {
-        files++
+      links.delete(place)
+      if (isLink(entry)) links.set(place, { path: entry.path, target: targetOf(entry) })
+      else if (isFile(entry)) {
+        await makeFolder(dirname(path))
         await write(entry, path)
-      } else await mkdir(path, { recursive: true })
+        written.set(place, entry.size)
+      } else await makeFolder(path)
     } catch (error) {
       const { code } = error as { code?: string }
       failure ??=
@@ -129,11 +156,27 @@ export const unpack = async (
     }
   }
 
+  /** Makes a copy for each link, once everything is there that it may point to. */
+  const follow = async (place: string, link: { readonly path: string; readonly target: string }): Promise<void> => {
+    let { target } = link
+    for (let step = 0; links.has(target) && step < longestChain; step++) target = links.get(target)?.target ?? target
+    const size = written.get(target)
+    if (size === undefined) throw new Rejected(`${quoted(link.path)} is a link to no file of the archive`)
+    bytes += size
+    if (bytes > limits.bytes) {
+      throw new Rejected(`${quoted(link.path)} brings the files over the ${limits.bytes} bytes that are taken`)
+    }
+    await makeFolder(dirname(join(folder, place)))
+    await rm(join(folder, place), { force: true })
+    await copyFile(join(folder, target), join(folder, place))
+  }
+
   const parser = new Parser({ strict: true, filter: (path, entry) => judge(path, entry as ReadEntry) })
   const parsed = new Promise<void>((resolve) => parser.once("end", resolve))
   parser.on("entry", (entry: ReadEntry) => {
     current = entry
-    work = take(entry)
+    // The parser goes on when an entry has been read; it may not have been written yet.
+    work = Promise.all([work, take(entry)])
   })
   parser.on("eof", () => {
     isOver = true
@@ -143,8 +186,13 @@ export const unpack = async (
   })
   parser.on("meta", (text: string) => {
     if (text.replace(/\0+$/, "").includes("\0")) failure ??= new Rejected(`${quoted(text)} has a zero in its name`)
+    const [, sparse] = /GNU\.sparse\.name=([^\n]*)/.exec(text) ?? /(GNU\.sparse\.)/.exec(text) ?? []
+    if (sparse !== undefined)
+      failure ??= new Rejected(`${quoted(sparse)} is a sparse file; make the archive without -S`)
   })
   parser.on("error", (error: unknown) => {
+    // An archive of nothing is whole.
+    if (isOver && entries === 0) return
     failure ??=
       error instanceof Rejected ? error : new Rejected(`it is damaged${last === "" ? "" : ` after ${quoted(last)}`}`)
   })
@@ -203,6 +251,8 @@ export const unpack = async (
   }
   if (failure !== undefined) throw failure
   if (body > 0) throw new Rejected(`it is cut off in ${quoted(last)}`)
+  for (const [place, link] of links) await follow(place, link)
+  const files = written.size + links.size
   if (files === 0) throw new Rejected("there is no file in it")
   return { files, bytes }
 }

@@ -79,8 +79,8 @@ describe("a build", () => {
     await house.close()
     const empty = await building("true", { output: "dist" })
     const { steps, buildResult } = await empty.deploy("p", pageOf("x"))
-    expect(steps.check).toMatchObject({ status: "failed", message: "there is no folder dist" })
-    expect(buildResult.error).toBe("there is no folder dist")
+    expect(steps.check).toMatchObject({ status: "failed", message: "there is no folder to serve" })
+    expect(buildResult.error).toBe("there is no folder to serve")
   })
 
   it("that hangs is ended at its time-out, with all that it started", async () => {
@@ -136,8 +136,13 @@ describe("a build", () => {
     const name = url.split("/").at(-2)
     expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({ state: "PENDING", message: "" })
     expect((await call("POST", `/v1/deployments/${name}/deploy`)).body).toEqual({ status: "already in progress" })
+    const headers = { "idempotency-key": "deploy-once" }
+    const once = () => call("POST", `/v1/deployments/${name}/deploy`, { headers })
+    expect((await once()).body).toEqual({ status: "already in progress" })
     execFileSync("touch", [join(folder, "go")])
     expect((await ended("p", id)).buildResult.log).toContain("last line")
+    expect((await once()).body).toEqual({ status: "already in progress" })
+    expect((await status("p", id)).status).toBe("SUCCESS")
   })
 
   it("gives way to a later upload, and to a removal", async () => {
@@ -162,6 +167,66 @@ describe("a build", () => {
     await expect.poll(() => running("sleep 4716"), { timeout: 10_000 }).toBe("")
     await expect.poll(() => house.onDisk(), { timeout: 10_000 }).toEqual({ sources: [], staging: [], releases: [] })
   }, 30_000)
+
+  it("of one project does not keep another's waiting", async () => {
+    const { source, put, ended, folder } = await building(
+      "cat index.html >> ../../../order; echo >> ../../../order; sleep 0.2"
+    )
+    const ids: Array<readonly [string, string]> = []
+    for (let upload = 0; upload < 12; upload++) {
+      const project = upload === 5 ? "second" : `first-${upload}`
+      const { uploadUrl, id } = await source(project)
+      await put(uploadUrl, pageOf(project))
+      ids.push([project, id])
+    }
+    for (const [project, id] of ids) expect((await ended(project, id)).status).toBe("SUCCESS")
+    const order = readFileSync(join(folder, "order"), "utf8").trim().split("\n")
+    expect(order.length).toBe(12)
+    // Four run at once, so it may be overtaken by a few, and no more.
+    expect(order.indexOf("second")).toBeLessThan(9)
+  }, 20_000)
+
+  it("that leaves its group, its environment and its name behind is found by its folder", async () => {
+    const { deploy } = await building("env -i setsid sleep 4717 & echo gone")
+    expect((await deploy("p", pageOf("x"))).status).toBe("SUCCESS")
+    expect(running("sleep 4717")).toBe("")
+  })
+
+  it("whose output is a link, a loop, or locked, tells nothing of the server", async () => {
+    const { deploy } = await building(
+      "case $(cat index.html) in link) ln -s /etc dist;; loop) ln -s dist dist;; file) touch dist;; up) ln -s .. dist;; esac",
+      { output: "dist" }
+    )
+    for (const kind of ["link", "loop", "file", "up"]) {
+      const { status, steps, buildResult } = await deploy("p", pageOf(kind))
+      expect({ status, message: steps.check.message }, kind).toEqual({
+        status: "ERROR",
+        message: expect.stringMatching(/^(there is no folder to serve|the folder to serve is a link)$/)
+      })
+      expect(JSON.stringify(buildResult)).not.toContain(house.folder)
+    }
+  })
+
+  it("whose output is too large is not read", async () => {
+    const { deploy } = await building("mkdir dist; truncate -s 1T dist/huge.bin", { output: "dist" })
+    expect((await deploy("p", pageOf("x"))).steps.check.message).toMatch(/comes to more than/)
+  })
+
+  it("that locks its files is removed all the same", async () => {
+    const { deploy, call } = await building("mkdir -p dist keep/x; echo hi > dist/index.html; chmod 0 keep/x keep", {
+      output: "dist"
+    })
+    const { url } = await deploy("p", pageOf("x"))
+    expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
+    expect(house.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
+  })
+
+  it("takes no longer than its command", async () => {
+    const { deploy } = await building("true")
+    const { steps } = await deploy("p", pageOf("x"))
+    const took = Date.parse(steps.build.finishedOn ?? "") - Date.parse(steps.build.startedOn ?? "")
+    expect(took).toBeLessThan(1000)
+  })
 
   it("is not run where the host did not ask for one", async () => {
     house = await openHouse(MemoryStore.open())

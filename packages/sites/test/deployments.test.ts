@@ -381,6 +381,27 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     expect(house.onDisk().staging).toEqual([])
   })
 
+  it("take many uploads at once, and go whole", async () => {
+    const { source, put, call, ended } = house
+    const project = fresh()
+    const made = await Promise.all(Array.from({ length: 40 }, () => source(project)))
+    for (const { uploadUrl } of made) expect((await put(uploadUrl, pageOf(uploadUrl))).status).toBe(200)
+    const last = made.at(-1)?.id ?? ""
+    const { url } = await ended(project, last)
+    const left = () =>
+      Object.values(house.onDisk())
+        .flat()
+        .filter((name) => made.some(({ id }) => name.includes(id)))
+    await expect.poll(left, { timeout: 10_000 }).toHaveLength(2)
+    expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
+    expect(left()).toEqual([])
+    for (const { id } of made) {
+      expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployment-status/${id}`)).status).toBe(404)
+    }
+    // An address that was used stays used, also when nothing is left of what it was used for.
+    expect((await put(made[0]?.uploadUrl ?? "", pageOf("again"))).status).toBe(409)
+  })
+
   it("remember the last ten versions, and the last source", async () => {
     const { deploy, call } = house
     const project = fresh()

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from "node:fs"
 import { request as httpRequest } from "node:http"
 import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -24,6 +25,7 @@ beforeAll(async () => {
     { name: "empty.txt" },
     { name: "with space & ü.txt", content: "named" },
     { name: "docs/index.html", content: "docs" },
+    { name: "http:evil.com/index.html", content: "a folder like any other" },
     { name: "digits.txt", content: digits },
     { name: ".env", content: "SECRET" },
     { name: ".well-known/security.txt", content: "contact" },
@@ -78,9 +80,11 @@ describe("a site", () => {
     const bare = await get("docs?a=1")
     expect(bare.status).toBe(308)
     expect(new URL(bare.headers.get("location") ?? "", `${site}docs`).href).toBe(`${site}docs/?a=1`)
-    const root = await raw(new URL(site).pathname.slice(0, -1))
+    const root = await raw(`${new URL(site).pathname.slice(0, -1)}?a=1`)
     expect(root.status).toBe(308)
-    expect(new URL(String(root.headers["location"]), site.slice(0, -1)).href).toBe(site)
+    expect(new URL(String(root.headers["location"]), site.slice(0, -1)).href).toBe(`${site}?a=1`)
+    const odd = await get("http:evil.com")
+    expect(new URL(odd.headers.get("location") ?? "", `${site}http:evil.com`).href).toBe(`${site}http:evil.com/`)
   })
 
   it("serves names of every kind", async () => {
@@ -142,8 +146,36 @@ describe("a site", () => {
       length: String(digits.length),
       text: ""
     })
-    expect((await get("nowhere", {}, "HEAD")).status).toBe(404)
+    const [lost, missing] = [await get("nowhere"), await get("nowhere", {}, "HEAD")]
+    expect(missing).toMatchObject({ status: 404, text: "" })
+    expect(missing.headers.get("content-type")).toBe(lost.headers.get("content-type"))
+    expect(missing.headers.get("content-security-policy")).toBe("sandbox")
     expect((await get("app.js", {}, "POST")).status).toBe(405)
+  })
+
+  it("closes every file that it opened, also when whoever asked has left", async () => {
+    const { url } = await house.deploy("large", pageOf("x", { name: "large.bin", content: Buffer.alloc(3_000_000) }))
+    const { hostname, port, pathname } = new URL(url)
+    const ask = (leaveAfter: number) =>
+      new Promise<void>((resolve) => {
+        const request = httpRequest({ hostname, port, path: `${pathname}large.bin` }, (res) => {
+          res.once("data", () => leaveAfter === 2 && request.destroy())
+          res.once("close", () => resolve())
+        })
+        request.on("error", () => resolve()).end()
+        if (leaveAfter === 0) request.destroy()
+        if (leaveAfter === 1) setImmediate(() => setImmediate(() => request.destroy()))
+      })
+    for (let round = 0; round < 30; round++) await Promise.all([ask(0), ask(1), ask(2), ask(2)])
+    const openFiles = () =>
+      readdirSync("/proc/self/fd").filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(house.folder)
+        } catch {
+          return false
+        }
+      })
+    await expect.poll(openFiles, { timeout: 5_000 }).toEqual([])
   })
 
   it("has no way out of its folder", async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
@@ -85,6 +85,24 @@ describe("unpack", () => {
     expect(readdirSync(folder).sort()).toEqual([one, other])
   })
 
+  it("makes a copy for a link to a file of the archive, however often it is linked", async () => {
+    const archive = archiveOf(
+      { name: "early", type: "2", link: "a/real.txt" },
+      { name: "a/real.txt", content: "real" },
+      { name: "a/b/up", type: "2", link: "../real.txt" },
+      { name: "hard", type: "1", link: "a/real.txt" },
+      { name: "chain", type: "2", link: "a/b/up" }
+    )
+    expect(await run(archive)).toEqual({ files: 5, bytes: 20 })
+    for (const name of ["early", "a/b/up", "hard", "chain"]) {
+      expect(lstatSync(join(folder, name)).isFile()).toBe(true)
+      expect(readFileSync(join(folder, name), "utf8")).toBe("real")
+    }
+    const large = { name: "large", content: Buffer.alloc(6000) }
+    const copies = archiveOf(large, { name: "copy", type: "2", link: "large" })
+    await expect(run(copies, { bytes: 10_000 })).rejects.toThrow(/"copy" brings the files over/)
+  })
+
   it("takes the last of several entries of one name", async () => {
     await run(archiveOf({ name: "a", content: "longer than that" }, { name: "a", content: "short" }))
     expect(readFileSync(join(folder, "a"), "utf8")).toBe("short")
@@ -101,14 +119,39 @@ describe("unpack", () => {
       () => pageOf("x", { name: "p", type: "x", content: pax("path", "../evil") }, file("a")),
       /"\.\.\/evil" leads/
     ],
-    ["a symbolic link", () => pageOf("x", { name: "link", type: "2", link: "/etc" }), /"link" is a symbolic link/],
-    ["a link inside", () => pageOf("x", { name: "link", type: "2", link: "index.html" }), /"link" is a symbolic link/],
+    [
+      "a symbolic link",
+      () => pageOf("x", { name: "link", type: "2", link: "/etc/passwd" }),
+      /"link" is a link that leads/
+    ],
+    [
+      "a link up",
+      () => pageOf("x", { name: "a/b", type: "2", link: "../../c" }),
+      /"a\/b" is a link that leads outside/
+    ],
+    ["a link to nothing", () => pageOf("x", { name: "link", type: "2", link: "gone" }), /"link" is a link to no file/],
+    [
+      "a link to a folder",
+      () => pageOf("x", { name: "d", type: "5" }, { name: "l", type: "2", link: "d" }),
+      /"l" is a link to no/
+    ],
+    ["a link to itself", () => pageOf("x", { name: "a", type: "2", link: "a" }), /"a" is a link to no file/],
     [
       "a file through a link",
       () => pageOf("x", { name: "a", type: "2", link: ".." }, file("a/evil")),
-      /"a" is a symbolic link/
+      /"a" is a link that leads outside/
     ],
-    ["a hard link", () => pageOf("x", { name: "hard", type: "1", link: "/etc/passwd" }), /"hard" is a hard link/],
+    [
+      "a hard link",
+      () => pageOf("x", { name: "hard", type: "1", link: "/etc/passwd" }),
+      /"hard" is a link that leads outside/
+    ],
+    ["a hard link up", () => pageOf("x", { name: "hard", type: "1", link: "../x" }), /"hard" is a link that leads/],
+    [
+      "a sparse file",
+      () => pageOf("x", { name: "p", type: "x", content: pax("GNU.sparse.name", "s.bin") }, file("a")),
+      /"s.bin" is a sparse file/
+    ],
     ["a device", () => pageOf("x", { name: "null", type: "3" }), /"null" is a device/],
     ["a block device", () => pageOf("x", { name: "disk", type: "4" }), /"disk" is a device/],
     ["a pipe", () => pageOf("x", { name: "pipe", type: "6" }), /"pipe" is a pipe/],
@@ -146,6 +189,7 @@ describe("unpack", () => {
     ["text", () => Buffer.from("hello"), /not a gzip archive/],
     ["no tar", () => gzipSync("hello"), /damaged/],
     ["no file", () => archiveOf({ name: "./", type: "5" }), /no file in it/],
+    ["an archive of nothing", () => gzipSync(Buffer.alloc(10_240)), /no file in it/],
     ["nothing", () => gzipSync(""), /damaged|no file/]
   ]
 

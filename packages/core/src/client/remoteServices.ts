@@ -2,11 +2,14 @@
  * The services of a Tollgate in another process, asked over HTTP. They have the very shape of those in this one, so
  * that whatever is built on services works on both.
  */
-import { Context, Effect } from "effect"
+import { Context, Effect, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "../Api.ts"
 import type { Consumers, ConsumerView } from "../consumers/Consumers.ts"
+import { DeploymentName } from "../deployments/Deployment.ts"
+import { DeploymentNotFound, StatusNotFound } from "../deployments/DeploymentError.ts"
+import { StatusId } from "../deployments/DeploymentStatus.ts"
 import type { Deployments } from "../deployments/Deployments.ts"
 import type { Uploads } from "../deployments/Uploads.ts"
 import { KeyId } from "../keys/ApiKey.ts"
@@ -18,7 +21,7 @@ import type { Idempotency } from "../shared/Idempotency.ts"
 import { optional } from "../shared/optional.ts"
 import type { TagFilter } from "../shared/Tags.ts"
 import type { Subscriptions } from "../subscriptions/Subscriptions.ts"
-import { restored } from "./restore.ts"
+import { restored, restoredUpload } from "./restore.ts"
 
 /** Headers of one request, beside those of all. */
 const RequestHeaders = Context.Reference<Readonly<Record<string, string>>>("@tollgate/core/client/RequestHeaders", {
@@ -277,21 +280,28 @@ const make = Effect.fnUntraced(function* (
       )
   }
 
+  /** What cannot be a name is nobody's, and might lead to another path. */
+  const named = (name: string) =>
+    Schema.is(DeploymentName)(name) ? Effect.succeed(name) : Effect.fail(new DeploymentNotFound({ deployment: name }))
+
   const deployments: RemoteServices["deployments"] = {
     list: (params, query) => restored(client.deployments.list({ params, query })),
-    get: (deploymentName) =>
-      restored(Effect.map(client.deployments.get({ params: { deploymentName } }), versioned), {
-        deployment: deploymentName
-      }),
+    get: (deployment) =>
+      Effect.flatMap(named(deployment), (deploymentName) =>
+        restored(Effect.map(client.deployments.get({ params: { deploymentName } }), versioned), { deployment })
+      ),
     status: (project, statusId) =>
-      restored(Effect.map(client.deployments.status({ params: { ...project, statusId } }), versioned), { statusId }),
-    deploy: (deploymentName, { idempotency } = {}) =>
-      restored(client.deployments.deploy({ params: { deploymentName } }).pipe(once(idempotency)), {
-        deployment: deploymentName
-      }),
-    remove: (deploymentName, { ifMatch } = {}) =>
-      restored(client.deployments.remove({ params: { deploymentName }, query: {}, headers: conditions(ifMatch) }), {
-        deployment: deploymentName
+      Schema.is(StatusId)(statusId)
+        ? restored(Effect.map(client.deployments.status({ params: { ...project, statusId } }), versioned), { statusId })
+        : Effect.fail(new StatusNotFound({ statusId })),
+    deploy: (deployment, { idempotency } = {}) =>
+      Effect.flatMap(named(deployment), (deploymentName) =>
+        restored(client.deployments.deploy({ params: { deploymentName } }).pipe(once(idempotency)), { deployment })
+      ),
+    remove: (deployment, { ifMatch } = {}) =>
+      Effect.flatMap(named(deployment), (deploymentName) => {
+        const request = { params: { deploymentName }, query: {}, headers: conditions(ifMatch) }
+        return restored(client.deployments.remove(request), { deployment })
       })
   }
 
@@ -299,7 +309,7 @@ const make = Effect.fnUntraced(function* (
     create: (payload, { idempotency } = {}) =>
       restored(client.deployments.createSource({ payload }).pipe(once(idempotency))),
     receive: ({ id, expires, signature }, payload, { contentDigest } = {}) =>
-      restored(
+      restoredUpload(
         client.uploads.receive({
           params: { file: `${id}.tar.gz` },
           query: { expires, signature },

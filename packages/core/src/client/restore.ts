@@ -13,6 +13,7 @@ import {
   SourceTooLarge,
   StatusNotFound,
   UploadForbidden,
+  UploadInterrupted,
   UploadStalled
 } from "../deployments/DeploymentError.ts"
 import { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
@@ -53,6 +54,7 @@ const busy = () => new StoreConflict({ reason: "stale", subject: "" })
 
 const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown>> = {
   BadRequestProblem: ({ errors }) => new InvalidInput({ errors }),
+  PayloadTooLargeProblem: ({ detail = "it is too large" }) => new InvalidInput({ errors: [{ pointer: "", detail }] }),
   UnauthorizedProblem: () => new Unauthorized(),
   ForbiddenProblem: ({ detail = "not allowed" }) => new Forbidden({ problem: detail }),
   ConsumerNotFoundProblem: (_, { consumer = "" }) => new ConsumerNotFound({ consumer }),
@@ -84,14 +86,25 @@ const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown
   DeploymentsNotConfiguredProblem: () => new DeploymentsNotConfigured(),
   UploadForbiddenProblem: () => new UploadForbidden(),
   AlreadyUploadedProblem: () => new AlreadyUploaded(),
-  PayloadTooLargeProblem: ({ detail = "" }) => new SourceTooLarge({ limit: Number(/\d+/.exec(detail)?.[0] ?? 0) }),
-  RequestTimeoutProblem: () => new UploadStalled(),
   SourceUnavailableProblem: () => new SourceFault({ problem: "the server cannot keep it now" }),
   QuotaExceededProblem: ({ meter, max, resetsOn }) => new QuotaExceeded({ meter, max, resetsOn })
 }
 
+/** What is told of an upload in other words than of a body. */
+const uploadTable: typeof table = {
+  ...table,
+  BadRequestProblem: ({ errors }) =>
+    errors[0]?.pointer === "" ? new UploadInterrupted({ problem: errors[0].detail }) : new InvalidInput({ errors }),
+  PayloadTooLargeProblem: ({ detail = "" }) => new SourceTooLarge({ limit: Number(/\d+/.exec(detail)?.[0] ?? 0) }),
+  RequestTimeoutProblem: () => new UploadStalled()
+}
+
 const tagOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : ""
+
+/** An upload, failing as the service would have failed. */
+export const restoredUpload = <A, E, Wanted>(effect: Effect.Effect<A, E>): Effect.Effect<A, Wanted> =>
+  Effect.mapError(effect, (error) => (uploadTable[tagOf(error)]?.(error, {}) ?? unreachable()) as Wanted)
 
 /** The same effect, failing as the service would have failed. */
 export const restored = <A, E, Wanted>(effect: Effect.Effect<A, E>, asked: Asked = {}): Effect.Effect<A, Wanted> =>

@@ -3,6 +3,7 @@
  * a step is run, by whom, and which release is the current one, is decided elsewhere.
  */
 import { Effect, Schema, Stream } from "effect"
+import { untilSettled } from "../shared/untilSettled.ts"
 import type { Branch, DeploymentName, EnvironmentType } from "./Deployment.ts"
 import type { SourceFault } from "./DeploymentError.ts"
 
@@ -74,10 +75,10 @@ export interface PromisedTarget {
 const promised =
   <A>(step: (release: PromisedRelease) => Promise<A>) =>
   ({ id, deployment, log, source }: Release): Effect.Effect<A, StepFailed> =>
-    Effect.tryPromise({
-      try: (signal) => step({ id, deployment, log, signal, source: () => Stream.toReadableStream(source) }),
-      catch: (error) => new StepFailed({ problem: error instanceof Error ? error.message : String(error) })
-    })
+    untilSettled(
+      (signal) => step({ id, deployment, log, signal, source: () => Stream.toReadableStream(source) }),
+      (error) => new StepFailed({ problem: error instanceof Error ? error.message : String(error) })
+    )
 
 const calling = (call: (name: string) => Promise<void>) => (name: string) =>
   Effect.tryPromise({ try: () => call(name), catch: (error) => error })

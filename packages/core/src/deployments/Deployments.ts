@@ -9,6 +9,7 @@ import { spanned } from "../shared/spanned.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
+import type { Partition } from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreFault } from "../store/StoreError.ts"
 import { attempted } from "./attempted.ts"
@@ -26,6 +27,7 @@ import {
   type Removal,
   releaseOf,
   removals,
+  type Version,
   versions
 } from "./deploymentRecords.ts"
 import { finishRemoval } from "./finishRemoval.ts"
@@ -57,6 +59,17 @@ const shown = (hosting: HostingShape, record: DeploymentRecord): Deployment => {
   }
 }
 
+/** All of a deployment's versions, oldest first. */
+const versionsOf = Effect.fnUntraced(function* (partition: Partition, name: string) {
+  const found: Array<Entry<Version>> = []
+  for (;;) {
+    const page = { where: [ofDeployment(name)], offset: found.length, limit: 1000 }
+    const { entries, total } = yield* versions.page(partition, page)
+    found.push(...entries)
+    if (entries.length === 0 || found.length >= total) return found
+  }
+})
+
 const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
@@ -72,7 +85,7 @@ const make = Effect.gen(function* () {
         const deployment = yield* findDeployment(name)
         yield* checkVersion(deployment, ifMatch)
         const partition = partitionOf(deployment.value)
-        const { entries } = yield* versions.page(partition, { where: [ofDeployment(name)], offset: 0, limit: 1000 })
+        const entries = yield* versionsOf(partition, name)
         const { latest, served } = deployment.value
         const removal: Removal = {
           id: `${name}.${latest}`,
@@ -139,15 +152,15 @@ const make = Effect.gen(function* () {
           const deployment = yield* findDeployment(name)
           const version = yield* versions.get(partition, deployment.value.latest)
           if (Option.isNone(version)) return yield* new DeploymentNotFound({ deployment: name })
-          if (version.value.value.status === "IN_PROGRESS") return { status: "already in progress" } as const
+          const isRunning = version.value.value.status === "IN_PROGRESS"
           const now = yield* DateTime.now
-          const answer: DeployAnswer = { status: "request enqueued" }
-          const changes = [
+          const answer: DeployAnswer = { status: isRunning ? "already in progress" : "request enqueued" }
+          const restart = [
             versions.replace(version.value, restarted(version.value.value, now)),
             deployments.replace(deployment, { ...deployment.value, message: "", updatedOn: now })
           ]
-          const committed = yield* deployOnce.commit(partition, changes, idempotency, answer)
-          if (committed.earlier === undefined) yield* pipeline.nudge(project, version.value.value.id)
+          const committed = yield* deployOnce.commit(partition, isRunning ? [] : restart, idempotency, answer)
+          if (committed.earlier === undefined && !isRunning) yield* pipeline.nudge(project, version.value.value.id)
           return committed.earlier ?? answer
         })
         yield* announce(project)

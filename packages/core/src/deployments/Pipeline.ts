@@ -2,7 +2,7 @@
  * Runs versions: at once where they were uploaded, and wherever a run was left by a process that died. Any number of
  * processes do this over one store.
  */
-import { Context, DateTime, Effect, FiberMap, Layer, Queue } from "effect"
+import { Context, DateTime, Effect, Exit, FiberSet, Layer } from "effect"
 import * as Base62 from "../shared/Base62.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
@@ -45,57 +45,81 @@ const forgetUploads = Effect.gen(function* () {
   }
 })
 
+/** A run that nobody holds, as it was found. */
+interface Waiting {
+  readonly project: Project
+  readonly id: string
+  readonly since: number
+}
+
 const make = Effect.gen(function* () {
   const store = yield* Store
   const hosting = yield* Hosting
-  const running = yield* FiberMap.make<string>()
-  const wake = yield* Queue.sliding<void>(1)
+  const fibers = yield* FiberSet.make()
+  const running = new Set<string>()
   const holder = yield* Base62.random(22)
   const withStore = Effect.provideService(Store, store)
+  /** What this process has found to do, oldest first: no project waits behind another's later uploads. */
+  let waiting: ReadonlyArray<Waiting> = []
 
-  /** Starts a run, unless there are enough of them. */
-  const start = (hosting: HostingShape, project: Project, id: string) =>
-    Effect.gen(function* () {
-      if ((yield* FiberMap.size(running)) >= atOnce || (yield* FiberMap.has(running, id))) return
-      yield* FiberMap.run(
-        running,
-        id,
-        // A run that has ended makes room for the next; one that failed is better left for a while.
-        run(hosting, project, id, holder).pipe(
-          Effect.andThen(Queue.offer(wake, undefined)),
-          (ended) => attempted(`The run of ${id}`, ended),
-          withStore
-        )
-      )
+  /** Starts what is waiting, as far as there is room; what ends makes room for the next. */
+  const fill = (hosting: HostingShape): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const [next, ...rest] = waiting
+      if (next === undefined || running.size >= atOnce) return Effect.void
+      waiting = rest
+      if (running.has(next.id)) return fill(hosting)
+      const { project, id } = next
+      running.add(id)
+      const ended = Effect.onExit(attempted(`The run of ${id}`, run(hosting, project, id, holder)), (exit) => {
+        running.delete(id)
+        return Exit.isSuccess(exit) ? fill(hosting) : Effect.void
+      })
+      return Effect.andThen(FiberSet.run(fibers, withStore(ended)), fill(hosting))
     })
 
+  /** What there is to do in a project, in one round trip: runs that nobody holds, and removals that were cut off. */
   const look = Effect.fnUntraced(function* (hosting: HostingShape, project: Project) {
     const now = yield* DateTime.now
-    const partition = partitionOf(project)
-    const open = yield* versions.page(partition, { where: [inProgress], offset: 0, limit: 100 })
-    const left = yield* removals.page(partition, { offset: 0, limit: 100 })
-    for (const { value } of open.entries) if (isFree(value, now)) yield* start(hosting, project, value.id)
-    for (const removal of left.entries) yield* finishRemoval(hosting, project, removal)
-    return open.total + left.total
+    const page = { offset: 0, limit: 100 }
+    const [open, left] = yield* store.list(partitionOf(project), [
+      { terms: [versions.termOf(inProgress)], ...page },
+      { terms: [removals.termOf()], ...page }
+    ])
+    const found = yield* Effect.forEach(open?.records ?? [], versions.decode)
+    for (const record of left?.records ?? []) {
+      const removal = yield* removals.decode(record)
+      yield* attempted(`Removing what is left of ${removal.value.name}`, finishRemoval(hosting, project, removal))
+    }
+    return {
+      free: found
+        .filter(({ value }) => isFree(value, now))
+        .map(({ value }) => ({ project, id: value.id, since: DateTime.toEpochMillis(value.createdOn) })),
+      isIdle: open?.total === 0 && left?.total === 0
+    }
   })
 
-  /** Looks at every project that may have something to do. */
+  /** Looks at every project that may have something to do, and starts what it finds. */
   const poll = Effect.fnUntraced(function* (hosting: HostingShape) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
+    const found: Array<Waiting> = []
     for (let offset = 0; ; offset += 1000) {
       const { entries, total } = yield* busy.page(directory, { offset, limit: 1000 })
       yield* Effect.forEach(
         entries,
         (entry) =>
           Effect.gen(function* () {
-            const count = yield* look(hosting, entry.value)
-            if (count > 0 || now - DateTime.toEpochMillis(entry.value.since) < busyFor) return
-            yield* store.commit(directory, [busy.remove(entry)])
+            const { free, isIdle } = yield* look(hosting, entry.value)
+            found.push(...free)
+            const isOver = isIdle && now - DateTime.toEpochMillis(entry.value.since) >= busyFor
+            if (isOver) yield* store.commit(directory, [busy.remove(entry)])
           }).pipe(Effect.catchCause((cause) => Effect.logDebug("Looking for runs failed", cause))),
         { concurrency: 8 }
       )
-      if (offset + entries.length >= total || entries.length === 0) return
+      if (offset + entries.length >= total || entries.length === 0) break
     }
+    waiting = found.sort((left, right) => left.since - right.since)
+    yield* fill(hosting)
   })
 
   /** What cannot be asked about is wanted. */
@@ -120,7 +144,7 @@ const make = Effect.gen(function* () {
   if (hosting !== undefined) {
     yield* poll(hosting).pipe(
       Effect.catchCause((cause) => Effect.logDebug("Looking for runs failed", cause)),
-      Effect.andThen(Effect.timeoutOption(Queue.take(wake), Lease.renewal)),
+      Effect.andThen(Effect.sleep(Lease.renewal)),
       Effect.forever,
       withStore,
       Effect.forkScoped
@@ -129,7 +153,12 @@ const make = Effect.gen(function* () {
   }
 
   return Pipeline.of({
-    nudge: (project, id) => (hosting === undefined ? Effect.void : start(hosting, project, id))
+    nudge: (project, id) =>
+      Effect.suspend(() => {
+        if (hosting === undefined) return Effect.void
+        waiting = [...waiting, { project, id, since: 0 }]
+        return fill(hosting)
+      })
   })
 })
 

@@ -52,10 +52,11 @@ export const SitesHttp = HttpRouter.use(
       for (let attempt = 0; attempt < patience; attempt++) {
         const release = yield* deployments.served(name)
         // Relative, since only the browser knows where the interface is mounted.
-        if (path === undefined) return HttpServerResponse.redirect(`${name}/`, { status: 308 })
+        if (path === undefined)
+          return HttpServerResponse.redirect(`./${name}/${new URL(request.url).search}`, { status: 308 })
         const response = yield* hosting.target.serve?.(release, path, request) ?? nowhere
-        if (response?.status === 404 && response.body === null)
-          return yield* new DeploymentNotFound({ deployment: name })
+        const isNothing = response?.status === 404 && !response.headers.has("content-type")
+        if (isNothing) return yield* new DeploymentNotFound({ deployment: name })
         if (response !== undefined) return packed(response, !isOnSitesOrigin(hosting, request))
       }
       return yield* new DeploymentNotFound({ deployment: name })

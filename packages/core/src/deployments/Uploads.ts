@@ -13,6 +13,7 @@ import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreFault } from "../store/StoreError.ts"
+import { attempted } from "./attempted.ts"
 import { type Branch, nameOf } from "./Deployment.ts"
 import {
   AlreadyUploaded,
@@ -40,6 +41,7 @@ import {
 import { Hosting, orNotConfigured } from "./Hosting.ts"
 import { Pipeline } from "./Pipeline.ts"
 import { accepted, superseded } from "./progress.ts"
+import { tidy } from "./run.ts"
 
 /** How long an address is good. */
 const validity = { hours: 1 }
@@ -170,9 +172,11 @@ const make = Effect.gen(function* () {
       })
     )
 
-  /** Best left to the next sweep if it fails: the upload is over either way. */
+  /** The version tells that the address was used; this tells it when the deployment is gone. */
   const markUsed = (upload: Upload) =>
-    uploads.modify(directory, upload.id, (known) => Effect.succeed({ ...known, used: true })).pipe(Effect.ignore)
+    uploads
+      .modify(directory, upload.id, (known) => Effect.succeed({ ...known, used: true }))
+      .pipe(Effect.retry({ times: 3 }), Effect.ignore)
 
   return Uploads.of({
     create: Effect.fnUntraced(
@@ -193,7 +197,8 @@ const make = Effect.gen(function* () {
 
     receive: Effect.fnUntraced(
       function* (address, content, { contentLength, contentDigest } = {}) {
-        const { sources, sourceLimit } = yield* hosting
+        const where = yield* hosting
+        const { sources, sourceLimit } = where
         const { value: upload } = yield* uploadAt(address)
         if (contentLength !== undefined && contentLength > sourceLimit) {
           return yield* new SourceTooLarge({ limit: sourceLimit })
@@ -217,10 +222,11 @@ const make = Effect.gen(function* () {
           Effect.tapError((error) =>
             "outcome" in error && error.outcome === "unknown" ? Effect.void : Effect.ignore(sources.remove(key))
           ),
+          Effect.andThen(markUsed(upload)),
+          Effect.andThen(pipeline.nudge(upload, upload.id)),
           Effect.uninterruptible
         )
-        yield* markUsed(upload)
-        yield* pipeline.nudge(upload, upload.id)
+        yield* attempted("Forgetting old versions", tidy(where, partitionOf(upload), name))
         return { id: upload.id, ...received() }
       },
       withStore,

@@ -17,6 +17,10 @@ const handsOver = (stream: ReadableStream<Uint8Array>): boolean => {
   }
 }
 
+/** Only what the bridge says of itself is told; what a stream of somebody else's says is not. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && error.name === "TakenApart" ? error.message : "it was cut off"
+
 const pieceSize = 64 * 1024
 
 /** Copies, since the caller may use the memory again. A Buffer's own `slice` would share it. */
@@ -29,7 +33,7 @@ export const contentOf = (source: SourceContent | null): Stream.Stream<Uint8Arra
   if (source instanceof Uint8Array) return Stream.suspend(() => Stream.fromIterable(piecesOf(source), { chunkSize: 1 }))
   const pieces = Stream.fromReadableStream({
     evaluate: () => source,
-    onError: () => new UploadInterrupted({ problem: "it was cut off" })
+    onError: (error) => new UploadInterrupted({ problem: reasonOf(error) })
   })
   return handsOver(source) ? pieces : Stream.map(pieces, (piece) => new Uint8Array(piece))
 }

@@ -15,7 +15,6 @@ export const finishRemoval = Effect.fnUntraced(function* (
 ) {
   const store = yield* Store
   const { name, releases, sources: keys } = removal.value
-  yield* Effect.forEach(releases, (id) => target.discard?.(id) ?? Effect.void)
   yield* Effect.forEach(keys, (key) => sources.remove(key))
   // In this order: whoever makes the deployment anew writes the pointer first, and once more behind it.
   const pointer = yield* names.get(Partition.deploymentDirectory, name)
@@ -26,5 +25,7 @@ export const finishRemoval = Effect.fnUntraced(function* (
       yield* Effect.ignore(store.commit(Partition.deploymentDirectory, [names.remove(pointer.value)]))
     }
   }
+  // Last: what cannot be removed now is tried again later, and keeps nothing else from going.
+  yield* Effect.forEach(releases, (id) => target.discard?.(id) ?? Effect.void)
   yield* store.commit(partitionOf(project), [removals.remove(removal)])
 })

@@ -6,7 +6,7 @@ const longestLine = 500
 
 const printable = (line: string): string => {
   const text = line.replace(/\p{Cc}/gu, (character) => (character === "\t" ? character : ""))
-  return text.length > longestLine ? `${text.slice(0, longestLine)} …` : text
+  return text.length > longestLine ? `${text.slice(0, longestLine).toWellFormed()} …` : text.toWellFormed()
 }
 
 export const logLines = (before: ReadonlyArray<string>) => {

@@ -43,17 +43,21 @@ const discard = ({ target }: HostingShape, releaseId: string) =>
     )
   )
 
-/** Forgets the sources of versions that a later one has replaced, and the oldest versions whole. */
-const tidy = Effect.fnUntraced(function* ({ sources }: HostingShape, partition: Partition.Partition, name: string) {
+/** Forgets the sources of versions that a later one has replaced, and the oldest versions, or all of them, whole. */
+export const tidy = Effect.fnUntraced(function* (
+  { sources }: HostingShape,
+  partition: Partition.Partition,
+  name: string
+) {
   const store = yield* Store
   const deployment = yield* deployments.get(partition, name)
-  if (Option.isNone(deployment)) return
+  const latest = Option.isSome(deployment) ? deployment.value.value.latest : undefined
   const { entries, total } = yield* versions.page(partition, { where: [ofDeployment(name)], offset: 0, limit: 100 })
   for (const [index, entry] of entries.entries()) {
     const { id, source, ...version } = entry.value
-    if (id === deployment.value.value.latest || version.status === "IN_PROGRESS") continue
+    if (id === latest) continue
     if (source !== undefined) yield* sources.remove(source)
-    if (index < total - history) yield* store.commit(partition, [versions.remove(entry)])
+    if (latest === undefined || index < total - history) yield* store.commit(partition, [versions.remove(entry)])
     else if (source !== undefined) yield* store.commit(partition, [versions.replace(entry, { id, ...version })])
   }
 })
@@ -73,6 +77,7 @@ export const run = Effect.fnUntraced(function* (hosting: HostingShape, project: 
   const lease = taken.value
   yield* runHeld(hosting, lease).pipe(
     Effect.catchTag("Lost", () => discard(hosting, releaseOf(lease.version))),
+    Effect.andThen(attempted("Forgetting old versions", tidy(hosting, lease.partition, lease.version.deployment))),
     Effect.onInterrupt(() => Lease.release(lease))
   )
 })
@@ -173,5 +178,4 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     }),
     Effect.catchTag("Failed", ({ step, problem, exitCode }) => fail(failureOf[step], problem, exitCode))
   )
-  yield* attempted("Forgetting old versions", tidy(hosting, partition, name))
 })

@@ -256,6 +256,10 @@ type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof Table } ?
 const isServersFault = (error: Explainable): boolean =>
   error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable" || error._tag === "SourceFault"
 
+/** What the disk said. What a store said stays out of the log: it may quote what is stored. */
+const causeOf = (error: Explainable): ReadonlyArray<string> =>
+  error._tag === "SourceFault" && error.cause instanceof Error ? [error.cause.message] : []
+
 /** When to try again, in whole seconds from now. */
 const retryAfter = (moment: DateTime.Utc) =>
   Effect.flatMap(DateTime.now, (now) => {
@@ -271,7 +275,7 @@ export const explained = <A, E extends Explainable, R>(
 ): Effect.Effect<A, ProblemOf<E>, R | HttpServerRequest.HttpServerRequest> =>
   Effect.catch(effect, (error) =>
     Effect.gen(function* () {
-      if (isServersFault(error)) yield* Effect.logError(error.message)
+      if (isServersFault(error)) yield* Effect.logError(error.message, ...causeOf(error))
       if (error._tag === "QuotaExceeded") yield* retryAfter(error.resetsOn)
       const told = { detail: error.message, instance: yield* RequestId }
       const problem = table[error._tag] as (told: Told, error: Explainable) => ProblemOf<E>

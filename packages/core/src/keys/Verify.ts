@@ -7,7 +7,7 @@ import type { ConsumerId, ConsumerName } from "../consumers/Consumer.ts"
 import { consumerRecords } from "../consumers/consumerRecords.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
 import type { Moments } from "../shared/Moments.ts"
-import type { ClaimedRecord, StoreOperations } from "../store/Store.ts"
+import type { ClaimedRecord, StoreOperations, StoreRecord } from "../store/Store.ts"
 import { RecordUnreadable, type StoreFault } from "../store/StoreError.ts"
 import type { KeyId } from "./ApiKey.ts"
 import type { KeyVault } from "./KeyVault.ts"
@@ -15,20 +15,28 @@ import { hashClaim, keyRecords } from "./keyRecords.ts"
 import { notVerified, type Verification, type Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
+/** When a key expires, if it does. Most keys do not, and are not parsed for it. */
+const expiryOf = (record: StoreRecord): DateTime.Utc | RecordUnreadable | undefined => {
+  if (keyRecords.lacks(record, "expiresOn")) return undefined
+  const key = keyRecords.peek(record)
+  if (key instanceof RecordUnreadable) return key
+  return key.expiresOn === undefined ? undefined : DateTime.makeUnsafe(key.expiresOn)
+}
+
 /** The key and its consumer; none if the consumer is gone. */
 const verifiedFrom = ({ record, parent }: ClaimedRecord): Verified | RecordUnreadable | undefined => {
   if (parent === undefined) return undefined
-  const key = keyRecords.peek(record)
-  if (key instanceof RecordUnreadable) return key
+  const expiresOn = expiryOf(record)
+  if (expiresOn instanceof RecordUnreadable) return expiresOn
   const consumer = consumerRecords.peek(parent)
   if (consumer instanceof RecordUnreadable) return consumer
-  const { tags = {}, metadata = {} } = consumer
+  const { id, name, tags = {}, metadata = {} } = consumer
   const verified: Verified = {
     valid: true,
-    consumer: { id: consumer.id as ConsumerId, name: consumer.name as ConsumerName, tags, metadata },
-    keyId: key.id as KeyId
+    consumer: { id: id as ConsumerId, name: name as ConsumerName, tags, metadata },
+    keyId: keyRecords.keyIn(record) as KeyId
   }
-  return key.expiresOn === undefined ? verified : { ...verified, expiresOn: DateTime.makeUnsafe(key.expiresOn) }
+  return expiresOn === undefined ? verified : { ...verified, expiresOn }
 }
 
 const judged = (verified: Verified | undefined, now: number): Verification =>

@@ -8,14 +8,13 @@ import { AccountName, BucketName } from "./Names.ts"
 export const KeyBucket = Schema.Struct({ accountName: AccountName, bucketName: BucketName })
 export type KeyBucket = typeof KeyBucket.Type
 
-const known = new Map<string, Partition.Partition>()
+const known = new WeakMap<KeyBucket, Partition.Partition>()
 
 /** The partition of a bucket. Encoding its name costs as much as the rest of a look-up, so it is done once. */
-export const partitionOf = ({ accountName, bucketName }: KeyBucket): Partition.Partition => {
-  // Neither name has a slash in it.
-  const name = `${accountName}/${bucketName}`
-  const partition = known.get(name) ?? Partition.keys(accountName, bucketName)
-  if (known.size >= 10_000) known.clear()
-  known.set(name, partition)
-  return partition
+export const partitionOf = (bucket: KeyBucket): Partition.Partition => {
+  const partition = known.get(bucket)
+  if (partition !== undefined) return partition
+  const made = Partition.keys(bucket.accountName, bucket.bucketName)
+  known.set(bucket, made)
+  return made
 }

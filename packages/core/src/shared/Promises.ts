@@ -36,18 +36,21 @@ export const parameters = <A, I>(schema: Schema.Codec<A, I>) => {
     Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInParameters(error) }))
 }
 
-const keyBuckets = new Map<string, KeyBucket>()
+const keyBuckets = new Map<string, Map<string, KeyBucket>>()
 const keyBucketIn = parameters(KeyBucket)
+let keyBucketCount = 0
 
 /** The address of a key bucket, checked when it is first seen: this stands on the hot path. */
 export const keyBucket = (accountName: string, bucketName: string): Effect.Effect<KeyBucket, InvalidInput> => {
-  // Neither name has a slash in it, once it has been checked.
-  const name = `${accountName}/${bucketName}`
-  const known = keyBuckets.get(name)
+  const known = keyBuckets.get(accountName)?.get(bucketName)
   if (known !== undefined) return Effect.succeed(known)
   return Effect.map(keyBucketIn({ accountName, bucketName }), (bucket) => {
-    if (keyBuckets.size >= 10_000) keyBuckets.clear()
-    keyBuckets.set(name, bucket)
+    if (++keyBucketCount > 10_000) {
+      keyBuckets.clear()
+      keyBucketCount = 1
+    }
+    const ofAccount = keyBuckets.get(accountName) ?? new Map<string, KeyBucket>()
+    keyBuckets.set(accountName, ofAccount.set(bucketName, bucket))
     return bucket
   })
 }

@@ -89,6 +89,10 @@ export interface Collection<A, I = unknown> {
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
   /** The value as it was encoded, parsed and no more: for where a decoder's microseconds count. */
   readonly peek: (record: StoreRecord) => I | RecordUnreadable
+  /** Whether the value certainly has no such field, anywhere: told without parsing it. */
+  readonly lacks: (record: StoreRecord, field: string) => boolean
+  /** The key of the value that a record holds. */
+  readonly keyIn: (record: StoreRecord) => string
 
   /**
    * Replaces a value by what `change` makes of it, again from the start when another writer was faster. Fails with
@@ -107,6 +111,9 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
   const encodeBody = Schema.encodeSync(json)
   const decodeBody = Schema.decodeUnknownEffect(json)
 
+  /** What bodies begin with. */
+  const current = `${format} `
+
   const keyOf = (key: string) => `${name}/${key}`
   const termOf = (term?: string) => (term === undefined ? name : `${name}/${term}`)
   const claimOf = (claim: string) => `${name}/${claim}`
@@ -115,7 +122,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     Change.Put({
       key: keyOf(key(value)),
       expect,
-      body: `${format} ${encodeBody(value)}`,
+      body: current + encodeBody(value),
       terms: [termOf(), ...(terms?.(value) ?? []).map(termOf)],
       claims: (claims?.(value) ?? []).map(claimOf),
       ...(parent === undefined ? {} : { parent: parent(value) })
@@ -125,6 +132,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   /** The body without its format, if that is one this version knows. */
   const contentOf = (record: StoreRecord): string | RecordUnreadable => {
+    if (record.body.startsWith(current)) return record.body.slice(current.length)
     const end = record.body.indexOf(" ")
     const written = Number(record.body.slice(0, end))
     if (end < 1 || !Number.isSafeInteger(written)) return unreadable(record, "its body names no format")
@@ -192,6 +200,9 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     }),
     decode,
     peek,
+    // A quote within a text has a backslash before it, so this is a field's name wherever it stands.
+    lacks: (record, field) => record.body.startsWith(current) && !record.body.includes(`"${field}":`),
+    keyIn: (record) => record.key.slice(name.length + 1),
     modify: (partition, key, change) =>
       Contention.retryWhenStale(
         Effect.gen(function* () {

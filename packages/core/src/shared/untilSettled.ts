@@ -1,0 +1,33 @@
+import { Effect } from "effect"
+
+/** How long an interrupted piece of work may take to end. */
+const patience = 5_000
+
+/**
+ * Runs a promise that is told when nobody waits for it any more, and is waited for all the same, for a while: so that
+ * what it still does is over before anything is made of its leavings.
+ */
+export const untilSettled = <A, E>(
+  work: (signal: AbortSignal) => Promise<A>,
+  explain: (error: unknown) => E
+): Effect.Effect<A, E> =>
+  Effect.suspend(() => {
+    const abort = new AbortController()
+    const promise = Promise.resolve().then(() => work(abort.signal))
+    const over = promise.then(
+      () => undefined,
+      () => undefined
+    )
+    const late = async () => {
+      abort.abort()
+      let timer: NodeJS.Timeout | undefined
+      const enough = new Promise((resolve) => {
+        timer = setTimeout(resolve, patience)
+      })
+      await Promise.race([over, enough])
+      clearTimeout(timer)
+    }
+    return Effect.tryPromise({ try: () => promise, catch: explain }).pipe(
+      Effect.onInterrupt(() => Effect.promise(late))
+    )
+  })
