@@ -36,7 +36,7 @@ export const verifyInMemory = async (count: number, effort: Effort): Promise<Row
     const found = keys.get(hashOf(loaded.values[index % loaded.values.length] ?? ""))
     checked(found && answerOf(found[0], consumers.get(found[1]) ?? ""))
   }
-  const comparison = await compare(inTurn(verifying(loaded)), inTurn(floor), effort)
+  const comparison = await compare(inTurn(await verifying(loaded)), inTurn(floor), effort)
   await loaded.gate.close()
   return { work: `verify, memory, ${count} keys`, against: "hash, Map and JSON by hand", bar: 0.6, ...comparison }
 }
@@ -66,7 +66,7 @@ export const verifyOnSqlite = async ({ folder }: Places, count: number, effort: 
       | undefined
     checked(found && answerOf(found.key, found.consumer))
   }
-  const comparison = await compare(inTurn(verifying(loaded)), inTurn(floor), effort)
+  const comparison = await compare(inTurn(await verifying(loaded)), inTurn(floor), effort)
   await loaded.gate.close()
   await store.close()
   database.close()
@@ -99,7 +99,7 @@ export const verifyOnRedis = async ({ redis }: Places, count: number, effort: Ef
     const found = (await client.evalsha(sha, 2, "{b}keys", "{b}consumers", hash)) as readonly [string, string] | null
     checked(found === null ? undefined : answerOf(found[0], found[1]))
   }
-  const comparison = await compare(atOnce(64, verifying(loaded)), atOnce(64, floor), effort)
+  const comparison = await compare(atOnce(64, await verifying(loaded)), atOnce(64, floor), effort)
   await loaded.gate.close()
   await store.close()
   client.disconnect()

@@ -64,22 +64,22 @@ const backupTo =
 
 const operations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
-    const attempt = Effect.suspend(() => {
-      if (!database.open) return Effect.fail(closed(operation))
-      try {
-        return Effect.succeed(run())
-      } catch (error) {
-        return Effect.fail(unavailable(operation, error))
-      }
-    })
-    return Effect.catchIf(
-      attempt,
-      ({ cause }) => isBusy(cause),
-      () =>
-        attempt.pipe(
-          Effect.retry({ while: ({ cause }) => isBusy(cause), schedule: Schedule.spaced("10 millis"), times: 500 }),
-          Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
-        )
+    const attempt = (whenBusy: (fault: StoreUnavailable) => Effect.Effect<A, StoreUnavailable>) =>
+      Effect.suspend(() => {
+        if (!database.open) return Effect.fail(closed(operation))
+        try {
+          return Effect.succeed(run())
+        } catch (error) {
+          const fault = unavailable(operation, error)
+          return isBusy(error) ? whenBusy(fault) : Effect.fail(fault)
+        }
+      })
+    // Waiting is arranged for only where somebody has to wait.
+    return attempt(() =>
+      attempt(Effect.fail).pipe(
+        Effect.retry({ while: ({ cause }) => isBusy(cause), schedule: Schedule.spaced("10 millis"), times: 500 }),
+        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+      )
     )
   }
 

@@ -23,17 +23,18 @@ const visibleAscii = /^[\x21-\x7e]{16,256}$/
 const checksum = (text: string): string => Base62.encode(crc32(text), checksumCharacters)
 
 export const make = (prefix: string): KeyFormat => {
-  const own = new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}_[0-9A-Za-z]{${checksumCharacters}}$`)
-  const isOwn = (value: string): boolean => {
-    const end = value.length - checksumCharacters
-    return own.test(value) && value.slice(end) === checksum(value.slice(0, end - 1))
-  }
+  const start = `${prefix}_`
+  const bodyLength = start.length + randomCharacters
+  // The checksum tells the rest: what is not made of our characters is not stored under any.
+  const isOwn = (value: string): boolean =>
+    value.length === bodyLength + 1 + checksumCharacters &&
+    value.endsWith(`_${checksum(value.slice(0, bodyLength))}`)
   return {
     generate: Effect.map(Base62.random(randomCharacters), (characters) => {
       const body = `${prefix}_${characters}`
       return `${body}_${checksum(body)}`
     }),
-    isWellFormed: (value) => (value.startsWith(`${prefix}_`) ? isOwn(value) : visibleAscii.test(value))
+    isWellFormed: (value) => (value.startsWith(start) ? isOwn(value) : visibleAscii.test(value))
   }
 }
 

@@ -27,16 +27,21 @@ export interface KeyVaultOptions {
 }
 
 const shortestSecret = 32
-/** Bytes that SHA-256 takes at once. */
+/** Bytes that SHA-256 takes at once, and those that it gives. */
 const hashBlock = 64
+const digestBytes = 32
+/** Characters of the longest key: anything longer is none, and may take its time. */
+const longestQuick = 256
 const nonceBytes = 12
 const tagBytes = 16
 
 interface Secret {
   /** Names the secret in a seal, without telling anything of it. */
   readonly id: string
-  readonly innerPad: Uint8Array
-  readonly outerPad: Uint8Array
+  readonly hashKey: Uint8Array
+  /** What the two digests of an HMAC begin with, and room for what follows. */
+  readonly inner: Buffer
+  readonly outer: Buffer
   readonly sealKey: Uint8Array
   readonly signKey: Uint8Array
 }
@@ -44,21 +49,30 @@ interface Secret {
 const derive = (secret: string): Secret => {
   const key = (purpose: string, bytes: number) =>
     Buffer.from(hkdfSync("sha256", secret, "tollgate", `tollgate/v1/${purpose}`, bytes))
-  const hashKey = Buffer.concat([key("hash", 32)], hashBlock)
-  const padded = (pad: number) => hashKey.map((byte) => byte ^ pad)
+  const hashKey = key("hash", 32)
+  const padded = (pad: number, room: number) => {
+    const padding = Buffer.concat([hashKey], hashBlock).map((byte) => byte ^ pad)
+    return Buffer.concat([padding], hashBlock + room)
+  }
   return {
     id: key("id", 6).toString("base64url"),
-    innerPad: padded(0x36),
-    outerPad: padded(0x5c),
+    hashKey,
+    inner: padded(0x36, 3 * longestQuick),
+    outer: padded(0x5c, digestBytes),
     sealKey: key("seal", 32),
     signKey: key("sign", 32)
   }
 }
 
-/** HMAC-SHA-256 by its definition, from two one-shot hashes: a third of the time that `createHmac` takes. */
-const hashWith = ({ innerPad, outerPad }: Secret, value: string): string => {
-  const inner = hash("sha256", Buffer.concat([innerPad, Buffer.from(value)]), "buffer")
-  return hash("sha256", Buffer.concat([outerPad, inner]), "base64url")
+/**
+ * HMAC-SHA-256 by its definition, from two one-shot digests that allocate nothing: half the time that `createHmac`
+ * takes. The digest in between is text of one byte a character, since making a buffer of it costs more than the digest.
+ */
+const hashWith = ({ hashKey, inner, outer }: Secret, value: string): string => {
+  if (value.length > longestQuick) return createHmac("sha256", hashKey).update(value).digest("base64url")
+  const length = inner.write(value, hashBlock)
+  outer.write(hash("sha256", inner.subarray(0, hashBlock + length), "binary"), hashBlock, "binary")
+  return hash("sha256", outer, "base64url")
 }
 
 const sealWith = ({ id, sealKey }: Secret, value: string, identity: string, nonce: Uint8Array): string => {

@@ -140,10 +140,10 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reseal">) => ({
     ),
 
   /** Whether a key lets its bearer in, and whose it is. */
-  verify: (accountName: string, bucketName: string, key: string): Promise<typeof Verification.Encoded> =>
-    Promises.run(
-      Effect.flatMap(Promises.keyBucket(accountName, bucketName), (bucket) =>
-        Effect.map(keys.verify(bucket, key), encodeVerification)
-      )
-    )
+  verify: async (accountName: string, bucketName: string, key: string): Promise<typeof Verification.Encoded> => {
+    const bucket =
+      Promises.knownKeyBucket(accountName, bucketName) ??
+      (await Promises.run(Promises.keyBucket(accountName, bucketName)))
+    return encodeVerification(await Promises.runNow(keys.verify(bucket, key)))
+  }
 })

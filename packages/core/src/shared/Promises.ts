@@ -18,6 +18,18 @@ export const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
   throw Cause.squash(exit.cause)
 }
 
+const settled = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
+  Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
+
+/** The same for the hot path: what needs not wait is not waited for. */
+export const runNow = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
+  const fiber = Effect.runFork(effect)
+  const exit = fiber.pollUnsafe()
+  return exit === undefined
+    ? new Promise((resolve) => fiber.addObserver((exit) => resolve(settled(exit))))
+    : settled(exit)
+}
+
 /** Checks a body. */
 export const body = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownEffect(schema, strict)
@@ -40,9 +52,13 @@ const keyBuckets = new Map<string, Map<string, KeyBucket>>()
 const keyBucketIn = parameters(KeyBucket)
 let keyBucketCount = 0
 
+/** The address of a key bucket that was seen before. */
+export const knownKeyBucket = (accountName: string, bucketName: string): KeyBucket | undefined =>
+  keyBuckets.get(accountName)?.get(bucketName)
+
 /** The address of a key bucket, checked when it is first seen: this stands on the hot path. */
 export const keyBucket = (accountName: string, bucketName: string): Effect.Effect<KeyBucket, InvalidInput> => {
-  const known = keyBuckets.get(accountName)?.get(bucketName)
+  const known = knownKeyBucket(accountName, bucketName)
   if (known !== undefined) return Effect.succeed(known)
   return Effect.map(keyBucketIn({ accountName, bucketName }), (bucket) => {
     if (++keyBucketCount > 10_000) {

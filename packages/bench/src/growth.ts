@@ -1,0 +1,43 @@
+/**
+ * Whether verifying stays as fast with a hundred times the keys, and what many at once change.
+ */
+import { join } from "node:path"
+import type { StoreOperations } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { RedisStore } from "@tollgate/redis"
+import { SqliteStore } from "@tollgate/sqlite"
+import { account, type Loaded, load } from "./keys.ts"
+import { atOnce, compare, type Effort } from "./measure.ts"
+import type { Places } from "./places.ts"
+import type { Row } from "./report.ts"
+
+const few = 1000
+
+const verifying = ({ gate, bucket, values }: Loaded, many: number) =>
+  atOnce(many, (index) => gate.keys.verify(account, bucket, values[index % values.length] ?? ""))
+
+type Open = () => Promise<StoreOperations & { readonly close: () => Promise<void> }>
+
+const onStore = async (name: string, open: Open, count: number, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const store = await open()
+  const [small, large] = [await load(store, few), await load(store, count)]
+  const keys = await compare(verifying(large, 16), verifying(small, 16), effort)
+  const flight = await compare(verifying(large, 64), verifying(large, 1), effort)
+  await Promise.all([small.gate.close(), large.gate.close()])
+  await store.close()
+  return [
+    { work: `verify, ${name}, ${count} keys`, against: `itself with ${few} keys`, bar: 0.8, ...keys },
+    { work: `verify, ${name}, 64 at once`, against: "itself, one at a time", ...flight }
+  ]
+}
+
+export const growth = async ({ folder, redis }: Places, count: number, effort: Effort): Promise<ReadonlyArray<Row>> => [
+  ...(await onStore("memory", async () => MemoryStore.open(), count, effort)),
+  ...(await onStore(
+    "SQLite file",
+    () => SqliteStore.open(join(folder, "growth.db"), { durability: "normal" }),
+    count,
+    effort
+  )),
+  ...(await onStore("Redis", () => RedisStore.open(redis, { prefix: "growth:" }), count, effort))
+]

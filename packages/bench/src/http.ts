@@ -1,0 +1,91 @@
+/**
+ * What the interface costs over HTTP, in the same server that answers a constant: requests in a second of the server's
+ * processor time, so that the client's speed plays no part.
+ */
+import { type ChildProcess, fork } from "node:child_process"
+import { once } from "node:events"
+import { Agent, request } from "node:http"
+import { account } from "./keys.ts"
+import { type Effort, spreadOf } from "./measure.ts"
+import type { Row } from "./report.ts"
+
+const connections = 16
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+}
+
+/** Asks so many times, over connections that stay open. */
+const ask = async (port: number, { method, path, body }: Asked, times: number): Promise<void> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const headers = { authorization: "Bearer a-token-of-the-benchmarks" }
+  const one = () =>
+    new Promise<void>((resolve, reject) => {
+      const sent = request({ port, host: "127.0.0.1", method, path, headers, agent }, (res) => {
+        if (res.statusCode !== 200) reject(new Error(`${path} was answered with ${res.statusCode}`))
+        res.resume().once("end", resolve)
+      })
+      sent.once("error", reject).end(body)
+    })
+  let left = times
+  const worker = async () => {
+    while (left-- > 0) await one()
+  }
+  await Promise.all(Array.from({ length: connections }, worker))
+  agent.destroy()
+}
+
+const processorTime = async (child: ChildProcess): Promise<number> => {
+  child.send("how long?")
+  const [seconds] = await once(child, "message")
+  return seconds
+}
+
+const bars = { Express: 0.5, Koa: 0.3, "node:http": 0.25 } as const
+
+export const overHttp = async (effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const child = fork(new URL("./http.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+  try {
+    const [{ ports, key }] = (await once(child, "message")) as [
+      { ports: Record<keyof typeof bars, number>; key: string }
+    ]
+    const times = Math.max(200, effort.milliseconds * 4)
+    const rows: Array<Row> = []
+    for (const [framework, bar] of Object.entries(bars) as Array<[keyof typeof bars, number]>) {
+      const prefix = `/v1/accounts/${account}/key-buckets/b`
+      const works: ReadonlyArray<readonly [string, Asked, number | undefined]> = [
+        ["GET a consumer", { method: "GET", path: `${prefix}/consumers/alice` }, bar],
+        ["verify a key", { method: "POST", path: `${prefix}/$verify`, body: JSON.stringify({ key }) }, undefined]
+      ]
+      const rate = async (asked: Asked): Promise<number> => {
+        const before = await processorTime(child)
+        await ask(ports[framework], asked, times)
+        return times / ((await processorTime(child)) - before)
+      }
+      const constant = { method: "GET", path: "/constant" }
+      for (const [name, asked, must] of works) {
+        await ask(ports[framework], asked, times)
+        await ask(ports[framework], constant, times)
+        const [ours, floor]: [Array<number>, Array<number>] = [[], []]
+        for (let round = 0; round < effort.rounds; round++) {
+          if (round % 2 === 0) ours.push(await rate(asked))
+          floor.push(await rate(constant))
+          if (round % 2 === 1) ours.push(await rate(asked))
+        }
+        rows.push({
+          work: `${name} over HTTP, ${framework}`,
+          against: "a constant JSON from the same server",
+          ...(must === undefined ? {} : { bar: must }),
+          ours: spreadOf(ours).median,
+          floor: spreadOf(floor).median,
+          ratio: spreadOf(ours.map((rate, index) => rate / (floor[index] ?? Number.NaN)))
+        })
+      }
+    }
+    return rows
+  } finally {
+    child.kill("SIGKILL")
+  }
+}

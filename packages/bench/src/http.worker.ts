@@ -1,0 +1,61 @@
+/**
+ * Servers in a process of their own, each with the interface and with a route that answers a constant: one for each
+ * framework. It tells how much processor time it has used, when it is asked.
+ */
+import { createServer, type RequestListener } from "node:http"
+import { createTollgate } from "@tollgate/core"
+import { tollgate } from "@tollgate/express"
+import { tollgate as koaTollgate } from "@tollgate/koa"
+import { MemoryStore } from "@tollgate/memory"
+import { toNodeHandler } from "@tollgate/node"
+import express from "express"
+import Koa from "koa"
+import { account, secret } from "./keys.ts"
+
+const gate = await createTollgate({
+  store: MemoryStore.open(),
+  secret,
+  tokens: [{ token: "a-token-of-the-benchmarks", account }]
+})
+const alice = await gate.consumers.create(account, "b", { name: "alice", tags: { team: "blue" } }, { withApiKey: true })
+const { apiKeys, ...constant } = alice
+
+const withExpress = (): RequestListener => {
+  const app = express()
+  app.get("/constant", (_req, res) => void res.json(constant))
+  app.use(tollgate(gate))
+  return app
+}
+
+const withKoa = (): RequestListener => {
+  const app = new Koa()
+  app.use(async (ctx, next) => {
+    if (ctx.path === "/constant") ctx.body = constant
+    else await next()
+  })
+  app.use(koaTollgate(gate))
+  return app.callback()
+}
+
+const bare = (): RequestListener => {
+  const handle = toNodeHandler(gate)
+  const body = JSON.stringify(constant)
+  return (req, res) => {
+    if (req.url === "/constant") res.setHeader("content-type", "application/json").end(body)
+    else void handle(req, res)
+  }
+}
+
+const listen = async (listener: RequestListener): Promise<number> => {
+  const server = createServer(listener).listen(0, "127.0.0.1")
+  await new Promise((resolve) => server.once("listening", resolve))
+  const address = server.address()
+  return typeof address === "object" && address !== null ? address.port : 0
+}
+
+const ports = { Express: await listen(withExpress()), Koa: await listen(withKoa()), "node:http": await listen(bare()) }
+process.on("message", () => {
+  const { user, system } = process.cpuUsage()
+  process.send?.((user + system) / 1e6)
+})
+process.send?.({ ports, key: apiKeys?.[0]?.key })

@@ -1,0 +1,37 @@
+/**
+ * How long a process takes from its start to its first verified key, and how much memory it has then, with many keys in
+ * its file.
+ */
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { SqliteStore } from "@tollgate/sqlite"
+import { load } from "./keys.ts"
+import { type Spread, spreadOf } from "./measure.ts"
+import type { Places } from "./places.ts"
+
+export interface Startup {
+  readonly keys: number
+  readonly milliseconds: Spread
+  readonly mebibytes: number
+}
+
+export const startup = async ({ folder }: Places, keys: number, rounds: number): Promise<Startup> => {
+  const path = join(folder, "startup.db")
+  const store = await SqliteStore.open(path, { durability: "normal" })
+  const { gate, bucket, values } = await load(store, keys)
+  await gate.close()
+  await store.close()
+  const times: Array<number> = []
+  let mebibytes = 0
+  for (let round = 0; round < rounds; round++) {
+    const start = performance.now()
+    const child = fork(new URL("./startup.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+    child.send({ path, bucket, key: values[0] })
+    const [resident] = (await once(child, "message")) as [number]
+    times.push(performance.now() - start)
+    mebibytes = resident / 1024 / 1024
+    child.kill("SIGKILL")
+  }
+  return { keys, milliseconds: spreadOf(times), mebibytes }
+}
