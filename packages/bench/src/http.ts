@@ -10,6 +10,7 @@ import { type Effort, spreadOf } from "./measure.ts"
 import type { Row } from "./report.ts"
 
 const connections = 16
+const warmUp = 3_000
 
 interface Asked {
   readonly method: string
@@ -66,8 +67,9 @@ export const overHttp = async (effort: Effort): Promise<ReadonlyArray<Row>> => {
       }
       const constant = { method: "GET", path: "/constant" }
       for (const [name, asked, must] of works) {
-        await ask(ports[framework], asked, times)
-        await ask(ports[framework], constant, times)
+        // Enough to have been compiled.
+        await ask(ports[framework], asked, warmUp)
+        await ask(ports[framework], constant, warmUp)
         const [ours, floor]: [Array<number>, Array<number>] = [[], []]
         for (let round = 0; round < effort.rounds; round++) {
           if (round % 2 === 0) ours.push(await rate(asked))

@@ -1,7 +1,7 @@
 /**
  * The port by which a host says who is calling. Closed unless it is configured.
  */
-import { createHash, timingSafeEqual } from "node:crypto"
+import { hash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { AccountName } from "../shared/Names.ts"
@@ -16,7 +16,7 @@ export interface BearerToken {
   readonly access?: "read" | "write"
 }
 
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+const digest = (text: string): Buffer => hash("sha256", text, "buffer")
 
 const shortestToken = 16
 

@@ -27,8 +27,7 @@ export const make = (prefix: string): KeyFormat => {
   const bodyLength = start.length + randomCharacters
   // The checksum tells the rest: what is not made of our characters is not stored under any.
   const isOwn = (value: string): boolean =>
-    value.length === bodyLength + 1 + checksumCharacters &&
-    value.endsWith(`_${checksum(value.slice(0, bodyLength))}`)
+    value.length === bodyLength + 1 + checksumCharacters && value.endsWith(`_${checksum(value.slice(0, bodyLength))}`)
   return {
     generate: Effect.map(Base62.random(randomCharacters), (characters) => {
       const body = `${prefix}_${characters}`

@@ -9,7 +9,7 @@ import { optional } from "../shared/optional.ts"
 import * as Promises from "../shared/Promises.ts"
 import { type Authorization, makeAuthorize } from "./Authorize.ts"
 import type { QuotasJson } from "./MeteringPromise.ts"
-import { Amounts, Quotas } from "./Quota.ts"
+import { Amounts, areAmounts, encodeQuotas } from "./Quota.ts"
 import type { Usage } from "./Usage.ts"
 
 export interface AuthorizeInput {
@@ -43,6 +43,13 @@ const Metering = Schema.Struct({ bucketId: Schema.String, meters: Amounts })
 const meteringIn = Promises.parameters(Schema.Struct({ metering: Metering }))
 const names = new Set(["account", "bucket", "key", "metering"])
 
+/** Told by hand: it is asked for every request. What is none is left to the schema, to say why. */
+const isMetering = (metering: unknown): metering is { readonly bucketId: string; readonly meters: Amounts } => {
+  if (typeof metering !== "object" || metering === null) return false
+  const { bucketId, meters, ...rest } = metering as Readonly<Record<string, unknown>>
+  return typeof bucketId === "string" && areAmounts(meters) && Object.keys(rest).length === 0
+}
+
 /** Refuses what nobody knows: a mistyped `metering` must not let use go uncounted. */
 const unknownIn = (input: object): InvalidInput | undefined => {
   for (const parameter of Object.keys(input)) {
@@ -51,8 +58,6 @@ const unknownIn = (input: object): InvalidInput | undefined => {
   }
   return undefined
 }
-
-const encodeQuotas = Schema.encodeSync(Quotas)
 
 const encode = (authorization: Authorization): AuthorizationJson => {
   if (authorization.allowed) {
@@ -75,7 +80,10 @@ export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service
         // Whatever is no text is no key, and is told so like any other.
         const asked = { bucket, key: typeof input.key === "string" ? input.key : "" }
         if (input.metering === undefined) return encode(yield* authorize(asked))
-        return encode(yield* authorize({ ...asked, ...(yield* meteringIn({ metering: input.metering })) }))
+        const metering = isMetering(input.metering)
+          ? input.metering
+          : (yield* meteringIn({ metering: input.metering })).metering
+        return encode(yield* authorize({ ...asked, metering }))
       })
     )
 }

@@ -26,6 +26,12 @@ const monthsAfter = (anchor: Date, months: number): Date => {
   return moved
 }
 
+/** Whether a moment lies in a period. */
+export const includes = ({ start, end }: Period, moment: DateTime.Utc): boolean => {
+  const now = DateTime.toEpochMillis(moment)
+  return DateTime.toEpochMillis(start) <= now && now < DateTime.toEpochMillis(end)
+}
+
 /** The period that a moment lies in; there are periods before the anchor as well. */
 export const containing = (anchor: DateTime.Utc, strategy: RenewalStrategy, moment: DateTime.Utc): Period => {
   const step = monthsIn[strategy]

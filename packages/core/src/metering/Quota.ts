@@ -1,7 +1,7 @@
 /**
  * How much of each meter a subscription has in its period, and how much of it is used.
  */
-import { Schema } from "effect"
+import { DateTime, Schema } from "effect"
 import { MeterName } from "../plans/Plan.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 
@@ -18,6 +18,24 @@ export const Quotas = Schema.Struct({
 }).annotate({ identifier: "Quotas" })
 export type Quotas = typeof Quotas.Type
 
+const texts = new WeakMap<DateTime.Utc, string>()
+
+/** The boundaries of a period are the same for every use in it. */
+const written = (moment: DateTime.Utc): string => {
+  const known = texts.get(moment)
+  if (known !== undefined) return known
+  const text = DateTime.formatIso(moment)
+  texts.set(moment, text)
+  return text
+}
+
+/** By hand, since it is answered for every use, and an encoder would take longer than the counting. */
+export const encodeQuotas = ({ meters, periodStart, resetsOn }: Quotas): typeof Quotas.Encoded => ({
+  meters,
+  periodStart: written(periodStart),
+  resetsOn: written(resetsOn)
+})
+
 const Amount = Schema.Int.pipe(
   Schema.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, { expected: "an integer from 1" }))
 )
@@ -27,6 +45,22 @@ export const Amounts = Schema.Record(MeterName, Amount).pipe(
   Schema.check(Schema.isMinProperties(1), Schema.isMaxProperties(50))
 )
 export type Amounts = typeof Amounts.Type
+
+const meterName = /^[A-Za-z0-9_.-]{1,64}$/
+
+/** Whether these are amounts, told by hand: it is asked for every use. What is not is left to the schema, to say why. */
+export const areAmounts = (meters: unknown): meters is Amounts => {
+  if (typeof meters !== "object" || meters === null || Object.getPrototypeOf(meters) !== Object.prototype) return false
+  const names = Object.keys(meters)
+  return (
+    names.length >= 1 &&
+    names.length <= 50 &&
+    names.every((name) => {
+      const amount: unknown = (meters as Readonly<Record<string, unknown>>)[name]
+      return meterName.test(name) && Number.isSafeInteger(amount) && (amount as number) >= 1
+    })
+  )
+}
 
 export const Consumption = Schema.Struct({ meters: Amounts }).annotate({ identifier: "Consumption" })
 

@@ -20,8 +20,8 @@ import * as Trial from "../subscriptions/Trial.ts"
 import type { BucketNotFound } from "./Bucket.ts"
 import { findBucket, rootRecords } from "./bucketRecords.ts"
 import { type Customer, plansOf, readCustomer } from "./Customer.ts"
-import { type Entitlement, guards, maximaIn } from "./Entitlement.ts"
-import * as Period from "./Period.ts"
+import { allowanceAt, type Entitlement, guards } from "./Entitlement.ts"
+import type * as Period from "./Period.ts"
 import { type Amounts, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
 import { QuotaWatch, reached } from "./QuotaWatch.ts"
 
@@ -53,13 +53,17 @@ const make = Effect.gen(function* () {
   const withStore = Effect.provideService(Store, store)
   const usesOnce = commitOnce(store, vault, Counted)
   const customers = new Map<string, Customer>()
+  const entitlements = new Map<string, Entitlement>()
 
   const told = new Set<string>()
 
   const entitlementOf = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
     const root = yield* findBucket(bucketId)
-    const subscription = yield* findSubscription(bucketId, subscriptionId)
-    return { root, subscription, plans: yield* plansOf(bucketId, subscription.value.planIds) } satisfies Entitlement
+    const found = yield* findSubscription(bucketId, subscriptionId)
+    const plans = yield* plansOf(bucketId, found.value.planIds)
+    // Metadata may be large, and says nothing about quotas.
+    const { metadata: _, ...value } = found.value
+    return { root, subscription: { value, version: found.version }, plans } satisfies Entitlement
   })
 
   const quotasFrom = (
@@ -131,11 +135,10 @@ const make = Effect.gen(function* () {
     idempotency: Idempotency | undefined
   ) {
     const now = yield* moments.now
-    const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
+    const { id } = entitlement.subscription.value
     const status = Trial.statusAt(entitlement.subscription.value, now)
     if (!mayConsume(status)) return yield* new SubscriptionNotActive({ status })
-    const period = Period.containing(quotaResetAnchor, renewalStrategy, now)
-    const maxima = maximaIn(entitlement, period)
+    const { period, maxima } = allowanceAt(entitlement, now)
     const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + grace
     const adds: Array<Change> = []
     for (const [meter, by] of Object.entries(amounts)) {
@@ -175,6 +178,31 @@ const make = Effect.gen(function* () {
 
   const isOutdated = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
+  /** A refusal, or a sign that something has changed: what is remembered says nothing more. */
+  const saysNo = (error: { readonly _tag: string }): boolean =>
+    isOutdated(error) || ["QuotaExceeded", "UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
+
+  /** Counts for a subscription, in one commit where nothing has changed since it was last read. */
+  const consumeOf = (
+    bucketId: string,
+    subscriptionId: string,
+    amounts: Amounts,
+    idempotency: Idempotency | undefined
+  ) => {
+    const name = `${bucketId} ${subscriptionId}`
+    const fresh = Contention.retryWhenStale(
+      Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) => {
+        if (entitlements.size >= remembered) entitlements.clear()
+        entitlements.set(name, entitlement)
+        return consumeWith(bucketId, entitlement, [], amounts, idempotency)
+      })
+    )
+    const known = entitlements.get(name)
+    return known === undefined
+      ? fresh
+      : Effect.catchIf(consumeWith(bucketId, known, [], amounts, idempotency), saysNo, () => fresh)
+  }
+
   const consumeFor = Effect.fnUntraced(function* (bucketId: string, customerKey: string, amounts: Amounts) {
     const name = `${bucketId} ${customerKey}`
     const anew = Effect.gen(function* () {
@@ -187,11 +215,8 @@ const make = Effect.gen(function* () {
     const fresh = Contention.retryWhenStale(anew)
     // What says no may have changed: only a yes is given on the strength of what is remembered.
     if (known === undefined) return yield* fresh
-    const outcome = yield* consumeAs(bucketId, known, amounts).pipe(
-      Effect.catchIf(isOutdated, () => Effect.succeed("outdated" as const)),
-      Effect.catchTag(["QuotaExceeded", "UnknownMeter", "SubscriptionNotActive"], () =>
-        Effect.succeed("outdated" as const)
-      )
+    const outcome = yield* Effect.catchIf(consumeAs(bucketId, known, amounts), saysNo, () =>
+      Effect.succeed("outdated" as const)
     )
     return typeof outcome === "string" ? yield* fresh : outcome
   })
@@ -200,9 +225,8 @@ const make = Effect.gen(function* () {
     quotas: Effect.fnUntraced(
       function* (bucketId, subscriptionId) {
         const entitlement = yield* entitlementOf(bucketId, subscriptionId)
-        const { quotaResetAnchor, renewalStrategy, id } = entitlement.subscription.value
-        const period = Period.containing(quotaResetAnchor, renewalStrategy, yield* moments.now)
-        const maxima = maximaIn(entitlement, period)
+        const { id } = entitlement.subscription.value
+        const { period, maxima } = allowanceAt(entitlement, yield* moments.now)
         const meters = [...maxima.keys()]
         const values = yield* store.counters(
           Partition.metering(bucketId),
@@ -216,12 +240,10 @@ const make = Effect.gen(function* () {
 
     consume: Effect.fnUntraced(
       function* (bucketId, subscriptionId, amounts, { idempotency } = {}) {
-        const attempt = Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) =>
-          consumeWith(bucketId, entitlement, [], amounts, idempotency)
-        )
+        const attempt = consumeOf(bucketId, subscriptionId, amounts, idempotency)
         const again = (counted: Counted, committed: Committed) => answered(amounts, counted, committed)
         const partition = Partition.metering(bucketId)
-        return yield* usesOnce.recalling(partition, idempotency, again, Contention.retryWhenStale(attempt))
+        return yield* usesOnce.recalling(partition, idempotency, again, attempt)
       },
       withStore,
       spanned("Usage.consume")

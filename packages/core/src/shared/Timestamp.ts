@@ -10,25 +10,21 @@ const pattern =
 /** How a description tells a timestamp from other texts. */
 export const timestampPattern = pattern.source
 
-/** Years that can be written in four digits, in UTC as well. */
-const isInRange = (text: string): boolean => {
+const days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** A day that is in the calendar, and a year that can be written in four digits, in UTC as well. */
+const isMoment = (text: string): boolean => {
+  const [y, m, d] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))]
+  const isLeap = y % 4 === 0 && (y % 100 !== 0 || y % 400 === 0)
+  if (m < 1 || m > 12 || d < 1 || d > (m === 2 && isLeap ? 29 : (days[m - 1] ?? 0))) return false
   const year = new Date(text).getUTCFullYear()
   return year >= 0 && year <= 9999
-}
-
-const isCalendarDate = (text: string): boolean => {
-  const [, year, month, day] = pattern.exec(text) ?? []
-  const [y, m, d] = [Number(year), Number(month), Number(day)]
-  // Day 0 of the next month is the last of this one. The year 2000 stands in for those that Date.UTC takes for 19xx.
-  const leapAlike = y < 100 ? y + 2000 : y
-  return m >= 1 && m <= 12 && d >= 1 && d <= new Date(Date.UTC(leapAlike, m, 0)).getUTCDate()
 }
 
 export const Timestamp = Schema.String.pipe(
   Schema.check(
     Schema.isPattern(pattern, { expected: "a date-time with an offset, such as 2026-01-31T12:00:00Z" }),
-    Schema.makeFilter(isCalendarDate, { expected: "a day that is in the calendar" }),
-    Schema.makeFilter(isInRange, { expected: "a moment from the year 0000 to 9999" })
+    Schema.makeFilter(isMoment, { expected: "a day that is in the calendar, in the years 0000 to 9999" })
   ),
   Schema.decodeTo(Schema.DateTimeUtcFromString)
 )

@@ -19,7 +19,7 @@
  * yield* users.modify(partition, "alice", (user) => Effect.succeed({ ...user, team: "red" }))
  * ```
  */
-import { Effect, Option, Schema } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import * as Contention from "./Contention.ts"
 import type { Partition } from "./Partition.ts"
 import { Change, Store, type StoreRecord } from "./Store.ts"
@@ -105,6 +105,17 @@ export interface Collection<A, I = unknown> {
   ) => Effect.Effect<Option.Option<Entry<A>>, E | ReadError | StoreConflict, R | Store>
 }
 
+/** How many values of a collection are remembered, and how long their bodies may be. */
+const mostRemembered = 2_000
+const longestRemembered = 4_096
+
+/** What is given to several must not be changed by one. */
+const frozen = <A>(value: A): A => {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value) || DateTime.isDateTime(value)) return value
+  for (const part of Object.values(value)) frozen(part)
+  return Object.freeze(value)
+}
+
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
   const { name, format, key, terms, claims, parent } = options
   const json = Schema.fromJsonString(options.schema)
@@ -144,15 +155,26 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     )
   }
 
-  const decode = Effect.fnUntraced(function* (record: StoreRecord): Effect.fn.Return<Entry<A>, RecordUnreadable> {
+  const decoded = new Map<string, A>()
+
+  /** A value that was decoded before is not decoded again: the body tells all of it. */
+  const decode = (record: StoreRecord): Effect.Effect<Entry<A>, RecordUnreadable> => {
+    const known = decoded.get(record.body)
+    if (known !== undefined) return Effect.succeed({ value: known, version: record.version })
     const content = contentOf(record)
-    if (typeof content !== "string") return yield* content
-    const value = yield* decodeBody(content).pipe(
+    if (typeof content !== "string") return Effect.fail(content)
+    return decodeBody(content).pipe(
       // The issue would quote the body, which may hold what must not be shown.
-      Effect.mapError(() => unreadable(record, "its body does not fit its schema"))
+      Effect.mapError(() => unreadable(record, "its body does not fit its schema")),
+      Effect.map((value) => {
+        if (record.body.length <= longestRemembered) {
+          if (decoded.size >= mostRemembered) decoded.clear()
+          decoded.set(record.body, frozen(value))
+        }
+        return { value, version: record.version }
+      })
     )
-    return { value, version: record.version }
-  })
+  }
 
   const peek = (record: StoreRecord): I | RecordUnreadable => {
     const content = contentOf(record)

@@ -17,8 +17,18 @@ export const keys = (accountName: string, bucketName: string): Partition => name
 /** The listing of all key buckets that were ever written to. */
 export const keysDirectory: Partition = named("keys")
 
+/** A use is counted in the time that it takes to encode a name, so that is done once. */
+const meteringPartitions = new Map<string, Partition>()
+
 /** One metering bucket: its root record, plans, subscriptions and usage counters. */
-export const metering = (bucketId: string): Partition => named("metering", bucketId)
+export const metering = (bucketId: string): Partition => {
+  const known = meteringPartitions.get(bucketId)
+  if (known !== undefined) return known
+  if (meteringPartitions.size >= 10_000) meteringPartitions.clear()
+  const made = named("metering", bucketId)
+  meteringPartitions.set(bucketId, made)
+  return made
+}
 
 /** The listing of all metering buckets. A bucket itself lives in its own partition. */
 export const meteringDirectory: Partition = named("metering")
