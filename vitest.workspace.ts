@@ -10,7 +10,7 @@ const projects = ["packages", "examples"].flatMap((folder) =>
     test: { name, include: [`${folder}/${name}/test/**/*.test.ts`] }
   }))
 )
-const readme = { extends: true as const, test: { name: "readme", include: ["test/**/*.test.ts"] } }
+const readme = { extends: true as const, test: { name: "readme", include: ["test/*.test.ts"] } }
 
 export default defineConfig({
   resolve: source,

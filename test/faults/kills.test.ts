@@ -1,0 +1,273 @@
+/**
+ * Real kills, real servers, a real full disk: what was answered is there, nothing is torn, and all goes on by itself.
+ */
+import { execFileSync, fork } from "node:child_process"
+import { once } from "node:events"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { toNodeHandler } from "@tollgate/node"
+import { RedisStore } from "@tollgate/redis"
+import { SqliteStore } from "@tollgate/sqlite"
+import { startRedis } from "@tollgate/testing"
+import { Effect, Exit, Scope } from "effect"
+import { Redis } from "ioredis"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+
+const secret = "a secret of the tests, and of nobody else"
+let folder: string
+let scope: Scope.Closeable
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-kills-"))
+  scope = Scope.makeUnsafe()
+})
+afterEach(async () => {
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Acknowledged = ReadonlyArray<readonly [name: string, key: string]>
+
+/** Everything that was answered is there, whole; and whatever else is there is whole too. */
+const check = async (gate: Tollgate, acknowledged: Acknowledged) => {
+  let [lost, torn] = [0, 0]
+  for (const [name, key] of acknowledged) {
+    const answer = await gate.keys.verify("acme", "b", key)
+    if (!answer.valid || answer.consumer.name !== name) lost++
+  }
+  for (let offset = 0; ; offset += 1000) {
+    const { data, total } = await gate.consumers.list("acme", "b", { offset, apiKeys: true, keyFormat: "visible" })
+    for (const { apiKeys } of data) if (apiKeys?.length !== 1) torn++
+    if (offset + data.length >= total) return { lost, torn, total }
+  }
+}
+
+describe("a process that writes to SQLite", () => {
+  it("may be killed at any moment, twenty times: what was answered is there, nothing is torn", async () => {
+    const path = join(folder, "store.db")
+    const acknowledged: Array<readonly [string, string]> = []
+    for (let run = 0; run < 20; run++) {
+      const child = fork(new URL("./writer.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+      const enough = 10 + run * 7
+      let answered = 0
+      await new Promise<void>((resolve) => {
+        child.on("message", (made: [string, string]) => {
+          acknowledged.push(made)
+          if (++answered === enough) child.kill("SIGKILL")
+        })
+        child.once("exit", () => resolve())
+        child.send({ path, secret, run })
+      })
+    }
+    const store = await SqliteStore.open(path)
+    const gate = await createTollgate({ store, secret })
+    const { lost, torn, total } = await check(gate, acknowledged)
+    console.log(
+      `SQLite: 20 kills, ${acknowledged.length} writes acknowledged, ${lost} lost, ${torn} torn, ${total} there`
+    )
+    expect({ lost, torn }).toEqual({ lost: 0, torn: 0 })
+    expect(total).toBeGreaterThanOrEqual(acknowledged.length)
+    await gate.close()
+    await store.close()
+  }, 180_000)
+
+  it("on a disk that is full fails, reads on, loses nothing, and writes again when there is room", async () => {
+    const disk = join(folder, "disk")
+    mkdirSync(disk)
+    try {
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=3m", "tmpfs", disk], { stdio: "ignore" })
+    } catch {
+      console.log("A full disk was not tried: this user may not mount a small one")
+      return
+    }
+    try {
+      const store = await SqliteStore.open(join(disk, "store.db"))
+      const gate = await createTollgate({ store, secret })
+      writeFileSync(join(disk, "ballast"), Buffer.alloc(500_000))
+      const acknowledged: Array<readonly [string, string]> = []
+      let refused = 0
+      for (let index = 0; refused < 20 && index < 5000; index++) {
+        const input = { name: `c-${index}`, metadata: { padding: "x".repeat(2000) } }
+        await gate.consumers.create("acme", "b", input, { withApiKey: true }).then(
+          ({ name, apiKeys }) => acknowledged.push([name, apiKeys?.[0]?.key ?? ""]),
+          (error) => {
+            expect(error).toMatchObject({ _tag: "StoreUnavailable" })
+            refused++
+          }
+        )
+      }
+      expect(refused).toBe(20)
+      expect(await check(gate, acknowledged)).toEqual({ lost: 0, torn: 0, total: acknowledged.length })
+      rmSync(join(disk, "ballast"))
+      const again = await gate.consumers.create("acme", "b", { name: "again" }, { withApiKey: true })
+      acknowledged.push([again.name, again.apiKeys?.[0]?.key ?? ""])
+      const found = await check(gate, acknowledged)
+      console.log(`Full disk: ${acknowledged.length} writes acknowledged, ${refused} refused, ${found.lost} lost`)
+      expect(found).toEqual({ lost: 0, torn: 0, total: acknowledged.length })
+      await gate.close()
+      await store.close()
+    } finally {
+      execFileSync("umount", [disk])
+    }
+  }, 60_000)
+})
+
+describe("redis-server", () => {
+  it("may be killed five times under load: what was answered is there, once, and the client recovers by itself", async () => {
+    const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
+    const store = await RedisStore.open(server.url)
+    const gate = await createTollgate({ store, secret })
+    const { id: bucketId } = await gate.buckets.create("acme")
+    const plan = await gate.plans.create(bucketId, {
+      label: "P",
+      planExternalId: "p",
+      meters: { requests: { max: 1e9 } }
+    })
+    const { id } = await gate.subscriptions.create(bucketId, {
+      planIds: [plan.id],
+      planExternalIds: ["p"],
+      status: "active",
+      type: "periodic",
+      renewalStrategy: "yearly",
+      region: "us-east1",
+      customerKey: "c",
+      subscriptionExternalId: "s",
+      customerExternalId: "e"
+    })
+    const acknowledged: Array<readonly [string, string]> = []
+    let [consumed, unknown, isOver] = [0, 0, false]
+    const create = async (lane: number) => {
+      for (let index = 0; !isOver; index++) {
+        const made = await gate.consumers
+          .create("acme", "b", { name: `c-${lane}-${index}` }, { withApiKey: true })
+          .catch(() => undefined)
+        if (made !== undefined) acknowledged.push([made.name, made.apiKeys?.[0]?.key ?? ""])
+      }
+    }
+    const consume = async () => {
+      while (!isOver) {
+        await gate.usage.consume(bucketId, id, { requests: 1 }).then(
+          () => consumed++,
+          (error) => {
+            if (error.outcome === "unknown") unknown++
+          }
+        )
+      }
+    }
+    const load = [...Array.from({ length: 4 }, (_, lane) => create(lane)), ...Array.from({ length: 4 }, consume)]
+    for (let kill = 0; kill < 5; kill++) {
+      const enough = acknowledged.length + 150
+      await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(enough), { timeout: 20_000, interval: 10 })
+      await Effect.runPromise(server.restart)
+    }
+    const after = acknowledged.length + 50
+    await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(after), { timeout: 20_000, interval: 10 })
+    isOver = true
+    await Promise.all(load)
+    const { lost, torn } = await check(gate, acknowledged)
+    const used = (await gate.usage.quotas(bucketId, id)).meters["requests"]?.used ?? 0
+    console.log(
+      `Redis: 5 kills, ${acknowledged.length + consumed} writes acknowledged, ${lost} lost, ${torn} torn, ${used} counted of ${consumed} (${unknown} untold)`
+    )
+    expect({ lost, torn }).toEqual({ lost: 0, torn: 0 })
+    expect(used).toBeGreaterThanOrEqual(consumed)
+    expect(used).toBeLessThanOrEqual(consumed + unknown)
+    await gate.close()
+    await store.close()
+  }, 120_000)
+
+  it("may be down: calls fail within about a second, 503 over HTTP, and work when it is back", async () => {
+    const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
+    const store = await RedisStore.open(server.url)
+    const tokens = [{ token: "a-token-of-this-test", account: "acme" }]
+    const gate = await createTollgate({ store, secret, tokens })
+    await gate.consumers.create("acme", "b", { name: "alice" })
+    await Effect.runPromise(server.kill)
+    const ask = () =>
+      gate.handler(
+        new Request("http://gate/v1/accounts/acme/key-buckets/b/consumers/alice", {
+          headers: { authorization: "Bearer a-token-of-this-test" }
+        })
+      )
+    const response = await ask()
+    expect(response.status).toBe(503)
+    expect(response.headers.get("retry-after")).toBe("1")
+    expect((await gate.handler(new Request("http://gate/readyz"))).status).toBe(503)
+    expect((await gate.handler(new Request("http://gate/healthz"))).status).toBe(200)
+    await expect(gate.keys.verify("acme", "b", "a-key-of-sixteen-characters")).rejects.toMatchObject({
+      _tag: "StoreUnavailable"
+    })
+    await Effect.runPromise(server.restart)
+    await vi.waitFor(async () => expect((await ask()).status).toBe(200), { timeout: 10_000 })
+    await gate.close()
+    await store.close()
+  }, 30_000)
+
+  it("may forget its scripts under load: nobody notices", async () => {
+    const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
+    const store = await RedisStore.open(server.url)
+    const gate = await createTollgate({ store, secret })
+    const client = new Redis(server.url)
+    let isOver = false
+    const flushing = (async () => {
+      for (let flush = 0; flush < 200; flush++) await client.script("FLUSH")
+      isOver = true
+    })()
+    let made = 0
+    const write = async (lane: number) => {
+      for (let index = 0; !isOver; index++) {
+        await gate.consumers.create("acme", "b", { name: `c-${lane}-${index}` })
+        made++
+      }
+    }
+    await Promise.all([flushing, ...Array.from({ length: 8 }, (_, lane) => write(lane))])
+    console.log(`SCRIPT FLUSH: 200 times, ${made} writes, none failed`)
+    expect((await gate.consumers.list("acme", "b", { limit: 1 })).total).toBe(made)
+    client.disconnect()
+    await gate.close()
+    await store.close()
+  }, 60_000)
+})
+
+describe("a client", () => {
+  it("that stops reading, or stalls its body, suffers alone", async () => {
+    const store = await SqliteStore.open(join(folder, "clients.db"))
+    const tokens = [{ token: "a-token-of-this-test", account: "acme" }]
+    const gate = await createTollgate({ store, secret, tokens })
+    await Promise.all(
+      Array.from({ length: 800 }, (_, index) =>
+        gate.consumers.create("acme", "b", { name: `c-${index}`, metadata: { padding: "x".repeat(1000) } })
+      )
+    )
+    const server = createServer(toNodeHandler(gate)).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    const head = "host: x\r\nauthorization: Bearer a-token-of-this-test\r\n"
+    const path = "/v1/accounts/acme/key-buckets/b/consumers"
+    const bad = Array.from({ length: 100 }, (_, index) => {
+      const socket = connect(port, "127.0.0.1").on("error", () => undefined)
+      socket.pause()
+      socket.write(
+        index % 2 === 0
+          ? `GET ${path} HTTP/1.1\r\n${head}\r\n`
+          : `POST ${path} HTTP/1.1\r\n${head}content-length: 1000\r\n\r\n{"name":`
+      )
+      return socket
+    })
+    for (let asked = 0; asked < 100; asked++) {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}/c-${asked}`, {
+        headers: { authorization: "Bearer a-token-of-this-test" }
+      })
+      expect(answer.status).toBe(200)
+    }
+    for (const socket of bad) socket.destroy()
+    server.close()
+    server.closeAllConnections()
+    await gate.close()
+    await store.close()
+  }, 60_000)
+})
