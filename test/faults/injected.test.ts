@@ -153,14 +153,24 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   authorize: {
     run: ({ gate, bucketId, key }) =>
-      gate.authorize({ account, bucket, key: key.value, metering: { bucketId, meters: { requests: 1 } } })
+      gate.authorize({ account, bucket, key: key.value, metering: { bucketId, meters: { requests: 1 } } }),
+    // Without an idempotency key, a use whose answer was lost is counted again when it is repeated.
+    isDone: async ({ gate, bucketId, subscriptionId }) =>
+      ((await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"]?.used ?? 0) >= 1
   },
   "deployments.list": { run: ({ gate }) => gate.deployments.list(account, "web") },
   "deployments.get": { run: ({ gate, deployment }) => gate.deployments.get(deployment) },
   "deployments.status": { run: ({ gate, statusId }) => gate.deployments.status(account, "web", statusId) },
   "deployments.createSource": {
     run: ({ gate }) =>
-      gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, once)
+      gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, once),
+    // The same key gives the same address, whether or not the first answer arrived.
+    isDone: async ({ gate }) => {
+      const ask = () =>
+        gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, once)
+      const [first, second] = [await ask(), await ask()]
+      return first.uploadUrl === second.uploadUrl
+    }
   },
   "deployments.upload": {
     run: ({ gate, uploadUrl }) => gate.deployments.upload(uploadUrl, new Uint8Array(10)),

@@ -31,23 +31,23 @@ const turns = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, 
 export const makeFaulty = (store: StoreOperations): FaultyStore => {
   let [made, at, how]: [number, number, Fault] = [0, 0, "fail"]
 
-  const tried = <A, E>(operation: Call, work: Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+  const tried = <A, E>(operation: Call, work: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
     Effect.suspend((): Effect.Effect<A, E | StoreUnavailable> => {
-      if (++made !== at) return work
+      if (++made !== at) return work()
       if (how === "fail") return Effect.fail(unavailable(operation, how))
       return how === "drop"
-        ? Effect.andThen(work, Effect.fail(unavailable(operation, how)))
-        : Effect.andThen(turns, work)
+        ? Effect.andThen(work(), Effect.fail(unavailable(operation, how)))
+        : Effect.andThen(turns, Effect.suspend(work))
     })
 
   return {
     store: {
-      get: (...given) => tried("get", store.get(...given)),
-      claimed: (...given) => tried("claimed", store.claimed(...given)),
-      list: (...given) => tried("list", store.list(...given)),
-      counters: (...given) => tried("counters", store.counters(...given)),
-      commit: (...given) => tried("commit", store.commit(...given)),
-      clear: (...given) => tried("clear", store.clear(...given))
+      get: (...given) => tried("get", () => store.get(...given)),
+      claimed: (...given) => tried("claimed", () => store.claimed(...given)),
+      list: (...given) => tried("list", () => store.list(...given)),
+      counters: (...given) => tried("counters", () => store.counters(...given)),
+      commit: (...given) => tried("commit", () => store.commit(...given)),
+      clear: (...given) => tried("clear", () => store.clear(...given))
     },
     injectAt: (call, fault) => {
       made = 0
