@@ -57,6 +57,7 @@ export const asPicture = (rows: ReadonlyArray<Row>, caption: string): string => 
   const height = top + rows.length * rowHeight + 12
   const one = scale(1)
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="11" fill="#111827">
+<title>${escaped(caption)}</title>
 <rect width="100%" height="100%" fill="#ffffff"/>
 <text x="8" y="18" font-size="13" font-weight="600">${escaped(caption)}</text>
 <text x="${one - 3}" y="36" fill="#6b7280">1</text>

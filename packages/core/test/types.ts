@@ -1,7 +1,15 @@
 /**
  * What must not compile. Each expectation is an error of its own if the line below it is taken.
  */
-import { AccountName, BucketName, type Consumers, createClient, createTollgate } from "@tollgate/core"
+import {
+  AccountName,
+  BucketName,
+  type Consumers,
+  createClient,
+  createTollgate,
+  memorySources,
+  targetOf
+} from "@tollgate/core"
 import { requireApiKey } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
 
@@ -33,6 +41,14 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   ;(await gate.authorize({ account: "acme", bucket: "b", key: "k" })).consumer.name
   // @ts-expect-error: a route is protected by keys of a bucket
   requireApiKey(gate, { account: "acme" })
+  // @ts-expect-error: deployments have sources and a target
+  await createTollgate({ store, secret, deployments: { sources: memorySources() } })
+  // @ts-expect-error: a target publishes
+  targetOf({ build: async () => ({ exitCode: 0 }) })
+  // @ts-expect-error: a source is of a branch
+  await gate.deployments.createSource({ accountName: "acme", projectName: "web" })
+  // @ts-expect-error: an answer that was not awaited has no fields
+  gate.deployments.get("web").url
   // @ts-expect-error: a client needs a token
   createClient({ baseUrl: "https://example.com" })
 

@@ -2,13 +2,17 @@
  * Clients that hang up, many of them, leave nothing behind.
  */
 import { once } from "node:events"
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
 import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
+import { sites } from "@tollgate/sites"
 import { expect, it } from "vitest"
 
 setFlagsFromString("--expose-gc")
@@ -22,11 +26,16 @@ const heapAfterCollection = (): number => {
 
 it("ten thousand requests that are cut off, or answered, leave no socket, no listener and no memory", async () => {
   const token = "a-management-token-for-tests"
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-leaks-"))
   const gate = await createTollgate({
     store: MemoryStore.open(),
     secret: "a secret of the tests, and of nobody else",
-    tokens: [{ token, account: "acme" }]
+    tokens: [{ token, account: "acme" }],
+    publicUrl: "http://gate",
+    deployments: sites({ folder })
   })
+  const { uploadUrl } = await gate.deployments.createSource({ accountName: "acme", projectName: "p", branchName: "b" })
+  const upload = uploadUrl.replace("http://gate", "")
   const server = createServer(toNodeHandler(gate)).listen(0, "127.0.0.1")
   await once(server, "listening")
   const address = server.address()
@@ -39,9 +48,12 @@ it("ten thousand requests that are cut off, or answered, leave no socket, no lis
     const socket = connect(port, "127.0.0.1")
     socket.on("error", () => undefined)
     await once(socket, "connect")
-    if (index % 3 === 0) socket.write(`${head("POST", "Content-Length: 1000\r\n")}{"name":`)
+    const kind = index % 4
+    if (kind === 0) socket.write(`${head("POST", "Content-Length: 1000\r\n")}{"name":`)
+    else if (kind === 3)
+      socket.write(`PUT ${upload} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n${"x".repeat(5000)}`)
     else socket.write(head("GET"))
-    if (index % 3 === 2) await once(socket, "data")
+    if (kind === 2) await once(socket, "data")
     const closed = once(socket, "close")
     socket.destroy()
     await closed
@@ -66,7 +78,17 @@ it("ten thousand requests that are cut off, or answered, leave no socket, no lis
   // A kilobyte for each request that leaked would be eight megabytes.
   expect(after - before).toBeLessThan(4 * 1024 * 1024)
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+  const openFiles = readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder)
+    } catch {
+      return false
+    }
+  })
+  expect(openFiles).toEqual([])
+  await expect.poll(() => readdirSync(join(folder, "sources")), { timeout: 5_000 }).toEqual([])
   server.close()
   server.closeAllConnections()
   await gate.close()
+  rmSync(folder, { recursive: true, force: true })
 }, 120_000)
