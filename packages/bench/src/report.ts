@@ -27,7 +27,7 @@ export const asTable = (rows: ReadonlyArray<Row>): ReadonlyArray<Record<string, 
     reached: row.bar === undefined ? "–" : reaches(row) ? "yes" : "NO"
   }))
 
-const [width, labelWidth, rowHeight, top] = [860, 470, 26, 44]
+const [width, labelWidth, rowHeight, top] = [980, 590, 26, 44]
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
 

@@ -133,6 +133,9 @@ const drained = (req: IncomingMessage): Promise<void> =>
     req.once("end", done).once("close", done).on("error", done).resume()
   })
 
+/** What is sent at once: a stream for each of them would cost more than the answer. */
+const isSmall = ({ headers }: Response): boolean => Number(headers.get("content-length") ?? Number.NaN) <= 64 * 1024
+
 const send = async (response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   res.statusCode = response.status
   for (const [name, value] of response.headers) if (name !== "set-cookie") res.setHeader(name, value)
@@ -141,9 +144,12 @@ const send = async (response: Response, req: IncomingMessage, res: ServerRespons
   // What was not read of the body would be taken for the next request.
   const isEarly = !req.complete && req.httpVersionMajor === 1
   if (isEarly) res.setHeader("connection", "close")
-  const content =
-    response.body === null || req.method === "HEAD" ? Readable.from([]) : Readable.fromWeb(response.body as never)
-  await pipeline(content, res, { end: false })
+  const isBare = response.body === null || req.method === "HEAD"
+  if (!isEarly && (isBare || isSmall(response))) {
+    res.end(isBare ? undefined : Buffer.from(await response.arrayBuffer()))
+    return
+  }
+  if (!isBare) await pipeline(Readable.fromWeb(response.body as never), res, { end: false })
   res.flushHeaders()
   if (isEarly) await drained(req)
   res.end()
