@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
+import { abandon, bodyOf } from "./bodyOf.ts"
 
 export interface Mountable {
   readonly handler: (request: Request) => Promise<Response>
@@ -66,49 +67,6 @@ const headersOf = (req: IncomingMessage, isParsed: boolean): Headers => {
   return headers
 }
 
-/** A piece of a shared pool is copied: a stream of bytes hands the memory itself over. */
-const owned = (chunk: Buffer): Uint8Array<ArrayBuffer> =>
-  chunk.byteLength === chunk.buffer.byteLength
-    ? (chunk as Uint8Array as Uint8Array<ArrayBuffer>)
-    : new Uint8Array(chunk)
-
-/**
- * The body as it comes, without a copy, and read no faster than it is asked for. It is a stream of bytes, so that its
- * reader owns each piece. Whoever has read enough leaves the request as it is: it still has to be answered.
- */
-const bodyOf = (req: IncomingMessage): ReadableStream<Uint8Array> => {
-  let leave = () => {}
-  const start = (controller: ReadableByteStreamController) => {
-    const take = (chunk: Buffer) => {
-      controller.enqueue(owned(chunk))
-      if ((controller.desiredSize ?? 0) <= 0) req.pause()
-    }
-    const end = () => {
-      leave()
-      controller.close()
-    }
-    const fail = () => {
-      leave()
-      controller.error(new Error("The request was cut off"))
-    }
-    leave = () => void req.off("data", take).off("end", end).off("error", fail).off("close", fail)
-    req.on("data", take).once("end", end).once("error", fail).once("close", fail).pause()
-  }
-  return new ReadableStream(
-    {
-      type: "bytes",
-      start,
-      pull: () => void req.resume(),
-      cancel: () => {
-        leave()
-        // It may still fail, and nobody else listens.
-        req.on("error", () => {}).pause()
-      }
-    },
-    { highWaterMark: 64 * 1024 }
-  )
-}
-
 const requestFrom = (req: IncomingMessage, path: string, signal: AbortSignal): Request => {
   const method = methodOf(req)
   const parsed = parsedBody(req, path)
@@ -125,6 +83,7 @@ const lingering = 2_000
 const drained = (req: IncomingMessage): Promise<void> =>
   new Promise((resolve) => {
     if (req.complete || req.destroyed) return resolve()
+    abandon(req)
     const timer = setTimeout(resolve, lingering)
     const done = () => {
       clearTimeout(timer)
@@ -136,23 +95,45 @@ const drained = (req: IncomingMessage): Promise<void> =>
 /** What is sent at once: a stream for each of them would cost more than the answer. */
 const isSmall = ({ headers }: Response): boolean => Number(headers.get("content-length") ?? Number.NaN) <= 64 * 1024
 
-const send = async (response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+/** Puts an answer's status and headers down, and gives a way to take them back. */
+const putHead = (response: Response, res: ServerResponse): (() => void) => {
+  const names = new Set([...response.headers.keys()])
   res.statusCode = response.status
   for (const [name, value] of response.headers) if (name !== "set-cookie") res.setHeader(name, value)
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) res.setHeader("set-cookie", cookies)
-  // What was not read of the body would be taken for the next request.
-  const isEarly = !req.complete && req.httpVersionMajor === 1
-  if (isEarly) res.setHeader("connection", "close")
-  const isBare = response.body === null || req.method === "HEAD"
-  if (!isEarly && (isBare || isSmall(response))) {
-    res.end(isBare ? undefined : Buffer.from(await response.arrayBuffer()))
-    return
+  return () => {
+    for (const name of names) res.removeHeader(name)
   }
-  if (!isBare) await pipeline(Readable.fromWeb(response.body as never), res, { end: false })
+}
+
+/** Over HTTP/2 nothing lingers: whoever still sends is told to stop. */
+const stopSending = (req: IncomingMessage): void => {
+  const { stream } = req as { readonly stream?: { readonly close?: (code: number) => void } }
+  stream?.close?.(0)
+}
+
+const send = async (response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  const takeBack = putHead(response, res)
+  const isEarly = !req.complete
+  // What was not read of the body would be taken for the next request.
+  if (isEarly && req.httpVersionMajor === 1) res.setHeader("connection", "close")
+  const isBare = response.body === null || req.method === "HEAD"
+  try {
+    if (!isEarly && (isBare || isSmall(response))) {
+      res.end(isBare ? undefined : Buffer.from(await response.arrayBuffer()))
+      return
+    }
+    if (!isBare) await pipeline(Readable.fromWeb(response.body as never), res, { end: false })
+  } catch (error) {
+    if (!res.headersSent) takeBack()
+    throw error
+  }
   res.flushHeaders()
-  if (isEarly) await drained(req)
-  res.end()
+  if (isEarly && req.httpVersionMajor === 1) await drained(req)
+  res.end(() => {
+    if (isEarly && req.httpVersionMajor > 1) stopSending(req)
+  })
 }
 
 /**
@@ -169,6 +150,8 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
   return async (req, res, next) => {
     const path = pathOf(req, prefix)
     if (next !== undefined && (path === undefined || !gate.owns(path))) return next()
+    // Whoever asked may have left while the host was busy.
+    if (res.destroyed || (req.destroyed && !req.readableEnded)) return
     const abort = new AbortController()
     const leave = () => {
       if (!res.writableFinished) abort.abort()
@@ -178,8 +161,10 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
       await send(await gate.handler(requestFrom(req, path ?? "/", abort.signal)), req, res)
     } catch (error) {
       if (abort.signal.aborted || res.destroyed) return
-      if (next !== undefined && !res.headersSent) return next(error)
-      if (!res.headersSent) res.statusCode = 500
+      // Half an answer must not be taken for a whole one.
+      if (res.headersSent) return void res.destroy()
+      if (next !== undefined) return next(error)
+      res.statusCode = 500
       res.end()
     } finally {
       res.off("close", leave)

@@ -327,6 +327,14 @@ describe("in a host", () => {
     server.removeAllListeners("request").on("request", seeing as never)
     await ask({ ":path": "/", ":authority": "sites.example" })
     expect(host).toBe("sites.example")
+    // Answered before it was read: the stream is closed, whatever is left to send.
+    server
+      .removeAllListeners("request")
+      .on("request", toNodeHandler({ owns: () => true, handler: async () => new Response("no") }) as never)
+    const early = session.request({ ":method": "POST", ":path": "/" })
+    early.on("error", () => undefined).resume()
+    early.write(Buffer.alloc(2_000_000))
+    await once(early, "close")
     session.close()
     server.close()
   })
@@ -369,6 +377,89 @@ describe("in a host", () => {
       socket.destroy()
     }
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
+  })
+
+  const answering = (body: () => ReadableStream<Uint8Array> | string, headers: Record<string, string> = {}) =>
+    serve(toNodeHandler({ owns: () => true, handler: async () => new Response(body(), { headers }) }))
+  const failing = (after: number) => () => {
+    let left = after
+    return new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        if (left-- > 0) controller.enqueue(new Uint8Array(100_000))
+        else controller.error(new Error("half way"))
+      }
+    })
+  }
+
+  it("does not pass half an answer off as a whole one", async () => {
+    for (const headers of [{}, { "content-length": "10000000" }]) {
+      const url = await answering(failing(20), headers as Record<string, string>)
+      await expect(fetch(url).then((response) => response.arrayBuffer())).rejects.toThrow()
+    }
+    const url = await answering(failing(0), { "content-length": "100" })
+    const answer = await fetch(url)
+    expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([500, null, ""])
+  })
+
+  it("throws away what still comes for an answer that did not wait for it", async () => {
+    const url = await answering(() => "no")
+    const { port } = new URL(url)
+    const socket = connect(Number(port), "127.0.0.1")
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 20000000\r\n\r\n")
+    // Written whole before anything is read, as many clients do.
+    await new Promise((resolve, reject) => {
+      socket.once("error", reject)
+      socket.write(Buffer.alloc(20_000_000), resolve)
+    })
+    const [data] = await once(socket, "data")
+    expect(String(data)).toMatch(/^HTTP\/1\.1 200 /)
+    socket.destroy()
+  })
+
+  it("leaves alone what others read of the body, and takes text for bytes", async () => {
+    const kept: Array<Buffer> = []
+    let text = ""
+    const handler = toNodeHandler({
+      owns: () => true,
+      handler: async (request) => {
+        text = await request.text()
+        return new Response(null)
+      }
+    })
+    const shared = await serve((req, res) => {
+      req.on("data", (chunk) => kept.push(chunk))
+      void handler(req, res)
+    })
+    await fetch(shared, { method: "POST", body: "x".repeat(100_000) })
+    expect(Buffer.concat(kept).toString()).toBe("x".repeat(100_000))
+    expect(text.length).toBe(100_000)
+    const decoded = await serve((req, res) => {
+      req.setEncoding("utf8")
+      void handler(req, res)
+    })
+    await fetch(decoded, { method: "POST", body: "äöü" })
+    expect(text).toBe("äöü")
+  })
+
+  it("does not begin for a client that left while the host was busy", async () => {
+    let asked = 0
+    const handler = toNodeHandler({
+      owns: () => true,
+      handler: async () => {
+        asked++
+        return new Response(null)
+      }
+    })
+    const { promise: closed, resolve } = Promise.withResolvers<void>()
+    const url = await serve((req, res) => {
+      req.once("close", () => void handler(req, res).then(resolve))
+    })
+    const client = httpRequest(url, { method: "POST" }).on("error", () => undefined)
+    client.write("begun")
+    client.flushHeaders()
+    setImmediate(() => setImmediate(() => client.destroy()))
+    await closed
+    expect(asked).toBe(0)
   })
 
   it("aborts what it was doing when the client leaves", async () => {

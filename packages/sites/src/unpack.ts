@@ -87,6 +87,14 @@ const write = async (entry: ReadEntry, path: string): Promise<void> => {
   }
 }
 
+const misplaced = new Set(["EISDIR", "ERR_FS_EISDIR", "ENOTDIR", "EEXIST", "ENAMETOOLONG", "ENOENT"])
+
+/** What the system refuses for the sake of a name is the archive's fault; anything else is not. */
+const asRejected = (error: unknown, path: string): unknown =>
+  misplaced.has((error as { code?: string }).code ?? "")
+    ? new Rejected(`${quoted(path)} cannot be a file or folder beside the others`)
+    : error
+
 /** Unpacks a gzip tar into a folder that is there and empty. */
 export const unpack = async (
   source: AsyncIterable<Uint8Array>,
@@ -139,6 +147,10 @@ export const unpack = async (
     const path = join(folder, place)
     try {
       links.delete(place)
+      // A file that is named twice may be a link to itself.
+      if (isLink(entry) && targetOf(entry) === place && written.has(place)) return
+      bytes -= written.get(place) ?? 0
+      written.delete(place)
       if (isLink(entry)) links.set(place, { path: entry.path, target: targetOf(entry) })
       else if (isFile(entry)) {
         await makeFolder(dirname(path))
@@ -146,11 +158,7 @@ export const unpack = async (
         written.set(place, entry.size)
       } else await makeFolder(path)
     } catch (error) {
-      const { code } = error as { code?: string }
-      failure ??=
-        code === "EISDIR" || code === "ENOTDIR" || code === "EEXIST" || code === "ENAMETOOLONG"
-          ? new Rejected(`${quoted(entry.path)} cannot be a file or folder beside the others`)
-          : error
+      failure ??= asRejected(error, entry.path)
     } finally {
       entry.resume()
     }
@@ -166,17 +174,21 @@ export const unpack = async (
     if (bytes > limits.bytes) {
       throw new Rejected(`${quoted(link.path)} brings the files over the ${limits.bytes} bytes that are taken`)
     }
-    await makeFolder(dirname(join(folder, place)))
-    await rm(join(folder, place), { force: true })
-    await copyFile(join(folder, target), join(folder, place))
+    try {
+      await makeFolder(dirname(join(folder, place)))
+      await rm(join(folder, place), { force: true })
+      await copyFile(join(folder, target), join(folder, place))
+    } catch (error) {
+      throw asRejected(error, link.path)
+    }
   }
 
   const parser = new Parser({ strict: true, filter: (path, entry) => judge(path, entry as ReadEntry) })
   const parsed = new Promise<void>((resolve) => parser.once("end", resolve))
   parser.on("entry", (entry: ReadEntry) => {
     current = entry
-    // The parser goes on when an entry has been read; it may not have been written yet.
-    work = Promise.all([work, take(entry)])
+    // The parser goes on when an entry has been read; the one before may not have been written yet.
+    work = work.then(() => take(entry))
   })
   parser.on("eof", () => {
     isOver = true
@@ -251,7 +263,10 @@ export const unpack = async (
   }
   if (failure !== undefined) throw failure
   if (body > 0) throw new Rejected(`it is cut off in ${quoted(last)}`)
-  for (const [place, link] of links) await follow(place, link)
+  for (const [place, link] of links) {
+    signal.throwIfAborted()
+    await follow(place, link)
+  }
   const files = written.size + links.size
   if (files === 0) throw new Rejected("there is no file in it")
   return { files, bytes }

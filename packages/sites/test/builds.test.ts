@@ -32,7 +32,7 @@ describe("a build", () => {
     expect(buildResult).toMatchObject({ exitCode: 0, files: 1 })
     expect(buildResult.log).toContain("built")
     expect((await call("GET", url)).body).toBe("HELLO")
-    expect(house.onDisk().staging).toEqual([])
+    await expect.poll(() => house.onDisk().staging).toEqual([])
   })
 
   it("has a clean environment", async () => {
@@ -69,7 +69,7 @@ describe("a build", () => {
       state: "ERRORED",
       message: "build-failed"
     })
-    expect(house.onDisk()).toMatchObject({ staging: [], releases: [] })
+    await expect.poll(() => house.onDisk()).toMatchObject({ staging: [], releases: [] })
   })
 
   it("that cannot be found, or leaves nothing to serve, is told", async () => {

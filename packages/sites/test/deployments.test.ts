@@ -378,7 +378,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       message: "source-rejected"
     })
     expect((await call("GET", never.url)).body).toBe("good")
-    expect(house.onDisk().staging).toEqual([])
+    await expect.poll(() => house.onDisk().staging).toEqual([])
   })
 
   it("take many uploads at once, and go whole", async () => {

@@ -103,6 +103,16 @@ describe("unpack", () => {
     await expect(run(copies, { bytes: 10_000 })).rejects.toThrow(/"copy" brings the files over/)
   })
 
+  it("takes a file that is named twice, as tar writes it", async () => {
+    const source = join(parent, "source")
+    mkdirSync(source)
+    writeFileSync(join(source, "a"), "once")
+    execFileSync("ln", ["a", "b"], { cwd: source })
+    const archive = execFileSync("tar", ["-czf", "-", "-C", source, "a", "a", "b"])
+    expect(await run(archive)).toEqual({ files: 2, bytes: 8 })
+    expect(readFileSync(join(folder, "b"), "utf8")).toBe("once")
+  })
+
   it("takes the last of several entries of one name", async () => {
     await run(archiveOf({ name: "a", content: "longer than that" }, { name: "a", content: "short" }))
     expect(readFileSync(join(folder, "a"), "utf8")).toBe("short")
@@ -134,6 +144,16 @@ describe("unpack", () => {
       "a link to a folder",
       () => pageOf("x", { name: "d", type: "5" }, { name: "l", type: "2", link: "d" }),
       /"l" is a link to no/
+    ],
+    [
+      "a link where a folder is",
+      () => pageOf("x", file("d/f"), { name: "d", type: "2", link: "index.html" }),
+      /"d" cannot be/
+    ],
+    [
+      "a link below a file",
+      () => pageOf("x", { name: "index.html/l", type: "2", link: "../index.html" }),
+      /"index.html\/l" cannot be/
     ],
     ["a link to itself", () => pageOf("x", { name: "a", type: "2", link: "a" }), /"a" is a link to no file/],
     [

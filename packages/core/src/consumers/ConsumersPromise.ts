@@ -53,8 +53,8 @@ const rollOptions = Promises.parameters(RollOptions)
 const createBody = Promises.body(ConsumerCreate)
 const updateBody = Promises.body(ConsumerUpdate)
 const rollBody = Promises.body(Schema.Struct({ expiresOn: Timestamp }))
-const encode = Schema.encodeSync(Consumer)
-const encodePage = Schema.encodeSync(Page(Consumer))
+const encode = Promises.encoder(Consumer)
+const encodePage = Promises.encoder(Page(Consumer))
 
 export const consumersPromise = (consumers: Consumers["Service"]) => ({
   /** A page of consumers, oldest first. */

@@ -81,6 +81,7 @@ export const UploadsHttp = HttpApiBuilder.group(
             { id, expires: query.expires ?? "", signature: query.signature ?? "" },
             contentOf(request.source instanceof Request ? request.source.body : null),
             optional({
+              isHandedOver: true,
               contentLength: length === undefined ? undefined : Number(length),
               contentDigest: headers["content-digest"]
             })

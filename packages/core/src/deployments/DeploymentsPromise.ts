@@ -62,7 +62,11 @@ export const deploymentsPromise = (
     uploadUrl: string,
     source: SourceContent
   ): Promise<{ readonly id: string; readonly digest: string; readonly bytes: number }> =>
-    Promises.run(Effect.flatMap(addressIn(uploadUrl), (address) => uploads.receive(address, contentOf(source)))),
+    Promises.run(
+      Effect.flatMap(addressIn(uploadUrl), (address) =>
+        uploads.receive(address, contentOf(source), { isHandedOver: true })
+      )
+    ),
 
   /** How the version of an upload fares. */
   status: (accountName: string, projectName: string, statusId: string): Promise<DeploymentStatusJson> =>

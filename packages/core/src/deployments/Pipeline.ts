@@ -4,6 +4,7 @@
  */
 import { Context, DateTime, Effect, Exit, FiberSet, Layer } from "effect"
 import * as Base62 from "../shared/Base62.ts"
+import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import { attempted } from "./attempted.ts"
@@ -15,6 +16,7 @@ import {
   isSourceWanted,
   type Project,
   partitionOf,
+  type Removal,
   removals,
   uploads,
   versions
@@ -57,6 +59,7 @@ const make = Effect.gen(function* () {
   const hosting = yield* Hosting
   const fibers = yield* FiberSet.make()
   const running = new Set<string>()
+  const clearing = new Set<string>()
   const holder = yield* Base62.random(22)
   const withStore = Effect.provideService(Store, store)
   /** What this process has found to do, oldest first: no project waits behind another's later uploads. */
@@ -78,6 +81,22 @@ const make = Effect.gen(function* () {
       return Effect.andThen(FiberSet.run(fibers, withStore(ended)), fill(hosting))
     })
 
+  /** Finishes a removal, beside everything else: a target that hangs keeps nobody waiting. */
+  const clear = (hosting: HostingShape, project: Project, removal: Entry<Removal>) =>
+    Effect.suspend(() => {
+      const { id, name } = removal.value
+      if (clearing.has(id)) return Effect.void
+      clearing.add(id)
+      const cleared = Effect.timeout(finishRemoval(hosting, project, removal), "1 minute")
+      return FiberSet.run(
+        fibers,
+        attempted(`Removing what is left of ${name}`, cleared).pipe(
+          Effect.ensuring(Effect.sync(() => clearing.delete(id))),
+          withStore
+        )
+      )
+    })
+
   /** What there is to do in a project, in one round trip: runs that nobody holds, and removals that were cut off. */
   const look = Effect.fnUntraced(function* (hosting: HostingShape, project: Project) {
     const now = yield* DateTime.now
@@ -87,14 +106,15 @@ const make = Effect.gen(function* () {
       { terms: [removals.termOf()], ...page }
     ])
     const found = yield* Effect.forEach(open?.records ?? [], versions.decode)
-    for (const record of left?.records ?? []) {
-      const removal = yield* removals.decode(record)
-      yield* attempted(`Removing what is left of ${removal.value.name}`, finishRemoval(hosting, project, removal))
-    }
+    for (const record of left?.records ?? []) yield* clear(hosting, project, yield* removals.decode(record))
     return {
       free: found
         .filter(({ value }) => isFree(value, now))
-        .map(({ value }) => ({ project, id: value.id, since: DateTime.toEpochMillis(value.createdOn) })),
+        .map(({ value }) => ({
+          project,
+          id: value.id,
+          since: DateTime.toEpochMillis(value.run?.until ?? value.createdOn)
+        })),
       isIdle: open?.total === 0 && left?.total === 0
     }
   })

@@ -196,7 +196,7 @@ const make = Effect.gen(function* () {
     ),
 
     receive: Effect.fnUntraced(
-      function* (address, content, { contentLength, contentDigest } = {}) {
+      function* (address, content, { contentLength, contentDigest, isHandedOver = false } = {}) {
         const where = yield* hosting
         const { sources, sourceLimit } = where
         const { value: upload } = yield* uploadAt(address)
@@ -210,7 +210,8 @@ const make = Effect.gen(function* () {
         const startedOn = yield* DateTime.now
         const nonce = Buffer.from((yield* Entropy).bytes(8)).toString("hex")
         const key = partId({ id: upload.id, deployment: name }, nonce)
-        const { stream, watch, received } = measured(content, sourceLimit, contentDigest)
+        const pieces = isHandedOver ? content : Stream.map(content, (piece) => new Uint8Array(piece))
+        const { stream, watch, received } = measured(pieces, sourceLimit, contentDigest)
         yield* Effect.raceFirst(sources.put(key, stream), watch)
         const finish = Effect.gen(function* () {
           yield* announce(upload)
@@ -262,7 +263,12 @@ export class Uploads extends Context.Service<
     readonly receive: <E>(
       address: UploadAddress,
       content: Stream.Stream<Uint8Array, E>,
-      options?: { readonly contentLength?: number; readonly contentDigest?: string }
+      options?: {
+        readonly contentLength?: number
+        readonly contentDigest?: string
+        /** Nobody else uses the memory of the pieces; otherwise they are copied. */
+        readonly isHandedOver?: boolean
+      }
     ) => Effect.Effect<
       Received & { readonly id: StatusId },
       | E

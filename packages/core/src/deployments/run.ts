@@ -4,7 +4,7 @@
  */
 import { Cause, type DateTime, Effect, Option, Stream } from "effect"
 import type * as Partition from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
+import { Change, Store } from "../store/Store.ts"
 import { attempted } from "./attempted.ts"
 import type { DeploymentMessage } from "./Deployment.ts"
 import { type Release, StepFailed } from "./DeploymentTarget.ts"
@@ -44,23 +44,27 @@ const discard = ({ target }: HostingShape, releaseId: string) =>
   )
 
 /** Forgets the sources of versions that a later one has replaced, and the oldest versions, or all of them, whole. */
-export const tidy = Effect.fnUntraced(function* (
-  { sources }: HostingShape,
-  partition: Partition.Partition,
-  name: string
-) {
-  const store = yield* Store
-  const deployment = yield* deployments.get(partition, name)
-  const latest = Option.isSome(deployment) ? deployment.value.value.latest : undefined
-  const { entries, total } = yield* versions.page(partition, { where: [ofDeployment(name)], offset: 0, limit: 100 })
-  for (const [index, entry] of entries.entries()) {
-    const { id, source, ...version } = entry.value
-    if (id === latest) continue
-    if (source !== undefined) yield* sources.remove(source)
-    if (latest === undefined || index < total - history) yield* store.commit(partition, [versions.remove(entry)])
-    else if (source !== undefined) yield* store.commit(partition, [versions.replace(entry, { id, ...version })])
-  }
-})
+export const tidy = Effect.fnUntraced(
+  function* ({ sources }: HostingShape, partition: Partition.Partition, name: string) {
+    const store = yield* Store
+    // In this order: a version that comes after the list is not in it, and the deployment then says that it changed.
+    const { entries, total } = yield* versions.page(partition, { where: [ofDeployment(name)], offset: 0, limit: 100 })
+    const deployment = yield* deployments.get(partition, name)
+    const latest = Option.isSome(deployment) ? deployment.value.value.latest : undefined
+    const unchanged = Option.isSome(deployment)
+      ? deployments.unchanged(deployment.value)
+      : Change.Check({ key: deployments.keyOf(name), expect: 0 })
+    for (const [index, entry] of entries.entries()) {
+      const { id, source, ...version } = entry.value
+      const isForgotten = latest === undefined || index < total - history
+      if (id === latest || (source === undefined && !isForgotten)) continue
+      const change = isForgotten ? versions.remove(entry) : versions.replace(entry, { id, ...version })
+      yield* store.commit(partition, [unchanged, change])
+      if (source !== undefined) yield* sources.remove(source)
+    }
+  },
+  Effect.catchTag("StoreConflict", () => Effect.void)
+)
 
 const unexpected = (step: RunStep) => (cause: Cause.Cause<StepFailed>) => {
   const error = Cause.squash(cause)

@@ -5,6 +5,7 @@
 import { DateTime, Effect } from "effect"
 import type { ConsumerId, ConsumerName } from "../consumers/Consumer.ts"
 import { consumerRecords } from "../consumers/consumerRecords.ts"
+import { frozen } from "../shared/frozen.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
 import type { Moments } from "../shared/Moments.ts"
 import type { ClaimedRecord, StoreOperations, StoreRecord } from "../store/Store.ts"
@@ -71,7 +72,7 @@ export const makeVerify = (
           const claimed = found.find((claimed) => claimed !== undefined)
           const verified = claimed === undefined ? undefined : verifiedFrom(claimed)
           if (verified instanceof RecordUnreadable) return Effect.fail(verified)
-          if (verified !== undefined) cache.set(partition, newest, verified, age, generation)
+          if (verified !== undefined && cache.isOn) cache.set(partition, newest, frozen(verified), age, generation)
           return Effect.succeed(judged(verified, moments.at(clock)))
         }
       )

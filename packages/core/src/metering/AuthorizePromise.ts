@@ -9,7 +9,7 @@ import { optional } from "../shared/optional.ts"
 import * as Promises from "../shared/Promises.ts"
 import { type Authorization, makeAuthorize } from "./Authorize.ts"
 import type { QuotasJson } from "./MeteringPromise.ts"
-import { Amounts, areAmounts, encodeQuotas } from "./Quota.ts"
+import { Amounts, amountsIn, encodeQuotas } from "./Quota.ts"
 import type { Usage } from "./Usage.ts"
 
 export interface AuthorizeInput {
@@ -43,11 +43,13 @@ const Metering = Schema.Struct({ bucketId: Schema.String, meters: Amounts })
 const meteringIn = Promises.parameters(Schema.Struct({ metering: Metering }))
 const names = new Set(["account", "bucket", "key", "metering"])
 
-/** Told by hand: it is asked for every request. What is none is left to the schema, to say why. */
-const isMetering = (metering: unknown): metering is { readonly bucketId: string; readonly meters: Amounts } => {
-  if (typeof metering !== "object" || metering === null) return false
+/** Copied and checked by hand: it is done for every request. What is none is left to the schema, to say why. */
+const quickly = (metering: unknown): { readonly bucketId: string; readonly meters: Amounts } | undefined => {
+  if (typeof metering !== "object" || metering === null) return undefined
   const { bucketId, meters, ...rest } = metering as Readonly<Record<string, unknown>>
-  return typeof bucketId === "string" && areAmounts(meters) && Object.keys(rest).length === 0
+  const amounts = amountsIn(meters)
+  const isWhole = typeof bucketId === "string" && amounts !== undefined && Reflect.ownKeys(rest).length === 0
+  return isWhole ? { bucketId, meters: amounts } : undefined
 }
 
 /** Refuses what nobody knows: a mistyped `metering` must not let use go uncounted. */
@@ -80,9 +82,7 @@ export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service
         // Whatever is no text is no key, and is told so like any other.
         const asked = { bucket, key: typeof input.key === "string" ? input.key : "" }
         if (input.metering === undefined) return encode(yield* authorize(asked))
-        const metering = isMetering(input.metering)
-          ? input.metering
-          : (yield* meteringIn({ metering: input.metering })).metering
+        const metering = quickly(input.metering) ?? (yield* meteringIn({ metering: input.metering })).metering
         return encode(yield* authorize({ ...asked, metering }))
       })
     )

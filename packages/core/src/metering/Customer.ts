@@ -30,6 +30,13 @@ export interface Customer {
   readonly total: number
 }
 
+/** What counts for quotas; the rest may be large, and is remembered for many. */
+export const slim = (subscription: StoredSubscription): StoredSubscription => {
+  const { metadata: _, productKey: __, trialEndStatus = "", ...value } = subscription
+  // What is not one of a few words means the same as none.
+  return trialEndStatus === "" || trialEndStatus.length > 16 ? value : { ...value, trialEndStatus }
+}
+
 /** The plans of these ids, as they are. */
 export const plansOf = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
   const store = yield* Store
@@ -58,8 +65,7 @@ export const readCustomer = Effect.fnUntraced(function* (bucketId: string, custo
   const found = yield* Effect.forEach(consumingStatuses, (status) => newestIn(bucketId, customerKey, status))
   const subscriptions = found
     .flat()
-    // Metadata may be large, and says nothing about quotas.
-    .map(({ value: { metadata: _, ...value }, version }) => ({ value, version }))
+    .map(({ value, version }) => ({ value: slim(value), version }))
     .reverse()
     .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
   const plans = new Map<string, Entry<StoredPlan>>()

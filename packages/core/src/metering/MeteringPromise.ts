@@ -18,7 +18,7 @@ import {
 import type { Subscriptions } from "../subscriptions/Subscriptions.ts"
 import { Bucket } from "./Bucket.ts"
 import type { Buckets } from "./Buckets.ts"
-import { areAmounts, Consumption, encodeQuotas, type Quotas } from "./Quota.ts"
+import { amountsIn, Consumption, encodeQuotas, type Quotas } from "./Quota.ts"
 import type { Usage } from "./Usage.ts"
 
 export type BucketJson = typeof Bucket.Encoded
@@ -50,10 +50,10 @@ const consumption = Promises.body(Consumption)
 
 const encodeBucket = Schema.encodeSync(Bucket)
 const encodeBuckets = Schema.encodeSync(Page(Bucket))
-const encodePlan = Schema.encodeSync(Plan)
-const encodePlans = Schema.encodeSync(Page(Plan))
-const encodeSubscription = Schema.encodeSync(Subscription)
-const encodeSubscriptions = Schema.encodeSync(Page(Subscription))
+const encodePlan = Promises.encoder(Plan)
+const encodePlans = Promises.encoder(Page(Plan))
+const encodeSubscription = Promises.encoder(Subscription)
+const encodeSubscriptions = Promises.encoder(Page(Subscription))
 
 export const bucketsPromise = (buckets: Omit<Buckets["Service"], "owner">) => ({
   /** A page of an account's buckets, or of everybody's (`*`), oldest first. */
@@ -153,7 +153,7 @@ export const usagePromise = (usage: Omit<Usage["Service"], "consumeFor">) => ({
   ): Promise<QuotasJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const amounts = areAmounts(meters) ? meters : (yield* consumption({ meters })).meters
+        const amounts = amountsIn(meters) ?? (yield* consumption({ meters })).meters
         const key = yield* Promises.onceOption(options)
         const idempotency = Promises.idempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
         return encodeQuotas(yield* usage.consume(bucketId, subscriptionId, amounts, optional({ idempotency })))

@@ -48,18 +48,23 @@ export type Amounts = typeof Amounts.Type
 
 const meterName = /^[A-Za-z0-9_.-]{1,64}$/
 
-/** Whether these are amounts, told by hand: it is asked for every use. What is not is left to the schema, to say why. */
-export const areAmounts = (meters: unknown): meters is Amounts => {
-  if (typeof meters !== "object" || meters === null || Object.getPrototypeOf(meters) !== Object.prototype) return false
-  const names = Object.keys(meters)
-  return (
-    names.length >= 1 &&
-    names.length <= 50 &&
-    names.every((name) => {
-      const amount: unknown = (meters as Readonly<Record<string, unknown>>)[name]
-      return meterName.test(name) && Number.isSafeInteger(amount) && (amount as number) >= 1
-    })
-  )
+/**
+ * The amounts, copied and checked by hand: it is done for every use. What is none of them is left to the schema, to say
+ * why.
+ */
+export const amountsIn = (meters: unknown): Amounts | undefined => {
+  if (typeof meters !== "object" || meters === null || Object.getPrototypeOf(meters) !== Object.prototype)
+    return undefined
+  const names = Reflect.ownKeys(meters)
+  if (names.length < 1 || names.length > 50) return undefined
+  const amounts: Record<string, number> = {}
+  for (const name of names) {
+    if (typeof name !== "string" || name === "__proto__" || !meterName.test(name)) return undefined
+    const amount: unknown = (meters as Readonly<Record<string, unknown>>)[name]
+    if (typeof amount !== "number" || !Number.isSafeInteger(amount) || amount < 1) return undefined
+    amounts[name] = amount
+  }
+  return amounts
 }
 
 export const Consumption = Schema.Struct({ meters: Amounts }).annotate({ identifier: "Consumption" })

@@ -19,7 +19,7 @@ import { findSubscription } from "../subscriptions/subscriptionRecords.ts"
 import * as Trial from "../subscriptions/Trial.ts"
 import type { BucketNotFound } from "./Bucket.ts"
 import { findBucket, rootRecords } from "./bucketRecords.ts"
-import { type Customer, plansOf, readCustomer } from "./Customer.ts"
+import { type Customer, plansOf, readCustomer, slim } from "./Customer.ts"
 import { allowanceAt, type Entitlement, guards } from "./Entitlement.ts"
 import type * as Period from "./Period.ts"
 import { type Amounts, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
@@ -61,9 +61,7 @@ const make = Effect.gen(function* () {
     const root = yield* findBucket(bucketId)
     const found = yield* findSubscription(bucketId, subscriptionId)
     const plans = yield* plansOf(bucketId, found.value.planIds)
-    // Metadata may be large, and says nothing about quotas.
-    const { metadata: _, ...value } = found.value
-    return { root, subscription: { value, version: found.version }, plans } satisfies Entitlement
+    return { root, subscription: { value: slim(found.value), version: found.version }, plans } satisfies Entitlement
   })
 
   const quotasFrom = (

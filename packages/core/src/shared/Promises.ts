@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import { Cause, Effect, Exit, Schema } from "effect"
+import { thawed } from "./frozen.ts"
 import type { Idempotency } from "./Idempotency.ts"
 import { InvalidInput, placesInBody, placesInParameters } from "./InvalidInput.ts"
 import { KeyBucket } from "./KeyBucket.ts"
@@ -39,6 +40,12 @@ export const body = <A, I>(schema: Schema.Codec<A, I>) => {
       ? Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInBody(error) }))
       : Effect.fail(fault)
   }
+}
+
+/** Plain JSON of a value, and the caller's own: what services share among callers is not given away. */
+export const encoder = <A, I>(schema: Schema.Codec<A, I>): ((value: A) => I) => {
+  const encode = Schema.encodeSync(schema)
+  return (value) => thawed(encode(value))
 }
 
 /** Checks what would stand in the path or in the query. */

@@ -2,7 +2,7 @@
  * Moments in time: strict RFC 3339 with an offset on the way in, UTC with milliseconds on the way out. JavaScript's
  * own reading would take "1" for a year, and 30 February for 2 March.
  */
-import { Schema } from "effect"
+import { Schema, SchemaGetter } from "effect"
 
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/u
@@ -26,5 +26,10 @@ export const Timestamp = Schema.String.pipe(
     Schema.isPattern(pattern, { expected: "a date-time with an offset, such as 2026-01-31T12:00:00Z" }),
     Schema.makeFilter(isMoment, { expected: "a day that is in the calendar, in the years 0000 to 9999" })
   ),
+  // JavaScript misreads fractions of many digits; more than a millisecond is not kept.
+  Schema.decode({
+    decode: SchemaGetter.transform((text: string) => text.replace(/(\.\d{3})\d+/, "$1")),
+    encode: SchemaGetter.passthrough()
+  }),
   Schema.decodeTo(Schema.DateTimeUtcFromString)
 )

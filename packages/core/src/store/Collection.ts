@@ -19,7 +19,8 @@
  * yield* users.modify(partition, "alice", (user) => Effect.succeed({ ...user, team: "red" }))
  * ```
  */
-import { DateTime, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
+import { frozen } from "../shared/frozen.ts"
 import * as Contention from "./Contention.ts"
 import type { Partition } from "./Partition.ts"
 import { Change, Store, type StoreRecord } from "./Store.ts"
@@ -108,13 +109,6 @@ export interface Collection<A, I = unknown> {
 /** How many values of a collection are remembered, and how long their bodies may be. */
 const mostRemembered = 2_000
 const longestRemembered = 4_096
-
-/** What is given to several must not be changed by one. */
-const frozen = <A>(value: A): A => {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value) || DateTime.isDateTime(value)) return value
-  for (const part of Object.values(value)) frozen(part)
-  return Object.freeze(value)
-}
 
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
   const { name, format, key, terms, claims, parent } = options
@@ -222,8 +216,8 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     }),
     decode,
     peek,
-    // A quote within a text has a backslash before it, so this is a field's name wherever it stands.
-    lacks: (record, field) => record.body.startsWith(current) && !record.body.includes(`"${field}":`),
+    // A body that was cut off, or was written by somebody else, is left to the parser.
+    lacks: ({ body }, field) => body.startsWith(current) && body.endsWith("}") && !body.includes(field),
     keyIn: (record) => record.key.slice(name.length + 1),
     modify: (partition, key, change) =>
       Contention.retryWhenStale(
