@@ -12,6 +12,7 @@ import { createTollgate, Store, type StoreOperations, type Tollgate } from "@tol
 import { toNodeHandler } from "@tollgate/node"
 import { sites } from "@tollgate/sites"
 import { StoreState } from "@tollgate/store-testkit"
+import { subscriptionTo } from "@tollgate/testing"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { grants, secret, stores, tokens } from "../../packages/core/test/stores.ts"
@@ -92,17 +93,7 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
   const { bucketId, planId, subscriptionId, keyId, otherBucketId, otherPlanId, uploadUrl } = world
   const metering = `/v1/metering/${bucketId}`
   const plan = { label: "L", planExternalId: "p", meters: { m: { max: 1 } } }
-  const subscription = {
-    planIds: [planId],
-    planExternalIds: ["pro"],
-    status: "active",
-    type: "periodic",
-    renewalStrategy: "monthly",
-    region: "us-east1",
-    customerKey: "alice",
-    subscriptionExternalId: "new",
-    customerExternalId: "e"
-  }
+  const subscription = subscriptionTo(planId, "pro", { subscriptionExternalId: "new" })
   const post = (path: string, body: unknown, status: Input["status"] = 400): Input => ({
     method: "POST",
     path,
@@ -419,17 +410,10 @@ describe.each(stores)("bad input, on %s", (_, layer) => {
     const [mine, theirs] = [await gate.buckets.create("acme"), await gate.buckets.create("acme")]
     const plan = { label: "Pro", planExternalId: "pro", meters: { requests: { max: 10 } } }
     const [pro, other] = [await gate.plans.create(mine.id, plan), await gate.plans.create(theirs.id, plan)]
-    const { id: subscriptionId } = await gate.subscriptions.create(mine.id, {
-      planIds: [pro.id],
-      planExternalIds: ["pro"],
-      status: "active",
-      type: "periodic",
-      renewalStrategy: "monthly",
-      region: "us-east1",
-      customerKey: "alice",
-      subscriptionExternalId: "s-1",
-      customerExternalId: "e"
-    })
+    const { id: subscriptionId } = await gate.subscriptions.create(
+      mine.id,
+      subscriptionTo(pro.id, "pro", { subscriptionExternalId: "s-1" })
+    )
     const { uploadUrl } = await gate.deployments.createSource({
       accountName: "acme",
       projectName: "p",

@@ -5,6 +5,7 @@
 import { createTollgate, memorySources, memoryTarget, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { type Fault, makeFaulty, StoreState } from "@tollgate/store-testkit"
+import { subscriptionTo } from "@tollgate/testing"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 
@@ -41,17 +42,8 @@ const gone = (read: Promise<unknown>, tag: string): Promise<boolean> =>
   )
 const once = { idempotencyKey: "once" }
 const later = "2031-01-01T00:00:00.000Z"
-const subscription = (planId: string, subscriptionExternalId: string) => ({
-  planIds: [planId],
-  planExternalIds: ["pro"],
-  status: "active" as const,
-  type: "periodic" as const,
-  renewalStrategy: "monthly" as const,
-  region: "europe-west4" as const,
-  customerKey: "alice",
-  subscriptionExternalId,
-  customerExternalId: "e"
-})
+const subscription = (planId: string, subscriptionExternalId: string) =>
+  subscriptionTo(planId, "pro", { subscriptionExternalId })
 
 const operations: Readonly<Record<string, Operation>> = {
   "consumers.list": { run: ({ gate }) => gate.consumers.list(account, bucket, { apiKeys: true }) },

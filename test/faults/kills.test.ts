@@ -12,7 +12,7 @@ import { createTollgate, type Tollgate } from "@tollgate/core"
 import { toNodeHandler } from "@tollgate/node"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { startRedis } from "@tollgate/testing"
+import { startRedis, subscriptionTo } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { Redis } from "ioredis"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
@@ -126,17 +126,10 @@ describe("redis-server", () => {
       planExternalId: "p",
       meters: { requests: { max: 1e9 } }
     })
-    const { id } = await gate.subscriptions.create(bucketId, {
-      planIds: [plan.id],
-      planExternalIds: ["p"],
-      status: "active",
-      type: "periodic",
-      renewalStrategy: "yearly",
-      region: "us-east1",
-      customerKey: "c",
-      subscriptionExternalId: "s",
-      customerExternalId: "e"
-    })
+    const { id } = await gate.subscriptions.create(
+      bucketId,
+      subscriptionTo(plan.id, "p", { renewalStrategy: "yearly" as const, customerKey: "c" })
+    )
     const acknowledged: Array<readonly [string, string]> = []
     let [consumed, unknown, isOver] = [0, 0, false]
     const create = async (lane: number) => {

@@ -8,13 +8,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, createServer, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { createTollgate, type StoreOperations } from "@tollgate/core"
 import { toNodeHandler } from "@tollgate/node"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { type RedisServer, startRedis } from "@tollgate/testing"
+import { heapAfterCollection, type RedisServer, startRedis, subscriptionTo } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { expect, it } from "vitest"
 
@@ -22,14 +20,6 @@ const seconds = Number(process.env["SOAK_SECONDS"] ?? 12)
 const connections = 64
 const consumers = 200
 const maximum = 100_000
-
-setFlagsFromString("--expose-gc")
-const collect = runInNewContext("gc") as () => void
-
-const heapAfterCollection = (): number => {
-  collect()
-  return process.memoryUsage().heapUsed / 1024 / 1024
-}
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads answers as they come
 type Json = any
@@ -65,17 +55,7 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
   const bucket = `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`
   const plan = { label: "P", planExternalId: "p", meters: { requests: { max: maximum } } }
   const { id: planId } = (await call("POST", `${bucket}/plans`, plan)).body
-  const subscription = {
-    planIds: [planId],
-    planExternalIds: ["p"],
-    status: "active",
-    type: "periodic",
-    renewalStrategy: "yearly",
-    region: "us-east1",
-    customerKey: "c",
-    subscriptionExternalId: "s",
-    customerExternalId: "e"
-  }
+  const subscription = subscriptionTo(planId, "p", { renewalStrategy: "yearly" as const, customerKey: "c" })
   const { id } = (await call("POST", `${bucket}/subscriptions`, subscription)).body
   const quotas = `${bucket}/subscriptions/${id}/quotas`
 
@@ -125,7 +105,7 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
   const heaps: Array<number> = []
   while (elapsed() < seconds) {
     await new Promise((resolve) => setTimeout(resolve, (seconds * 1000) / 6))
-    heaps.push(heapAfterCollection())
+    heaps.push(heapAfterCollection() / 1024 / 1024)
     if (redis !== undefined) await Effect.runPromise(redis.restart)
   }
   isOver = true

@@ -110,6 +110,64 @@ describe("npm start", () => {
     socket.destroy()
   }, 30_000)
 
+  it("ends at once at a second signal", async () => {
+    const hanging = join(folder, "impatient")
+    const started = await startServer({ TOLLGATE_DATA: hanging, TOLLGATE_TOKENS: "a-token-that-may-write:acme" })
+    const url = /is at (\S+)/.exec(started.output)?.[1] ?? ""
+    // A request that does not end keeps the first signal waiting.
+    const socket = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => undefined)
+    socket.write(
+      "POST /v1/metering HTTP/1.1\r\nhost: x\r\nauthorization: Bearer a-token-that-may-write\r\ncontent-length: 9\r\n\r\n{"
+    )
+    await fetch(`${url}/readyz`)
+    const gone = once(started.child, "exit")
+    started.child.kill("SIGTERM")
+    await vi.waitFor(() => expect(fetch(`${url}/readyz`)).rejects.toThrow())
+    expect(started.child.exitCode).toBe(null)
+    started.child.kill("SIGTERM")
+    expect((await gone)[0]).toBe(1)
+    socket.destroy()
+  }, 30_000)
+
+  it("killed in the middle of an upload keeps nothing that counts, and the address is still good", async () => {
+    const killed = join(folder, "killed")
+    const environment = { TOLLGATE_DATA: killed, TOLLGATE_TOKENS: "a-token-that-may-write:acme" }
+    const headers = { authorization: "Bearer a-token-that-may-write" }
+    const first = await startServer(environment)
+    const response = await fetch(`${/is at (\S+)/.exec(first.output)?.[1]}/v1/deployments/sources`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ accountName: "acme", projectName: "p", branchName: "main" })
+    })
+    const { uploadUrl } = (await response.json()) as { uploadUrl: string }
+    const { port, pathname, search } = new URL(uploadUrl)
+    const socket = connect(Number(port), "127.0.0.1").on("error", () => undefined)
+    socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nbegun`)
+    const sources = join(killed, "sites/sources")
+    await vi.waitFor(() => expect(readdirSync(sources)).toHaveLength(1))
+    const gone = once(first.child, "exit")
+    first.child.kill("SIGKILL")
+    await gone
+
+    const second = await startServer(environment)
+    const url = /is at (\S+)/.exec(second.output)?.[1] ?? ""
+    const id = pathname.split("/").at(-1)?.replace(".tar.gz", "")
+    const status = () => fetch(`${url}/v1/accounts/acme/projects/p/deployment-status/${id}`, { headers })
+    expect((await status()).status).toBe(404)
+    mkdirSync(join(killed, "page"))
+    writeFileSync(join(killed, "page/index.html"), "whole")
+    const archive = (
+      await promisify(execFile)("tar", ["-czf", "-", "-C", join(killed, "page"), "."], { encoding: "buffer" })
+    ).stdout
+    expect((await fetch(`${url}${pathname}${search}`, { method: "PUT", body: new Uint8Array(archive) })).status).toBe(
+      200
+    )
+    await vi.waitFor(async () => expect(await (await status()).json()).toMatchObject({ status: "SUCCESS" }), {
+      timeout: 10_000
+    })
+    expect(await stop(second)).toBe(0)
+  }, 30_000)
+
   it("is found at the addresses that it is given", async () => {
     const tokens = "a-token-that-may-write:acme"
     const started = await startServer({

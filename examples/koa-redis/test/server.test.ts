@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { expect, it } from "@effect/vitest"
 import { createClient } from "@tollgate/core"
-import { startRedis } from "@tollgate/testing"
+import { startRedis, subscriptionTo } from "@tollgate/testing"
 import { Effect } from "effect"
 import { start } from "../src/server.ts"
 
@@ -22,17 +22,7 @@ it.live("serves the interface below a path, and counts the calls of its own rout
         planExternalId: "p",
         meters: { requests: { max: 1 } }
       })
-      await client.subscriptions.create(bucketId, {
-        planIds: [plan.id],
-        planExternalIds: ["p"],
-        status: "active",
-        type: "periodic",
-        renewalStrategy: "monthly",
-        region: "us-east1",
-        customerKey: "alice",
-        subscriptionExternalId: "s",
-        customerExternalId: "c"
-      })
+      await client.subscriptions.create(bucketId, subscriptionTo(plan.id, "p", {}))
       const call = () => fetch(url, { headers: { authorization: `Bearer ${apiKeys?.[0]?.key}` } })
       expect(await (await call()).json()).toEqual({ hello: "alice", remaining: 0 })
       expect((await call()).status).toBe(429)

@@ -8,6 +8,7 @@ import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import { subscriptionTo } from "@tollgate/testing"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterSQLite } from "rate-limiter-flexible"
@@ -34,17 +35,10 @@ const load = async (store: StoreOperations) => {
   const made = await Promise.all(
     Array.from({ length: customers }, async (_, index) => {
       const consumer = await gate.consumers.create(account, bucket, { name: `c-${index}` }, { withApiKey: true })
-      const subscription = await gate.subscriptions.create(bucketId, {
-        planIds: [plan.id],
-        planExternalIds: ["pro"],
-        status: "active",
-        type: "periodic",
-        renewalStrategy: "monthly",
-        region: "europe-west4",
-        customerKey: consumer.name,
-        subscriptionExternalId: `s-${index}`,
-        customerExternalId: `e-${index}`
-      })
+      const subscription = await gate.subscriptions.create(
+        bucketId,
+        subscriptionTo(plan.id, "pro", { customerKey: consumer.name, subscriptionExternalId: `s-${index}` })
+      )
       return { key: consumer.apiKeys?.[0]?.key ?? "", subscriptionId: subscription.id }
     })
   )

@@ -29,6 +29,7 @@ import { ConfigurationError } from "./shared/ConfigurationError.ts"
 import { Moments } from "./shared/Moments.ts"
 import { optional } from "./shared/optional.ts"
 import * as Promises from "./shared/Promises.ts"
+import { waitAtMost } from "./shared/waitAtMost.ts"
 import { Store, type StoreOperations } from "./store/Store.ts"
 import { Subscriptions } from "./subscriptions/Subscriptions.ts"
 
@@ -77,14 +78,7 @@ const countingInFlight = (handler: (request: Request) => Promise<Response>) => {
     inFlight.add(over)
     return answer
   }
-  const settled = async (): Promise<void> => {
-    let timer: NodeJS.Timeout | undefined
-    const enough = new Promise((resolve) => {
-      timer = setTimeout(resolve, patience)
-    })
-    await Promise.race([Promise.all(inFlight), enough])
-    clearTimeout(timer)
-  }
+  const settled = (): Promise<void> => waitAtMost(patience, Promise.all(inFlight))
   return { counted, settled }
 }
 

@@ -19,7 +19,7 @@ import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
-import { runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
+import { runWorkers, startRedis, subscriptionTo, temporaryFolder } from "@tollgate/testing"
 import { Arbitrary, DateTime, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { secret } from "./stores.ts"
@@ -357,17 +357,7 @@ describe("quotas", () => {
         planExternalId: "p",
         meters: { requests: { max: 100 } }
       })
-      const { id: subscriptionId } = await gate.subscriptions.create(bucketId, {
-        planIds: [plan.id],
-        planExternalIds: ["p"],
-        status: "active",
-        type: "periodic",
-        renewalStrategy: "monthly",
-        region: "us-east1",
-        customerKey: "alice",
-        subscriptionExternalId: "s",
-        customerExternalId: "c"
-      })
+      const { id: subscriptionId } = await gate.subscriptions.create(bucketId, subscriptionTo(plan.id, "p", {}))
       const input = { store, at, secret, bucketId, subscriptionId, key: apiKeys?.[0]?.key ?? "" }
       const results = await runWorkers<{ outcomes: ReadonlyArray<string>; told: ReadonlyArray<number> }>(
         new URL("consume.worker.ts", import.meta.url),

@@ -4,6 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Collection, createTollgate, Partition, Store, Timestamp } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
+import { subscriptionTo } from "@tollgate/testing"
 import { DateTime, Effect, Schema } from "effect"
 import { secret } from "./stores.ts"
 
@@ -63,17 +64,7 @@ describe("what a caller gives", () => {
       planExternalId: "p",
       meters: { requests: { max: 100 } }
     })
-    const { id } = await gate.subscriptions.create(bucketId, {
-      planIds: [plan.id],
-      planExternalIds: ["p"],
-      status: "active",
-      type: "periodic",
-      renewalStrategy: "monthly",
-      region: "us-east1",
-      customerKey: "c",
-      subscriptionExternalId: "s",
-      customerExternalId: "e"
-    })
+    const { id } = await gate.subscriptions.create(bucketId, subscriptionTo(plan.id, "p", { customerKey: "c" }))
     const meters: Record<string, number> = { requests: 1 }
     const using = gate.usage.consume(bucketId, id, meters)
     meters["requests"] = 50

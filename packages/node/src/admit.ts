@@ -8,7 +8,7 @@ export interface RequireApiKeyOptions {
   readonly account: string
   readonly bucket: string
   /** What a request uses, and in which metering bucket; without it, the key is verified and nothing is counted. */
-  readonly metering?: { readonly bucketId: string; readonly meters: Readonly<Record<string, number>> }
+  readonly meter?: { readonly bucketId: string; readonly meters: Readonly<Record<string, number>> }
   /** Where the key is: `Authorization: Bearer`, unless a header or a query parameter is named. */
   readonly from?: { readonly header: string } | { readonly query: string }
 }
@@ -79,11 +79,11 @@ const refusal = (answer: Extract<AuthorizationJson, { readonly allowed: false }>
 /** Asks the gate, and says whom to let in or what to answer. */
 export const admit = async (
   gate: Authorizing,
-  { account, bucket, metering, from }: RequireApiKeyOptions,
+  { account, bucket, meter, from }: RequireApiKeyOptions,
   request: RequestReader
 ): Promise<Admission> => {
   const asked = { account, bucket, key: keyIn(request, from) }
-  const answer = await gate.authorize(metering === undefined ? asked : { ...asked, metering })
+  const answer = await gate.authorize(meter === undefined ? asked : { ...asked, metering: meter })
   if (!answer.allowed) return refusal(answer)
   const { consumer, keyId, quotas } = answer
   const meters = Object.entries(quotas?.meters ?? {})

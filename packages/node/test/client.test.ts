@@ -10,6 +10,7 @@ import {
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
+import { subscriptionTo } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 
 const token = "a-management-token-for-tests"
@@ -93,17 +94,7 @@ describe("a client in another process", () => {
       planExternalId: "p",
       meters: { requests: { max: 2 } }
     })
-    const made = await client.subscriptions.create(bucketId, {
-      planIds: [plan.id],
-      planExternalIds: ["p"],
-      status: "active",
-      type: "periodic",
-      renewalStrategy: "monthly",
-      region: "us-east1",
-      customerKey: "alice",
-      subscriptionExternalId: "s",
-      customerExternalId: "c"
-    })
+    const made = await client.subscriptions.create(bucketId, subscriptionTo(plan.id, "p", {}))
     expect(await client.subscriptions.list(bucketId, { status: "active" })).toEqual(
       await gate.subscriptions.list(bucketId)
     )

@@ -2,27 +2,17 @@
  * Clients that hang up, many of them, leave nothing behind.
  */
 import { once } from "node:events"
-import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import { sites } from "@tollgate/sites"
+import { heapAfterCollection, openFilesIn } from "@tollgate/testing"
 import { expect, it } from "vitest"
-
-setFlagsFromString("--expose-gc")
-const collect = runInNewContext("gc") as () => void
-
-const heapAfterCollection = (): number => {
-  collect()
-  collect()
-  return process.memoryUsage().heapUsed
-}
 
 it("ten thousand requests that are cut off, or answered, leave no socket, no listener and no memory", async () => {
   const token = "a-management-token-for-tests"
@@ -78,14 +68,7 @@ it("ten thousand requests that are cut off, or answered, leave no socket, no lis
   // A kilobyte for each request that leaked would be eight megabytes.
   expect(after - before).toBeLessThan(4 * 1024 * 1024)
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
-  const openFiles = readdirSync("/proc/self/fd").filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder)
-    } catch {
-      return false
-    }
-  })
-  expect(openFiles).toEqual([])
+  expect(openFilesIn(folder)).toEqual([])
   await expect.poll(() => readdirSync(join(folder, "sources")), { timeout: 5_000 }).toEqual([])
   server.close()
   server.closeAllConnections()

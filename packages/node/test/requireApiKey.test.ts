@@ -108,7 +108,7 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
       planExternalId: "p",
       meters: { requests: { max: 2 } }
     })
-    const url = await serve({ metering: { bucketId, meters: { requests: 1 } } })
+    const url = await serve({ meter: { bucketId, meters: { requests: 1 } } })
     expect((await fetch(url, bearer())).status).toBe(403)
     await gate.subscriptions.create(bucketId, subscription(plan.id, "alice", "unpaid"))
     const unpaid = await fetch(url, bearer())

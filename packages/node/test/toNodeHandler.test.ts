@@ -8,7 +8,7 @@ import { tollgate } from "@tollgate/express"
 import { tollgate as koaTollgate } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
-import express from "express"
+import express, { type ErrorRequestHandler } from "express"
 import Fastify from "fastify"
 import { Hono } from "hono"
 import Koa from "koa"
@@ -217,6 +217,26 @@ describe("in a host", () => {
       expect(refused.status).toBe(400)
       expect(await refused.text()).toContain("mount Tollgate before the parser")
       expect((await put("application/gzip")).status).toBe(200)
+    }
+  })
+
+  it("leaves the host's own error handler to the host's errors, and brings it those that are nobody else's", async () => {
+    const broken = { ...gate, handler: () => Promise.reject(new Error("of the gate")) }
+    for (const [mounted, path] of [
+      [gate, "/api/dev/broken"],
+      [broken, "/api/dev/v1/metering"]
+    ] as const) {
+      const app = express()
+      app.use("/api/dev", toNodeHandler(mounted))
+      app.get("/api/dev/broken", () => {
+        throw new Error("of the host")
+      })
+      app.use(
+        ((error, _req, res, _next) => void res.status(500).send(`handled: ${error.message}`)) as ErrorRequestHandler
+      )
+      const answer = await fetch(`${await serve(app)}${path}`)
+      const whose = mounted === gate ? "host" : "gate"
+      expect([answer.status, await answer.text()]).toEqual([500, `handled: of the ${whose}`])
     }
   })
 

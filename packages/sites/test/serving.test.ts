@@ -1,6 +1,6 @@
-import { readdirSync, readlinkSync } from "node:fs"
 import { request as httpRequest } from "node:http"
 import { MemoryStore } from "@tollgate/memory"
+import { openFilesIn } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { archiveOf, pageOf } from "./archives.ts"
 import { type House, openHouse } from "./house.ts"
@@ -167,15 +167,7 @@ describe("a site", () => {
         if (leaveAfter === 1) setImmediate(() => setImmediate(() => request.destroy()))
       })
     for (let round = 0; round < 30; round++) await Promise.all([ask(0), ask(1), ask(2), ask(2)])
-    const openFiles = () =>
-      readdirSync("/proc/self/fd").filter((fd) => {
-        try {
-          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(house.folder)
-        } catch {
-          return false
-        }
-      })
-    await expect.poll(openFiles, { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => openFilesIn(house.folder), { timeout: 5_000 }).toEqual([])
   })
 
   it("has no way out of its folder", async () => {

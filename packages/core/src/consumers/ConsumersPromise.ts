@@ -4,7 +4,7 @@
 import { Effect, Schema } from "effect"
 import { type ApiKey, KeyFormatParameter } from "../keys/ApiKey.ts"
 import { optional } from "../shared/optional.ts"
-import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
+import { firstPage, Page, PageQuery } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
 import { TagFilter } from "../shared/Tags.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
@@ -29,8 +29,7 @@ const View = {
 }
 const ListQuery = Schema.Struct({
   ...View,
-  limit: Schema.optionalKey(Limit),
-  offset: Schema.optionalKey(Offset),
+  ...PageQuery.fields,
   tags: Schema.optionalKey(TagFilter),
   managerEmail: Schema.optionalKey(Email)
 })

@@ -5,7 +5,7 @@ import { Effect, Schema } from "effect"
 import type { PageJson } from "../consumers/ConsumersPromise.ts"
 import { AccountName, ProjectName } from "../shared/Names.ts"
 import { optional } from "../shared/optional.ts"
-import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
+import { firstPage, Page, PageQuery } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
 import { contentOf, type SourceContent } from "./contentOf.ts"
 import { Branch, Deployment } from "./Deployment.ts"
@@ -20,9 +20,7 @@ export type DeploymentStatusJson = typeof DeploymentStatus.Encoded
 type Once = { readonly idempotencyKey?: string }
 
 const projectIn = Promises.parameters(Schema.Struct({ accountName: AccountName, projectName: ProjectName }))
-const pageQuery = Promises.parameters(
-  Schema.Struct({ limit: Schema.optionalKey(Limit), offset: Schema.optionalKey(Offset) })
-)
+const pageQuery = Promises.parameters(PageQuery)
 const branchIn = Promises.body(Branch)
 
 const encodeDeployment = Schema.encodeSync(Deployment)
@@ -81,7 +79,7 @@ export const deploymentsPromise = (
   list: (
     accountName: string,
     projectName: string,
-    page: { readonly limit?: number; readonly offset?: number } = {}
+    page: typeof PageQuery.Encoded = {}
   ): Promise<PageJson<DeploymentJson>> =>
     Promises.run(
       Effect.gen(function* () {

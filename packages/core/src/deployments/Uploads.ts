@@ -2,17 +2,16 @@
  * Takes sources: gives out an address that is signed and for one upload, and turns a finished upload into a version
  * that is to be deployed.
  */
-import { createHash, type Hash } from "node:crypto"
 import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
 import { Entropy } from "../shared/Entropy.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
-import { InvalidInput } from "../shared/InvalidInput.ts"
+import type { InvalidInput } from "../shared/InvalidInput.ts"
 import { spanned } from "../shared/spanned.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import type { StoreFault } from "../store/StoreError.ts"
+import { mayBeApplied, type StoreFault } from "../store/StoreError.ts"
 import { attempted } from "./attempted.ts"
 import { type Branch, nameOf } from "./Deployment.ts"
 import {
@@ -22,8 +21,8 @@ import {
   type SourceFault,
   SourceTooLarge,
   UploadForbidden,
-  UploadInterrupted,
-  UploadStalled
+  type UploadInterrupted,
+  type UploadStalled
 } from "./DeploymentError.ts"
 import { StatusId } from "./DeploymentStatus.ts"
 import {
@@ -39,15 +38,13 @@ import {
   versions
 } from "./deploymentRecords.ts"
 import { Hosting, orNotConfigured } from "./Hosting.ts"
+import { digestsIn, measured, wrongDigest } from "./measured.ts"
 import { Pipeline } from "./Pipeline.ts"
 import { accepted, superseded } from "./progress.ts"
 import { tidy } from "./run.ts"
 
 /** How long an address is good. */
 const validity = { hours: 1 }
-
-/** A sender that is silent for so long, and at most twice as long, is given up. */
-const patience = "30 seconds"
 
 const directory = Partition.deploymentDirectory
 
@@ -58,56 +55,6 @@ const nextId = Effect.map(Entropy, ({ bytes }) => {
   random.writeUInt8((random.readUInt8(8) & 0x3f) | 0x80, 8)
   return StatusId.make(random.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"))
 })
-
-/** What a `Content-Digest` promises, by the algorithms that are known (RFC 9530). */
-const digestsIn = (header: string): ReadonlyArray<readonly [algorithm: "sha256" | "sha512", digest: string]> =>
-  [...header.matchAll(/(?:^|,)\s*(sha-256|sha-512)=:([A-Za-z0-9+/=]+):/g)].map(
-    ([, name, digest = ""]) => [name === "sha-256" ? "sha256" : "sha512", digest] as const
-  )
-
-const wrongDigest = (detail: string) => new InvalidInput({ errors: [{ parameter: "Content-Digest", detail }] })
-
-/** The same content, measured as it passes: what is too long, or not what was promised, fails before its end. */
-const measured = <E>(content: Stream.Stream<Uint8Array, E>, limit: number, contentDigest: string | undefined) => {
-  const promised = contentDigest === undefined ? [] : digestsIn(contentDigest)
-  const sha256 = createHash("sha256")
-  const others = new Map<string, Hash>(promised.map(([algorithm]) => [algorithm, createHash(algorithm)]))
-  let bytes = 0
-  let digest = ""
-  let isSilent = false
-  const isAsPromised = (): boolean => {
-    const made = new Map([...others].map(([algorithm, hash]) => [algorithm, hash.digest("base64")]))
-    return promised.every(([algorithm, expected]) => made.get(algorithm) === expected)
-  }
-  const stream = content.pipe(
-    Stream.mapEffect((chunk) => {
-      isSilent = false
-      bytes += chunk.byteLength
-      if (bytes > limit) return Effect.fail(new SourceTooLarge({ limit }))
-      sha256.update(chunk)
-      for (const hash of others.values()) hash.update(chunk)
-      return Effect.succeed(chunk)
-    }),
-    Stream.concat(
-      Stream.fromEffectDrain(
-        Effect.gen(function* () {
-          if (bytes === 0) return yield* new UploadInterrupted({ problem: "its body is empty" })
-          if (!isAsPromised()) return yield* wrongDigest("it is not the digest of what arrived; send it again")
-          digest = sha256.digest("hex")
-        })
-      )
-    )
-  )
-  /** Fails when nothing has come for a while. One watch for all pieces: a timer for each costs more than the piece. */
-  const watch = Effect.gen(function* () {
-    while (!isSilent) {
-      isSilent = true
-      yield* Effect.sleep(patience)
-    }
-    return yield* new UploadStalled()
-  })
-  return { stream, watch, received: () => ({ bytes, digest }) }
-}
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -220,9 +167,7 @@ const make = Effect.gen(function* () {
         })
         // What has arrived whole is made a version, or nothing, even if the sender leaves now.
         yield* finish.pipe(
-          Effect.tapError((error) =>
-            "outcome" in error && error.outcome === "unknown" ? Effect.void : Effect.ignore(sources.remove(key))
-          ),
+          Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
           Effect.andThen(markUsed(upload)),
           Effect.andThen(pipeline.nudge(upload, upload.id)),
           Effect.uninterruptible

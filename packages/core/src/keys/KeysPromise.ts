@@ -4,7 +4,7 @@
 import { DateTime, Effect, Schema } from "effect"
 import type { ApiKeyJson, PageJson } from "../consumers/ConsumersPromise.ts"
 import { optional } from "../shared/optional.ts"
-import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
+import { firstPage, Page, PageQuery } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
 import { TagFilter } from "../shared/Tags.ts"
 import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
@@ -12,8 +12,7 @@ import type { ApiKeys } from "./ApiKeys.ts"
 import type { Verification } from "./Verification.ts"
 
 const ListQuery = Schema.Struct({
-  limit: Schema.optionalKey(Limit),
-  offset: Schema.optionalKey(Offset),
+  ...PageQuery.fields,
   keyFormat: Schema.optionalKey(KeyFormatParameter)
 })
 const GetOptions = Schema.Struct({

@@ -14,7 +14,7 @@ import * as Collection from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import type { StoreFault } from "../store/StoreError.ts"
+import { mayBeApplied, type StoreFault } from "../store/StoreError.ts"
 import { Bucket, BucketId, BucketNotFound } from "./Bucket.ts"
 import { findBucket, rootOf, rootRecords } from "./bucketRecords.ts"
 
@@ -95,9 +95,7 @@ const make = Effect.gen(function* () {
         const listing = [directory.insert({ bucket, deleting: false })]
         const committed = yield* listingsOnce.commit(Partition.meteringDirectory, listing, idempotency, bucket).pipe(
           // What is certainly not listed is to be nobody's.
-          Effect.tapError((error) =>
-            "outcome" in error && error.outcome === "unknown" ? Effect.void : Effect.ignore(store.clear(partition))
-          )
+          Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(store.clear(partition))))
         )
         if (committed.earlier === undefined) return { value: bucket, version: versions[0] ?? 0 }
         yield* store.clear(partition)

@@ -7,7 +7,7 @@ import { Plan, PlanCreate, PlanUpdate } from "../plans/Plan.ts"
 import type { Plans } from "../plans/Plans.ts"
 import { AccountName } from "../shared/Names.ts"
 import { optional } from "../shared/optional.ts"
-import { firstPage, Limit, Offset, Page } from "../shared/Page.ts"
+import { firstPage, Page, PageQuery } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
 import {
   Subscription,
@@ -28,7 +28,6 @@ export type QuotasJson = typeof Quotas.Encoded
 
 type Once = { readonly idempotencyKey?: string }
 
-const PageQuery = Schema.Struct({ limit: Schema.optionalKey(Limit), offset: Schema.optionalKey(Offset) })
 const SubscriptionQuery = Schema.Struct({
   ...PageQuery.fields,
   customerKey: Schema.optionalKey(Schema.String),

@@ -23,6 +23,9 @@ export const Limit = Schema.Int.pipe(
 
 export const Offset = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })))
 
+/** The same for callers in the process, who may leave out either. */
+export const PageQuery = Schema.Struct({ limit: Schema.optionalKey(Limit), offset: Schema.optionalKey(Offset) })
+
 export interface Page<A> extends PageRequest {
   readonly data: ReadonlyArray<A>
   readonly total: number

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { waitAtMost } from "./waitAtMost.ts"
 
 /** How long an interrupted piece of work may take to end. */
 const patience = 5_000
@@ -14,18 +15,9 @@ export const untilSettled = <A, E>(
   Effect.suspend(() => {
     const abort = new AbortController()
     const promise = Promise.resolve().then(() => work(abort.signal))
-    const over = promise.then(
-      () => undefined,
-      () => undefined
-    )
-    const late = async () => {
+    const late = () => {
       abort.abort()
-      let timer: NodeJS.Timeout | undefined
-      const enough = new Promise((resolve) => {
-        timer = setTimeout(resolve, patience)
-      })
-      await Promise.race([over, enough])
-      clearTimeout(timer)
+      return waitAtMost(patience, promise)
     }
     return Effect.tryPromise({ try: () => promise, catch: explain }).pipe(
       Effect.onInterrupt(() => Effect.promise(late))

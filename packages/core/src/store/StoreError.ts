@@ -51,6 +51,9 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
   }
 }
 
+/** Whether what failed may have been done all the same. */
+export const mayBeApplied = (error: object): boolean => error instanceof StoreUnavailable && error.outcome === "unknown"
+
 /** A stored record that this version of Tollgate cannot read. */
 export class RecordUnreadable extends Schema.TaggedError<RecordUnreadable>()("RecordUnreadable", {
   key: Schema.String,

@@ -1,0 +1,13 @@
+/** An active subscription to a plan, as it is asked for: what a test does not say is of no matter to it. */
+export const subscriptionTo = <Fields extends object>(planId: string, planExternalId: string, fields: Fields) => ({
+  planIds: [planId],
+  planExternalIds: [planExternalId],
+  status: "active" as const,
+  type: "periodic" as const,
+  renewalStrategy: "monthly" as const,
+  region: "us-east1" as const,
+  customerKey: "alice",
+  subscriptionExternalId: "s",
+  customerExternalId: "c",
+  ...fields
+})
