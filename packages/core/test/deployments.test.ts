@@ -277,6 +277,28 @@ describe("a run", () => {
   )
 })
 
+describe("a removal", () => {
+  it.effect("does not wait for ever for a target that hangs, and keeps no run waiting", () =>
+    Effect.gen(function* () {
+      const target: DeploymentTarget = { publish: () => Effect.void, remove: () => Effect.never }
+      const { uploads, deployments } = yield* startProcess(MemoryStore.open(), target)
+      const id = yield* upload(uploads)
+      yield* eventually(deployments.status(project, id), ({ value }) => value.status === "SUCCESS")
+      const [{ name } = assert.fail("there is a deployment")] = (yield* deployments.list(project, {
+        limit: 1,
+        offset: 0
+      })).data
+      const removing = yield* Effect.forkChild(deployments.remove(name))
+      yield* eventually(deployments.list(project, { limit: 1, offset: 0 }), ({ total }) => total === 0)
+      yield* TestClock.adjust("61 seconds")
+      yield* Fiber.join(removing)
+      // What is left of it is tried again beside everything else.
+      const again = yield* upload(uploads)
+      yield* eventually(deployments.status(project, again), ({ value }) => value.status === "SUCCESS")
+    }).pipe(Effect.scoped)
+  )
+})
+
 describe("a target of promises", () => {
   it("runs, fails and is told to stop like any other", async () => {
     const seen: Array<string> = []

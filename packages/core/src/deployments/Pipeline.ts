@@ -87,10 +87,9 @@ const make = Effect.gen(function* () {
       const { id, name } = removal.value
       if (clearing.has(id)) return Effect.void
       clearing.add(id)
-      const cleared = Effect.timeout(finishRemoval(hosting, project, removal), "1 minute")
       return FiberSet.run(
         fibers,
-        attempted(`Removing what is left of ${name}`, cleared).pipe(
+        attempted(`Removing what is left of ${name}`, finishRemoval(hosting, project, removal)).pipe(
           Effect.ensuring(Effect.sync(() => clearing.delete(id))),
           withStore
         )

@@ -8,6 +8,9 @@ import { Store } from "../store/Store.ts"
 import { deployments, names, type Project, partitionOf, type Removal, removals } from "./deploymentRecords.ts"
 import type { HostingShape } from "./Hosting.ts"
 
+/** How long a target may take: a removal that it keeps waiting is tried again later. */
+const patience = "1 minute"
+
 export const finishRemoval = Effect.fnUntraced(function* (
   { target, sources }: HostingShape,
   project: Project,
@@ -28,4 +31,4 @@ export const finishRemoval = Effect.fnUntraced(function* (
   // Last: what cannot be removed now is tried again later, and keeps nothing else from going.
   yield* Effect.forEach(releases, (id) => target.discard?.(id) ?? Effect.void)
   yield* store.commit(partitionOf(project), [removals.remove(removal)])
-})
+}, Effect.timeout(patience))
