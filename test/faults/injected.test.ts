@@ -2,265 +2,54 @@
  * Every operation of every service, with every one of its store calls going wrong, in every way: it fails cleanly or
  * succeeds, leaves everything as it was or as it was to be, and succeeds when it is repeated.
  */
-import { createTollgate, memorySources, memoryTarget, type Tollgate } from "@tollgate/core"
-import { MemoryStore } from "@tollgate/memory"
-import { type Fault, makeFaulty, StoreState } from "@tollgate/store-testkit"
-import { subscriptionTo } from "@tollgate/testing"
-import { Effect } from "effect"
+import type { Fault } from "@tollgate/store-testkit"
 import { describe, expect, it } from "vitest"
-
-const secret = "a secret of the tests, and of nobody else"
-
-interface World {
-  readonly gate: Tollgate
-  readonly bucketId: string
-  readonly planId: string
-  readonly subscriptionId: string
-  readonly key: { readonly id: string; readonly value: string }
-  readonly deployment: string
-  readonly statusId: string
-  readonly uploadUrl: string
-}
-
-/** What an operation does, and how to tell that it is done. */
-interface Operation {
-  readonly run: (world: World) => Promise<unknown>
-  readonly isDone?: (world: World) => Promise<boolean>
-  /** Made of several steps, each of which is finished by the next call. */
-  readonly inSteps?: true
-  /** What a repetition is told when the first one was done and nobody knew. */
-  readonly whenRepeated?: string
-}
-
-const [account, bucket] = ["acme", "b"]
-const is = (error: unknown, tag: string): boolean =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === tag
-const gone = (read: Promise<unknown>, tag: string): Promise<boolean> =>
-  read.then(
-    () => false,
-    (error) => is(error, tag)
-  )
-const once = { idempotencyKey: "once" }
-const later = "2031-01-01T00:00:00.000Z"
-const subscription = (planId: string, subscriptionExternalId: string) =>
-  subscriptionTo(planId, "pro", { subscriptionExternalId })
-
-const operations: Readonly<Record<string, Operation>> = {
-  "consumers.list": { run: ({ gate }) => gate.consumers.list(account, bucket, { apiKeys: true }) },
-  "consumers.get": { run: ({ gate }) => gate.consumers.get(account, bucket, "alice", { apiKeys: true }) },
-  "consumers.create": {
-    run: ({ gate }) => gate.consumers.create(account, bucket, { name: "bob" }, { withApiKey: true, ...once }),
-    isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "bob").catch(() => ({ total: 0 }))).total === 1
-  },
-  "consumers.update": {
-    run: ({ gate }) => gate.consumers.update(account, bucket, "alice", { tags: { team: "red" } }),
-    isDone: async ({ gate }) => (await gate.consumers.list(account, bucket, { tags: { team: "red" } })).total === 1
-  },
-  "consumers.remove": {
-    run: ({ gate }) => gate.consumers.remove(account, bucket, "alice"),
-    isDone: async ({ gate, key }) =>
-      (await gone(gate.consumers.get(account, bucket, "alice"), "ConsumerNotFound")) &&
-      !(await gate.keys.verify(account, bucket, key.value)).valid,
-    whenRepeated: "ConsumerNotFound"
-  },
-  "consumers.rollKey": {
-    run: ({ gate }) => gate.consumers.rollKey(account, bucket, "alice", { expiresOn: later }, once),
-    isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 2
-  },
-  "keys.list": { run: ({ gate }) => gate.keys.list(account, bucket, "alice") },
-  "keys.get": { run: ({ gate, key }) => gate.keys.get(account, bucket, "alice", key.id) },
-  "keys.verify": { run: ({ gate, key }) => gate.keys.verify(account, bucket, key.value) },
-  "keys.create": {
-    run: ({ gate }) => gate.keys.create(account, bucket, "alice", {}, once),
-    isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 2
-  },
-  "keys.createMany": {
-    run: ({ gate }) => gate.keys.createMany(account, bucket, "alice", [{}, {}, {}], once),
-    isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 4
-  },
-  "keys.update": {
-    run: ({ gate, key }) => gate.keys.update(account, bucket, "alice", key.id, { description: "new" }),
-    isDone: async ({ gate, key }) => (await gate.keys.get(account, bucket, "alice", key.id)).description === "new"
-  },
-  "keys.remove": {
-    run: ({ gate, key }) => gate.keys.remove(account, bucket, "alice", key.id),
-    isDone: async ({ gate, key }) => !(await gate.keys.verify(account, bucket, key.value)).valid,
-    whenRepeated: "KeyNotFound"
-  },
-  "buckets.list": { run: ({ gate }) => gate.buckets.list(account) },
-  "buckets.get": { run: ({ gate, bucketId }) => gate.buckets.get(bucketId) },
-  "buckets.create": {
-    run: ({ gate }) => gate.buckets.create(account, once),
-    isDone: async ({ gate }) => (await gate.buckets.list(account)).total === 2,
-    inSteps: true
-  },
-  "buckets.remove": {
-    run: ({ gate, bucketId }) => gate.buckets.remove(bucketId),
-    isDone: async ({ gate }) => (await gate.buckets.list(account)).total === 0,
-    inSteps: true,
-    whenRepeated: "BucketNotFound"
-  },
-  "plans.list": { run: ({ gate, bucketId }) => gate.plans.list(bucketId) },
-  "plans.get": { run: ({ gate, bucketId, planId }) => gate.plans.get(bucketId, planId) },
-  "plans.create": {
-    run: ({ gate, bucketId }) =>
-      gate.plans.create(bucketId, { label: "Free", planExternalId: "free", meters: { requests: { max: 1 } } }, once),
-    isDone: async ({ gate, bucketId }) => (await gate.plans.list(bucketId)).total === 2
-  },
-  "plans.update": {
-    run: ({ gate, bucketId, planId }) => gate.plans.update(bucketId, planId, { label: "Other" }),
-    isDone: async ({ gate, bucketId, planId }) => (await gate.plans.get(bucketId, planId)).label === "Other"
-  },
-  "plans.remove, of one in use": {
-    run: ({ gate, bucketId, planId }) =>
-      gate.plans.remove(bucketId, planId).catch((error) => {
-        if (!is(error, "PlanInUse")) throw error
-      })
-  },
-  "subscriptions.list": { run: ({ gate, bucketId }) => gate.subscriptions.list(bucketId, { status: "active" }) },
-  "subscriptions.get": {
-    run: ({ gate, bucketId, subscriptionId }) => gate.subscriptions.get(bucketId, subscriptionId)
-  },
-  "subscriptions.create": {
-    run: ({ gate, bucketId, planId }) => gate.subscriptions.create(bucketId, subscription(planId, "s-2"), once),
-    isDone: async ({ gate, bucketId }) => (await gate.subscriptions.list(bucketId)).total === 2
-  },
-  "subscriptions.update": {
-    run: ({ gate, bucketId, subscriptionId }) =>
-      gate.subscriptions.update(bucketId, subscriptionId, { status: "past-due" }),
-    isDone: async ({ gate, bucketId, subscriptionId }) =>
-      (await gate.subscriptions.get(bucketId, subscriptionId)).status === "past-due"
-  },
-  "subscriptions.remove": {
-    run: ({ gate, bucketId, subscriptionId }) => gate.subscriptions.remove(bucketId, subscriptionId),
-    isDone: ({ gate, bucketId, subscriptionId }) =>
-      gone(gate.subscriptions.get(bucketId, subscriptionId), "SubscriptionNotFound"),
-    whenRepeated: "SubscriptionNotFound"
-  },
-  "usage.quotas": { run: ({ gate, bucketId, subscriptionId }) => gate.usage.quotas(bucketId, subscriptionId) },
-  "usage.consume": {
-    run: ({ gate, bucketId, subscriptionId }) => gate.usage.consume(bucketId, subscriptionId, { requests: 3 }, once),
-    isDone: async ({ gate, bucketId, subscriptionId }) =>
-      (await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"]?.used === 3
-  },
-  authorize: {
-    run: ({ gate, bucketId, key }) =>
-      gate.authorize({ account, bucket, key: key.value, metering: { bucketId, meters: { requests: 1 } } }),
-    // Without an idempotency key, a use whose answer was lost is counted again when it is repeated.
-    isDone: async ({ gate, bucketId, subscriptionId }) =>
-      ((await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"]?.used ?? 0) >= 1
-  },
-  "deployments.list": { run: ({ gate }) => gate.deployments.list(account, "web") },
-  "deployments.get": { run: ({ gate, deployment }) => gate.deployments.get(deployment) },
-  "deployments.status": { run: ({ gate, statusId }) => gate.deployments.status(account, "web", statusId) },
-  "deployments.createSource": {
-    run: ({ gate }) =>
-      gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, once),
-    // The same key gives the same address, whether or not the first answer arrived.
-    isDone: async ({ gate }) => {
-      const ask = () =>
-        gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, once)
-      const [first, second] = [await ask(), await ask()]
-      return first.uploadUrl === second.uploadUrl
-    }
-  },
-  "deployments.upload": {
-    run: ({ gate, uploadUrl }) => gate.deployments.upload(uploadUrl, new Uint8Array(10)),
-    isDone: async ({ gate }) => (await gate.deployments.list(account, "other")).total === 1,
-    inSteps: true,
-    whenRepeated: "AlreadyUploaded"
-  },
-  "deployments.remove": {
-    run: ({ gate, deployment }) => gate.deployments.remove(deployment),
-    isDone: ({ gate, deployment }) => gone(gate.deployments.get(deployment), "DeploymentNotFound"),
-    inSteps: true,
-    whenRepeated: "DeploymentNotFound"
-  }
-}
-
-/** A world in which everything is there that an operation may need; its store can be made to fail. */
-const makeWorld = async () => {
-  const { store: watched, state } = StoreState.watch(MemoryStore.open())
-  const { store, injectAt, calls } = makeFaulty(watched)
-  // Nothing runs by itself: a run would call the store in between.
-  const deployments = { sources: memorySources(), target: memoryTarget() }
-  const gate = await createTollgate({ store, secret, publicUrl: "http://gate", deployments })
-  const alice = await gate.consumers.create(
-    account,
-    bucket,
-    { name: "alice", tags: { team: "blue" } },
-    { withApiKey: true }
-  )
-  const { id: bucketId } = await gate.buckets.create(account)
-  const plan = await gate.plans.create(bucketId, {
-    label: "Pro",
-    planExternalId: "pro",
-    meters: { requests: { max: 10 } }
-  })
-  const { id: subscriptionId } = await gate.subscriptions.create(bucketId, subscription(plan.id, "s-1"))
-  const branch = { accountName: account, projectName: "web", branchName: "main" }
-  const first = await gate.deployments.createSource(branch)
-  const { id: statusId } = await gate.deployments.upload(first.uploadUrl, new Uint8Array(5))
-  await expect
-    .poll(async () => (await gate.deployments.status(account, "web", statusId)).status, { interval: 5 })
-    .toBe("SUCCESS")
-  const { uploadUrl } = await gate.deployments.createSource({ ...branch, projectName: "other" })
-  const [deployment] = (await gate.deployments.list(account, "web")).data
-  const [key] = alice.apiKeys ?? []
-  const world: World = {
-    gate,
-    bucketId,
-    planId: plan.id,
-    subscriptionId,
-    key: { id: key?.id ?? "", value: key?.key ?? "" },
-    deployment: deployment?.name ?? "",
-    statusId,
-    uploadUrl
-  }
-  return { world, injectAt, calls, hash: () => Effect.runPromise(state.hash) }
-}
+import { makeWorld, operations } from "./operations.ts"
 
 let [tried, failedCleanly] = [0, 0]
 
-describe.each(["fail", "drop", "delay"] as ReadonlyArray<Fault>)("a store whose n-th call is made to %s", (fault) => {
-  it.each(Object.entries(operations))(
-    "%s",
-    async (_, { run, isDone, inSteps, whenRepeated }) => {
-      for (let call = 1; ; call++) {
-        const { world, injectAt, calls, hash } = await makeWorld()
-        const before = await hash()
-        injectAt(call, fault)
-        const outcome = await run(world).then(
-          () => "done",
-          (error: unknown) => error
-        )
-        const isOver = calls() < call
-        injectAt(0, fault)
-        tried++
-        if (outcome !== "done") {
-          expect(outcome).toMatchObject({ _tag: "StoreUnavailable" })
-          failedCleanly++
-          if (inSteps !== true) {
-            const isUnchanged = (await hash()) === before
-            expect(isUnchanged || (await isDone?.(world)) === true, `half done, after call ${call}`).toBe(true)
-          }
-          const again = await run(world).then(
+describe.each(["fail", "drop", "delay"] satisfies ReadonlyArray<Fault>)(
+  "a store whose n-th call is made to %s",
+  (fault) => {
+    it.each(Object.entries(operations))(
+      "%s",
+      async (_, { run, isDone, inSteps, whenRepeated }) => {
+        for (let call = 1; ; call++) {
+          const { world, injectAt, calls, hash } = await makeWorld()
+          const before = await hash()
+          injectAt(call, fault)
+          const outcome = await run(world).then(
             () => "done",
             (error: unknown) => error
           )
-          if (again !== "done") {
-            expect(fault === "drop" || inSteps === true, "it succeeds when it is repeated").toBe(true)
-            expect(again).toMatchObject({ _tag: whenRepeated })
+          const isOver = calls() < call
+          injectAt(0, fault)
+          tried++
+          if (outcome !== "done") {
+            expect(outcome).toMatchObject({ _tag: "StoreUnavailable" })
+            failedCleanly++
+            if (inSteps !== true) {
+              const isUnchanged = (await hash()) === before
+              expect(isUnchanged || (await isDone?.(world)) === true, `half done, after call ${call}`).toBe(true)
+            }
+            const again = await run(world).then(
+              () => "done",
+              (error: unknown) => error
+            )
+            if (again !== "done") {
+              expect(fault === "drop" || inSteps === true, "it succeeds when it is repeated").toBe(true)
+              expect(again).toMatchObject({ _tag: whenRepeated })
+            }
           }
+          if (isDone !== undefined) expect(await isDone(world), `done in the end, call ${call}`).toBe(true)
+          await world.gate.close()
+          if (isOver) break
         }
-        if (isDone !== undefined) expect(await isDone(world), `done in the end, call ${call}`).toBe(true)
-        await world.gate.close()
-        if (isOver) break
-      }
-    },
-    60_000
-  )
-})
+      },
+      60_000
+    )
+  }
+)
 
 it("tells how much was tried", () => {
   console.log(`faults injected: ${tried} tries, ${failedCleanly} failed cleanly, none half done`)

@@ -5,8 +5,11 @@
 import { type StoreOperations, StoreUnavailable } from "@tollgate/core"
 import { Effect } from "effect"
 
-/** `fail`: not done. `drop`: done, and nobody is told. `delay`: done after everybody else has had a turn. */
-export type Fault = "fail" | "drop" | "delay"
+/**
+ * `fail`: not done. `drop`: done, and nobody is told. `delay`: done after everybody else has had a turn. `meanwhile`:
+ * done after something else, whole.
+ */
+export type Fault = "fail" | "drop" | "delay" | { readonly meanwhile: Effect.Effect<unknown> }
 
 export interface FaultyStore {
   readonly store: StoreOperations
@@ -35,9 +38,8 @@ export const makeFaulty = (store: StoreOperations): FaultyStore => {
     Effect.suspend((): Effect.Effect<A, E | StoreUnavailable> => {
       if (++made !== at) return work()
       if (how === "fail") return Effect.fail(unavailable(operation, how))
-      return how === "drop"
-        ? Effect.andThen(work(), Effect.fail(unavailable(operation, how)))
-        : Effect.andThen(turns, Effect.suspend(work))
+      if (how === "drop") return Effect.andThen(work(), Effect.fail(unavailable(operation, how)))
+      return Effect.andThen(how === "delay" ? turns : how.meanwhile, Effect.suspend(work))
     })
 
   return {

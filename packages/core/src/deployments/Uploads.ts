@@ -90,6 +90,8 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const { id, accountName, projectName, branchName } = upload
         const [partition, name] = [partitionOf(upload), nameOf(upload)]
+        // In this order: whoever uses the address after the deployment was read has changed it, and makes this one stale.
+        const known = yield* deployments.get(partition, name)
         if (Option.isSome(yield* versions.get(partition, id))) return yield* new AlreadyUploaded()
         const now = yield* DateTime.now
         const version: Version = {
@@ -100,7 +102,6 @@ const make = Effect.gen(function* () {
           attempt: 0,
           ...accepted({ digest, bytes, startedOn, now })
         }
-        const known = yield* deployments.get(partition, name)
         if (Option.isNone(known)) {
           const branch = { accountName, projectName, branchName }
           yield* store.commit(partition, [
