@@ -1,9 +1,9 @@
 /**
  * The HTTP interface as one function from a request to an answer.
  */
-import { Layer } from "effect"
-import { HttpRouter, HttpServer } from "effect/http"
-import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import { Cause, type Context, Effect, Exit, Layer, Scope } from "effect"
+import { HttpRouter } from "effect/http"
+import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { Api } from "./Api.ts"
 import type { Authenticator } from "./access/Authenticator.ts"
 import type { Consumers } from "./consumers/Consumers.ts"
@@ -12,10 +12,10 @@ import type { Deployments } from "./deployments/Deployments.ts"
 import { DeploymentsHttp, UploadsHttp } from "./deployments/DeploymentsHttp.ts"
 import { SitesHttp } from "./deployments/SitesHttp.ts"
 import type { Uploads } from "./deployments/Uploads.ts"
-import { layerAccess } from "./http/Access.ts"
-import { layerProblems, makeEdge } from "./http/edge.ts"
-import { InFlight } from "./http/idempotent.ts"
-import { methodsOf } from "./http/routes.ts"
+import { compiled, type Endpoint } from "./http/compile.ts"
+import { type Answer, type Asked, answeredBy, askedBy, toResponse } from "./http/Exchange.ts"
+import { makeEdge } from "./http/edge.ts"
+import { docsPath, openApiPath, sitesPath } from "./http/routes.ts"
 import { SystemHttp } from "./http/SystemHttp.ts"
 import type { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeysHttp } from "./keys/KeysHttp.ts"
@@ -36,41 +36,100 @@ export interface HttpOptions {
 /** Every service that the interface stands on. */
 export type Services = Consumers | ApiKeys | Buckets | Plans | Subscriptions | Usage | Deployments | Uploads
 
-export const openApiPath = "/v1/openapi.json"
-export const docsPath = "/v1/docs"
+const handlers = Effect.all({
+  consumers: ConsumersHttp,
+  keys: KeysHttp,
+  buckets: BucketsHttp,
+  plans: PlansHttp,
+  subscriptions: SubscriptionsHttp,
+  deployments: DeploymentsHttp,
+  uploads: UploadsHttp,
+  system: SystemHttp
+})
 
-const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(Api, { openapiPath: openApiPath }),
-  HttpApiScalar.layer(Api, { path: docsPath }),
-  SitesHttp,
-  layerProblems(methodsOf)
-).pipe(
-  Layer.provide([
-    ConsumersHttp,
-    KeysHttp,
-    BucketsHttp,
-    PlansHttp,
-    SubscriptionsHttp,
-    DeploymentsHttp,
-    UploadsHttp,
-    SystemHttp
-  ]),
-  Layer.provide([layerAccess, InFlight.layer])
-)
+/** The description of the interface, made when it is first asked for. */
+const describing = (): Endpoint => {
+  let body: string | undefined
+  return () =>
+    Effect.sync(() => {
+      body ??= JSON.stringify(OpenApi.fromApi(Api))
+      return { status: 200, headers: { "content-type": "application/json" }, body }
+    })
+}
 
-/** A web handler over the services, and how to end it. */
+/** The pages that show it: a handler of their own. */
+const showing = (): Endpoint => {
+  const { handler } = HttpRouter.toWebHandler(HttpApiScalar.layer(Api, { path: docsPath }), { disableLogger: true })
+  return ({ request }) => Effect.promise(async () => answeredBy(await handler(request())))
+}
+
+const endpoints = Effect.gen(function* () {
+  const sites = yield* SitesHttp
+  return [
+    ...(yield* compiled(yield* handlers)),
+    ["GET", openApiPath, describing()] as const,
+    ["GET", docsPath, showing()] as const,
+    ...(sites === undefined ? [] : [["GET", sitesPath, sites] as const])
+  ]
+})
+
+/** Whoever asked has left; nobody reads this. */
+const left: Answer = { status: 499, headers: {}, body: undefined }
+
+const outcome = (exit: Exit.Exit<Answer>): Promise<Answer> => {
+  if (Exit.isSuccess(exit)) return Promise.resolve(exit.value)
+  return Cause.hasInterruptsOnly(exit.cause) ? Promise.resolve(left) : Promise.reject(Cause.squash(exit.cause))
+}
+
+/** Answers, and stops when whoever asked leaves; what needs not wait is not waited for. */
+const answering =
+  (context: Context.Context<never>, edge: (asked: Asked) => Effect.Effect<Answer>) =>
+  (asked: Asked): Promise<Answer> => {
+    const fiber = Effect.runForkWith(context)(edge(asked))
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return outcome(exit)
+    const signal = asked.signal()
+    const leave = () => fiber.interruptUnsafe()
+    if (signal.aborted) leave()
+    else signal.addEventListener("abort", leave, { once: true })
+    return new Promise((resolve) =>
+      fiber.addObserver((exit) => {
+        signal.removeEventListener("abort", leave)
+        resolve(outcome(exit))
+      })
+    )
+  }
+
+export interface HttpInterface {
+  /** From a web request to a web response. */
+  readonly handler: (request: Request) => Promise<Response>
+  /** The same without web objects, for bindings that have others. */
+  readonly exchange: (asked: Asked) => Promise<Answer>
+  readonly dispose: () => Promise<void>
+}
+
+/** The interface over the services, and how to end it. */
 export const toWebHandler = <E>(
   services: Layer.Layer<Services | Authenticator | Store, E>,
   { bodyLimit = 1024 * 1024 }: HttpOptions = {}
-): { readonly handler: (request: Request) => Promise<Response>; readonly dispose: () => Promise<void> } =>
-  HttpRouter.toWebHandler(routes.pipe(Layer.provide(services), Layer.provide(HttpServer.layerServices)), {
-    disableLogger: true,
-    // Longer than any name that could be right: what is too long is told so by its schema.
-    routerConfig: {
-      maxParamLength: 4_096,
-      caseSensitive: true,
-      ignoreDuplicateSlashes: false,
-      ignoreTrailingSlash: false
-    },
-    middleware: makeEdge(bodyLimit, methodsOf)
-  })
+): HttpInterface => {
+  const scope = Scope.makeUnsafe()
+  let ready: ((asked: Asked) => Promise<Answer>) | undefined
+  const building = Effect.runPromise(
+    Effect.gen(function* () {
+      const context = yield* Layer.buildWithScope(services, scope)
+      const made = yield* Effect.provideContext(endpoints, context)
+      ready = answering(context, makeEdge(made, bodyLimit))
+      return ready
+    })
+  )
+  // Whoever asks is told; until then, nobody need hear of it.
+  building.catch(() => undefined)
+  const exchange = (asked: Asked): Promise<Answer> =>
+    ready === undefined ? building.then((answer) => answer(asked)) : ready(asked)
+  return {
+    exchange,
+    handler: async (request) => toResponse(await exchange(askedBy(request))),
+    dispose: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}

@@ -12,7 +12,9 @@ import { Hosting, type HostingOptions, hostingFor } from "./deployments/Hosting.
 import { Pipeline } from "./deployments/Pipeline.ts"
 import { Uploads } from "./deployments/Uploads.ts"
 import { type HttpOptions, type Services, toWebHandler } from "./Http.ts"
-import { methodsOf } from "./http/routes.ts"
+import type { Answer, Asked } from "./http/Exchange.ts"
+import { askedBy, toResponse } from "./http/Exchange.ts"
+import { isPath } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { keysPromise } from "./keys/KeysPromise.ts"
@@ -66,11 +68,11 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
 /** How long requests that run may take to end, once the gate is closed. */
 const patience = 5_000
 
-/** The same handler, and a way to wait for the requests that it is answering: what they began is then over. */
-const countingInFlight = (handler: (request: Request) => Promise<Response>) => {
+/** The same, and a way to wait for the requests that it is answering: what they began is then over. */
+const countingInFlight = (exchange: (asked: Asked) => Promise<Answer>) => {
   const inFlight = new Set<Promise<unknown>>()
-  const counted = (request: Request): Promise<Response> => {
-    const answer = handler(request)
+  const counted = (asked: Asked): Promise<Answer> => {
+    const answer = exchange(asked)
     const over: Promise<unknown> = answer.then(
       () => inFlight.delete(over),
       () => inFlight.delete(over)
@@ -213,8 +215,11 @@ export const createTollgate = async (options: TollgateOptions) => {
   try {
     await Promises.run(checkLimit(options.bodyLimit))
     const context = await Promises.run(Layer.buildWithScope(services, scope))
-    const { handler, dispose } = toWebHandler(Layer.succeedContext(context), optional({ bodyLimit: options.bodyLimit }))
-    const { counted, settled } = countingInFlight(handler)
+    const { exchange, dispose } = toWebHandler(
+      Layer.succeedContext(context),
+      optional({ bodyLimit: options.bodyLimit })
+    )
+    const { counted, settled } = countingInFlight(exchange)
     const servesSites = options.deployments?.target.serve !== undefined
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
@@ -231,10 +236,11 @@ export const createTollgate = async (options: TollgateOptions) => {
       /** Verifies a key and counts its use, in one call: what a server asks for every request that it protects. */
       authorize: authorizePromise(Context.get(context, ApiKeys), Context.get(context, Usage)),
       /** The HTTP interface: a web handler, to be mounted anywhere. */
-      handler: counted,
+      handler: async (request: Request): Promise<Response> => toResponse(await counted(askedBy(request))),
+      /** The same without web objects, for bindings that have others: what those for Node call. */
+      exchange: counted,
       /** Whether a path is one of the interface's, whatever the method: what a router asks before it passes a request on. */
-      owns: (path: string): boolean =>
-        methodsOf(routed(path)).length > 0 && (servesSites || !routed(path).startsWith("/sites/")),
+      owns: (path: string): boolean => isPath(routed(path)) && (servesSites || !routed(path).startsWith("/sites/")),
       /** Ends what was started here, once the requests that run are answered. A store that was handed in stays open. */
       close: async (): Promise<void> => {
         await settled()

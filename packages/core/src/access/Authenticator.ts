@@ -3,11 +3,15 @@
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
+import type { Asked } from "../http/Exchange.ts"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { AccountName } from "../shared/Names.ts"
 import { type PrincipalShape, Unauthorized } from "./Principal.ts"
 
+/** Who asks; an Effect of the host's own. */
 export type Authenticate = (request: Request) => Effect.Effect<PrincipalShape, Unauthorized>
+
+type AuthenticateAsked = (asked: Asked) => Effect.Effect<PrincipalShape, Unauthorized>
 
 /** A token, whom it acts for (`*` is everybody), and what it may do; writing is the default. */
 export interface BearerToken {
@@ -20,11 +24,11 @@ const digest = (text: string): Buffer => hash("sha256", text, "buffer")
 
 const shortestToken = 16
 
-const tokenIn = (request: Request): string | undefined =>
-  /^Bearer +([^\s]+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1]
+const tokenIn = ({ headers }: Asked): string | undefined =>
+  /^Bearer +([^\s]+) *$/i.exec(headers["authorization"] ?? "")?.[1]
 
 /** Tokens are kept as hashes, and every one is compared, in constant time. */
-export const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<Authenticate, ConfigurationError> =>
+const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<AuthenticateAsked, ConfigurationError> =>
   Effect.gen(function* () {
     const known = yield* Effect.forEach(tokens, (given, index) => {
       const wrong = (problem: string) => new ConfigurationError({ option: `tokens: number ${index + 1}`, problem })
@@ -39,8 +43,8 @@ export const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<
       const principal: PrincipalShape = { id: hash.toString("base64url").slice(0, 16), account, access }
       return Effect.succeed({ hash, principal })
     })
-    return (request) => {
-      const token = tokenIn(request)
+    return (asked) => {
+      const token = tokenIn(asked)
       const hash = digest(token ?? "")
       let found: PrincipalShape | undefined
       for (const { hash: other, principal } of known) if (timingSafeEqual(hash, other)) found = principal
@@ -48,7 +52,7 @@ export const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<
     }
   })
 
-export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: Authenticate }>()(
+export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: AuthenticateAsked }>()(
   "@tollgate/core/access/Authenticator"
 ) {
   /** Lets nobody in: what holds until a host configures something else. */
@@ -57,7 +61,7 @@ export class Authenticator extends Context.Service<Authenticator, { readonly aut
   })
 
   static layer(authenticate: Authenticate): Layer.Layer<Authenticator> {
-    return Layer.succeed(Authenticator, { authenticate })
+    return Layer.succeed(Authenticator, { authenticate: ({ request }) => authenticate(request()) })
   }
 
   static layerBearer(tokens: ReadonlyArray<BearerToken>): Layer.Layer<Authenticator, ConfigurationError> {

@@ -2,9 +2,9 @@
  * Unpacks a request, calls the service, packs the answer.
  */
 import { Effect } from "effect"
-import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { Api } from "../Api.ts"
+import { HttpApiSchema } from "effect/http-api"
 import { checkKeyFormat } from "../http/checkKeyFormat.ts"
+import type { HandlersOf } from "../http/handlers.ts"
 import { makeIdempotent } from "../http/idempotent.ts"
 import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
@@ -27,67 +27,63 @@ const viewIn = (query: ViewQuery) =>
     keyFormat: query["key-format"]
   })
 
-export const ConsumersHttp = HttpApiBuilder.group(
-  Api,
-  "consumers",
-  Effect.fnUntraced(function* (handlers) {
-    const consumers = yield* Consumers
-    const idempotent = yield* makeIdempotent
-    return handlers.handleAll({
-      list: ({ params, query }) =>
-        Effect.gen(function* () {
-          yield* checkKeyFormat(query["key-format"])
-          const filter = optional({ tags: tagsIn(query), managerEmail: query["manager-email"] })
-          return yield* consumers.list(params, {
-            limit: query.limit,
-            offset: query.offset,
-            ...filter,
-            ...viewIn(query)
-          })
-        }).pipe(explained),
-      create: ({ params, query, payload }) =>
-        idempotent((idempotency) =>
-          explained(
-            Effect.map(
-              consumers.create(params, payload, optional({ withApiKey: query["with-api-key"], idempotency })),
-              withETag
-            )
-          )
-        ),
-      get: ({ params, query }) =>
-        Effect.gen(function* () {
-          yield* checkKeyFormat(query["key-format"])
-          const options = { ...viewIn(query), ...optional({ guard: tagsIn(query) }) }
-          return withETag(yield* consumers.get(params, params.consumerName, options))
-        }).pipe(explained),
-      update: ({ params, query, headers, payload }) =>
-        Effect.gen(function* () {
-          const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
-          return withETag(yield* consumers.update(params, params.consumerName, payload, conditions))
-        }).pipe(explained),
-      remove: ({ params, query, headers }) =>
-        Effect.gen(function* () {
-          const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
-          yield* consumers.remove(params, params.consumerName, conditions)
-        }).pipe(explained),
-      rollKey: ({ params, query, payload }) =>
-        idempotent((idempotency) =>
-          explained(
-            Effect.map(
-              consumers.rollKey(
-                params,
-                params.consumerName,
-                payload.expiresOn,
-                optional({ guard: tagsIn(query), idempotency })
-              ),
-              (id) => {
-                const path = ["accounts", params.accountName, "key-buckets", params.bucketName]
-                const location = `/v1/${[...path, "consumers", params.consumerName, "keys", id].map(encodeURIComponent).join("/")}`
-                return HttpApiSchema.withHeaders({ body: undefined, headers: { location } })
-              }
-            )
+export const ConsumersHttp = Effect.gen(function* () {
+  const consumers = yield* Consumers
+  const idempotent = yield* makeIdempotent
+  return {
+    list: ({ params, query }) =>
+      Effect.gen(function* () {
+        yield* checkKeyFormat(query["key-format"])
+        const filter = optional({ tags: tagsIn(query), managerEmail: query["manager-email"] })
+        return yield* consumers.list(params, {
+          limit: query.limit,
+          offset: query.offset,
+          ...filter,
+          ...viewIn(query)
+        })
+      }).pipe(explained),
+    create: ({ params, query, payload }) =>
+      idempotent((idempotency) =>
+        explained(
+          Effect.map(
+            consumers.create(params, payload, optional({ withApiKey: query["with-api-key"], idempotency })),
+            withETag
           )
         )
-    })
-  })
-)
+      ),
+    get: ({ params, query }) =>
+      Effect.gen(function* () {
+        yield* checkKeyFormat(query["key-format"])
+        const options = { ...viewIn(query), ...optional({ guard: tagsIn(query) }) }
+        return withETag(yield* consumers.get(params, params.consumerName, options))
+      }).pipe(explained),
+    update: ({ params, query, headers, payload }) =>
+      Effect.gen(function* () {
+        const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
+        return withETag(yield* consumers.update(params, params.consumerName, payload, conditions))
+      }).pipe(explained),
+    remove: ({ params, query, headers }) =>
+      Effect.gen(function* () {
+        const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
+        yield* consumers.remove(params, params.consumerName, conditions)
+      }).pipe(explained),
+    rollKey: ({ params, query, payload }) =>
+      idempotent((idempotency) =>
+        explained(
+          Effect.map(
+            consumers.rollKey(
+              params,
+              params.consumerName,
+              payload.expiresOn,
+              optional({ guard: tagsIn(query), idempotency })
+            ),
+            (id) => {
+              const path = ["accounts", params.accountName, "key-buckets", params.bucketName]
+              const location = `/v1/${[...path, "consumers", params.consumerName, "keys", id].map(encodeURIComponent).join("/")}`
+              return HttpApiSchema.withHeaders({ body: undefined, headers: { location } })
+            }
+          )
+        )
+      )
+  } satisfies HandlersOf<"consumers">
+})

@@ -3,7 +3,9 @@
  * sandbox.
  */
 import { Effect } from "effect"
-import { HttpRouter, HttpServerRespondable, HttpServerResponse } from "effect/http"
+import type { Endpoint } from "../http/compile.ts"
+import type { Answer } from "../http/Exchange.ts"
+import { Incoming } from "../http/Incoming.ts"
 import { explained, NotFoundProblem } from "../http/problems.ts"
 import { RequestId } from "../http/RequestId.ts"
 import { DeploymentNotFound } from "./DeploymentError.ts"
@@ -22,17 +24,15 @@ const addressed = (url: string): { readonly name: string; readonly path: string 
 const isOnSitesOrigin = ({ sitesUrl }: HostingShape, request: Request): boolean =>
   sitesUrl !== undefined && new URL(sitesUrl).host === (request.headers.get("host") ?? new URL(request.url).host)
 
-const packed = ({ body, status, headers }: Response, sandbox: boolean): HttpServerResponse.HttpServerResponse => {
-  const options = {
-    status,
-    headers: {
-      "cache-control": "no-cache",
-      ...Object.fromEntries(headers),
-      ...(sandbox ? { "content-security-policy": "sandbox" } : {})
-    }
-  }
-  return body === null ? HttpServerResponse.empty(options) : HttpServerResponse.raw(body, options)
-}
+const packed = ({ body, status, headers }: Response, sandbox: boolean): Answer => ({
+  status,
+  headers: {
+    "cache-control": "no-cache",
+    ...Object.fromEntries(headers),
+    ...(sandbox ? { "content-security-policy": "sandbox" } : {})
+  },
+  body: body ?? undefined
+})
 
 const nothingAt = Effect.fnUntraced(function* (path: string) {
   return yield* new NotFoundProblem({ detail: `There is nothing at ${path}`, instance: yield* RequestId })
@@ -40,35 +40,32 @@ const nothingAt = Effect.fnUntraced(function* (path: string) {
 
 const nowhere = Effect.succeed(undefined)
 
-/** The routes of what is deployed, where the target serves it. */
-export const SitesHttp = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
-    const hosting = yield* Hosting
-    if (hosting?.target.serve === undefined) return
-    const deployments = yield* Deployments
+/** Answers for what is deployed; nothing, where the target does not serve it. */
+export const SitesHttp = Effect.gen(function* () {
+  const hosting = yield* Hosting
+  if (hosting?.target.serve === undefined) return undefined
+  const deployments = yield* Deployments
 
-    const answer = Effect.fnUntraced(function* (request: Request) {
-      const { name, path } = addressed(request.url)
-      for (let attempt = 0; attempt < patience; attempt++) {
-        const release = yield* deployments.served(name)
+  const answer = Effect.fnUntraced(function* (request: Request) {
+    const { name, path } = addressed(request.url)
+    for (let attempt = 0; attempt < patience; attempt++) {
+      const release = yield* deployments.served(name)
+      if (path === undefined) {
         // Relative, since only the browser knows where the interface is mounted.
-        if (path === undefined)
-          return HttpServerResponse.redirect(`./${name}/${new URL(request.url).search}`, { status: 308 })
-        const response = yield* hosting.target.serve?.(release, path, request) ?? nowhere
-        const isNothing = response?.status === 404 && !response.headers.has("content-type")
-        if (isNothing) return yield* new DeploymentNotFound({ deployment: name })
-        if (response !== undefined) return packed(response, !isOnSitesOrigin(hosting, request))
+        const location = `./${name}/${new URL(request.url).search}`
+        return { status: 308, headers: { location }, body: undefined } satisfies Answer
       }
-      return yield* new DeploymentNotFound({ deployment: name })
-    })
-
-    yield* router.add("GET", "/sites/*", ({ source, url }) =>
-      explained(
-        source instanceof Request ? answer(source) : Effect.fail(new DeploymentNotFound({ deployment: "" }))
-      ).pipe(
-        Effect.catchTag("DeploymentNotFoundProblem", () => nothingAt(url)),
-        Effect.catch(HttpServerRespondable.toResponse)
-      )
-    )
+      const response = yield* hosting.target.serve?.(release, path, request) ?? nowhere
+      const isNothing = response?.status === 404 && !response.headers.has("content-type")
+      if (isNothing) return yield* new DeploymentNotFound({ deployment: name })
+      if (response !== undefined) return packed(response, !isOnSitesOrigin(hosting, request))
+    }
+    return yield* new DeploymentNotFound({ deployment: name })
   })
-)
+
+  const endpoint: Endpoint = ({ request }) =>
+    explained(answer(request())).pipe(
+      Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(Incoming, ({ path }) => nothingAt(path)))
+    )
+  return endpoint
+})

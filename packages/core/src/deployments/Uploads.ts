@@ -182,7 +182,8 @@ const make = Effect.gen(function* () {
   })
 })
 
-interface Received {
+/** What has arrived. */
+export interface Received {
   readonly bytes: number
   readonly digest: string
 }

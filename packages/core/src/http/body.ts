@@ -1,32 +1,27 @@
 /**
- * The body of a request as JSON text that nothing behind it needs to fear: not too long, not too deep, real Unicode,
+ * The body of a request as JSON that nothing behind it needs to fear: not too long, not too deep, real Unicode,
  * finite numbers, no property that means something to JavaScript. It is JSON whatever the content type says.
  */
 import { Effect } from "effect"
 import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
 import { deepest, offence } from "../shared/SafeJson.ts"
+import type { Asked } from "./Exchange.ts"
 import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "./problems.ts"
 
 /** How long a body may take to arrive. */
 const patience = "30 seconds"
 
+export interface JsonBody {
+  readonly text: string
+  readonly value: unknown
+}
+
+const nothing: JsonBody = { text: "{}", value: {} }
+
 export type BodyFault = InvalidInput | PayloadTooLargeProblem | RequestTimeoutProblem | UnsupportedEncodingProblem
 
 const tooLarge = (limit: number) =>
   new PayloadTooLargeProblem({ detail: `A body may have ${limit} bytes; send less, or in several requests` })
-
-const read = async (request: Request, limit: number): Promise<Uint8Array | PayloadTooLargeProblem> => {
-  if (request.body === null) return new Uint8Array()
-  if (Number(request.headers.get("content-length") ?? 0) > limit) return tooLarge(limit)
-  const chunks: Array<Uint8Array> = []
-  let size = 0
-  for await (const chunk of request.body) {
-    size += chunk.byteLength
-    if (size > limit) return tooLarge(limit)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
@@ -47,32 +42,34 @@ const isTooDeep = (text: string): boolean => {
   return false
 }
 
-const checked = (bytes: Uint8Array): Effect.Effect<string, InvalidInput> => {
+const checked = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput> => {
   let text: string
   try {
     text = utf8.decode(bytes)
   } catch {
     return Effect.fail(invalidBody("", "it is not valid UTF-8"))
   }
-  if (/^[ \t\r\n]*$/.test(text)) return Effect.succeed("{}")
+  if (/^[ \t\r\n]*$/.test(text)) return Effect.succeed(nothing)
   if (isTooDeep(text)) return Effect.fail(invalidBody("", `it is nested deeper than ${deepest}`))
   try {
-    const fault = offence(JSON.parse(text))
-    return fault === undefined ? Effect.succeed(text) : Effect.fail(fault)
+    const value: unknown = JSON.parse(text)
+    const fault = offence(value)
+    return fault === undefined ? Effect.succeed({ text, value }) : Effect.fail(fault)
   } catch {
     return Effect.fail(invalidBody("", "it is not JSON"))
   }
 }
 
-/** The text of a body that has passed; `{}` where there is none. */
-export const jsonText = (request: Request, limit: number): Effect.Effect<string, BodyFault> =>
+/** A body that has passed; an empty object where there is none. */
+export const jsonBody = ({ headers, read }: Asked, limit: number): Effect.Effect<JsonBody, BodyFault> =>
   Effect.gen(function* () {
-    const encoding = request.headers.get("content-encoding") ?? "identity"
+    const encoding = headers["content-encoding"] ?? "identity"
     if (encoding.toLowerCase() !== "identity") {
       return yield* new UnsupportedEncodingProblem({ detail: "Send the body as it is, without Content-Encoding" })
     }
+    if (Number(headers["content-length"] ?? 0) > limit) return yield* tooLarge(limit)
     const bytes = yield* Effect.tryPromise({
-      try: () => read(request, limit),
+      try: () => read(limit),
       catch: () => invalidBody("", "it was not received whole")
     }).pipe(
       Effect.timeoutOrElse({
@@ -81,6 +78,5 @@ export const jsonText = (request: Request, limit: number): Effect.Effect<string,
           Effect.fail(new RequestTimeoutProblem({ detail: "The body did not arrive in time; send it again" }))
       })
     )
-    if (bytes instanceof PayloadTooLargeProblem) return yield* bytes
-    return yield* checked(bytes)
+    return yield* bytes === undefined ? tooLarge(limit) : checked(bytes)
   })

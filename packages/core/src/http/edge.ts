@@ -2,20 +2,16 @@
  * What surrounds every request: its id, its path in one form, its body as safe JSON, and a problem for whatever goes
  * wrong. Nothing leaves here that is not a declared answer or a problem.
  */
-import { Cause, Effect } from "effect"
-import {
-  Headers,
-  HttpRouter,
-  HttpServerError,
-  HttpServerRequest,
-  HttpServerRespondable,
-  HttpServerResponse
-} from "effect/http"
-import { HttpApiError } from "effect/http-api"
+import { Cause, Context, Effect, Option, References } from "effect"
+import { FindMyWay, Headers, HttpServerRespondable, HttpTraceContext } from "effect/http"
 import * as Base62 from "../shared/Base62.ts"
-import { InvalidInput, placesInBody, placesInParameters } from "../shared/InvalidInput.ts"
-import { jsonText } from "./body.ts"
+import { InvalidInput } from "../shared/InvalidInput.ts"
+import { spanned } from "../shared/spanned.ts"
+import { type Endpoint, UnfitAnswer } from "./compile.ts"
+import type { Answer, Asked } from "./Exchange.ts"
+import { Incoming } from "./Incoming.ts"
 import {
+  answerOf,
   BadRequestProblem,
   InternalProblem,
   MethodNotAllowedProblem,
@@ -25,15 +21,14 @@ import {
   UnsupportedEncodingProblem
 } from "./problems.ts"
 import { isSane, RequestId } from "./RequestId.ts"
-
-/** Which methods a path can be asked with. */
-export type MethodsOf = (path: string) => ReadonlyArray<string>
+import { methodsOf } from "./routes.ts"
 
 const undecodable = new InvalidInput({
   errors: [{ parameter: "path", detail: "it is not validly percent-encoded text" }]
 })
 
 const decodes = (text: string): boolean => {
+  if (!text.includes("%")) return true
   try {
     return !decodeURIComponent(text).includes("\u0000")
   } catch {
@@ -41,47 +36,40 @@ const decodes = (text: string): boolean => {
   }
 }
 
-/** A trailing slash and `%24` mean nothing; what cannot be decoded is nobody's path. */
-const normalized = (url: string): string | undefined => {
-  const [path = "", ...search] = url.split("?")
-  const query = search.join("?").replaceAll("+", "%20")
-  if (!decodes(path) || !decodes(query)) return undefined
-  const single = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
-  // The router would end a path at a semicolon.
-  return single.replaceAll("%24", "$").replaceAll(";", "%3B") + (search.length === 0 ? "" : `?${search.join("?")}`)
+interface Address {
+  readonly path: string
+  readonly search: string
 }
 
-/** The same request with its body read once, checked, and taken for JSON. */
-const withSafeBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, limit: number) {
-  const source = request.source
-  if (!(source instanceof Request)) return request
-  // It fails with what `describe` knows; the router turns failures of reading into defects.
-  const text = yield* Effect.cached(jsonText(source, limit))
-  const headers = Headers.set(request.headers, "content-type", "application/json")
-  return Object.create(request.modify({ headers }), { text: { value: text } }) as HttpServerRequest.HttpServerRequest
-})
+/** A trailing slash and `%24` mean nothing; what cannot be decoded is nobody's path. */
+const addressIn = (url: string): Address | undefined => {
+  const mark = url.indexOf("?")
+  const [path, search] = mark < 0 ? [url, ""] : [url.slice(0, mark), url.slice(mark + 1)]
+  if (!decodes(path) || !decodes(search.replaceAll("+", "%20"))) return undefined
+  const single = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+  // The router would end a path at a semicolon.
+  return { path: single.replaceAll("%24", "$").replaceAll(";", "%3B"), search }
+}
+
+/** No such path, or not with that method. */
+class Nowhere {
+  readonly _tag = "Nowhere"
+}
 
 /** What went wrong, as a problem. Only what is our own fault is logged, and never with what was sent. */
-const describe = Effect.fnUntraced(function* (
-  cause: Cause.Cause<unknown>,
-  path: string,
-  method: string,
-  allowed: ReadonlyArray<string>
-) {
+const describe = Effect.fnUntraced(function* (error: unknown, path: string, method: string) {
   const instance = yield* RequestId
-  const error = Cause.squash(cause)
-  if (error instanceof InvalidInput)
+  if (error instanceof InvalidInput) {
     return new BadRequestProblem({ detail: error.message, instance, errors: error.errors })
+  }
   if (error instanceof PayloadTooLargeProblem) return new PayloadTooLargeProblem({ detail: error.message, instance })
   if (error instanceof RequestTimeoutProblem) return new RequestTimeoutProblem({ detail: error.message, instance })
   if (error instanceof UnsupportedEncodingProblem) {
     return new UnsupportedEncodingProblem({ detail: error.message, instance })
   }
-  if (HttpApiError.HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
-    const errors = error.kind === "Payload" ? placesInBody(error.cause) : placesInParameters(error.cause)
-    return new BadRequestProblem({ detail: new InvalidInput({ errors }).message, instance, errors })
-  }
-  if (error instanceof HttpServerError.HttpServerError && error.reason._tag === "RouteNotFound") {
+  if (HttpServerRespondable.isRespondable(error)) return error
+  if (error instanceof Nowhere) {
+    const allowed = methodsOf(path)
     return allowed.length === 0 || allowed.includes(method)
       ? new NotFoundProblem({ detail: `There is nothing at ${path}`, instance })
       : new MethodNotAllowedProblem({
@@ -89,65 +77,89 @@ const describe = Effect.fnUntraced(function* (
           instance
         })
   }
-  yield* HttpApiError.HttpApiSchemaError.is(error)
+  yield* error instanceof UnfitAnswer
     ? Effect.logError(`The answer to ${method} ${path} does not fit its schema`)
     : Effect.logError(`${method} ${path} failed`, error instanceof Error ? error.stack : "")
   return new InternalProblem({ detail: "It is logged under this instance", instance })
 })
 
-const problemFor = Effect.fnUntraced(function* (
-  cause: Cause.Cause<unknown>,
-  { url, method }: HttpServerRequest.HttpServerRequest,
-  methodsOf: MethodsOf
-) {
-  const path = url.split("?", 1)[0] ?? url
-  const allowed = methodsOf(path)
-  const problem = yield* describe(cause, path, method, allowed)
-  const response = yield* HttpServerRespondable.toResponse(problem)
-  return response.status === 405 ? HttpServerResponse.setHeader(response, "allow", allowed.join(", ")) : response
+const problemFor = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, path: string, method: string) {
+  if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
+  const answer = yield* answerOf(yield* describe(Cause.squash(cause), path, method))
+  return answer.status === 405
+    ? { ...answer, headers: { ...answer.headers, allow: methodsOf(path).join(", ") } }
+    : answer
 })
 
-/** Headers that belong to every answer: it may hold key values, so nobody keeps it. */
-const finished = (response: HttpServerResponse.HttpServerResponse) =>
-  Effect.map(RequestId, (id) =>
-    HttpServerResponse.setHeaders(response, {
-      "x-request-id": id,
-      "x-content-type-options": "nosniff",
-      ...(response.headers["cache-control"] === undefined ? { "cache-control": "no-store" } : {}),
-      ...(response.status === 401 ? { "www-authenticate": "Bearer" } : {}),
-      ...(response.status === 503 ? { "retry-after": "1" } : {})
-    })
-  )
+/** Completes an answer. It may hold key values, so nobody keeps it. */
+const finished = ({ status, headers, body }: Answer, id: string): Answer => ({
+  status,
+  headers: {
+    "cache-control": "no-store",
+    ...headers,
+    "x-request-id": id,
+    "x-content-type-options": "nosniff",
+    ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
+    ...(status === 503 ? { "retry-after": "1" } : {}),
+    ...(typeof body === "string" ? { "content-length": String(Buffer.byteLength(body)) } : {}),
+    ...(body instanceof Uint8Array ? { "content-length": String(body.byteLength) } : {})
+  },
+  body
+})
 
-/** Turns whatever the router could not answer into a problem, and completes every answer. */
-export const layerProblems = (methodsOf: MethodsOf) =>
-  HttpRouter.middleware(
-    (app) =>
-      app.pipe(
-        Effect.catchCause((cause) =>
-          Cause.hasInterruptsOnly(cause)
-            ? Effect.failCause(cause)
-            : Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => problemFor(cause, request, methodsOf))
-        ),
-        Effect.flatMap(finished)
-      ),
-    { global: true }
-  )
+/** What HEAD is answered: as much as GET, but for the body. */
+const headOf = ({ status, headers, body }: Answer): Answer => {
+  if (body instanceof ReadableStream) void body.cancel()
+  return { status, headers, body: undefined }
+}
 
-/** Names the request, and brings its path and its body into one form, before it is routed. */
-export const makeEdge =
-  (bodyLimit: number, methodsOf: MethodsOf) =>
-  <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-    Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const given = request.headers["x-request-id"]
-      const id = given !== undefined && isSane(given) ? given : yield* Base62.random(22)
-      const url = normalized(request.url)
-      const answered =
-        url === undefined
-          ? Effect.flatMap(problemFor(Cause.fail(undecodable), request, methodsOf), finished)
-          : Effect.flatMap(withSafeBody(request.modify({ url }), bodyLimit), (safe) =>
-              Effect.provideService(app, HttpServerRequest.HttpServerRequest, safe)
-            )
-      return yield* answered.pipe(Effect.provideService(RequestId, id), Effect.annotateLogs({ requestId: id }))
+/** Names the request, brings its path into one form, finds its endpoint, and answers whatever comes of it. */
+export const makeEdge = (
+  endpoints: ReadonlyArray<readonly [method: string, path: string, endpoint: Endpoint]>,
+  bodyLimit: number
+): ((asked: Asked) => Effect.Effect<Answer>) => {
+  const router = FindMyWay.make<Endpoint>({
+    // Longer than any name that could be right: what is too long is told so by its schema.
+    maxParamLength: 4_096,
+    caseSensitive: true,
+    ignoreDuplicateSlashes: false,
+    ignoreTrailingSlash: false
+  })
+  for (const [method, path, endpoint] of endpoints) router.on(method, path as `/${string}`, endpoint)
+
+  const find = (method: string, url: string) =>
+    router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
+
+  const answer = (asked: Asked, { path, search }: Address) => {
+    const found = find(asked.method, search === "" ? path : `${path}?${search}`)
+    return found === undefined
+      ? Effect.fail(new Nowhere())
+      : found.handler(asked, { params: found.params, query: found.searchParams })
+  }
+
+  return (asked) =>
+    Effect.flatMap(Base62.random(22), (drawn) => {
+      const { method, headers } = asked
+      const given = headers["x-request-id"]
+      const id = given !== undefined && isSane(given) ? given : drawn
+      const address = addressIn(asked.url)
+      const { path, search } = address ?? { path: asked.url.split("?", 1)[0] ?? "", search: "" }
+      const answered = address === undefined ? Effect.fail(undecodable) : Effect.suspend(() => answer(asked, address))
+      return answered.pipe(
+        Effect.catchCause((cause) => problemFor(cause, path, method)),
+        Effect.map((answer) => (method === "HEAD" ? headOf(finished(answer, id)) : finished(answer, id))),
+        spanned(`http.server ${method}`, () => ({
+          kind: "server",
+          parent: Option.getOrUndefined(HttpTraceContext.fromHeaders(Headers.fromInput(headers))),
+          attributes: { "http.request.method": method, "url.path": path }
+        })),
+        Effect.updateContext((context: Context.Context<never>) =>
+          context.pipe(
+            Context.add(Incoming, Incoming.from(asked, path, search, bodyLimit)),
+            Context.add(RequestId, id),
+            Context.add(References.CurrentLogAnnotations, { requestId: id })
+          )
+        )
+      )
     })
+}

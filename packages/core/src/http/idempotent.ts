@@ -3,11 +3,11 @@
  * started again beside itself.
  */
 import { createHash } from "node:crypto"
-import { Context, Effect, Layer } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { Effect } from "effect"
 import { Principal } from "../access/Principal.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
 import { InvalidInput } from "../shared/InvalidInput.ts"
+import { Incoming } from "./Incoming.ts"
 import { explained, RequestInProgressProblem } from "./problems.ts"
 import { RequestId } from "./RequestId.ts"
 
@@ -16,8 +16,8 @@ const digest = (...parts: ReadonlyArray<string>): string =>
 
 /** Reads the header, and gives what the service is to remember the request by. */
 const idempotencyOf = Effect.fnUntraced(function* () {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  const key = request.headers["idempotency-key"]
+  const { asked, path, search, body } = yield* Incoming
+  const key = asked.headers["idempotency-key"]
   if (key === undefined) return undefined
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     return yield* new InvalidInput({
@@ -25,35 +25,32 @@ const idempotencyOf = Effect.fnUntraced(function* () {
     })
   }
   const principal = yield* Principal
-  const body = yield* Effect.orDie(request.text)
-  const id = digest(principal.id, request.method, request.url.split("?", 1)[0] ?? "", key)
-  return { id, fingerprint: digest(request.url.split("?")[1] ?? "", body) } satisfies Idempotency
+  const { text } = yield* Effect.orDie(body)
+  return {
+    id: digest(principal.id, asked.method, path, key),
+    fingerprint: digest(search, text)
+  } satisfies Idempotency
 })
 
-/** The requests that are running under an Idempotency-Key, in this process. */
-export class InFlight extends Context.Service<InFlight, Set<string>>()("@tollgate/core/http/InFlight") {
-  static readonly layer = Layer.sync(InFlight, () => new Set<string>())
-}
-
 /** Runs what makes something, once for each Idempotency-Key. */
-export const makeIdempotent = Effect.map(
-  InFlight,
-  (running) =>
-    <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
-      Effect.gen(function* () {
-        const idempotency = yield* explained(idempotencyOf())
-        if (idempotency === undefined) return yield* run(undefined)
-        const { id } = idempotency
-        if (running.has(id)) {
-          return yield* new RequestInProgressProblem({
-            detail: "Wait for the answer to the first one, or ask again later",
-            instance: yield* RequestId
-          })
-        }
-        running.add(id)
-        return yield* Effect.ensuring(
-          run(idempotency),
-          Effect.sync(() => running.delete(id))
-        )
-      })
-)
+export const makeIdempotent = Effect.sync(() => {
+  /** The requests that are running under an Idempotency-Key, in this process. */
+  const running = new Set<string>()
+  return <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
+    Effect.gen(function* () {
+      const idempotency = yield* explained(idempotencyOf())
+      if (idempotency === undefined) return yield* run(undefined)
+      const { id } = idempotency
+      if (running.has(id)) {
+        return yield* new RequestInProgressProblem({
+          detail: "Wait for the answer to the first one, or ask again later",
+          instance: yield* RequestId
+        })
+      }
+      running.add(id)
+      return yield* Effect.ensuring(
+        run(idempotency),
+        Effect.sync(() => running.delete(id))
+      )
+    })
+})

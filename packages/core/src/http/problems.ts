@@ -3,7 +3,7 @@
  * where errors become answers.
  */
 import { DateTime, Effect, Schema } from "effect"
-import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerRespondable } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import type { Forbidden, Unauthorized } from "../access/Principal.ts"
 import type { ConsumerNameTaken, ConsumerNotFound } from "../consumers/ConsumerError.ts"
@@ -29,6 +29,7 @@ import { Timestamp } from "../shared/Timestamp.ts"
 import type { VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { RecordUnreadable, StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 import type { SubscriptionExternalIdTaken, SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
+import type { Answer } from "./Exchange.ts"
 import { RequestId } from "./RequestId.ts"
 
 const kind = <const Name extends string, const Status extends number>(name: Name, status: Status, title: string) =>
@@ -260,25 +261,30 @@ const isServersFault = (error: Explainable): boolean =>
 const causeOf = (error: Explainable): ReadonlyArray<string> =>
   error._tag === "SourceFault" && error.cause instanceof Error ? [error.cause.message] : []
 
-/** When to try again, in whole seconds from now. */
-const retryAfter = (moment: DateTime.Utc) =>
-  Effect.flatMap(DateTime.now, (now) => {
-    const seconds = Math.max(1, Math.ceil((DateTime.toEpochMillis(moment) - DateTime.toEpochMillis(now)) / 1000))
-    return HttpEffect.appendPreResponseHandler((_, response) =>
-      Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(seconds)))
-    )
-  })
-
 /** Turns a service's errors into problems that name the request; what is our own fault is logged. */
 export const explained = <A, E extends Explainable, R>(
   effect: Effect.Effect<A, E, R>
-): Effect.Effect<A, ProblemOf<E>, R | HttpServerRequest.HttpServerRequest> =>
+): Effect.Effect<A, ProblemOf<E>, R> =>
   Effect.catch(effect, (error) =>
     Effect.gen(function* () {
       if (isServersFault(error)) yield* Effect.logError(error.message, ...causeOf(error))
-      if (error._tag === "QuotaExceeded") yield* retryAfter(error.resetsOn)
       const told = { detail: error.message, instance: yield* RequestId }
       const problem = table[error._tag] as (told: Told, error: Explainable) => ProblemOf<E>
       return yield* Effect.fail(problem(told, error))
     })
   )
+
+/** When to try again, in whole seconds from now. */
+const retryAfter = (moment: DateTime.Utc) =>
+  Effect.map(DateTime.now, (now) => {
+    const seconds = Math.ceil((DateTime.toEpochMillis(moment) - DateTime.toEpochMillis(now)) / 1000)
+    return { "retry-after": String(Math.max(1, seconds)) }
+  })
+
+/** A problem as it is answered. */
+export const answerOf = (problem: HttpServerRespondable.Respondable): Effect.Effect<Answer> =>
+  Effect.gen(function* () {
+    const { status, headers, body } = yield* HttpServerRespondable.toResponse(problem)
+    const more = problem instanceof QuotaExceededProblem ? yield* retryAfter(problem.resetsOn) : {}
+    return { status, headers: { ...headers, ...more }, body: body._tag === "Uint8Array" ? body.body : undefined }
+  })

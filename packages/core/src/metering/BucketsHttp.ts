@@ -2,9 +2,8 @@
  * Unpacks a request, calls the service, packs the answer.
  */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../Api.ts"
 import { Forbidden, mayActFor, Principal } from "../access/Principal.ts"
+import type { HandlersOf } from "../http/handlers.ts"
 import { makeIdempotent } from "../http/idempotent.ts"
 import { ifMatchIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
@@ -31,29 +30,24 @@ const accountFor = Effect.fnUntraced(function* (named: AccountName | undefined) 
   return account
 })
 
-export const BucketsHttp = HttpApiBuilder.group(
-  Api,
-  "buckets",
-  Effect.fnUntraced(function* (handlers) {
-    const buckets = yield* Buckets
-    const idempotent = yield* makeIdempotent
-    return handlers.handleAll({
-      list: ({ query }) => explained(Effect.flatMap(Principal, ({ account }) => buckets.list(account, query))),
-      create: ({ payload }) =>
-        idempotent((idempotency) =>
-          Effect.gen(function* () {
-            const account = yield* accountFor(payload.accountName)
-            return withETag(yield* buckets.create(account, optional({ idempotency })))
-          }).pipe(explained)
-        ),
-      get: ({ params }) => explained(Effect.map(ownBucket(buckets, params.bucketId), withETag)),
-      remove: ({ params, headers }) =>
+export const BucketsHttp = Effect.gen(function* () {
+  const buckets = yield* Buckets
+  const idempotent = yield* makeIdempotent
+  return {
+    list: ({ query }) => explained(Effect.flatMap(Principal, ({ account }) => buckets.list(account, query))),
+    create: ({ payload }) =>
+      idempotent((idempotency) =>
         Effect.gen(function* () {
-          const { bucketId } = params
-          if (!mayActFor(yield* Principal, yield* buckets.owner(bucketId)))
-            return yield* new BucketNotFound({ bucketId })
-          yield* buckets.remove(params.bucketId, optional({ ifMatch: yield* ifMatchIn(headers["if-match"]) }))
+          const account = yield* accountFor(payload.accountName)
+          return withETag(yield* buckets.create(account, optional({ idempotency })))
         }).pipe(explained)
-    })
-  })
-)
+      ),
+    get: ({ params }) => explained(Effect.map(ownBucket(buckets, params.bucketId), withETag)),
+    remove: ({ params, headers }) =>
+      Effect.gen(function* () {
+        const { bucketId } = params
+        if (!mayActFor(yield* Principal, yield* buckets.owner(bucketId))) return yield* new BucketNotFound({ bucketId })
+        yield* buckets.remove(params.bucketId, optional({ ifMatch: yield* ifMatchIn(headers["if-match"]) }))
+      }).pipe(explained)
+  } satisfies HandlersOf<"buckets">
+})

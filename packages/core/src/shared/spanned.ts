@@ -5,7 +5,7 @@ import { Effect, Tracer } from "effect"
  * tracer is not the place for those. Where nobody traces, there is none.
  */
 export const spanned =
-  (name: string) =>
+  (name: string, options: () => Tracer.SpanOptions = () => ({})) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.flatMap(Tracer.Tracer, (tracer) => {
       if (tracer === Tracer.nativeTracer) return effect
@@ -17,7 +17,7 @@ export const spanned =
           })
         )
       )
-      return Effect.flatMap(Effect.withSpan(kept, name, { captureStackTrace: false }), () =>
+      return Effect.flatMap(Effect.withSpan(kept, name, { ...options(), captureStackTrace: false }), () =>
         returned === undefined ? Effect.die("an operation ended without its result") : Effect.succeed(returned.result)
       )
     })

@@ -1,0 +1,68 @@
+/**
+ * A request and its answer, without the objects of any framework: what each binding brings here, and takes away.
+ */
+
+/** What is asked. */
+export interface Asked {
+  readonly method: string
+  /** The path and the query, as they were sent. */
+  readonly url: string
+  /** By their names in lower case; what came several times is one text, with commas. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The body whole, or nothing if it is longer than that. */
+  readonly read: (limit: number) => Promise<Uint8Array | undefined>
+  /** The body as it comes; null where there is none. */
+  readonly stream: () => ReadableStream<Uint8Array> | null
+  /** All of it as a web request. From then on, the body is that request's. */
+  readonly request: () => Request
+  /** Aborted when whoever asked has left. */
+  readonly signal: () => AbortSignal
+}
+
+/** What is answered. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | undefined
+}
+
+/** The body of a web request whole, or nothing if it is longer than that. */
+export const readWhole = async (
+  body: ReadableStream<Uint8Array> | null,
+  limit: number
+): Promise<Uint8Array | undefined> => {
+  if (body === null) return new Uint8Array()
+  const chunks: Array<Uint8Array> = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.byteLength
+    if (size > limit) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** A web request, as it is asked here. */
+export const askedBy = (request: Request): Asked => {
+  const { method, url, body } = request
+  return {
+    method,
+    url: url.slice(url.indexOf("/", url.indexOf("//") + 2)).split("#", 1)[0] ?? "/",
+    headers: Object.fromEntries(request.headers),
+    read: (limit) => readWhole(body, limit),
+    stream: () => body,
+    request: () => request,
+    signal: () => request.signal
+  }
+}
+
+/** An answer, as a web response; to HEAD, without its body. */
+export const toResponse = ({ status, headers, body }: Answer): Response =>
+  new Response(body as ConstructorParameters<typeof Response>[0], { status, headers })
+
+/** A web response, as it is answered here. */
+export const answeredBy = ({ status, headers, body }: Response): Answer => ({
+  status,
+  headers: Object.fromEntries(headers),
+  body: body ?? undefined
+})

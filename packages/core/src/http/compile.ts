@@ -1,0 +1,128 @@
+/**
+ * Makes of each declared endpoint, once, what answers it: who may call, how its request is read by its schemas, and how its
+ * answer is written.
+ */
+import { Context, Effect, Exit, Schema, type SchemaAST } from "effect"
+import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
+import { Api } from "../Api.ts"
+import { Authenticator } from "../access/Authenticator.ts"
+import { Principal } from "../access/Principal.ts"
+import { InvalidInput, type InvalidPlace, placesInBody, placesInParameters } from "../shared/InvalidInput.ts"
+import { Access, mayCall } from "./Access.ts"
+import type { Answer, Asked } from "./Exchange.ts"
+import type { AllHandlers } from "./handlers.ts"
+import { Incoming } from "./Incoming.ts"
+
+/** What the router found in a path and its query. */
+export interface Found {
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly query: Readonly<Record<string, string | ReadonlyArray<string>>>
+}
+
+/** Answers one endpoint. What it fails with is a problem, or can be made one. */
+export type Endpoint = (asked: Asked, found: Found) => Effect.Effect<Answer, unknown, Incoming>
+
+/** An answer that does not fit its own declaration. */
+export class UnfitAnswer extends Schema.TaggedError<UnfitAnswer>()("UnfitAnswer", {}) {}
+
+type Decode = (input: unknown) => Effect.Effect<unknown, InvalidInput>
+
+const decoder = (
+  schema: Schema.Top | undefined,
+  options: SchemaAST.ParseOptions | undefined,
+  placesIn: (error: Schema.SchemaError) => ReadonlyArray<InvalidPlace>
+): Decode | undefined => {
+  if (schema === undefined) return undefined
+  const decode = Schema.decodeUnknownExit(schema as Schema.Codec<unknown>, options)
+  return (input) => {
+    const exit = decode(input)
+    return Exit.isSuccess(exit)
+      ? Effect.succeed(exit.value)
+      : Effect.mapError(exit, (error) => new InvalidInput({ errors: placesIn(error) }))
+  }
+}
+
+/** The schema of a JSON body; none where there is no body, or it is read as it comes. */
+const payloadOf = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined => {
+  const schemas = [...payload.values()].flatMap(({ encoding, schemas }) => (encoding._tag === "Json" ? schemas : []))
+  return schemas.length > 1 ? Schema.Union(schemas) : schemas[0]
+}
+
+const json = { "content-type": "application/json" }
+
+/** How a value is written: by its schema, with the status and the headers that were declared. */
+const encoder = ({ success }: HttpApiEndpoint.Top, status: number, options: SchemaAST.ParseOptions | undefined) => {
+  const [declared = HttpApiSchema.NoContent] = success as ReadonlySet<Schema.Top>
+  const schema = HttpApiSchema.isWithHeaders(declared) ? declared.schema : declared
+  const isEmpty = HttpApiSchema.isNoContent(schema.ast)
+  const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, options)
+  return (value: unknown, headers: Readonly<Record<string, string>>): Exit.Exit<Answer, UnfitAnswer> => {
+    if (isEmpty) return Exit.succeed({ status, headers, body: undefined })
+    const encoded = encode(value)
+    return Exit.isSuccess(encoded)
+      ? Exit.succeed({ status, headers: { ...json, ...headers }, body: JSON.stringify(encoded.value) })
+      : Exit.fail(new UnfitAnswer())
+  }
+}
+
+interface WithHeaders {
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
+}
+
+type AnyHandler = (given: object) => Effect.Effect<unknown, unknown, Principal | Incoming>
+
+/** Every endpoint of the interface, by its method and path. */
+export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
+  const { authenticate } = yield* Authenticator
+  const endpoints: Array<readonly [method: string, path: string, endpoint: Endpoint]> = []
+
+  const compile = (
+    endpoint: HttpApiEndpoint.Top,
+    annotations: Context.Context<never>,
+    status: number,
+    handler: AnyHandler
+  ): Endpoint => {
+    const optionsFor = <Slot>(slot: Context.Key<Slot, SchemaAST.ParseOptions>) =>
+      Context.getOrUndefined(annotations, slot)
+    const decodeParams = decoder(endpoint.params, undefined, placesInParameters)
+    const decodeHeaders = decoder(endpoint.headers, undefined, placesInParameters)
+    const query = endpoint.query && Schema.toCodecArrayFromSingle(endpoint.query)
+    const decodeQuery = decoder(query, optionsFor(HttpApi.QueryParseOptions), placesInParameters)
+    const decodePayload = decoder(payloadOf(endpoint), optionsFor(HttpApi.PayloadParseOptions), placesInBody)
+    const hasHeaders = [...(endpoint.success as ReadonlySet<Schema.Top>)].some(HttpApiSchema.isWithHeaders)
+    const encode = encoder(endpoint, status, optionsFor(HttpApi.SuccessParseOptions))
+
+    const answered = Effect.fnUntraced(function* ({ headers }: Asked, found: Found) {
+      const given: Record<string, unknown> = {}
+      if (decodeParams !== undefined) given["params"] = yield* decodeParams(found.params)
+      if (decodeHeaders !== undefined) given["headers"] = yield* decodeHeaders(headers)
+      if (decodeQuery !== undefined) given["query"] = yield* decodeQuery(found.query)
+      if (decodePayload !== undefined) given["payload"] = yield* decodePayload((yield* (yield* Incoming).body).value)
+      const result = yield* handler(given)
+      if (!hasHeaders) return yield* encode(result, {})
+      const { body, headers: told } = result as WithHeaders
+      return yield* encode(body, told)
+    })
+
+    if (![...endpoint.middlewares].some((middleware) => middleware === Access)) {
+      return answered as Endpoint
+    }
+    const reads = mayCall(endpoint)
+    return (asked, found) =>
+      Effect.flatMap(reads(authenticate(asked), found.params["accountName"]), (principal) =>
+        Effect.provideService(answered(asked, found), Principal, principal)
+      )
+  }
+
+  HttpApi.reflect(Api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ group, endpoint, mergedAnnotations, successes }) => {
+      const ofGroup = handlers[group.identifier as keyof AllHandlers] as unknown as Record<string, AnyHandler>
+      const handler = ofGroup[endpoint.identifier] as AnyHandler
+      const [status = 204] = successes.keys()
+      endpoints.push([endpoint.method, endpoint.path, compile(endpoint, mergedAnnotations, status, handler)])
+    }
+  })
+  return endpoints
+})
