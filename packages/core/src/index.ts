@@ -21,7 +21,7 @@ export type { DeploymentOptions, HostingOptions } from "./deployments/Hosting.ts
 export * from "./deployments/SourceStore.ts"
 export { type UploadAddress, Uploads } from "./deployments/Uploads.ts"
 export { type HttpInterface, type HttpOptions, type Services, toWebHandler } from "./Http.ts"
-export type { Answer, Asked } from "./http/Exchange.ts"
+export { type Answer, type Asked, readWhole } from "./http/Exchange.ts"
 export { docsPath, openApiPath } from "./http/routes.ts"
 export * from "./keys/ApiKey.ts"
 export { ApiKeys } from "./keys/ApiKeys.ts"

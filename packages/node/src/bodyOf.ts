@@ -1,5 +1,5 @@
 /**
- * The body of a request as it comes: without a copy, and read no faster than it is asked for.
+ * The body of a request: whole, or as it comes, without a copy, and read no faster than it is asked for.
  */
 import type { IncomingMessage } from "node:http"
 
@@ -14,6 +14,8 @@ const owned = (chunk: Buffer | string, isShared: boolean): Uint8Array<ArrayBuffe
     : (chunk as Uint8Array as Uint8Array<ArrayBuffer>)
 }
 
+const cutOff = () => new Error("The request was cut off")
+
 const readers = new WeakMap<IncomingMessage, () => void>()
 
 /** Nobody reads the body any more; what still comes of it may be thrown away. */
@@ -22,6 +24,37 @@ export const abandon = (req: IncomingMessage): void => {
   // It may still fail, and nobody else listens.
   req.on("error", () => {})
 }
+
+/** The body whole, or nothing if it is longer than that. */
+export const wholeOf = (req: IncomingMessage, limit: number): Promise<Uint8Array | undefined> =>
+  new Promise((resolve, reject) => {
+    const chunks: Array<Uint8Array> = []
+    let size = 0
+    const take = (chunk: Buffer | string) => {
+      const piece = typeof chunk === "string" ? Buffer.from(chunk) : chunk
+      size += piece.byteLength
+      if (size > limit) {
+        abandon(req)
+        req.pause()
+        resolve(undefined)
+      } else chunks.push(piece)
+    }
+    const end = () => {
+      leave()
+      resolve(Buffer.concat(chunks))
+    }
+    const fail = () => {
+      leave()
+      reject(cutOff())
+    }
+    const leave = () => {
+      readers.delete(req)
+      req.off("data", take).off("end", end).off("error", fail).off("close", fail)
+    }
+    if (req.destroyed) return reject(cutOff())
+    readers.set(req, leave)
+    req.on("data", take).once("end", end).once("error", fail).once("close", fail)
+  })
 
 /**
  * A stream of bytes, so that its reader owns each piece. Whoever has read enough leaves the request as it is: it still
@@ -39,13 +72,13 @@ export const bodyOf = (req: IncomingMessage): ReadableStream<Uint8Array> => {
     }
     const fail = () => {
       leave()
-      controller.error(new Error("The request was cut off"))
+      controller.error(cutOff())
     }
     const leave = () => {
       readers.delete(req)
       req.off("data", take).off("end", end).off("error", fail).off("close", fail)
     }
-    if (req.destroyed) return controller.error(new Error("The request was cut off"))
+    if (req.destroyed) return controller.error(cutOff())
     readers.set(req, leave)
     req.on("data", take).once("end", end).once("error", fail).once("close", fail).pause()
   }

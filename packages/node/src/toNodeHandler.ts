@@ -1,13 +1,17 @@
 /**
- * Node's requests and responses ↔ a web handler: streamed both ways, aborted when the client leaves.
+ * Node's requests and responses ↔ the interface, or any web handler: streamed both ways, aborted when the client leaves.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { abandon, bodyOf } from "./bodyOf.ts"
+import type { Answer, Asked } from "@tollgate/core"
+import { askedBy } from "./askedBy.ts"
+import { abandon } from "./bodyOf.ts"
 
 export interface Mountable {
   readonly handler: (request: Request) => Promise<Response>
+  /** The same without web objects, which cost more than many an answer; called instead, where there is one. */
+  readonly exchange?: (asked: Asked) => Promise<Answer>
   /** Whether a path is one of the interface's. */
   readonly owns: (path: string) => boolean
 }
@@ -32,50 +36,6 @@ const pathOf = (req: IncomingMessage, prefix: string): string | undefined => {
   return below?.startsWith("/") === true ? below : below?.startsWith("?") === true ? `/${below}` : undefined
 }
 
-/** An upload that a body parser of the host has taken apart: what was sent is gone. */
-const takenApart = (): ReadableStream<Uint8Array> =>
-  new ReadableStream({
-    start: (controller) => {
-      const error = new Error("a body parser in front of Tollgate has taken it apart; mount Tollgate before the parser")
-      error.name = "TakenApart"
-      controller.error(error)
-    }
-  })
-
-/** What a body parser of the host has left, as it was sent, or nearly. */
-const parsedBody = (req: IncomingMessage, path: string): string | Buffer | ReadableStream<Uint8Array> | undefined => {
-  const { body } = req as { readonly body?: unknown }
-  if (body === undefined || !req.readableEnded) return undefined
-  if (Buffer.isBuffer(body)) return body
-  if (path.startsWith("/v1/uploads/")) return takenApart()
-  return typeof body === "string" ? body : JSON.stringify(body)
-}
-
-/** Methods that no web request can have are answered like any other that there is not. */
-const methodOf = ({ method = "GET" }: IncomingMessage): string =>
-  /^(connect|trace|track)$/i.test(method) ? "UNKNOWN" : method
-
-const headersOf = (req: IncomingMessage, isParsed: boolean): Headers => {
-  const headers = new Headers()
-  for (let index = 0; index < req.rawHeaders.length; index += 2) {
-    const name = req.rawHeaders[index] ?? ""
-    // HTTP/2 keeps the method and the path among the headers.
-    if (!name.startsWith(":")) headers.append(name, req.rawHeaders[index + 1] ?? "")
-    else if (name === ":authority") headers.set("host", req.rawHeaders[index + 1] ?? "")
-  }
-  if (isParsed) for (const name of ["content-length", "transfer-encoding", "content-encoding"]) headers.delete(name)
-  return headers
-}
-
-const requestFrom = (req: IncomingMessage, path: string, signal: AbortSignal): Request => {
-  const method = methodOf(req)
-  const parsed = parsedBody(req, path)
-  const init = { method, headers: headersOf(req, parsed !== undefined), signal }
-  if (method === "GET" || method === "HEAD") return new Request(`http://localhost${path}`, init)
-  const body = parsed ?? (req.readableEnded ? "" : bodyOf(req))
-  return new Request(`http://localhost${path}`, { ...init, body, duplex: "half" } as RequestInit)
-}
-
 /** How long a sender that was answered early may go on. */
 const lingering = 2_000
 
@@ -92,18 +52,28 @@ const drained = (req: IncomingMessage): Promise<void> =>
     req.once("end", done).once("close", done).on("error", done).resume()
   })
 
-/** What is sent at once: a stream for each of them would cost more than the answer. */
-const isSmall = ({ headers }: Response): boolean => Number(headers.get("content-length") ?? Number.NaN) <= 64 * 1024
+/** What is sent; a web handler may set several cookies. */
+interface Sent extends Omit<Answer, "headers"> {
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
+}
+
+/** Asks a web handler. What is small is read whole: a stream for it would cost more than the answer. */
+const through = async (handler: Mountable["handler"], asked: Asked): Promise<Sent> => {
+  const response = await handler(asked.request())
+  const { status, body } = response
+  const cookies = response.headers.getSetCookie()
+  const headers = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 ? { "set-cookie": cookies } : {}) }
+  const isSmall = Number(response.headers.get("content-length") ?? Number.NaN) <= 64 * 1024
+  if (body === null || asked.method === "HEAD") return { status, headers, body: undefined }
+  return { status, headers, body: isSmall ? new Uint8Array(await response.arrayBuffer()) : body }
+}
 
 /** Puts an answer's status and headers down, and gives a way to take them back. */
-const putHead = (response: Response, res: ServerResponse): (() => void) => {
-  const names = new Set([...response.headers.keys()])
-  res.statusCode = response.status
-  for (const [name, value] of response.headers) if (name !== "set-cookie") res.setHeader(name, value)
-  const cookies = response.headers.getSetCookie()
-  if (cookies.length > 0) res.setHeader("set-cookie", cookies)
+const putHead = ({ status, headers }: Sent, res: ServerResponse): (() => void) => {
+  res.statusCode = status
+  for (const name in headers) res.setHeader(name, headers[name] ?? "")
   return () => {
-    for (const name of names) res.removeHeader(name)
+    for (const name in headers) res.removeHeader(name)
   }
 }
 
@@ -113,18 +83,16 @@ const stopSending = (req: IncomingMessage): void => {
   stream?.close?.(0)
 }
 
-const send = async (response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> => {
-  const takeBack = putHead(response, res)
+const send = async (sent: Sent, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  const takeBack = putHead(sent, res)
+  const { body } = sent
+  // What was not read of the request's body would be taken for the next request.
   const isEarly = !req.complete
-  // What was not read of the body would be taken for the next request.
   if (isEarly && req.httpVersionMajor === 1) res.setHeader("connection", "close")
-  const isBare = response.body === null || req.method === "HEAD"
+  if (!isEarly && !(body instanceof ReadableStream)) return void res.end(body)
   try {
-    if (!isEarly && (isBare || isSmall(response))) {
-      res.end(isBare ? undefined : Buffer.from(await response.arrayBuffer()))
-      return
-    }
-    if (!isBare) await pipeline(Readable.fromWeb(response.body as never), res, { end: false })
+    if (body instanceof ReadableStream) await pipeline(Readable.fromWeb(body as never), res, { end: false })
+    else if (body !== undefined) res.write(body)
   } catch (error) {
     if (!res.headersSent) takeBack()
     throw error
@@ -135,6 +103,8 @@ const send = async (response: Response, req: IncomingMessage, res: ServerRespons
     if (isEarly && req.httpVersionMajor > 1) stopSending(req)
   })
 }
+
+type Mounted = Omit<Mountable, "exchange"> & { readonly exchange?: (asked: Asked) => Promise<Sent> }
 
 /**
  * A request listener for `node:http`, and middleware for whatever calls `(req, res, next)`. With `next`, paths that
@@ -147,20 +117,30 @@ const send = async (response: Response, req: IncomingMessage, res: ServerRespons
  * ```
  */
 export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
+  const { handler, exchange = (asked) => through(handler, asked), owns }: Mounted = gate
   return async (req, res, next) => {
     const path = pathOf(req, prefix)
-    if (next !== undefined && (path === undefined || !gate.owns(path))) return next()
+    if (next !== undefined && (path === undefined || !owns(path))) return next()
     // Whoever asked may have left while the host was busy.
     if (res.destroyed || (req.destroyed && !req.readableEnded)) return
-    const abort = new AbortController()
+    let isGone = false
+    let abort: AbortController | undefined
     const leave = () => {
-      if (!res.writableFinished) abort.abort()
+      if (res.writableFinished) return
+      isGone = true
+      abort?.abort()
+    }
+    const signal = () => {
+      abort ??= new AbortController()
+      if (isGone) abort.abort()
+      return abort.signal
     }
     res.once("close", leave)
     try {
-      await send(await gate.handler(requestFrom(req, path ?? "/", abort.signal)), req, res)
+      const sent = await exchange(askedBy(req, path ?? "/", signal))
+      if (!isGone) await send(sent, req, res)
     } catch (error) {
-      if (abort.signal.aborted || res.destroyed) return
+      if (isGone || res.destroyed) return
       // Half an answer must not be taken for a whole one.
       if (res.headersSent) return void res.destroy()
       if (next !== undefined) return next(error)

@@ -221,7 +221,7 @@ describe("in a host", () => {
   })
 
   it("leaves the host's own error handler to the host's errors, and brings it those that are nobody else's", async () => {
-    const broken = { ...gate, handler: () => Promise.reject(new Error("of the gate")) }
+    const broken = { ...gate, exchange: () => Promise.reject(new Error("of the gate")) }
     for (const [mounted, path] of [
       [gate, "/api/dev/broken"],
       [broken, "/api/dev/v1/metering"]
@@ -418,7 +418,7 @@ describe("in a host", () => {
     }
     const url = await answering(failing(0), { "content-length": "100" })
     const answer = await fetch(url)
-    expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([500, null, ""])
+    expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([500, "0", ""])
   })
 
   it("throws away what still comes for an answer that did not wait for it", async () => {
