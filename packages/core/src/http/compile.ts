@@ -8,6 +8,7 @@ import { Api } from "../Api.ts"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Principal } from "../access/Principal.ts"
 import { InvalidInput, type InvalidPlace, placesInBody, placesInParameters } from "../shared/InvalidInput.ts"
+import { unchecked } from "../shared/Promises.ts"
 import { Access, mayCall } from "./Access.ts"
 import type { Answer, Asked } from "./Exchange.ts"
 import type { AllHandlers } from "./handlers.ts"
@@ -51,11 +52,11 @@ const payloadOf = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined => 
 const json = { "content-type": "application/json" }
 
 /** How a value is written: by its schema, with the status and the headers that were declared. */
-const encoder = ({ success }: HttpApiEndpoint.Top, status: number, options: SchemaAST.ParseOptions | undefined) => {
+const encoder = ({ success }: HttpApiEndpoint.Top, status: number) => {
   const [declared = HttpApiSchema.NoContent] = success as ReadonlySet<Schema.Top>
   const schema = HttpApiSchema.isWithHeaders(declared) ? declared.schema : declared
   const isEmpty = HttpApiSchema.isNoContent(schema.ast)
-  const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, options)
+  const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, unchecked)
   return (value: unknown, headers: Readonly<Record<string, string>>): Exit.Exit<Answer, UnfitAnswer> => {
     if (isEmpty) return Exit.succeed({ status, headers, body: undefined })
     const encoded = encode(value)
@@ -91,7 +92,7 @@ export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
     const decodeQuery = decoder(query, optionsFor(HttpApi.QueryParseOptions), placesInParameters)
     const decodePayload = decoder(payloadOf(endpoint), optionsFor(HttpApi.PayloadParseOptions), placesInBody)
     const hasHeaders = [...(endpoint.success as ReadonlySet<Schema.Top>)].some(HttpApiSchema.isWithHeaders)
-    const encode = encoder(endpoint, status, optionsFor(HttpApi.SuccessParseOptions))
+    const encode = encoder(endpoint, status)
 
     const answered = Effect.fnUntraced(function* ({ headers }: Asked, found: Found) {
       const given: Record<string, unknown> = {}

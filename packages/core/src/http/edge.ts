@@ -4,7 +4,7 @@
  */
 import { Cause, Context, Effect, Option, References } from "effect"
 import { FindMyWay, Headers, HttpServerRespondable, HttpTraceContext } from "effect/http"
-import * as Base62 from "../shared/Base62.ts"
+import { Entropy } from "../shared/Entropy.ts"
 import { InvalidInput } from "../shared/InvalidInput.ts"
 import { spanned } from "../shared/spanned.ts"
 import { type Endpoint, UnfitAnswer } from "./compile.ts"
@@ -20,7 +20,7 @@ import {
   RequestTimeoutProblem,
   UnsupportedEncodingProblem
 } from "./problems.ts"
-import { isSane, RequestId } from "./RequestId.ts"
+import { drawn, isSane, RequestId } from "./RequestId.ts"
 import { methodsOf } from "./routes.ts"
 
 const undecodable = new InvalidInput({
@@ -138,10 +138,10 @@ export const makeEdge = (
   }
 
   return (asked) =>
-    Effect.flatMap(Base62.random(22), (drawn) => {
+    Effect.flatMap(Entropy, (entropy) => {
       const { method, headers } = asked
       const given = headers["x-request-id"]
-      const id = given !== undefined && isSane(given) ? given : drawn
+      const id = given !== undefined && isSane(given) ? given : drawn(entropy)
       const address = addressIn(asked.url)
       const { path, search } = address ?? { path: asked.url.split("?", 1)[0] ?? "", search: "" }
       const answered = address === undefined ? Effect.fail(undecodable) : Effect.suspend(() => answer(asked, address))

@@ -42,9 +42,12 @@ export const body = <A, I>(schema: Schema.Codec<A, I>) => {
   }
 }
 
+/** What services give was checked when it came in, or when it was read from the store. */
+export const unchecked = { disableChecks: true } as const
+
 /** Plain JSON of a value, and the caller's own: what services share among callers is not given away. */
 export const encoder = <A, I>(schema: Schema.Codec<A, I>): ((value: A) => I) => {
-  const encode = Schema.encodeSync(schema)
+  const encode = Schema.encodeSync(schema, unchecked)
   return (value) => thawed(encode(value))
 }
 
