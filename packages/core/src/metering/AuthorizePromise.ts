@@ -73,17 +73,29 @@ const encode = (authorization: Authorization): AuthorizationJson => {
 
 export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service"]) => {
   const authorize = makeAuthorize(keys, usage)
+
+  /** Says what is wrong with the input, if anything is. */
+  const carefully = (input: AuthorizeInput) =>
+    Effect.gen(function* () {
+      const unknown = unknownIn(input)
+      if (unknown !== undefined) return yield* unknown
+      const bucket = yield* Promises.keyBucket(input.account, input.bucket)
+      // Whatever is no text is no key, and is told so like any other.
+      const asked = { bucket, key: typeof input.key === "string" ? input.key : "" }
+      if (input.metering === undefined) return yield* authorize(asked)
+      const metering = quickly(input.metering) ?? (yield* meteringIn({ metering: input.metering })).metering
+      return yield* authorize({ ...asked, metering })
+    })
+
+  /** What every request asks, without a generator for it; nothing, where it must be looked at more closely. */
+  const plainly = (input: AuthorizeInput) => {
+    if (typeof input !== "object" || input === null || unknownIn(input) !== undefined) return undefined
+    const bucket = Promises.knownKeyBucket(input.account, input.bucket)
+    const metering = quickly(input.metering)
+    const isPlain = bucket !== undefined && metering !== undefined && typeof input.key === "string"
+    return isPlain ? authorize({ bucket, key: input.key, metering }) : undefined
+  }
+
   return (input: AuthorizeInput): Promise<AuthorizationJson> =>
-    Promises.run(
-      Effect.gen(function* () {
-        const unknown = unknownIn(input)
-        if (unknown !== undefined) return yield* unknown
-        const bucket = yield* Promises.keyBucket(input.account, input.bucket)
-        // Whatever is no text is no key, and is told so like any other.
-        const asked = { bucket, key: typeof input.key === "string" ? input.key : "" }
-        if (input.metering === undefined) return encode(yield* authorize(asked))
-        const metering = quickly(input.metering) ?? (yield* meteringIn({ metering: input.metering })).metering
-        return encode(yield* authorize({ ...asked, metering }))
-      })
-    )
+    Promises.runNow(Effect.map(plainly(input) ?? carefully(input), encode))
 }

@@ -8,24 +8,21 @@ import { planRecords } from "../plans/planRecords.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { type CustomerMark, markOf } from "../subscriptions/customerRecords.ts"
+import { markOf, unchanged } from "../subscriptions/customerRecords.ts"
 import type { StoredSubscription, SubscriptionStatus } from "../subscriptions/Subscription.ts"
 import { inStatus, ofCustomer, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
-import type { Bucket } from "./Bucket.ts"
 import { findBucket } from "./bucketRecords.ts"
+import * as Entitlement from "./Entitlement.ts"
 
 /** How many of a customer's subscriptions in one state are looked at, from the newest. */
 const newestLookedAt = 20
 
 const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
 
-/** What a customer may consume by, as it was read, and what tells whether it is still so. */
+/** What a customer may consume by, as it was read. */
 export interface Customer {
-  readonly root: Entry<Bucket>
-  readonly mark: CustomerMark
-  /** Those in a state that may consume, newest first. */
-  readonly subscriptions: ReadonlyArray<Entry<StoredSubscription>>
-  readonly plans: ReadonlyMap<string, Entry<StoredPlan>>
+  /** Of the subscriptions in a state that may consume, newest first; each tells whether all of this is still so. */
+  readonly entitlements: ReadonlyArray<Entitlement.Entitlement>
   /** How many subscriptions there are in any state. */
   readonly total: number
 }
@@ -71,5 +68,9 @@ export const readCustomer = Effect.fnUntraced(function* (bucketId: string, custo
   const plans = new Map<string, Entry<StoredPlan>>()
   const planIds = [...new Set(subscriptions.flatMap(({ value }) => value.planIds))]
   for (const plan of yield* plansOf(bucketId, planIds)) plans.set(plan.value.id, plan)
-  return { root, mark, subscriptions, plans, total } satisfies Customer
+  const entitlements = subscriptions.map((subscription) => {
+    const ofIt = subscription.value.planIds.flatMap((id) => plans.get(id) ?? [])
+    return Entitlement.make({ root, subscription, plans: ofIt }, [unchanged(mark)])
+  })
+  return { entitlements, total } satisfies Customer
 })

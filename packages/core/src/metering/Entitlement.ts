@@ -16,14 +16,25 @@ export interface Entitlement {
   readonly root: Entry<Bucket>
   readonly subscription: Entry<StoredSubscription>
   readonly plans: ReadonlyArray<Entry<StoredPlan>>
+  /** Refuse a commit unless bucket, subscription and plans are still as they were read. */
+  readonly guards: ReadonlyArray<Change>
 }
 
-/** Refuses a commit unless bucket, subscription and plans are still as they were read. */
-export const guards = ({ root, subscription, plans }: Entitlement): ReadonlyArray<Change> => [
-  rootRecords.unchanged(root),
-  subscriptionRecords.unchanged(subscription),
-  ...plans.map(planRecords.unchanged)
-]
+/** Made once, and remembered for many uses. */
+export const make = (
+  { root, subscription, plans }: Omit<Entitlement, "guards">,
+  further: ReadonlyArray<Change> = []
+): Entitlement => ({
+  root,
+  subscription,
+  plans,
+  guards: [
+    rootRecords.unchanged(root),
+    subscriptionRecords.unchanged(subscription),
+    ...plans.map(planRecords.unchanged),
+    ...further
+  ]
+})
 
 /** The share of the maxima that counts in a period. */
 const shareIn = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
@@ -32,26 +43,27 @@ const shareIn = ({ prorated }: StoredSubscription, { start }: Period.Period): nu
 /** A product without what binary fractions add to it or take from it: 100 × 0.29 is 29. */
 export const exact = (product: number): number => Number(product.toPrecision(12))
 
-/** What is counted against in a period: it is the same for every use, until the period ends or something changes. */
+/** What is counted in a period, and against what: the same for every use, until the period ends or something changes. */
 export interface Allowance {
   readonly period: Period.Period
-  readonly maxima: ReadonlyMap<string, number>
+  readonly meters: ReadonlyMap<string, { readonly max: number; readonly counter: string }>
 }
 
-const allowances = new WeakMap<StoredSubscription, Allowance & { readonly plans: Entitlement["plans"] }>()
+const allowances = new WeakMap<Entitlement, Allowance>()
 
-const isSame = (left: Entitlement["plans"], right: Entitlement["plans"]): boolean =>
-  left.length === right.length && left.every(({ value }, index) => value === right[index]?.value)
+const counterOf = (subscriptionId: string, meter: string, { start }: Period.Period): string =>
+  `usage:${subscriptionId}:${meter}:${DateTime.toEpochMillis(start)}`
 
 /** The period that a moment lies in, and the maxima of the plans in it. */
 export const allowanceAt = (entitlement: Entitlement, now: DateTime.Utc): Allowance => {
-  const { subscription, plans } = entitlement
-  const known = allowances.get(subscription.value)
-  if (known !== undefined && Period.includes(known.period, now) && isSame(known.plans, plans)) return known
-  const { quotaResetAnchor, renewalStrategy } = subscription.value
+  const known = allowances.get(entitlement)
+  if (known !== undefined && Period.includes(known.period, now)) return known
+  const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
   const period = Period.containing(quotaResetAnchor, renewalStrategy, now)
-  const allowance = { period, maxima: maximaIn(entitlement, period), plans }
-  allowances.set(subscription.value, allowance)
+  const maxima = [...maximaIn(entitlement, period)]
+  const meters = new Map(maxima.map(([meter, max]) => [meter, { max, counter: counterOf(id, meter, period) }]))
+  const allowance = { period, meters }
+  allowances.set(entitlement, allowance)
   return allowance
 }
 

@@ -148,14 +148,19 @@ export const usagePromise = (usage: Omit<Usage["Service"], "consumeFor">) => ({
     bucketId: string,
     subscriptionId: string,
     meters: (typeof Consumption.Encoded)["meters"],
-    options: Once = {}
-  ): Promise<QuotasJson> =>
-    Promises.run(
+    options?: Once
+  ): Promise<QuotasJson> => {
+    const amounts = amountsIn(meters)
+    if (amounts !== undefined && options === undefined) {
+      return Promises.runNow(Effect.map(usage.consume(bucketId, subscriptionId, amounts), encodeQuotas))
+    }
+    return Promises.run(
       Effect.gen(function* () {
-        const amounts = amountsIn(meters) ?? (yield* consumption({ meters })).meters
-        const key = yield* Promises.onceOption(options)
+        const checked = amounts ?? (yield* consumption({ meters })).meters
+        const key = yield* Promises.onceOption(options ?? {})
         const idempotency = Promises.idempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
-        return encodeQuotas(yield* usage.consume(bucketId, subscriptionId, amounts, optional({ idempotency })))
+        return encodeQuotas(yield* usage.consume(bucketId, subscriptionId, checked, optional({ idempotency })))
       })
     )
+  }
 })

@@ -11,8 +11,7 @@ import { Timestamp } from "../shared/Timestamp.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Change, type Committed, Store } from "../store/Store.ts"
-import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
-import { unchanged } from "../subscriptions/customerRecords.ts"
+import { StoreConflict, type StoreFault, type StoreUnavailable } from "../store/StoreError.ts"
 import { mayConsume } from "../subscriptions/Subscription.ts"
 import type { SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
 import { findSubscription } from "../subscriptions/subscriptionRecords.ts"
@@ -20,9 +19,8 @@ import * as Trial from "../subscriptions/Trial.ts"
 import type { BucketNotFound } from "./Bucket.ts"
 import { findBucket, rootRecords } from "./bucketRecords.ts"
 import { type Customer, plansOf, readCustomer, slim } from "./Customer.ts"
-import { allowanceAt, type Entitlement, guards } from "./Entitlement.ts"
-import type * as Period from "./Period.ts"
-import { type Amounts, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
+import * as Entitlement from "./Entitlement.ts"
+import { type Amounts, type Quota, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
 import { QuotaWatch, reached } from "./QuotaWatch.ts"
 
 /** A counter is kept a day longer than its period, for those whose clock is late. */
@@ -36,11 +34,18 @@ const Counted = Schema.Struct({
 })
 type Counted = typeof Counted.Type
 
+const quotaOf = (max: number, used = 0) => ({ max, used, remaining: Math.max(0, max - used) })
+
+/** What is answered to a use, also when it is repeated. */
+const answered = (amounts: Amounts, { periodStart, resetsOn, maxima }: Counted, { totals }: Committed): Quotas => {
+  const meters: Record<string, Quota> = {}
+  let index = 0
+  for (const meter in amounts) meters[meter] = quotaOf(maxima[meter] ?? 0, totals[index++])
+  return { meters, periodStart, resetsOn }
+}
+
 /** How many customers' subscriptions are remembered between calls. */
 const remembered = 10_000
-
-const counterOf = (subscriptionId: string, meter: string, { start }: Period.Period): string =>
-  `usage:${subscriptionId}:${meter}:${DateTime.toEpochMillis(start)}`
 
 /** No subscription, or none that may consume. */
 export type NotEntitled = "no-subscription" | "subscription-not-active"
@@ -53,7 +58,7 @@ const make = Effect.gen(function* () {
   const withStore = Effect.provideService(Store, store)
   const usesOnce = commitOnce(store, vault, Counted)
   const customers = new Map<string, Customer>()
-  const entitlements = new Map<string, Entitlement>()
+  const entitlements = new Map<string, Entitlement.Entitlement>()
 
   const told = new Set<string>()
 
@@ -61,35 +66,25 @@ const make = Effect.gen(function* () {
     const root = yield* findBucket(bucketId)
     const found = yield* findSubscription(bucketId, subscriptionId)
     const plans = yield* plansOf(bucketId, found.value.planIds)
-    return { root, subscription: { value: slim(found.value), version: found.version }, plans } satisfies Entitlement
-  })
-
-  const quotasFrom = (
-    used: ReadonlyMap<string, number>,
-    maxima: ReadonlyMap<string, number>,
-    period: Period.Period
-  ): Quotas => ({
-    meters: Object.fromEntries(
-      [...used].map(([meter, count]) => {
-        const max = maxima.get(meter) ?? 0
-        return [meter, { max, used: count, remaining: Math.max(0, max - count) }]
-      })
-    ),
-    periodStart: period.start,
-    resetsOn: period.end
+    return Entitlement.make({ root, subscription: { value: slim(found.value), version: found.version }, plans })
   })
 
   /**
    * Tells the host what has been reached. Whoever sets the mark tells, and nobody else; what could not be marked is told
    * by the next that counts. Nothing of it stops the counting.
    */
-  const tell = Effect.fnUntraced(function* (bucketId: string, { root, subscription }: Entitlement, quotas: Quotas) {
+  const tell = Effect.fnUntraced(function* (
+    bucketId: string,
+    entitlement: Entitlement.Entitlement,
+    { period, meters }: Entitlement.Allowance,
+    quotas: Quotas
+  ) {
+    const { root, subscription } = entitlement
     const { id: subscriptionId, customerKey } = subscription.value
-    const period = { start: quotas.periodStart, end: quotas.resetsOn }
     const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* moments.now) + grace
     for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
       for (const threshold of reached(watch.thresholds, used, max)) {
-        const mark = `told:${counterOf(subscriptionId, meter, period)}:${threshold}`
+        const mark = `told:${meters.get(meter)?.counter}:${threshold}`
         if (told.has(mark)) continue
         const marking = [rootRecords.unchanged(root), Change.Add({ counter: mark, by: 1, max: 1, ttl })]
         const marked = yield* Effect.result(store.commit(Partition.metering(bucketId), marking))
@@ -116,63 +111,52 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** What was answered to a use, from what is remembered of it. */
-  const answered = (amounts: Amounts, { periodStart, resetsOn, maxima }: Counted, { totals }: Committed): Quotas =>
-    quotasFrom(
-      new Map(Object.keys(amounts).map((meter, index) => [meter, totals[index] ?? 0])),
-      new Map(Object.entries(maxima)),
-      { start: periodStart, end: resetsOn }
-    )
-
-  /** Counts, on the strength of what was read; a stale conflict says that it is so no longer. */
-  const consumeWith = Effect.fnUntraced(function* (
+  /** Counts, on the strength of what was read; a stale conflict says that it is so no longer. This is the hot path. */
+  const consumeWith = (
     bucketId: string,
-    entitlement: Entitlement,
-    further: ReadonlyArray<Change>,
+    entitlement: Entitlement.Entitlement,
     amounts: Amounts,
     idempotency: Idempotency | undefined
-  ) {
-    const now = yield* moments.now
-    const { id } = entitlement.subscription.value
-    const status = Trial.statusAt(entitlement.subscription.value, now)
-    if (!mayConsume(status)) return yield* new SubscriptionNotActive({ status })
-    const { period, maxima } = allowanceAt(entitlement, now)
-    const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + grace
-    const adds: Array<Change> = []
-    for (const [meter, by] of Object.entries(amounts)) {
-      const max = maxima.get(meter)
-      if (max === undefined) return yield* new UnknownMeter({ meter })
-      adds.push(Change.Add({ counter: counterOf(id, meter, period), by, max, ttl }))
-    }
-    const counted: Counted = {
-      periodStart: period.start,
-      resetsOn: period.end,
-      maxima: Object.fromEntries(Object.keys(amounts).map((meter) => [meter, maxima.get(meter) ?? 0]))
-    }
-    const changes = [...guards(entitlement), ...further, ...adds]
-    const committed = yield* usesOnce.commit(Partition.metering(bucketId), changes, idempotency, counted).pipe(
-      Effect.mapError((error) => {
-        if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return error
-        const meter = Object.keys(amounts).find((name) => counterOf(id, name, period) === error.subject) ?? ""
-        return new QuotaExceeded({ meter, max: maxima.get(meter) ?? 0, resetsOn: period.end })
+  ): Effect.Effect<Quotas, CountingError> =>
+    Effect.flatMap(moments.now, (now) => {
+      const status = Trial.statusAt(entitlement.subscription.value, now)
+      if (!mayConsume(status)) return Effect.fail(new SubscriptionNotActive({ status }))
+      const allowance = Entitlement.allowanceAt(entitlement, now)
+      const { period, meters } = allowance
+      const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + grace
+      const changes = [...entitlement.guards]
+      const maxima: Record<string, number> = {}
+      for (const meter in amounts) {
+        const found = meters.get(meter)
+        if (found === undefined) return Effect.fail(new UnknownMeter({ meter }))
+        maxima[meter] = found.max
+        changes.push(Change.Add({ counter: found.counter, by: amounts[meter] ?? 0, max: found.max, ttl }))
+      }
+      const counted: Counted = { periodStart: period.start, resetsOn: period.end, maxima }
+      const counting = usesOnce.commit(Partition.metering(bucketId), changes, idempotency, counted)
+      return Effect.matchEffect(counting, {
+        onFailure: (error): Effect.Effect<never, CountingError> => {
+          if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return Effect.fail(error)
+          const [meter = "", { max } = { max: 0 }] =
+            [...meters].find(([, { counter }]) => counter === error.subject) ?? []
+          return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: period.end }))
+        },
+        onSuccess: (committed) => {
+          const quotas = answered(amounts, committed.earlier ?? counted, committed)
+          return committed.earlier === undefined && watch.thresholds.length > 0
+            ? Effect.as(tell(bucketId, entitlement, allowance, quotas), quotas)
+            : Effect.succeed(quotas)
+        }
       })
-    )
-    const quotas = answered(amounts, committed.earlier ?? counted, committed)
-    if (committed.earlier === undefined && watch.thresholds.length > 0) yield* tell(bucketId, entitlement, quotas)
-    return quotas
-  })
+    })
 
   /** Counts for a customer, on the strength of what is remembered, or of what is read anew. */
-  const consumeAs = Effect.fnUntraced(function* (bucketId: string, customer: Customer, amounts: Amounts) {
-    const now = yield* moments.now
-    const subscription = customer.subscriptions.find(({ value }) => mayConsume(Trial.statusAt(value, now)))
-    if (subscription === undefined) {
-      return customer.total === 0 ? ("no-subscription" as const) : ("subscription-not-active" as const)
-    }
-    const plans = subscription.value.planIds.flatMap((id) => customer.plans.get(id) ?? [])
-    const entitlement = { root: customer.root, subscription, plans }
-    return yield* consumeWith(bucketId, entitlement, [unchanged(customer.mark)], amounts, undefined)
-  })
+  const consumeAs = (bucketId: string, { entitlements, total }: Customer, amounts: Amounts) =>
+    Effect.flatMap(moments.now, (now): Effect.Effect<Quotas | NotEntitled, CountingError> => {
+      const entitlement = entitlements.find(({ subscription }) => mayConsume(Trial.statusAt(subscription.value, now)))
+      if (entitlement !== undefined) return consumeWith(bucketId, entitlement, amounts, undefined)
+      return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
+    })
 
   const isOutdated = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
@@ -188,70 +172,69 @@ const make = Effect.gen(function* () {
     idempotency: Idempotency | undefined
   ) => {
     const name = `${bucketId} ${subscriptionId}`
-    const fresh = Contention.retryWhenStale(
-      Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) => {
-        if (entitlements.size >= remembered) entitlements.clear()
-        entitlements.set(name, entitlement)
-        return consumeWith(bucketId, entitlement, [], amounts, idempotency)
-      })
-    )
+    const fresh = Effect.suspend(() =>
+      Contention.retryWhenStale(
+        Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) => {
+          if (entitlements.size >= remembered) entitlements.clear()
+          entitlements.set(name, entitlement)
+          return consumeWith(bucketId, entitlement, amounts, idempotency)
+        })
+      )
+    ).pipe(withStore)
     const known = entitlements.get(name)
     return known === undefined
       ? fresh
-      : Effect.catchIf(consumeWith(bucketId, known, [], amounts, idempotency), saysNo, () => fresh)
+      : Effect.catchIf(consumeWith(bucketId, known, amounts, idempotency), saysNo, () => fresh)
   }
 
-  const consumeFor = Effect.fnUntraced(function* (bucketId: string, customerKey: string, amounts: Amounts) {
+  const consumeFor = (bucketId: string, customerKey: string, amounts: Amounts) => {
     const name = `${bucketId} ${customerKey}`
-    const anew = Effect.gen(function* () {
-      const customer = yield* readCustomer(bucketId, customerKey)
-      if (customers.size >= remembered) customers.clear()
-      customers.set(name, customer)
-      return yield* consumeAs(bucketId, customer, amounts)
-    })
+    const fresh = Effect.suspend(() =>
+      Contention.retryWhenStale(
+        Effect.flatMap(readCustomer(bucketId, customerKey), (customer) => {
+          if (customers.size >= remembered) customers.clear()
+          customers.set(name, customer)
+          return consumeAs(bucketId, customer, amounts)
+        })
+      )
+    ).pipe(withStore)
     const known = customers.get(name)
-    const fresh = Contention.retryWhenStale(anew)
+    if (known === undefined) return fresh
     // What says no may have changed: only a yes is given on the strength of what is remembered.
-    if (known === undefined) return yield* fresh
-    const outcome = yield* Effect.catchIf(consumeAs(bucketId, known, amounts), saysNo, () =>
-      Effect.succeed("outdated" as const)
-    )
-    return typeof outcome === "string" ? yield* fresh : outcome
-  })
+    return Effect.matchEffect(consumeAs(bucketId, known, amounts), {
+      onFailure: (error) => (saysNo(error) ? fresh : Effect.fail(error)),
+      onSuccess: (outcome) => (typeof outcome === "string" ? fresh : Effect.succeed(outcome))
+    })
+  }
 
   return Usage.of({
     quotas: Effect.fnUntraced(
       function* (bucketId, subscriptionId) {
         const entitlement = yield* entitlementOf(bucketId, subscriptionId)
-        const { id } = entitlement.subscription.value
-        const { period, maxima } = allowanceAt(entitlement, yield* moments.now)
-        const meters = [...maxima.keys()]
-        const values = yield* store.counters(
-          Partition.metering(bucketId),
-          meters.map((meter) => counterOf(id, meter, period))
-        )
-        return quotasFrom(new Map(meters.map((meter, index) => [meter, values[index] ?? 0])), maxima, period)
+        const { period, meters } = Entitlement.allowanceAt(entitlement, yield* moments.now)
+        const names = [...meters.values()].map(({ counter }) => counter)
+        const values = yield* store.counters(Partition.metering(bucketId), names)
+        const quotas = [...meters].map(([meter, { max }], index) => [meter, quotaOf(max, values[index])] as const)
+        return { meters: Object.fromEntries(quotas), periodStart: period.start, resetsOn: period.end }
       },
       withStore,
       spanned("Usage.quotas")
     ),
 
-    consume: Effect.fnUntraced(
-      function* (bucketId, subscriptionId, amounts, { idempotency } = {}) {
-        const attempt = consumeOf(bucketId, subscriptionId, amounts, idempotency)
-        const again = (counted: Counted, committed: Committed) => answered(amounts, counted, committed)
-        const partition = Partition.metering(bucketId)
-        return yield* usesOnce.recalling(partition, idempotency, again, attempt)
-      },
-      withStore,
-      spanned("Usage.consume")
-    ),
+    consume: (bucketId, subscriptionId, amounts, { idempotency } = {}) => {
+      const attempt = consumeOf(bucketId, subscriptionId, amounts, idempotency)
+      const again = (counted: Counted, committed: Committed) => answered(amounts, counted, committed)
+      const partition = Partition.metering(bucketId)
+      return usesOnce.recalling(partition, idempotency, again, attempt).pipe(spanned("Usage.consume"))
+    },
 
-    consumeFor: (bucketId, customerKey, amounts) => withStore(consumeFor(bucketId, customerKey, amounts))
+    consumeFor
   })
 })
 
 type Refused = BucketNotFound | UnknownMeter | SubscriptionNotActive | QuotaExceeded | OnceError
+
+type CountingError = Exclude<Refused, BucketNotFound> | StoreConflict | StoreUnavailable
 
 export class Usage extends Context.Service<
   Usage,

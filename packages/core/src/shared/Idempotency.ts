@@ -67,18 +67,25 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
     return { ...committed, earlier: yield* Effect.orDie(decode(opened)) }
   })
 
-  const commit = Effect.fnUntraced(function* (
+  const commitAs = Effect.fnUntraced(function* (
     partition: Partition,
     changes: ReadonlyArray<Change>,
-    idempotency: Idempotency | undefined,
+    idempotency: Idempotency,
     answer: A
   ): Effect.fn.Return<OnceCommitted<A>, StoreConflict | StoreUnavailable | OnceError> {
-    if (idempotency === undefined) return yield* store.commit(partition, changes)
     const { id, fingerprint } = idempotency
     const sealed = yield* vault.seal(encode(answer), identityOf(partition, id))
     const once = { id, fingerprint, answer: sealed, ttl: day }
     return yield* reopened(partition, idempotency, yield* store.commit(partition, changes, once))
   })
+
+  const commit = (
+    partition: Partition,
+    changes: ReadonlyArray<Change>,
+    idempotency: Idempotency | undefined,
+    answer: A
+  ): Effect.Effect<OnceCommitted<A>, StoreConflict | StoreUnavailable | OnceError> =>
+    idempotency === undefined ? store.commit(partition, changes) : commitAs(partition, changes, idempotency, answer)
 
   /** What was answered to the request before, if it was done before. */
   const asked = Effect.fnUntraced(function* (partition: Partition, idempotency: Idempotency) {

@@ -17,6 +17,12 @@ export class Moments extends Context.Service<
       latest = Math.max(latest, clock.currentTimeMillisUnsafe())
       return latest
     }
-    return { at, now: Effect.clockWith((clock) => Effect.succeed(DateTime.makeUnsafe(at(clock)))) }
+    let moment = DateTime.makeUnsafe(0)
+    // Many are asked for in one millisecond.
+    const momentAt = (time: number): DateTime.Utc => {
+      if (DateTime.toEpochMillis(moment) !== time) moment = DateTime.makeUnsafe(time)
+      return moment
+    }
+    return { at, now: Effect.clockWith((clock) => Effect.succeed(momentAt(at(clock)))) }
   })
 }

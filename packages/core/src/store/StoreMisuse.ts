@@ -51,28 +51,19 @@ const inChange = (change: Change): string | undefined => {
   }
 }
 
-/** What a change names: a record or a counter is named once in a commit. */
-const subject = (change: Change): string | undefined => {
-  switch (change._tag) {
-    case "Put":
-    case "Delete":
-    case "Check":
-      return `record ${change.key}`
-    case "Add":
-      return `counter ${change.counter}`
-    case "Limit":
-      return undefined
-  }
-}
-
+/** A record or a counter is named once in a commit. */
 export const inCommit = (changes: ReadonlyArray<Change>, once: Once | undefined): StoreMisuse | undefined => {
-  const named = new Set<string>()
+  const records = new Set<string>()
+  const counters = new Set<string>()
   for (const change of changes) {
     const wrong = inChange(change)
     if (wrong !== undefined) return new StoreMisuse(`${change._tag}: ${wrong}`)
-    const name = subject(change)
-    if (name === undefined) continue
-    if (named.has(name)) return new StoreMisuse(`${change._tag}: the ${name} is named twice in one commit`)
+    if (change._tag === "Limit") continue
+    const [kind, name, named] =
+      change._tag === "Add"
+        ? (["counter", change.counter, counters] as const)
+        : (["record", change.key, records] as const)
+    if (named.has(name)) return new StoreMisuse(`${change._tag}: the ${kind} ${name} is named twice in one commit`)
     named.add(name)
   }
   if (once === undefined) return undefined
