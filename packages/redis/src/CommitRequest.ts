@@ -6,7 +6,7 @@ import { counterMember, type Keys, onceMember } from "./Keys.ts"
 import { packHolder, packTail } from "./packing.ts"
 
 /** Long enough for the retries of a commit whose reply was lost. */
-const attemptTtl = 30_000
+export const attemptTtl = 30_000
 
 type Argument = string | number
 

@@ -18,12 +18,14 @@ import {
   type StoreUnavailable
 } from "@tollgate/core"
 import { Effect, Layer, type Scope } from "effect"
-import { makeRequest, readReply, rewritten } from "./CommitRequest.ts"
+import { attemptTtl, makeRequest, readReply, rewritten } from "./CommitRequest.ts"
 import { type Connection, connect, type RedisSource, type RedisStoreOptions } from "./connect.ts"
+import { gathered } from "./gathered.ts"
 import { counterMember, keysOf } from "./Keys.ts"
 import { unpackRecord } from "./packing.ts"
 import { run, runAndWait } from "./run.ts"
 import * as scripts from "./scripts.ts"
+import { isLight, type LightCommit, makeTally } from "./tally.ts"
 import { withPatience } from "./withPatience.ts"
 
 type Operation = StoreUnavailable["operation"]
@@ -62,6 +64,9 @@ const operations = (
     return packed.map((record, index) => (record === null ? undefined : unpackRecord(keys[index] ?? "", record)))
   }
 
+  const write = (script: scripts.Script, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>) =>
+    waitReplicas === undefined ? run(writer, script, keys, args) : runAndWait(writer, script, keys, args, waitReplicas)
+
   /** Applies a commit, given what it replaces. The same attempt may be sent again: it is applied once. */
   const send = async (
     partition: Partition.Partition,
@@ -73,11 +78,7 @@ const operations = (
     const known = new Map<string, StoreRecord>()
     for (const record of existing) if (record !== undefined) known.set(record.key, record)
     const request = makeRequest(keysIn(partition), attempt, changes, once, known)
-    const reply =
-      waitReplicas === undefined
-        ? await run(writer, scripts.commit, request.keys, request.arguments)
-        : await runAndWait(writer, scripts.commit, request.keys, request.arguments, waitReplicas)
-    return readReply(reply, attempt)
+    return readReply(await write(scripts.commit, request.keys, request.arguments), attempt)
   }
 
   /** Removes some records, counters and remembered ids; tells whether any were left. */
@@ -104,6 +105,24 @@ const operations = (
   const patiently = <A>(operation: Operation, run: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
     withPatience(operation, isClosed, run)
 
+  /** Commits that only check and count. They carry one id together, and may be sent again together. */
+  const tally = gathered((partition, commits: ReadonlyArray<LightCommit>) => {
+    const { keys, argument, read } = makeTally(keysIn(partition), randomUUID(), commits)
+    return patiently("commit", async () => read(await write(scripts.tally, keys, [attemptTtl, argument])))
+  })
+
+  const claimed = gathered((partition, asked: ReadonlyArray<ReadonlyArray<string>>) =>
+    patiently("claimed", async () => {
+      const { records, claims } = keysIn(partition)
+      const found = (await run(client, scripts.claimed, [records, claims], asked.flat())) as ReadonlyArray<ClaimedReply>
+      let next = 0
+      return asked.map((claims) => claims.map(() => readClaimed(found[next++] ?? null)))
+    })
+  )
+
+  const resultOf = (result: Committed | StoreConflict) =>
+    result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
+
   const clear: StoreOperations["clear"] = (partition) =>
     Effect.flatMap(
       patiently("clear", () => clearSome(partition)),
@@ -112,12 +131,7 @@ const operations = (
 
   return Store.make({
     get: (partition, keys) => patiently("get", () => get(partition, keys)),
-    claimed: (partition, claims) =>
-      patiently("claimed", async () => {
-        const keys = keysIn(partition)
-        const reply = await run(client, scripts.claimed, [keys.records, keys.claims], claims)
-        return (reply as ReadonlyArray<ClaimedReply | null>).map(readClaimed)
-      }),
+    claimed,
     list: (partition, queries) =>
       patiently("list", async () => {
         const keys = keysIn(partition)
@@ -136,16 +150,16 @@ const operations = (
         const values = await client.mget(names.map((name) => keys.expiringKey(counterMember(name))))
         return values.map((value) => Number(value ?? 0))
       }),
-    commit: (partition, changes, once) =>
-      Effect.suspend(() => {
+    commit: (partition, changes, once) => {
+      if (once === undefined && isLight(changes)) return Effect.flatMap(tally(partition, changes), resultOf)
+      return Effect.suspend(() => {
         const attempt = randomUUID()
         const replaced = rewritten(changes)
         const apply = async () =>
           send(partition, attempt, changes, once, replaced.length === 0 ? [] : await get(partition, replaced))
-        return Effect.flatMap(patiently("commit", apply), (result) =>
-          result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
-        )
-      }),
+        return Effect.flatMap(patiently("commit", apply), resultOf)
+      })
+    },
     clear
   })
 }

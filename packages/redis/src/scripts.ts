@@ -135,6 +135,104 @@ if ARGV[3] ~= '' then list_expiring(ARGV[3], ARGV[2]) end
 return {'done', result}
 `)
 
+/**
+ * Several commits that only check and count, each judged and applied by itself, in order. It is run for every use that is
+ * counted, so it makes few calls, and no tables that it can do without.
+ *
+ * KEYS: records, expiring, memory, then the counters. ARGV: how long to remember, and as JSON the keys that are checked,
+ * their versions, and the commits as numbers in a row: how many checks, their numbers, how many counters, and of each its
+ * number, what to add, the maximum, and how long it is kept. The answer has for each commit 0 and the totals; or a
+ * letter, and the number of what refused it.
+ */
+export const tally = script(`
+local records, expiring, memory = KEYS[1], KEYS[2], KEYS[3]
+
+local seen = redis.call('GET', memory)
+if seen then
+  -- Written again, so that whoever waits for replicas waits for this too.
+  redis.call('SET', memory, seen, 'KEEPTTL')
+  return cmsgpack.unpack(seen)
+end
+
+local sent = cjson.decode(ARGV[2])
+local keys, versions, commits = sent[1], sent[2], sent[3]
+local function digits(n) return string.format('%.0f', n) end
+
+-- A call takes some thousands of arguments, and no more.
+local most = 4000
+local function ask(items, read)
+  if #items == 0 then return {} end
+  if #items <= most then return read(unpack(items)) end
+  local found = {}
+  for from = 1, #items, most do
+    local some = read(unpack(items, from, math.min(from + most - 1, #items)))
+    for i = 1, #some do found[from + i - 1] = some[i] end
+  end
+  return found
+end
+
+local is_so = ask(keys, function(...) return redis.call('HMGET', records, ...) end)
+for i = 1, #keys do
+  local stored = is_so[i]
+  is_so[i] = (stored and tonumber(string.match(stored, '^%d+')) or 0) == versions[i]
+end
+
+local counters = {}
+for i = 4, #KEYS do counters[i - 3] = KEYS[i] end
+local values, raised, ttls = ask(counters, function(...) return redis.call('MGET', ...) end), {}, {}
+for i = 1, #counters do values[i] = tonumber(values[i] or '0') end
+
+local outcomes, is_applied, at, last = {}, false, 1, #commits
+while at <= last do
+  local refusal
+  local adds = at + commits[at] + 1
+  for i = at + 1, adds - 1 do
+    if not refusal and not is_so[commits[i]] then refusal = 's' .. commits[i] end
+  end
+  local from, to = adds + 1, adds + commits[adds] * 4
+  for i = from, to, 4 do
+    local counter = commits[i]
+    if not refusal and values[counter] + commits[i + 1] > commits[i + 2] then refusal = 'e' .. counter end
+  end
+  outcomes[#outcomes + 1] = refusal or 0
+  if not refusal then
+    is_applied = true
+    for i = from, to, 4 do
+      local counter, by, ttl = commits[i], commits[i + 1], commits[i + 3]
+      values[counter] = values[counter] + by
+      raised[counter] = (raised[counter] or 0) + by
+      if ttl > (ttls[counter] or 0) then ttls[counter] = ttl end
+      -- Clients read larger numbers less exactly than texts.
+      outcomes[#outcomes + 1] = values[counter] < 1e15 and values[counter] or digits(values[counter])
+    end
+  end
+  at = to + 1
+end
+if not is_applied then return outcomes end
+
+if next(raised) then
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local gone = redis.call('ZRANGEBYSCORE', expiring, '-inf', digits(now), 'LIMIT', 0, 100)
+  if #gone > 0 then redis.call('ZREM', expiring, unpack(gone)) end
+  local base, members = #expiring - #'expiring', {}
+  for i = 1, #counters do members[i] = string.sub(counters[i], base + 1) end
+  local kept = ask(members, function(...) return redis.call('ZMSCORE', expiring, ...) end)
+  for counter, by in pairs(raised) do
+    local key, ttl = counters[counter], ttls[counter]
+    redis.call('INCRBY', key, by)
+    if now + ttl > tonumber(kept[counter] or 0) then
+      -- A little longer, so that the next uses need not prolong it again.
+      ttl = ttl + math.floor(math.min(ttl / 8, 60000))
+      redis.call('PEXPIRE', key, digits(ttl))
+      redis.call('ZADD', expiring, digits(now + ttl), members[counter])
+    end
+  end
+end
+redis.call('SET', memory, cmsgpack.pack(outcomes), 'PX', ARGV[1])
+return outcomes
+`)
+
 /** KEYS: expiring, then what its members stand for. ARGV: the members. Removes both. */
 export const forget = script(`
 for i, member in ipairs(ARGV) do

@@ -172,38 +172,36 @@ const make = Effect.gen(function* () {
     idempotency: Idempotency | undefined
   ) => {
     const name = `${bucketId} ${subscriptionId}`
-    const fresh = Effect.suspend(() =>
+    const anew = () =>
       Contention.retryWhenStale(
         Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) => {
           if (entitlements.size >= remembered) entitlements.clear()
           entitlements.set(name, entitlement)
           return consumeWith(bucketId, entitlement, amounts, idempotency)
         })
-      )
-    ).pipe(withStore)
+      ).pipe(withStore)
     const known = entitlements.get(name)
     return known === undefined
-      ? fresh
-      : Effect.catchIf(consumeWith(bucketId, known, amounts, idempotency), saysNo, () => fresh)
+      ? anew()
+      : Effect.catchIf(consumeWith(bucketId, known, amounts, idempotency), saysNo, anew)
   }
 
   const consumeFor = (bucketId: string, customerKey: string, amounts: Amounts) => {
     const name = `${bucketId} ${customerKey}`
-    const fresh = Effect.suspend(() =>
+    const anew = () =>
       Contention.retryWhenStale(
         Effect.flatMap(readCustomer(bucketId, customerKey), (customer) => {
           if (customers.size >= remembered) customers.clear()
           customers.set(name, customer)
           return consumeAs(bucketId, customer, amounts)
         })
-      )
-    ).pipe(withStore)
+      ).pipe(withStore)
     const known = customers.get(name)
-    if (known === undefined) return fresh
+    if (known === undefined) return anew()
     // What says no may have changed: only a yes is given on the strength of what is remembered.
     return Effect.matchEffect(consumeAs(bucketId, known, amounts), {
-      onFailure: (error) => (saysNo(error) ? fresh : Effect.fail(error)),
-      onSuccess: (outcome) => (typeof outcome === "string" ? fresh : Effect.succeed(outcome))
+      onFailure: (error) => (saysNo(error) ? anew() : Effect.fail(error)),
+      onSuccess: (outcome) => (typeof outcome === "string" ? anew() : Effect.succeed(outcome))
     })
   }
 

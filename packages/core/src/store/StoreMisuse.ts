@@ -38,6 +38,7 @@ const inChange = (change: Change): string | undefined => {
       if (hasRepeats(change.terms) || hasRepeats(change.claims)) return `terms and claims are given once each`
       return isCount(change.expect) ? undefined : `expect is a version or 0, not ${change.expect}`
     case "Check":
+      if (!isText(change.key)) return "the key has half a surrogate pair in it"
       return isCount(change.expect) ? undefined : `expect is a version or 0, not ${change.expect}`
     case "Delete":
       return isPositive(change.expect) ? undefined : `expect is the version to delete, not ${change.expect}`

@@ -1,0 +1,51 @@
+/**
+ * Gathers what is asked of a partition in one turn of the event loop, and asks it together: one round trip and one
+ * script for all of them.
+ */
+import type { Partition } from "@tollgate/core"
+import { Effect } from "effect"
+
+/** So many are asked together: a script keeps everybody else waiting while it runs. */
+const most = 32
+
+interface Job<A, B, E> {
+  readonly item: A
+  readonly resume: (result: Effect.Effect<B, E>) => void
+}
+
+/** Asks for one, together with whatever else is asked for; `ask` answers each item, in order. */
+export const gathered = <A, B, E>(
+  ask: (partition: Partition.Partition, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
+): ((partition: Partition.Partition, item: A) => Effect.Effect<B, E>) => {
+  let waiting = new Map<Partition.Partition, Array<Job<A, B, E>>>()
+
+  const perform = (partition: Partition.Partition, jobs: ReadonlyArray<Job<A, B, E>>): void => {
+    const items = jobs.map(({ item }) => item)
+    Effect.runFork(
+      Effect.match(ask(partition, items), {
+        onFailure: (error) => {
+          for (const { resume } of jobs) resume(Effect.fail(error))
+        },
+        onSuccess: (answers) => {
+          for (const [index, { resume }] of jobs.entries()) resume(Effect.succeed(answers[index] as B))
+        }
+      })
+    )
+  }
+
+  const flush = (): void => {
+    const gathered = waiting
+    waiting = new Map()
+    for (const [partition, jobs] of gathered) {
+      for (let first = 0; first < jobs.length; first += most) perform(partition, jobs.slice(first, first + most))
+    }
+  }
+
+  return (partition, item) =>
+    Effect.callback<B, E>((resume) => {
+      if (waiting.size === 0) setImmediate(flush)
+      const jobs = waiting.get(partition)
+      if (jobs === undefined) waiting.set(partition, [{ item, resume }])
+      else jobs.push({ item, resume })
+    })
+}
