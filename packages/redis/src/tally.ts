@@ -8,9 +8,9 @@ import { counterMember, type Keys } from "./Keys.ts"
 type Light = Extract<Change, { readonly _tag: "Check" | "Add" }>
 export type LightCommit = ReadonlyArray<Light>
 
-/** Whether a commit only checks and counts. */
+/** Whether a commit only checks and counts, in this order: the first that cannot be is what it is refused for. */
 export const isLight = (changes: ReadonlyArray<Change>): changes is LightCommit =>
-  changes.every(({ _tag }) => _tag === "Check" || _tag === "Add")
+  changes.every(({ _tag }, index) => _tag === "Add" || (_tag === "Check" && changes[index - 1]?._tag !== "Add"))
 
 /** Gives what several commits name a number each, from 1, as Lua counts; what is expected of it is part of it. */
 class Numbered {

@@ -57,6 +57,37 @@ export const concurrency = cases("concurrency", {
     equal(yield* counter("n"), 90)
   },
 
+  *"counts that come together are judged one by one, and one that is refused stops no other"(bench) {
+    const { commit, store, partition } = bench
+    const [version = 0] = (yield* commit([put("a")])).versions
+    const check = (expect: number) => Change.Check({ key: "a", expect })
+    const outcomes = yield* Effect.forEach(
+      times(300),
+      (index) => {
+        const adds = [add("n", 1, 100), add(`n${index % 3}`, 2)]
+        const changes = index % 10 === 0 ? [check(version + 1), ...adds] : [check(version), ...adds]
+        return Effect.match(commit(changes), {
+          onFailure: (error) => (error instanceof StoreConflict ? error.reason : error),
+          onSuccess: ({ totals: [total = 0] }) => total
+        })
+      },
+      { concurrency: "unbounded" }
+    )
+    const totals = outcomes.filter((outcome) => typeof outcome === "number")
+    deepEqual(
+      totals.sort((left, right) => left - right),
+      times(100).map((index) => index + 1)
+    )
+    equal(outcomes.filter((outcome) => outcome === "stale").length, 30)
+    equal(outcomes.filter((outcome) => outcome === "exceeded").length, 170)
+    const [all, ...others] = yield* store.counters(partition, ["n", "n0", "n1", "n2"])
+    equal(all, 100)
+    equal(
+      others.reduce((sum, count) => sum + count, 0),
+      200
+    )
+  },
+
   *"a limit holds against many creates at once"({ commit, list }) {
     const won = yield* race(
       times(30).map((index) => commit([Change.Limit({ term: "t", atMost: 6 }), put(`r${index}`, { terms: ["t"] })]))

@@ -43,6 +43,15 @@ export const counters = cases("counters", {
     deepEqual(yield* store.counters(partition, ["a", "b"]), [1, 9])
   },
 
+  *"a count is refused for the first of its changes that cannot be"({ commit, refusal }) {
+    const [version = 0] = (yield* commit([Change.Put({ key: "a", expect: 0, body: "", terms: [], claims: [] })]))
+      .versions
+    const stale = Change.Check({ key: "a", expect: version + 1 })
+    const more = add("n", 2, 1)
+    deepEqual(yield* refusal([stale, more]), { reason: "stale", name: "a" })
+    deepEqual(yield* refusal([more, stale]), { reason: "exceeded", name: "n" })
+  },
+
   *"large counts keep every digit"({ commit, counter, refusal }) {
     const most = Number.MAX_SAFE_INTEGER
     yield* commit([add("n", most - 1)])
