@@ -9,6 +9,7 @@ import { StoreUnavailable } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { Effect } from "effect"
 import { closed, isBusy, unavailable } from "./faults.ts"
+import type { Versions } from "./Versions.ts"
 
 /** How long a commit waits for the lock before it gives up. */
 export const patience = 5_000
@@ -23,13 +24,15 @@ interface Job {
 
 export class CommitQueue {
   readonly #database: Database
+  readonly #versions: Versions
   #waiting: Array<Job> = []
   #scheduled = false
   #closed = false
   #whenIdle: (() => void) | undefined
 
-  constructor(database: Database) {
+  constructor(database: Database, versions: Versions) {
     this.#database = database
+    this.#versions = versions
   }
 
   /** Runs `run` inside the next transaction; again from the start if that could not be completed. */
@@ -84,11 +87,13 @@ export class CommitQueue {
     let committing = false
     try {
       this.#database.exec("BEGIN IMMEDIATE")
+      this.#versions.begin()
       const answers = jobs.map(({ run }) => run())
       committing = true
       this.#database.exec("COMMIT")
       for (const answer of answers) answer()
     } catch (error) {
+      this.#versions.forget()
       if (this.#database.open && this.#database.inTransaction) this.#database.exec("ROLLBACK")
       if (isBusy(error)) this.#later(jobs, error)
       // One commit's fault must not become its neighbours': each is tried alone.

@@ -116,7 +116,7 @@ const make = Effect.fnUntraced(function* (
   const database = yield* connect(source, options)
   const tables = new Tables(database)
   const queue = yield* Effect.acquireRelease(
-    Effect.sync(() => new CommitQueue(database)),
+    Effect.sync(() => new CommitQueue(database, tables.versions)),
     (queue) => Effect.promise(() => queue.close())
   )
   return { ...operations(database, tables, queue), backup: backupTo(database) }

@@ -16,6 +16,7 @@ import {
 } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { type ClaimedRow, prepare, type RecordRow, type Statements } from "./statements.ts"
+import { Versions } from "./Versions.ts"
 
 type Names = ReadonlyArray<string>
 
@@ -51,9 +52,13 @@ export class Tables {
   #sweptAt = Number.NEGATIVE_INFINITY
   readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
 
+  /** What commits rely on. Whoever begins a transaction, or rolls one back, says so. */
+  readonly versions: Versions
+
   constructor(database: Database) {
     this.#database = database
     this.#sql = prepare(database)
+    this.versions = new Versions(database)
   }
 
   get(partition: Partition.Partition, keys: Names): ReadonlyArray<StoreRecord | undefined> {
@@ -94,16 +99,21 @@ export class Tables {
     const remembered = once === undefined ? undefined : sql.remembered.get(known, once.id, now)
     if (remembered !== undefined) return JSON.parse(remembered) as Committed
 
+    const counts = new Map<string, number>()
     const refusal = Refusal.find(changes, {
-      version: (key) => sql.version.get(known, key) ?? 0,
+      version: (key) => this.versions.get(known, key, this.#version),
       holder: (claim) => sql.holder.get(known, claim),
       total: (term) => sql.term.get(known, term)?.total ?? 0,
-      counter: (name) => sql.counter.get(known, name, now) ?? 0
+      counter: (name) => {
+        const count = sql.counter.get(known, name, now) ?? 0
+        counts.set(name, count)
+        return count
+      }
     })
     if (refusal !== undefined) return refusal
 
     const id = known === nowhere ? must(sql.makePartition.get(partition)) : known
-    const committed = this.#write(id, changes, now)
+    const committed = this.#write(id, changes, counts, now)
     if (once !== undefined) {
       const replayed = { fingerprint: once.fingerprint, answer: once.answer }
       sql.remember.run(id, once.id, JSON.stringify({ ...committed, replayed }), now + once.ttl)
@@ -183,7 +193,14 @@ export class Tables {
     })
   }
 
-  #write(partition: number, changes: ReadonlyArray<Change>, now: number): Committed {
+  readonly #version = (partition: number, key: string): number => this.#sql.version.get(partition, key) ?? 0
+
+  #write(
+    partition: number,
+    changes: ReadonlyArray<Change>,
+    counts: ReadonlyMap<string, number>,
+    now: number
+  ): Committed {
     const sql = this.#sql
     const versions: Array<number> = []
     const totals: Array<number> = []
@@ -199,7 +216,7 @@ export class Tables {
         versions.push(version)
       } else if (change._tag === "Delete") this.#delete(partition, change.key)
       else if (change._tag === "Add") {
-        const total = (sql.counter.get(partition, change.counter, now) ?? 0) + change.by
+        const total = (counts.get(change.counter) ?? 0) + change.by
         sql.count.run(partition, change.counter, total, now + change.ttl)
         totals.push(total)
       }
@@ -210,6 +227,7 @@ export class Tables {
   #put(partition: number, change: Change & { readonly _tag: "Put" }, version: number): void {
     const { key, body, terms, claims, parent = null } = change
     const sql = this.#sql
+    this.versions.drop(partition, key)
     const existing = change.expect === 0 ? undefined : sql.indexed.get(partition, key)
     const before: Names = existing === undefined ? [] : JSON.parse(existing.terms)
     const written = [version, parent, JSON.stringify(terms), JSON.stringify(claims), body] as const
@@ -221,6 +239,7 @@ export class Tables {
   }
 
   #delete(partition: number, key: string): void {
+    this.versions.drop(partition, key)
     const existing = this.#sql.indexed.get(partition, key)
     if (existing === undefined) return
     for (const term of JSON.parse(existing.terms) as Names) this.#unlist(partition, term, existing.id)

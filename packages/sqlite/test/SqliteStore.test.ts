@@ -224,6 +224,33 @@ describe("a SQLite store", () => {
     })
   )
 
+  it.effect("relies on no version that another connection, or a commit of its own, has changed", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const [one, other] = yield* Effect.all([
+        Effect.promise(() => SqliteStore.open(path)),
+        Effect.promise(() => SqliteStore.open(path))
+      ])
+      let [version = 0] = (yield* one.commit(partition, [put("a")])).versions
+      const use = (store: typeof one) =>
+        store.commit(partition, [
+          Change.Check({ key: "a", expect: version }),
+          Change.Add({ counter: "n", by: 1, ttl: 60_000 })
+        ])
+      for (const writer of [other, one, other]) {
+        yield* Effect.all([use(one), use(other)])
+        const [written = 0] = (yield* writer.commit(partition, [put("a", { expect: version })])).versions
+        assert.strictEqual((yield* Effect.flip(use(one)))._tag, "StoreConflict")
+        assert.strictEqual((yield* Effect.flip(use(other)))._tag, "StoreConflict")
+        version = written
+      }
+      yield* other.commit(partition, [Change.Delete({ key: "a", expect: version })])
+      assert.strictEqual((yield* Effect.flip(use(one)))._tag, "StoreConflict")
+      assert.deepStrictEqual(yield* one.counters(partition, ["n"]), [6])
+      yield* Effect.promise(() => Promise.all([one.close(), other.close()]))
+    })
+  )
+
   it.effect("commits what arrives in one turn in one transaction", () =>
     Effect.gen(function* () {
       const path = yield* inFolder("store.db")
