@@ -139,10 +139,12 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reseal">) => ({
     ),
 
   /** Whether a key lets its bearer in, and whose it is. */
-  verify: async (accountName: string, bucketName: string, key: string): Promise<typeof Verification.Encoded> => {
-    const bucket =
-      Promises.knownKeyBucket(accountName, bucketName) ??
-      (await Promises.run(Promises.keyBucket(accountName, bucketName)))
-    return encodeVerification(await Promises.runNow(keys.verify(bucket, key)))
+  verify: (accountName: string, bucketName: string, key: string): Promise<typeof Verification.Encoded> => {
+    const bucket = Promises.knownKeyBucket(accountName, bucketName)
+    const verifying =
+      bucket === undefined
+        ? Effect.flatMap(Promises.keyBucket(accountName, bucketName), (bucket) => keys.verify(bucket, key))
+        : keys.verify(bucket, key)
+    return Promises.runNow(Effect.map(verifying, encodeVerification))
   }
 })
