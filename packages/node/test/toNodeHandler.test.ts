@@ -199,7 +199,7 @@ describe("in a host", () => {
         request.on("error", reject).end()
       }
     )
-    expect({ status, allow }).toEqual({ status: 405, allow: "GET, DELETE" })
+    expect({ status, allow }).toEqual({ status: 405, allow: "GET, HEAD, DELETE" })
   })
 
   it("refuses an upload that the host has taken apart, and leaves its address good", async () => {

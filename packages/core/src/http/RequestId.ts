@@ -8,5 +8,5 @@ export const RequestId = Context.Reference<string>("@tollgate/core/http/RequestI
 
 export const isSane = (id: string): boolean => /^[\x21-\x7e]{1,128}$/.test(id)
 
-/** One that nobody else has. */
-export const drawn = ({ bytes }: typeof Entropy.Service): string => Buffer.from(bytes(16)).toString("base64url")
+/** One that nobody else has, of letters and digits. */
+export const drawn = ({ bytes }: typeof Entropy.Service): string => Buffer.from(bytes(11)).toString("hex")

@@ -8,7 +8,7 @@ import { Api } from "../Api.ts"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Principal } from "../access/Principal.ts"
 import { InvalidInput, type InvalidPlace, placesInBody, placesInParameters } from "../shared/InvalidInput.ts"
-import { unchecked } from "../shared/Promises.ts"
+import { unchecked } from "../shared/unchecked.ts"
 import { Access, mayCall } from "./Access.ts"
 import type { Answer, Asked } from "./Exchange.ts"
 import type { AllHandlers } from "./handlers.ts"
@@ -106,12 +106,11 @@ export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
       return yield* encode(body, told)
     })
 
-    if (![...endpoint.middlewares].some((middleware) => middleware === Access)) {
-      return answered as Endpoint
-    }
-    const reads = mayCall(endpoint)
+    // Whoever needs no credential needs no principal either.
+    if (![...endpoint.middlewares].some((middleware) => middleware === Access)) return answered as Endpoint
+    const admitted = mayCall(endpoint)
     return (asked, found) =>
-      Effect.flatMap(reads(authenticate(asked), found.params["accountName"]), (principal) =>
+      Effect.flatMap(admitted(authenticate(asked), found.params["accountName"]), (principal) =>
         Effect.provideService(answered(asked, found), Principal, principal)
       )
   }

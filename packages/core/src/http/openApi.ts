@@ -1,6 +1,6 @@
 /**
  * What a schema cannot say of a query parameter: that its text is a number or a boolean, its bounds, its default, and
- * that tags are parameters of their own.
+ * that tags are parameters of their own; and of the headers that answers have because of their status.
  */
 import { maximumLimit } from "../shared/Page.ts"
 import { timestampPattern } from "../shared/Timestamp.ts"
@@ -59,6 +59,15 @@ const idempotencyKey: Parameter = {
   description: "The same key and body again within a day gives the first answer, and does nothing twice."
 }
 
+const header = (description: string) => ({ schema: { type: "string" }, description })
+
+/** The headers that an answer has because of its status, whatever was asked. */
+const headersFor = (status: string) => ({
+  "X-Request-Id": header("The request's name, its caller's own if it had one; it is in every line of the log."),
+  ...(status === "401" ? { "WWW-Authenticate": header("How to authenticate: `Bearer`.") } : {}),
+  ...(status === "429" || status === "503" ? { "Retry-After": header("When to try again, in seconds.") } : {})
+})
+
 /** Operations that take tags. */
 const takesTags = new Set([
   "consumers.list",
@@ -107,12 +116,15 @@ const markTimestamps = (node: Json): void => {
   for (const child of Object.values(node)) markTimestamps(child)
 }
 
-/** Completes the parameters of the whole description. */
+/** Completes the parameters and the headers of the whole description. */
 export const describeParameters = (spec: Json): Json => {
   markTimestamps(spec)
   for (const path of Object.values<Json>(spec.paths)) {
     for (const operation of Object.values<Json>(path)) {
       if (needsNoBody.has(operation.operationId)) operation.requestBody.required = false
+      for (const [status, response] of Object.entries<Json>(operation.responses)) {
+        response.headers = { ...headersFor(status), ...response.headers }
+      }
       const parameters: ReadonlyArray<Parameter> = operation.parameters ?? []
       operation.parameters = [
         ...parameters.map((parameter) => ({ ...parameter, ...described[parameter.name] })),

@@ -27,6 +27,9 @@ const any = new RegExp(`^(?:${patterns.map(([pattern]) => pattern).join("|")})$`
 /** Whether a path is one of the interface's, whatever the method. */
 export const isPath = (path: string): boolean => any.test(path)
 
+/** Whatever can be got can be asked for its head. */
+const methodsFor = (method: string): ReadonlyArray<string> => (method === "GET" ? ["GET", "HEAD"] : [method])
+
 export const methodsOf = (path: string): ReadonlyArray<string> => [
-  ...new Set(each.filter(([pattern]) => pattern.test(path)).map(([, method]) => method))
+  ...new Set(each.filter(([pattern]) => pattern.test(path)).flatMap(([, method]) => methodsFor(method)))
 ]

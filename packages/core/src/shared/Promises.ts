@@ -9,6 +9,7 @@ import type { Idempotency } from "./Idempotency.ts"
 import { InvalidInput, placesInBody, placesInParameters } from "./InvalidInput.ts"
 import { KeyBucket } from "./KeyBucket.ts"
 import { offence } from "./SafeJson.ts"
+import { unchecked } from "./unchecked.ts"
 
 const strict = { onExcessProperty: "error" } as const
 
@@ -41,9 +42,6 @@ export const body = <A, I>(schema: Schema.Codec<A, I>) => {
       : Effect.fail(fault)
   }
 }
-
-/** What services give was checked when it came in, or when it was read from the store. */
-export const unchecked = { disableChecks: true } as const
 
 /** Plain JSON of a value, and the caller's own: what services share among callers is not given away. */
 export const encoder = <A, I>(schema: Schema.Codec<A, I>): ((value: A) => I) => {

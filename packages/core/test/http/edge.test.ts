@@ -282,9 +282,9 @@ describe("paths", () => {
     }
     const wrong = await call("PUT", consumers)
     expect(wrong).toMatchObject({ status: 405, body: { type: "urn:tollgate:problem:method-not-allowed" } })
-    expect(wrong.headers.get("allow")).toBe("GET, POST")
+    expect(wrong.headers.get("allow")).toBe("GET, HEAD, POST")
     expect((await call("GET", `${consumers}/alice/roll-key`)).headers.get("allow")).toBe("POST")
-    expect((await call("POST", "/v1/openapi.json")).headers.get("allow")).toBe("GET")
+    expect((await call("POST", "/v1/openapi.json")).headers.get("allow")).toBe("GET, HEAD")
   })
 
   it("that cannot be decoded, or name what cannot be a name, are 400", async () => {
@@ -386,6 +386,13 @@ describe("the description", () => {
     const result = await new Validator().validate(structuredClone(body))
     expect(result.errors).toBeUndefined()
     expect(result.valid).toBe(true)
+    for (const item of Object.values<Record<string, { responses: Record<string, { headers: object }> }>>(body.paths)) {
+      for (const [status, { headers }] of Object.values(item).flatMap(({ responses }) => Object.entries(responses))) {
+        expect(headers).toHaveProperty("X-Request-Id")
+        if (status === "401") expect(headers).toHaveProperty("WWW-Authenticate")
+        if (status === "429" || status === "503") expect(headers).toHaveProperty("Retry-After")
+      }
+    }
     const prefix = "/v1/accounts/{accountName}/key-buckets/{bucketName}"
     const operationsOf = Object.fromEntries(
       Object.entries<object>(body.paths).map(([path, item]) => [path.replace(prefix, ""), Object.keys(item).sort()])
