@@ -1,48 +1,31 @@
 /**
- * Random requests, made from the interface's own description: valid ones, nearly valid ones, and nonsense. Never a 500,
- * never a hang, and every answer is one that the description declares. A failure prints its seed.
+ * Random requests, made from the interface's own description: valid ones, nearly valid ones, and nonsense; on every
+ * store. Never a 500, never a hang, and every answer is one that the description declares. A failure prints its seed.
  */
-import { createTollgate, memorySources, memoryTarget, type Tollgate } from "@tollgate/core"
-import { MemoryStore } from "@tollgate/memory"
+import { createTollgate, memorySources, memoryTarget, type StoreOperations } from "@tollgate/core"
 import { Ajv2020 } from "ajv/dist/2020.js"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { randomFrom, seedFrom } from "./random.ts"
+import { openedFor, secret, stores } from "./stores.ts"
 
 const token = "a-token-of-the-fuzzer-for-all"
 const requests = Number(process.env["FUZZ_REQUESTS"] ?? 3000)
-const seed = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31))
+const seed = seedFrom("FUZZ_SEED")
 
 // biome-ignore lint/suspicious/noExplicitAny: the description is JSON, of the OpenAPI specification's own shape
 type Json = any
 
-/** The same numbers for the same seed. */
-const randomFrom = (start: number) => {
-  let state = start >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-let gate: Tollgate
-let description: Json
-beforeAll(async () => {
-  gate = await createTollgate({
-    store: MemoryStore.open(),
-    secret: "a secret of the tests, and of nobody else",
+/** Sends the requests that a seed makes, one after the other, and counts the answers. */
+const fuzz = async (store: StoreOperations) => {
+  const gate = await createTollgate({
+    store,
+    secret,
     tokens: [{ token, account: "*" }],
     publicUrl: "http://gate",
     deployments: { sources: memorySources(), target: memoryTarget() }
   })
-  description = await (await gate.handler(new Request("http://gate/v1/openapi.json"))).json()
-})
-afterAll(() => gate.close())
-
-it("no request is answered with what is not declared", async () => {
-  const random = randomFrom(seed)
-  const chance = (share: number): boolean => random() < share
-  const pick = <A>(items: ReadonlyArray<A>): A => items[Math.floor(random() * items.length)] as A
+  const description: Json = await (await gate.handler(new Request("http://gate/v1/openapi.json"))).json()
+  const { random, chance, pick } = randomFrom(seed)
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema(description, "description")
 
@@ -165,11 +148,17 @@ it("no request is answered with what is not declared", async () => {
     expect(validate(answer), `${told}: ${JSON.stringify(validate.errors?.[0])} in ${text.slice(0, 300)}`).toBe(true)
     if (response.status === 200) remember(answer)
   }
-  console.log(
-    `fuzz: seed ${seed}, ${requests} requests, answered with ${[...statuses]
-      .sort()
-      .map(([status, count]) => `${status}: ${count}`)
-      .join(", ")}`
-  )
-  expect(statuses.get(200) ?? 0).toBeGreaterThan(requests / 20)
-}, 120_000)
+  await gate.close()
+  return statuses
+}
+
+describe.each(stores)("on %s", (name, layer) => {
+  const emptyStore = openedFor(layer)
+
+  it("no request is answered with what is not declared", async () => {
+    const statuses = await fuzz(emptyStore())
+    const told = [...statuses].sort(([left], [right]) => left - right).map(([status, count]) => `${status}: ${count}`)
+    console.log(`fuzz, ${name}: seed ${seed}, ${requests} requests, answered with ${told.join(", ")}`)
+    expect(statuses.get(200) ?? 0).toBeGreaterThan(requests / 20)
+  }, 120_000)
+})

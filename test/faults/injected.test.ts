@@ -1,27 +1,35 @@
 /**
- * Every operation of every service, with every one of its store calls going wrong, in every way: it fails cleanly or
- * succeeds, leaves everything as it was or as it was to be, and succeeds when it is repeated.
+ * Every operation of every service, with every one of its store calls going wrong, in every way, on every store: it
+ * fails cleanly or succeeds, leaves everything as it was or as it was to be, and succeeds when it is repeated.
  */
 import type { Fault } from "@tollgate/store-testkit"
-import { describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it } from "vitest"
 import { makeWorld, operations } from "./operations.ts"
+import { openedFor, stores } from "./stores.ts"
 
-let [tried, failedCleanly] = [0, 0]
+const outcomeOf = (run: Promise<unknown>): Promise<unknown> =>
+  run.then(
+    () => "done",
+    (error: unknown) => error
+  )
 
-describe.each(["fail", "drop", "delay"] satisfies ReadonlyArray<Fault>)(
-  "a store whose n-th call is made to %s",
-  (fault) => {
+describe.each(stores)("on %s", (name, layer) => {
+  const emptyStore = openedFor(layer)
+  let [tried, failedCleanly] = [0, 0]
+  afterAll(() => {
+    console.log(`faults injected, ${name}: ${tried} tries, ${failedCleanly} failed cleanly, none half done`)
+    expect(tried).toBeGreaterThan(300)
+  })
+
+  describe.each(["fail", "drop", "delay"] satisfies ReadonlyArray<Fault>)("the n-th call is made to %s", (fault) => {
     it.each(Object.entries(operations))(
       "%s",
       async (_, { run, isDone, inSteps, whenRepeated }) => {
         for (let call = 1; ; call++) {
-          const { world, injectAt, calls, hash } = await makeWorld()
+          const { world, injectAt, calls, hash } = await makeWorld(emptyStore())
           const before = await hash()
           injectAt(call, fault)
-          const outcome = await run(world).then(
-            () => "done",
-            (error: unknown) => error
-          )
+          const outcome = await outcomeOf(run(world))
           const isOver = calls() < call
           injectAt(0, fault)
           tried++
@@ -32,10 +40,7 @@ describe.each(["fail", "drop", "delay"] satisfies ReadonlyArray<Fault>)(
               const isUnchanged = (await hash()) === before
               expect(isUnchanged || (await isDone?.(world)) === true, `half done, after call ${call}`).toBe(true)
             }
-            const again = await run(world).then(
-              () => "done",
-              (error: unknown) => error
-            )
+            const again = await outcomeOf(run(world))
             if (again !== "done") {
               expect(fault === "drop" || inSteps === true, "it succeeds when it is repeated").toBe(true)
               expect(again).toMatchObject({ _tag: whenRepeated })
@@ -48,10 +53,5 @@ describe.each(["fail", "drop", "delay"] satisfies ReadonlyArray<Fault>)(
       },
       60_000
     )
-  }
-)
-
-it("tells how much was tried", () => {
-  console.log(`faults injected: ${tried} tries, ${failedCleanly} failed cleanly, none half done`)
-  expect(tried).toBeGreaterThan(300)
+  })
 })

@@ -1,14 +1,12 @@
 /**
  * Every operation of every service, in a world where it has something to do, over a store that can be let down.
  */
-import { createTollgate, memorySources, memoryTarget, type Tollgate } from "@tollgate/core"
-import { MemoryStore } from "@tollgate/memory"
+import { createTollgate, memorySources, memoryTarget, type StoreOperations, type Tollgate } from "@tollgate/core"
 import { makeFaulty, StoreState } from "@tollgate/store-testkit"
 import { subscriptionTo } from "@tollgate/testing"
 import { Effect } from "effect"
 import { expect } from "vitest"
-
-const secret = "a secret of the tests, and of nobody else"
+import { secret } from "./stores.ts"
 
 export interface World {
   readonly gate: Tollgate
@@ -185,9 +183,9 @@ export const operations: Readonly<Record<string, Operation>> = {
   }
 }
 
-/** A world in which everything is there that an operation may need; its store can be made to fail. */
-export const makeWorld = async () => {
-  const { store: watched, state } = StoreState.watch(MemoryStore.open())
+/** A world in an empty store, in which everything is there that an operation may need; the store can be made to fail. */
+export const makeWorld = async (empty: StoreOperations) => {
+  const { store: watched, state } = StoreState.watch(empty)
   const { store, injectAt, calls } = makeFaulty(watched)
   let isSlow = false
   const target = { ...memoryTarget(), check: () => (isSlow ? Effect.never : Effect.void) }

@@ -2,6 +2,7 @@
  * Every two operations that change something, the second run whole between any two store calls of the first: what
  * both answer, and what is there afterwards, is as if one had come after the other.
  */
+import { MemoryStore } from "@tollgate/memory"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { makeWorld, type Operation, operations, type World } from "./operations.ts"
@@ -30,7 +31,7 @@ const seen = async (world: World, first: Operation, second: Operation, answers: 
 
 /** Both, one after the other. */
 const inTurn = async (first: Operation, second: Operation, isFirstFirst: boolean): Promise<string> => {
-  const { world } = await makeWorld()
+  const { world } = await makeWorld(MemoryStore.open())
   const [earlier, later] = isFirstFirst ? [first, second] : [second, first]
   const [one, other] = [await answerOf(earlier, world), await answerOf(later, world)]
   const all = await seen(world, first, second, isFirstFirst ? [one, other] : [other, one])
@@ -50,7 +51,7 @@ describe.each(changing)("%s", (_, first) => {
         ...(isShared(first, second) ? ["done / done; there: true / true"] : [])
       ]
       for (let call = 1; ; call++) {
-        const { world, injectAt, calls } = await makeWorld()
+        const { world, injectAt, calls } = await makeWorld(MemoryStore.open())
         let other = "never called"
         injectAt(call, {
           meanwhile: Effect.promise(async () => {
