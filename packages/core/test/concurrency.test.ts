@@ -49,27 +49,6 @@ describe.each(stores)("many at once, on %s", (_, layer) => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
   })
 
-  it("twenty creates of one name have one winner", async () => {
-    const settled = await Promise.allSettled(
-      Array.from({ length: 20 }, () => gate.consumers.create("acme", "names", { name: "alice" }, { withApiKey: true }))
-    )
-    expect(outcomes(settled)).toEqual({ done: 1, ConsumerNameTaken: 19 })
-    expect((await gate.keys.list("acme", "names", "alice")).total).toBe(1)
-  })
-
-  it("eight rolls leave exactly one key without expiry", async () => {
-    await gate.consumers.create("acme", "rolls", { name: "alice" }, { withApiKey: true })
-    const rolls = await Promise.allSettled(
-      Array.from({ length: 8 }, () =>
-        gate.consumers.rollKey("acme", "rolls", "alice", { expiresOn: "2040-01-01T00:00:00Z" })
-      )
-    )
-    const { data, total } = await gate.keys.list("acme", "rolls", "alice")
-    expect(data.filter(({ expiresOn }) => expiresOn === undefined).length).toBe(1)
-    expect(total).toBe(1 + (outcomes(rolls)["done"] ?? 0))
-    expect(outcomes(rolls)["done"]).toBeGreaterThan(0)
-  })
-
   it("a roll beside creates of keys leaves none behind that it saw", async () => {
     await gate.consumers.create("acme", "mixed", { name: "alice" }, { withApiKey: true })
     const creates = Array.from({ length: 10 }, () => gate.keys.create("acme", "mixed", "alice"))
@@ -78,21 +57,6 @@ describe.each(stores)("many at once, on %s", (_, layer) => {
     const { total, data } = await gate.keys.list("acme", "mixed", "alice")
     expect(total).toBe(12)
     expect(data.filter(({ expiresOn }) => expiresOn === undefined).length).toBeGreaterThan(0)
-  })
-
-  it("a delete beside creates of keys leaves no orphan that verifies", async () => {
-    for (let round = 0; round < 5; round++) {
-      const bucket = `orphans-${round}`
-      await gate.consumers.create("acme", bucket, { name: "alice" }, { withApiKey: true })
-      const creates = Array.from({ length: 10 }, () => gate.keys.create("acme", bucket, "alice"))
-      const [removal, ...made] = await Promise.allSettled([gate.consumers.remove("acme", bucket, "alice"), ...creates])
-      expect(removal?.status).toBe("fulfilled")
-      for (const result of made) {
-        if (result.status !== "fulfilled") continue
-        const { key } = result.value as { readonly key: string }
-        expect((await gate.keys.verify("acme", bucket, key)).valid).toBe(false)
-      }
-    }
   })
 
   it("of many keys with one value, one is made", async () => {

@@ -1,4 +1,3 @@
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import {
   AccountName,
@@ -16,10 +15,7 @@ import {
   Usage
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
-import { RedisStore } from "@tollgate/redis"
-import { SqliteStore } from "@tollgate/sqlite"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
-import { runWorkers, startRedis, subscriptionTo, temporaryFolder } from "@tollgate/testing"
 import { Arbitrary, DateTime, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { secret } from "./stores.ts"
@@ -340,56 +336,6 @@ describe("quotas", () => {
       const after = (yield* subscriptions.get(bucketId, id)).value
       assert.deepStrictEqual([after.status, after.nextBillingCycle], [seen.status, seen.nextBillingCycle])
     }).pipe(Effect.provide(over(MemoryStore.open())))
-  )
-
-  const fourProcesses = (
-    store: "sqlite" | "redis",
-    at: string,
-    opened: () => Promise<StoreOperations & { close: () => Promise<void> }>
-  ) =>
-    Effect.promise(async () => {
-      const own = await opened()
-      const gate = await createTollgate({ store: own, secret })
-      const { apiKeys } = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
-      const { id: bucketId } = await gate.buckets.create("acme")
-      const plan = await gate.plans.create(bucketId, {
-        label: "P",
-        planExternalId: "p",
-        meters: { requests: { max: 100 } }
-      })
-      const { id: subscriptionId } = await gate.subscriptions.create(bucketId, subscriptionTo(plan.id, "p", {}))
-      const input = { store, at, secret, bucketId, subscriptionId, key: apiKeys?.[0]?.key ?? "" }
-      const results = await runWorkers<{ outcomes: ReadonlyArray<string>; told: ReadonlyArray<number> }>(
-        new URL("consume.worker.ts", import.meta.url),
-        [input, input, input, input]
-      )
-      const outcomes = results.flatMap(({ outcomes }) => outcomes)
-      assert.strictEqual(outcomes.filter((outcome) => outcome === "accepted").length, 100)
-      assert.strictEqual(outcomes.filter((outcome) => outcome === "over").length, 300)
-      assert.deepStrictEqual(results.flatMap(({ told }) => told).sort(), [0.8, 1])
-      assert.deepStrictEqual((await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"], {
-        max: 100,
-        used: 100,
-        remaining: 0
-      })
-      await gate.close()
-      await own.close()
-    })
-
-  it.live(
-    "of a hundred let exactly a hundred of four hundred through, from four processes on one SQLite file",
-    () =>
-      Effect.flatMap(temporaryFolder, (folder) => {
-        const path = join(folder, "store.db")
-        return fourProcesses("sqlite", path, () => SqliteStore.open(path))
-      }),
-    60_000
-  )
-
-  it.live(
-    "of a hundred let exactly a hundred of four hundred through, from four processes on one Redis",
-    () => Effect.flatMap(startRedis(), ({ url }) => fourProcesses("redis", url, () => RedisStore.open(url))),
-    60_000
   )
 })
 
