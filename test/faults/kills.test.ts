@@ -2,19 +2,15 @@
  * Real kills, real servers, a real full disk: what was answered is there, nothing is torn, and all goes on by itself.
  */
 import { execFileSync, fork } from "node:child_process"
-import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
-import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { createTollgate, type Tollgate } from "@tollgate/core"
-import { toNodeHandler } from "@tollgate/node"
+import { createTollgate, Partition, type Tollgate } from "@tollgate/core"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { startRedis, subscriptionTo } from "@tollgate/testing"
+import { startRedis, startRedisCluster, subscriptionTo } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
-import { Redis } from "ioredis"
+import { Cluster, Redis } from "ioredis"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 
 const secret = "a secret of the tests, and of nobody else"
@@ -223,44 +219,75 @@ describe("redis-server", () => {
     await gate.close()
     await store.close()
   }, 60_000)
-})
 
-describe("a client", () => {
-  it("that stops reading, or stalls its body, suffers alone", async () => {
-    const store = await SqliteStore.open(join(folder, "clients.db"))
-    const tokens = [{ token: "a-token-of-this-test", account: "acme" }]
-    const gate = await createTollgate({ store, secret, tokens })
-    await Promise.all(
-      Array.from({ length: 800 }, (_, index) =>
-        gate.consumers.create("acme", "b", { name: `c-${index}`, metadata: { padding: "x".repeat(1000) } })
-      )
-    )
-    const server = createServer(toNodeHandler(gate)).listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    const head = "host: x\r\nauthorization: Bearer a-token-of-this-test\r\n"
-    const path = "/v1/accounts/acme/key-buckets/b/consumers"
-    const bad = Array.from({ length: 100 }, (_, index) => {
-      const socket = connect(port, "127.0.0.1").on("error", () => undefined)
-      socket.pause()
-      socket.write(
-        index % 2 === 0
-          ? `GET ${path} HTTP/1.1\r\n${head}\r\n`
-          : `POST ${path} HTTP/1.1\r\n${head}content-length: 1000\r\n\r\n{"name":`
-      )
-      return socket
+  it("that is a master of a cluster may be killed: the other partitions go on, and its own after the failover", async () => {
+    const start = startRedisCluster({
+      masters: 3,
+      replicas: 2,
+      arguments: ["--cluster-require-full-coverage", "no"]
     })
-    for (let asked = 0; asked < 100; asked++) {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}/c-${asked}`, {
-        headers: { authorization: "Bearer a-token-of-this-test" }
+    const { nodes, servers } = await Effect.runPromise(Scope.provide(start, scope))
+    const cluster = new Cluster([...nodes])
+    const store = await RedisStore.open(cluster, { waitReplicas: { count: 1, timeout: 1_000 } })
+    const gate = await createTollgate({ store, secret })
+    const slots = 16_384
+    const lanes = await Promise.all(
+      Array.from({ length: 12 }, async (_, index) => {
+        const bucket = `b-${index}`
+        const slot = Number(await cluster.cluster("KEYSLOT", `{${Partition.keys("acme", bucket)}}`))
+        return { bucket, isHit: slot < slots / 3, keys: [] as Array<string>, refused: 0 }
       })
-      expect(answer.status).toBe(200)
+    )
+    const [hit, others] = [lanes.filter(({ isHit }) => isHit), lanes.filter(({ isHit }) => !isHit)]
+    expect([hit.length > 0, others.length > 0]).toEqual([true, true])
+    let isOver = false
+    const write = async (lane: (typeof lanes)[number]) => {
+      for (let index = 0; !isOver; index++) {
+        await gate.consumers.create("acme", lane.bucket, { name: `c-${index}` }, { withApiKey: true }).then(
+          ({ apiKeys }) => lane.keys.push(apiKeys?.[0]?.key ?? ""),
+          (error) => {
+            expect(error).toMatchObject({ _tag: "StoreUnavailable" })
+            lane.refused++
+          }
+        )
+      }
     }
-    for (const socket of bad) socket.destroy()
-    server.close()
-    server.closeAllConnections()
+    const grown = async (some: typeof lanes, by: number) => {
+      const enough = some.map(({ keys }) => keys.length + by)
+      const counts = () => some.map(({ keys }) => keys.length)
+      await vi.waitFor(() => expect(counts().every((count, index) => count >= (enough[index] ?? 0))).toBe(true), {
+        timeout: 30_000,
+        interval: 10
+      })
+    }
+    const load = lanes.map(write)
+    await grown(lanes, 10)
+    await Effect.runPromise(servers[0]?.kill ?? Effect.void)
+    await vi.waitFor(() => expect(hit.every(({ refused }) => refused > 0)).toBe(true), {
+      timeout: 10_000,
+      interval: 10
+    })
+    const before = others.reduce((total, { keys }) => total + keys.length, 0)
+    await grown(others, 10)
+    await grown(hit, 10)
+    const meanwhile = others.reduce((total, { keys }) => total + keys.length, 0) - before
+    isOver = true
+    await Promise.all(load)
+    let [acknowledged, lost] = [0, 0]
+    for (const { bucket, keys } of lanes) {
+      acknowledged += keys.length
+      for (const key of keys) if (!(await gate.keys.verify("acme", bucket, key)).valid) lost++
+    }
+    const refused = {
+      own: hit.reduce((sum, lane) => sum + lane.refused, 0),
+      others: others.reduce((sum, lane) => sum + lane.refused, 0)
+    }
+    console.log(
+      `Redis Cluster: 1 master of 3 killed, ${acknowledged} writes acknowledged, ${lost} lost; in ${others.length} other partitions ${meanwhile} until the failover was over, ${refused.others} refused; in its own ${hit.length} ${refused.own} refused, then on`
+    )
+    expect({ lost, refused: refused.others }).toEqual({ lost: 0, refused: 0 })
     await gate.close()
     await store.close()
-  }, 60_000)
+    cluster.disconnect()
+  }, 120_000)
 })
