@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto"
-import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stores, tokens } from "../../core/test/stores.ts"
 import { pageOf } from "./archives.ts"
@@ -322,28 +321,6 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       expect(house.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
       const header = `sha-512=:${digest("sha512", archive)}:, sha-256=:${digest("sha256", archive)}:`
       expect((await put(uploadUrl, archive, { "content-digest": header })).status).toBe(200)
-    })
-
-    it("that is cut off at any 64 KiB leaves nothing, and the address good", async () => {
-      const { source, put, ended, call } = house
-      const project = fresh()
-      const { uploadUrl, id } = await source(project)
-      const noise = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 251))
-      const archive = pageOf("whole", { name: "noise", content: createHash("sha256").update(noise).digest() })
-      const { hostname, port, pathname, search } = new URL(uploadUrl)
-      const total = 290_000
-      for (let sent = 0; sent < total; sent += 65_536) {
-        const socket = connect(Number(port), hostname)
-        socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\ncontent-length: ${total}\r\n\r\n`)
-        await new Promise((resolve) => socket.write(Buffer.alloc(Math.max(1, sent)), resolve))
-        const closed = new Promise((resolve) => socket.once("close", resolve))
-        socket.resetAndDestroy()
-        await closed
-      }
-      await expect.poll(() => house.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
-      expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployment-status/${id}`)).status).toBe(404)
-      expect((await put(uploadUrl, archive)).status).toBe(200)
-      expect((await ended(project, id)).status).toBe("SUCCESS")
     })
   })
 

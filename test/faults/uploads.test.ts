@@ -1,0 +1,64 @@
+/**
+ * An upload that breaks off, at every 64 KiB of it, by a connection that ends and by one that is torn down, on every
+ * store: nothing of it is kept, and its address still works.
+ */
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { readdirSync, statSync } from "node:fs"
+import { connect } from "node:net"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { pageOf } from "../../packages/sites/test/archives.ts"
+import { type House, openHouse } from "../../packages/sites/test/house.ts"
+import { openedFor, stores } from "./stores.ts"
+
+const piece = 64 * 1024
+// What cannot be compressed arrives in many pieces.
+const archive = pageOf("whole", { name: "noise", content: randomBytes(1024 * 1024) })
+
+describe.each(stores)("on %s", (name, layer) => {
+  const emptyStore = openedFor(layer)
+  let house: House
+  beforeAll(async () => {
+    house = await openHouse(emptyStore())
+  })
+  afterAll(() => house.close())
+
+  it("leaves nothing, and its address good", async () => {
+    const { uploadUrl, id } = await house.source("p")
+    const { hostname, port, pathname, search } = new URL(uploadUrl)
+    const status = `/v1/accounts/acme/projects/p/deployment-status/${id}`
+    const folder = join(house.folder, "sources")
+    const arrived = () =>
+      house
+        .onDisk()
+        .sources.reduce(
+          (total, file) => total + (statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0),
+          0
+        )
+    let [cuts, kept] = [0, 0]
+    for (let sent = 0; sent < archive.length; sent += piece) {
+      for (const isTornDown of [true, false]) {
+        const socket = connect(Number(port), hostname).on("error", () => undefined)
+        socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\ncontent-length: ${archive.length}\r\n\r\n`)
+        socket.write(archive.subarray(0, sent))
+        // All of it is on the disk already: it is not the network that loses it.
+        await vi.waitFor(() => expect(arrived()).toBe(sent), { timeout: 5_000, interval: 2 })
+        const closed = once(socket.resume(), "close")
+        if (isTornDown) socket.resetAndDestroy()
+        else socket.end()
+        await closed
+        await vi.waitFor(() => expect(house.onDisk().sources).toEqual([]), { timeout: 5_000, interval: 2 })
+        cuts++
+        if ((await house.call("GET", status)).status !== 404) kept++
+      }
+    }
+    expect(kept).toBe(0)
+    expect(readdirSync(folder)).toEqual([])
+    expect((await house.put(uploadUrl, archive)).status).toBe(200)
+    const ended = await house.ended("p", id)
+    expect(ended.status).toBe("SUCCESS")
+    expect((await house.call("GET", ended.url)).body).toBe("whole")
+    console.log(`uploads, ${name}: cut off ${cuts} times, at every 64 KiB; ${kept} kept; the address worked afterwards`)
+  }, 120_000)
+})
