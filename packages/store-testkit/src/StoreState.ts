@@ -23,7 +23,7 @@ import { Context, Effect, Layer } from "effect"
 
 export interface PartitionPicture {
   readonly records: ReadonlyArray<StoreRecord>
-  /** The keys listed under each term that was ever used. */
+  /** The keys listed under each term that any record carries. */
   readonly terms: Readonly<Record<string, { readonly keys: ReadonlyArray<string>; readonly total: number }>>
   readonly claims: Readonly<Record<string, string>>
   readonly counters: Readonly<Record<string, number>>
@@ -49,6 +49,10 @@ class Names {
 
 const everything = 1_000_000
 
+/** What was only named, in a commit that was refused, is nowhere. */
+const isEmpty = ({ records, terms, claims, counters }: PartitionPicture): boolean =>
+  [records, terms, claims, counters].every((part) => Object.keys(part).length === 0)
+
 const picture = Effect.fnUntraced(function* (store: StoreOperations, partition: Partition.Partition, names: Names) {
   const terms = [...names.terms].sort()
   const claims = [...names.claims].sort()
@@ -64,7 +68,9 @@ const picture = Effect.fnUntraced(function* (store: StoreOperations, partition: 
   return {
     records: records.filter((record) => record !== undefined),
     terms: Object.fromEntries(
-      pages.map(({ records, total }, index) => [terms[index], { keys: records.map(({ key }) => key), total }])
+      pages.flatMap(({ records, total }, index) =>
+        total === 0 ? [] : [[terms[index], { keys: records.map(({ key }) => key), total }]]
+      )
     ),
     claims: Object.fromEntries(
       holders.flatMap((holder, index) => (holder === undefined ? [] : [[claims[index], holder.record.key]]))
@@ -90,7 +96,7 @@ export class StoreState extends Context.Service<
         ([partition, names]) =>
           Effect.map(picture(store, partition, names), (pictured) => [partition, pictured] as const)
       )
-    ).pipe(Effect.map((all): Picture => Object.fromEntries(all)))
+    ).pipe(Effect.map((all): Picture => Object.fromEntries(all.filter(([, pictured]) => !isEmpty(pictured)))))
     return {
       store: {
         ...store,

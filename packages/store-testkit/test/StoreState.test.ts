@@ -25,6 +25,9 @@ layer(StoreState.layer(MemoryStore.layer))("the state hash", (it) => {
       yield* differs(store.commit(Partition.keys("state", "other"), [put("a")]))
       const before = yield* stateHash
       yield* Effect.flip(store.commit(partition, [put("b"), put("a", 1, "lost")]))
+      const unheard = Change.Put({ key: "c", expect: 9, body: "", terms: ["unheard of"], claims: ["unheard of"] })
+      yield* Effect.flip(store.commit(partition, [unheard]))
+      yield* Effect.flip(store.commit(Partition.keys("state", "unheard of"), [unheard]))
       yield* store.list(partition, [{ terms: ["t"], offset: 0, limit: 10 }])
       yield* store.commit(partition, [Change.Check({ key: "none", expect: 0 })])
       assert.strictEqual(yield* stateHash, before)
