@@ -10,6 +10,7 @@ import {
   memorySources,
   memoryTarget,
   ProjectName,
+  type SourceStore,
   StepFailed,
   Store,
   type StoreOperations,
@@ -18,6 +19,7 @@ import {
   Uploads
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
+import { makeFaulty } from "@tollgate/store-testkit"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
@@ -73,6 +75,19 @@ const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => 
       if (step % 10 === 9) yield* TestClock.adjust("1 second")
     }
     return assert.fail("it never came to hold")
+  })
+
+/** Waits, while the test's clock stands still, until something holds. */
+const untilSettled = (holds: () => boolean) => Effect.repeat(settled, { until: () => holds(), times: 1_000 })
+
+/** Waits, while the test's clock stands still, until a run has ended well. */
+const succeeded = (deployments: Deployments["Service"], id: string) =>
+  Effect.gen(function* () {
+    for (let step = 0; step < 1_000; step++) {
+      if ((yield* deployments.status(project, id)).value.status === "SUCCESS") return
+      yield* settled
+    }
+    return assert.fail("the run did not succeed")
   })
 
 /** A process that can lose its store, as if it were paused or cut off; and find it again. */
@@ -273,6 +288,95 @@ describe("a run", () => {
       )
       assert.match(value.buildResult.error ?? "", /something went wrong on the server/)
       assert.notInclude(JSON.stringify(value), "hunter2")
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("two uploads of a branch", () => {
+  it.effect("whose calls of the store mix in any way leave the later one whole, and no source of the other", () =>
+    Effect.gen(function* () {
+      for (let call = 1, isOver = false; !isOver; call++) {
+        const kept = new Set<string>()
+        const inner = memorySources()
+        const sources: SourceStore = {
+          ...inner,
+          put: (key, stream) => Effect.tap(inner.put(key, stream), () => Effect.sync(() => kept.add(key))),
+          remove: (key) => Effect.tap(inner.remove(key), () => Effect.sync(() => kept.delete(key)))
+        }
+        const { store, injectAt, calls } = makeFaulty(MemoryStore.open())
+        const { uploads, deployments, stop } = yield* startProcess(store, memoryTarget(), sources)
+        yield* succeeded(deployments, yield* upload(uploads))
+        const [one, other] = [yield* uploads.create(branch), yield* uploads.create(branch)].map(({ uploadUrl }) =>
+          addressOf(uploadUrl)
+        )
+        if (one === undefined || other === undefined) return assert.fail("there are two addresses")
+        injectAt(call, { meanwhile: Effect.orDie(uploads.receive(other, content)) })
+        yield* uploads.receive(one, content)
+        isOver = calls() < call
+        injectAt(0, "fail")
+        if (isOver) yield* uploads.receive(other, content)
+        const [{ name } = assert.fail("there is a deployment")] = (yield* deployments.list(project, {
+          limit: 1,
+          offset: 0
+        })).data
+        const ended = Effect.forEach([one.id, other.id], (id) => deployments.status(project, id))
+        yield* eventually(ended, (all) => all.every(({ value }) => value.status !== "IN_PROGRESS"))
+        yield* eventually(Effect.succeed(kept), ({ size }) => size === 1)
+        const [latest] = [one.id, other.id].filter((id) => [...kept].some((key) => key.includes(id)))
+        assert.isDefined(latest, `after call ${call}`)
+        // The latest can be run again, so it is the one whose source is kept.
+        assert.strictEqual((yield* deployments.deploy(name)).status, "request enqueued")
+        yield* succeeded(deployments, latest ?? "")
+        assert.include(yield* deployments.served(name), latest)
+        yield* stop
+      }
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a process that has no room", () => {
+  it.effect("notes a run once, however often it is asked for", () =>
+    Effect.gen(function* () {
+      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const gate = yield* Deferred.make<void>()
+      let [publishing, reads, wanted] = [0, 0, "nothing yet"]
+      const counted: StoreOperations = {
+        ...store,
+        get: (partition, keys) => {
+          if (keys.some((key) => key.includes(wanted))) reads++
+          return store.get(partition, keys)
+        }
+      }
+      const held: DeploymentTarget = {
+        publish: () =>
+          Effect.suspend(() => {
+            publishing++
+            return Deferred.await(gate)
+          })
+      }
+      const full = yield* startProcess(counted, held, sources)
+      for (const name of ["one", "two", "three", "four"]) {
+        const busy = { ...branch, projectName: ProjectName.make(name) }
+        yield* full.uploads.receive(addressOf((yield* full.uploads.create(busy)).uploadUrl), content)
+      }
+      yield* untilSettled(() => publishing === 4)
+      const id = yield* upload(full.uploads)
+      const [{ name } = assert.fail("there is a deployment")] = (yield* full.deployments.list(project, {
+        limit: 1,
+        offset: 0
+      })).data
+      for (let redeploy = 0; redeploy < 20; redeploy++) {
+        if (redeploy > 0) assert.strictEqual((yield* full.deployments.deploy(name)).status, "request enqueued")
+        // A process that has just started finds it, and runs it, while no time passes.
+        const other = yield* startProcess(store, memoryTarget(), sources)
+        yield* succeeded(other.deployments, id)
+        yield* other.stop
+      }
+      wanted = id
+      yield* Deferred.succeed(gate, undefined)
+      yield* untilSettled(() => reads > 0)
+      yield* Effect.repeat(settled, { times: 20 })
+      assert.strictEqual(reads, 1, "it looked once whether it is still to be run")
     }).pipe(Effect.scoped)
   )
 })

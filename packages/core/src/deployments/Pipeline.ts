@@ -175,7 +175,8 @@ const make = Effect.gen(function* () {
     nudge: (project, id) =>
       Effect.suspend(() => {
         if (hosting === undefined) return Effect.void
-        waiting = [...waiting, { project, id, since: 0 }]
+        const isKnown = waiting.some((known) => known.id === id)
+        if (!isKnown) waiting = [...waiting, { project, id, since: 0 }]
         return fill(hosting)
       })
   })
