@@ -12,8 +12,8 @@ import { startRedis, startRedisCluster, subscriptionTo } from "@tollgate/testing
 import { Effect, Exit, Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { secret } from "./stores.ts"
 
-const secret = "a secret of the tests, and of nobody else"
 let folder: string
 let scope: Scope.Closeable
 beforeEach(() => {

@@ -12,7 +12,7 @@ import { runWorkers, startRedis, subscriptionTo, temporaryFolder } from "@tollga
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import type { RivalInput } from "./rival.worker.ts"
-import { account, bucket, compete, names, quota, type RivalResult, type Rivalry, rounds } from "./rivals.ts"
+import { account, bucket, compete, names, quota, type RivalResult, rounds, type Stakes } from "./rivals.ts"
 import { secret } from "./stores.ts"
 
 const seats = [0, 1, 2, 3]
@@ -30,7 +30,7 @@ type Told = RivalResult & { readonly told?: ReadonlyArray<number> }
 const judge = async (
   name: string,
   store: StoreOperations,
-  fight: (rivalries: ReadonlyArray<Rivalry>) => Promise<ReadonlyArray<Told>>
+  fight: (all: ReadonlyArray<Stakes>) => Promise<ReadonlyArray<Told>>
 ) => {
   const gate = await createTollgate({ store, secret })
   for (const one of ["rolled", ...rounds])
@@ -70,19 +70,19 @@ const judge = async (
   return results
 }
 
-const inProcesses = (store: RivalInput["store"], at: string) => (rivalries: ReadonlyArray<Rivalry>) =>
+const inProcesses = (store: RivalInput["store"], at: string) => (all: ReadonlyArray<Stakes>) =>
   runWorkers<Told>(
     new URL("./rival.worker.ts", import.meta.url),
-    rivalries.map((rivalry): RivalInput => ({ ...rivalry, store, at, secret }))
+    all.map((stakes): RivalInput => ({ ...stakes, store, at, secret }))
   )
 
 it("four gates on one store in memory", async () => {
   const store = MemoryStore.open()
-  await judge("memory, 4 gates", store, (rivalries) =>
+  await judge("memory, 4 gates", store, (all) =>
     Promise.all(
-      rivalries.map(async (rivalry) => {
+      all.map(async (stakes) => {
         const gate = await createTollgate({ store, secret })
-        const result = await compete(gate, rivalry)
+        const result = await compete(gate, stakes)
         await gate.close()
         return result
       })

@@ -12,7 +12,7 @@ export const quota = 100
 /** As many as one rival makes for a consumer that is to go: when there are more, the rivals have met. */
 const ownKeys = 30
 
-export interface Rivalry {
+export interface Stakes {
   /** The first of them removes consumers. */
   readonly seat: number
   readonly bucketId: string
@@ -44,7 +44,7 @@ const tagOf = (error: unknown): string =>
 /** One rival's part, everything at once. */
 export const compete = async (
   gate: Tollgate,
-  { seat, bucketId, subscriptionId, key }: Rivalry
+  { seat, bucketId, subscriptionId, key }: Stakes
 ): Promise<RivalResult> => {
   const others: Array<string> = []
   /** Whether it was done, and not refused as it may be. */

@@ -16,8 +16,11 @@ import { SqliteStore } from "@tollgate/sqlite"
 import { heapAfterCollection, type RedisServer, startRedis, subscriptionTo } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { expect, it } from "vitest"
+import { randomFrom, seedFrom } from "./random.ts"
+import { secret } from "./stores.ts"
 
 const seconds = Number(process.env["SOAK_SECONDS"] ?? 60)
+const seed = seedFrom("SOAK_SEED")
 const connections = 64
 const consumers = 200
 const maximum = 100_000
@@ -31,7 +34,7 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
   const token = "a-token-of-the-soak-test"
   const gate = await createTollgate({
     store,
-    secret: "a secret of the tests, and of nobody else",
+    secret,
     tokens: [{ token, account: "acme" }]
   })
   const server = createServer(toNodeHandler(gate)).listen(0, "127.0.0.1")
@@ -65,8 +68,8 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
   const statuses = new Map<number, number>()
   let [answered, unanswered, consumed, untold, isOver] = [0, 0, 0, 0, false]
   const values: Array<string> = []
-  const pick = <A>(items: ReadonlyArray<A>): A => items[Math.floor(Math.random() * items.length)] as A
-  const name = () => `c-${Math.floor(Math.random() * consumers)}`
+  const { pick, below } = randomFrom(seed)
+  const name = () => `c-${below(consumers)}`
   const works: ReadonlyArray<() => Promise<{ status: number; body: Json }>> = [
     async () => {
       const made = await call("POST", `${prefix}/consumers?with-api-key=true`, {
@@ -155,7 +158,7 @@ const judge = (name: string, result: Awaited<ReturnType<typeof soak>>) => {
   const told = [...statuses].sort(([left], [right]) => left - right).map(([status, count]) => `${status}: ${count}`)
   const [first, last] = [Math.min(...heaps.slice(2, 5)), Math.min(...heaps.slice(-3))]
   console.log(
-    `soak, ${name}: ${seconds} s, ${answered} answered (${told.join(", ")}), ${unanswered} not; ${total} consumers, ${keys} keys, ${orphans} orphans; ${used} used of ${consumed} told; heap ${first.toFixed(0)} → ${last.toFixed(0)} MiB`
+    `soak, ${name}: seed ${seed}, ${seconds} s, ${answered} answered (${told.join(", ")}), ${unanswered} not; ${total} consumers, ${keys} keys, ${orphans} orphans; ${used} used of ${consumed} told; heap ${first.toFixed(0)} → ${last.toFixed(0)} MiB`
   )
   expect(unanswered).toBe(0)
   expect(orphans).toBe(0)

@@ -7,9 +7,7 @@ import { startRedisCluster } from "@tollgate/testing"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { Cluster } from "ioredis"
 import { afterAll, beforeAll } from "vitest"
-import { stores } from "../../packages/core/test/stores.ts"
-
-export const secret = "a secret of the tests, and of nobody else"
+import { secret, stores } from "../../packages/core/test/stores.ts"
 
 const cluster = Effect.gen(function* () {
   const { nodes } = yield* startRedisCluster({ masters: 3 })
@@ -19,7 +17,7 @@ const cluster = Effect.gen(function* () {
   )
 })
 
-export { stores }
+export { secret, stores }
 
 export const storesAndCluster: typeof stores = [
   ...stores,
