@@ -15,7 +15,7 @@ import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import { heapAfterCollection, type RedisServer, startRedis, subscriptionTo } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
-import { expect, it } from "vitest"
+import { afterEach, expect, it } from "vitest"
 import { randomFrom, seedFrom } from "./random.ts"
 import { secret } from "./stores.ts"
 
@@ -26,6 +26,12 @@ const consumers = 200
 const maximum = 100_000
 /** How often the heap is looked at. The first times tell of what is being warmed up. */
 const parts = 12
+
+/** What is to be closed after a test, however it ends; the last first. */
+const closing: Array<() => Promise<unknown>> = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+}, 30_000)
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads answers as they come
 type Json = any
@@ -42,6 +48,14 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
   const address = server.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  let isOver = false
+  closing.push(async () => {
+    isOver = true
+    agent.destroy()
+    server.close()
+    server.closeAllConnections()
+    await gate.close()
+  })
   const call = (method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }> =>
     new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${token}` }
@@ -66,7 +80,7 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
   const quotas = `${bucket}/subscriptions/${id}/quotas`
 
   const statuses = new Map<number, number>()
-  let [answered, unanswered, consumed, untold, isOver] = [0, 0, 0, 0, false]
+  let [answered, unanswered, consumed, untold] = [0, 0, 0, 0]
   const values: Array<string> = []
   const { pick, below } = randomFrom(seed)
   const name = () => `c-${below(consumers)}`
@@ -115,6 +129,8 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
   }
   isOver = true
   await Promise.all(lanes)
+  // The last restart may be a moment ago.
+  await expect.poll(async () => (await call("GET", "/readyz")).status, { timeout: 10_000 }).toBe(200)
 
   let [orphans, keys, found] = [0, 0, 0]
   const { data, total } = (await call("GET", `${prefix}/consumers`)).body
@@ -133,10 +149,6 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
     if (verified.valid && !data.some((consumer: Json) => consumer.id === verified.consumer.id)) orphans++
   }
   const { used } = (await call("GET", quotas)).body.meters.requests
-  agent.destroy()
-  server.close()
-  server.closeAllConnections()
-  await gate.close()
   return {
     answered,
     unanswered,
@@ -170,27 +182,29 @@ const judge = (name: string, result: Awaited<ReturnType<typeof soak>>) => {
   if (seconds >= 60) expect(last).toBeLessThan(first * 1.1)
 }
 
+const patience = seconds * 1000 + 120_000
+
 it(
   "on SQLite",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "tollgate-soak-"))
+    closing.push(async () => rmSync(folder, { recursive: true, force: true }))
     const store = await SqliteStore.open(join(folder, "store.db"))
+    closing.push(store.close)
     judge("SQLite", await soak(store))
-    await store.close()
-    rmSync(folder, { recursive: true, force: true })
   },
-  seconds * 1000 + 120_000
+  patience
 )
 
 it(
   "on a Redis that is restarted under it",
   async () => {
     const scope = Scope.makeUnsafe()
+    closing.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
     const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
     const store = await RedisStore.open(server.url)
+    closing.push(store.close)
     judge("Redis", await soak(store, server))
-    await store.close()
-    await Effect.runPromise(Scope.close(scope, Exit.void))
   },
-  seconds * 1000 + 120_000
+  patience
 )
