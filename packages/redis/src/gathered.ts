@@ -43,7 +43,7 @@ export const gathered = <A, B, E>(
 
   return (partition, item) =>
     Effect.callback<B, E>((resume) => {
-      if (waiting.size === 0) setImmediate(flush)
+      if (waiting.size === 0) process.nextTick(flush)
       const jobs = waiting.get(partition)
       if (jobs === undefined) waiting.set(partition, [{ item, resume }])
       else jobs.push({ item, resume })
