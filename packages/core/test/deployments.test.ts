@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, expect, it } from "@effect/vitest"
 import {
   AccountName,
   BranchName,
@@ -443,6 +443,35 @@ describe("a target of promises", () => {
     await gate.deployments.remove(data[0]?.name ?? "")
     assert.deepStrictEqual(seen, [`${data[0]?.name} source of good`, `removed ${data[0]?.name}`])
     await gate.close()
+  })
+})
+
+describe("what a target serves", () => {
+  it("may have failed, and may not be stopped, when nobody asks for more than its head", async () => {
+    const streams = [
+      () => new ReadableStream({ start: (controller) => controller.error(new Error("failed")) }),
+      () => new ReadableStream({ cancel: () => Promise.reject(new Error("not to be stopped")) })
+    ]
+    for (const stream of streams) {
+      const gate = await createTollgate({
+        store: MemoryStore.open(),
+        secret,
+        publicUrl: "http://gate",
+        deployments: {
+          sources: memorySources(),
+          target: { ...memoryTarget(), serve: () => Effect.succeed(new Response(stream())) }
+        }
+      })
+      const branch = { accountName: "acme", projectName: "web", branchName: "main" }
+      const { uploadUrl } = await gate.deployments.createSource(branch)
+      await gate.deployments.upload(uploadUrl, new Uint8Array(10))
+      const named = async () => (await gate.deployments.list("acme", "web")).data[0]?.url ?? ""
+      await expect.poll(named).not.toBe("")
+      await expect
+        .poll(async () => (await gate.handler(new Request(await named(), { method: "HEAD" }))).status)
+        .toBe(200)
+      await gate.close()
+    }
   })
 })
 

@@ -1,12 +1,16 @@
 /**
  * What is remembered or shared inside must not be changed, or be seen changing, from outside.
  */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, expect, it } from "@effect/vitest"
 import { Collection, createTollgate, Partition, Store, Timestamp } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { subscriptionTo } from "@tollgate/testing"
 import { DateTime, Effect, Schema } from "effect"
 import { secret } from "./stores.ts"
+
+const raise = (): never => {
+  throw new Error("not to be looked at")
+}
 
 describe("what a caller is given", () => {
   it("is the caller's own", async () => {
@@ -51,6 +55,28 @@ describe("what a caller is given", () => {
 })
 
 describe("what a caller gives", () => {
+  it("is refused by a rejection, whatever it is, and not by a throw", async () => {
+    const gate = await createTollgate({ store: MemoryStore.open(), secret })
+    const thrower = new Proxy({}, { get: () => raise(), ownKeys: () => raise(), getPrototypeOf: () => raise() })
+    const rubbish: ReadonlyArray<unknown> = [undefined, null, 1, "x", "\ud800", Symbol("x"), [], {}, thrower]
+    const given = (value: unknown) => value as never
+    for (const value of rubbish) {
+      const calls = [
+        gate.keys.verify(given(value), given(value), given(value)),
+        gate.authorize(given(value)),
+        gate.authorize({ account: "acme", bucket: "b", key: "k", metering: given(value) }),
+        gate.usage.consume(given(value), given(value), { requests: 1 }),
+        gate.usage.consume("bckt_x", "sbsc_x", given(value)),
+        gate.usage.consume("bckt_x", "sbsc_x", { requests: 1 }, given(value))
+      ]
+      for (const settled of await Promise.allSettled(calls)) expect(settled.status).toMatch(/^(fulfilled|rejected)$/)
+    }
+    await expect(gate.usage.consume("bckt_x", "sbsc_x", { requests: 1 }, given(null))).rejects.toMatchObject({
+      _tag: "InvalidInput"
+    })
+    await gate.close()
+  })
+
   it("is read once, when it is given", async () => {
     const memory = MemoryStore.open()
     const slow = {

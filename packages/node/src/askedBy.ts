@@ -37,7 +37,10 @@ const headersOf = ({ rawHeaders }: IncomingMessage, isParsed: boolean): Record<s
     const value = rawHeaders[index + 1] ?? ""
     // HTTP/2 keeps the method and the path among the headers.
     if (name === ":authority") headers["host"] = value
-    else if (!name.startsWith(":")) headers[name] = name in headers ? `${headers[name]}, ${value}` : value
+    else if (!name.startsWith(":")) {
+      const separator = name === "cookie" ? "; " : ", "
+      headers[name] = name in headers ? `${headers[name]}${separator}${value}` : value
+    }
   }
   if (isParsed) for (const name of ["content-length", "transfer-encoding", "content-encoding"]) delete headers[name]
   return headers
@@ -68,8 +71,9 @@ export const askedBy = (req: IncomingMessage, path: string, signal: () => AbortS
     stream: () => (made === undefined ? stream() : made.body),
     read: (limit) => (made === undefined ? read(limit) : readWhole(made.body, limit)),
     request: () => {
+      if (made !== undefined) return made
       const init = { method, headers, signal: signal(), body: stream(), duplex: "half" }
-      made ??= new Request(`http://localhost${path}`, init as RequestInit)
+      made = new Request(`http://localhost${path}`, init as RequestInit)
       return made
     }
   }

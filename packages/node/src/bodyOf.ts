@@ -53,7 +53,8 @@ export const wholeOf = (req: IncomingMessage, limit: number): Promise<Uint8Array
     }
     if (req.destroyed) return reject(cutOff())
     readers.set(req, leave)
-    req.on("data", take).once("end", end).once("error", fail).once("close", fail)
+    // The host may have paused it.
+    req.on("data", take).once("end", end).once("error", fail).once("close", fail).resume()
   })
 
 /**

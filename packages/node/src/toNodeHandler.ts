@@ -57,15 +57,20 @@ interface Sent extends Omit<Answer, "headers"> {
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
 }
 
-/** Asks a web handler. What is small is read whole: a stream for it would cost more than the answer. */
+/** Asks a web handler. */
 const through = async (handler: Mountable["handler"], asked: Asked): Promise<Sent> => {
   const response = await handler(asked.request())
   const { status, body } = response
   const cookies = response.headers.getSetCookie()
   const headers = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 ? { "set-cookie": cookies } : {}) }
-  const isSmall = Number(response.headers.get("content-length") ?? Number.NaN) <= 64 * 1024
-  if (body === null || asked.method === "HEAD") return { status, headers, body: undefined }
-  return { status, headers, body: isSmall ? new Uint8Array(await response.arrayBuffer()) : body }
+  return { status, headers, body: body === null || asked.method === "HEAD" ? undefined : body }
+}
+
+/** What is small is read whole: a stream for it would cost more than the answer, and could fail in the middle of it. */
+const settled = async (sent: Sent): Promise<Sent> => {
+  const isSmall = Number(sent.headers["content-length"] ?? Number.NaN) <= 64 * 1024
+  if (!isSmall || !(sent.body instanceof ReadableStream)) return sent
+  return { ...sent, body: new Uint8Array(await new Response(sent.body).arrayBuffer()) }
 }
 
 /** Puts an answer's status and headers down, and gives a way to take them back. */
@@ -138,7 +143,7 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
     res.once("close", leave)
     try {
       const sent = await exchange(askedBy(req, path ?? "/", signal))
-      if (!isGone) await send(sent, req, res)
+      if (!isGone) await send(await settled(sent), req, res)
     } catch (error) {
       if (isGone || res.destroyed) return
       // Half an answer must not be taken for a whole one.

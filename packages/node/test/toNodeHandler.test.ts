@@ -461,6 +461,48 @@ describe("in a host", () => {
     expect(text).toBe("äöü")
   })
 
+  it("reads a request that the host has paused", async () => {
+    const url = await serve((req, res) => {
+      req.pause()
+      setImmediate(() => void toNodeHandler(gate)(req, res))
+    })
+    const made = await fetch(`${url}/v1/accounts/acme/key-buckets/paused/consumers`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify({ name: "alice" })
+    })
+    expect(made.status).toBe(200)
+  })
+
+  it("gives a web handler the headers as they are meant: several cookies are one", async () => {
+    let seen: ReadonlyArray<string | null> = []
+    const url = await serve(
+      toNodeHandler({
+        owns: () => true,
+        handler: async ({ headers }) => {
+          seen = [headers.get("cookie"), headers.get("x-many")]
+          return new Response(null)
+        }
+      })
+    )
+    const socket = connect(Number(new URL(url).port), "127.0.0.1")
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\ncookie: a=1\r\ncookie: b=2\r\nx-many: 1\r\nx-many: 2\r\n\r\n")
+    await once(socket, "data")
+    socket.destroy()
+    expect(seen).toEqual(["a=1; b=2", "1, 2"])
+  })
+
+  it("takes a path as it was sent: dots lead nowhere", async () => {
+    const { port } = new URL(await serve(toNodeHandler(gate)))
+    for (const path of ["/v1/../healthz", "/./healthz", "/healthz/.", "/v1/%2e%2e/healthz", "/\\healthz"]) {
+      const socket = connect(Number(port), "127.0.0.1")
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+      const [data] = await once(socket, "data")
+      expect(String(data), path).toMatch(/^HTTP\/1\.1 404 /)
+      socket.destroy()
+    }
+  })
+
   it("does not begin for a client that left while the host was busy", async () => {
     let asked = 0
     const handler = toNodeHandler({

@@ -21,10 +21,11 @@ export const gathered = <A, B, E>(
 
   const perform = (partition: Partition.Partition, jobs: ReadonlyArray<Job<A, B, E>>): void => {
     const items = jobs.map(({ item }) => item)
+    const asking = Effect.suspend(() => ask(partition, items))
     Effect.runFork(
-      Effect.match(ask(partition, items), {
-        onFailure: (error) => {
-          for (const { resume } of jobs) resume(Effect.fail(error))
+      Effect.matchCause(asking, {
+        onFailure: (cause) => {
+          for (const { resume } of jobs) resume(Effect.failCause(cause))
         },
         onSuccess: (answers) => {
           for (const [index, { resume }] of jobs.entries()) resume(Effect.succeed(answers[index] as B))

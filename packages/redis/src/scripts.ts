@@ -179,8 +179,9 @@ end
 
 local counters = {}
 for i = 4, #KEYS do counters[i - 3] = KEYS[i] end
-local values, raised, ttls = ask(counters, function(...) return redis.call('MGET', ...) end), {}, {}
-for i = 1, #counters do values[i] = tonumber(values[i] or '0') end
+local known = ask(counters, function(...) return redis.call('MGET', ...) end)
+local values, raised, ttls = {}, {}, {}
+for i = 1, #counters do values[i] = tonumber(known[i] or '0') end
 
 local outcomes, is_applied, at, last = {}, false, 1, #commits
 while at <= last do
@@ -221,7 +222,7 @@ if next(raised) then
   for counter, by in pairs(raised) do
     local key, ttl = counters[counter], ttls[counter]
     redis.call('INCRBY', key, by)
-    if now + ttl > tonumber(kept[counter] or 0) then
+    if not known[counter] or now + ttl > tonumber(kept[counter] or 0) then
       -- A little longer, so that the next uses need not prolong it again.
       ttl = ttl + math.floor(math.min(ttl / 8, 60000))
       redis.call('PEXPIRE', key, digits(ttl))

@@ -280,6 +280,21 @@ describe("a Redis store", () => {
     })
   )
 
+  it.live("keeps no counter for ever, also one that somebody removed in between", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startRedis()
+      const store = yield* open(url)
+      const host = yield* client(url)
+      const key = `tollgate:{${partition}}:counter:n`
+      for (const ttl of [100_000, 90_000]) {
+        yield* store.commit(partition, [Change.Add({ counter: "n", by: 1, ttl })])
+        const left = yield* Effect.promise(() => host.pttl(key))
+        assert.isTrue(left > ttl - 10_000 && left <= ttl * 1.2, `${left} of ${ttl}`)
+        yield* Effect.promise(() => host.del(key))
+      }
+    })
+  )
+
   it.live("refuses what comes after it was closed", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()

@@ -58,7 +58,7 @@ export class Tables {
   constructor(database: Database) {
     this.#database = database
     this.#sql = prepare(database)
-    this.versions = new Versions(database)
+    this.versions = Versions.of(database)
   }
 
   get(partition: Partition.Partition, keys: Names): ReadonlyArray<StoreRecord | undefined> {

@@ -7,13 +7,22 @@ import type { Database } from "better-sqlite3"
 /** How many are remembered. */
 const most = 20_000
 
+/** Whoever shares a connection shares this: what is written on it does not count as another's. */
+const ofDatabase = new WeakMap<Database, Versions>()
+
 export class Versions {
+  static of(database: Database): Versions {
+    const known = ofDatabase.get(database) ?? new Versions(database)
+    ofDatabase.set(database, known)
+    return known
+  }
+
   readonly #changes: () => unknown
   #known = new Map<number, Map<string, number>>()
   #count = 0
   #seen: unknown
 
-  constructor(database: Database) {
+  private constructor(database: Database) {
     const statement = database.prepare("PRAGMA data_version").pluck()
     this.#changes = () => statement.get()
   }

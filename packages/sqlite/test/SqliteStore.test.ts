@@ -188,6 +188,23 @@ describe("a database that the host has open", () => {
       host.close()
     })
   )
+
+  it.effect("may be in memory, and shared by two stores: neither relies on what the other has changed", () =>
+    Effect.gen(function* () {
+      const host = new Sqlite(":memory:")
+      const [one, other] = yield* Effect.all([
+        Effect.promise(() => SqliteStore.open(host)),
+        Effect.promise(() => SqliteStore.open(host))
+      ])
+      const [version = 0] = (yield* one.commit(partition, [put("a")])).versions
+      const use = [Change.Check({ key: "a", expect: version }), Change.Add({ counter: "n", by: 1, ttl: 60_000 })]
+      yield* one.commit(partition, use)
+      yield* other.commit(partition, [put("a", { expect: version })])
+      assert.strictEqual((yield* Effect.flip(one.commit(partition, use)))._tag, "StoreConflict")
+      assert.deepStrictEqual(yield* one.counters(partition, ["n"]), [1])
+      host.close()
+    })
+  )
 })
 
 describe("a SQLite store", () => {

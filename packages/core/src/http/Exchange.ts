@@ -44,13 +44,15 @@ export const readWhole = async (
 
 /** A web request, as it is asked here. */
 export const askedBy = (request: Request): Asked => {
-  const { method, url, body } = request
+  const { method, url } = request
+  const path = url.indexOf("/", url.indexOf("//") + 2)
   return {
     method,
-    url: url.slice(url.indexOf("/", url.indexOf("//") + 2)).split("#", 1)[0] ?? "/",
+    url: path < 0 ? "/" : (url.slice(path).split("#", 1)[0] ?? "/"),
     headers: Object.fromEntries(request.headers),
-    read: (limit) => readWhole(body, limit),
-    stream: () => body,
+    // Asked for when it is read: whoever clones a request gives it another body.
+    read: (limit) => readWhole(request.body, limit),
+    stream: () => request.body,
     request: () => request,
     signal: () => request.signal
   }

@@ -109,7 +109,8 @@ const finished = ({ status, headers, body }: Answer, id: string): Answer => ({
 
 /** What HEAD is answered: as much as GET, but for the body. */
 const headOf = ({ status, headers, body }: Answer): Answer => {
-  if (body instanceof ReadableStream) void body.cancel()
+  // It may have failed already, which is nobody's concern.
+  if (body instanceof ReadableStream) body.cancel().catch(() => undefined)
   return { status, headers, body: undefined }
 }
 
@@ -157,7 +158,10 @@ export const makeEdge = (
           context.pipe(
             Context.add(Incoming, Incoming.from(asked, path, search, bodyLimit)),
             Context.add(RequestId, id),
-            Context.add(References.CurrentLogAnnotations, { requestId: id })
+            Context.add(References.CurrentLogAnnotations, {
+              ...Context.get(context, References.CurrentLogAnnotations),
+              requestId: id
+            })
           )
         )
       )

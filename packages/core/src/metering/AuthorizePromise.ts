@@ -97,5 +97,10 @@ export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service
   }
 
   return (input: AuthorizeInput): Promise<AuthorizationJson> =>
-    Promises.runNow(Effect.map(plainly(input) ?? carefully(input), encode))
+    Promises.runNow(
+      Effect.map(
+        Effect.suspend(() => plainly(input) ?? carefully(input)),
+        encode
+      )
+    )
 }

@@ -150,17 +150,17 @@ export const usagePromise = (usage: Omit<Usage["Service"], "consumeFor">) => ({
     meters: (typeof Consumption.Encoded)["meters"],
     options?: Once
   ): Promise<QuotasJson> => {
-    const amounts = amountsIn(meters)
-    if (amounts !== undefined && options === undefined) {
-      return Promises.runNow(Effect.map(usage.consume(bucketId, subscriptionId, amounts), encodeQuotas))
-    }
-    return Promises.run(
-      Effect.gen(function* () {
-        const checked = amounts ?? (yield* consumption({ meters })).meters
-        const key = yield* Promises.onceOption(options ?? {})
-        const idempotency = Promises.idempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
-        return encodeQuotas(yield* usage.consume(bucketId, subscriptionId, checked, optional({ idempotency })))
-      })
-    )
+    const carefully = Effect.gen(function* () {
+      const amounts = amountsIn(meters) ?? (yield* consumption({ meters })).meters
+      const key = options === undefined ? undefined : yield* Promises.onceOption(options)
+      const idempotency = Promises.idempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
+      return yield* usage.consume(bucketId, subscriptionId, amounts, optional({ idempotency }))
+    })
+    // Most uses are plain, and need no generator.
+    const consuming = Effect.suspend(() => {
+      const amounts = options === undefined ? amountsIn(meters) : undefined
+      return amounts === undefined ? carefully : usage.consume(bucketId, subscriptionId, amounts)
+    })
+    return Promises.runNow(Effect.map(consuming, encodeQuotas))
   }
 })

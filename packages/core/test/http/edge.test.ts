@@ -361,6 +361,19 @@ describe("access", () => {
     expect((await clientOf(own.handler)("GET", consumers, { headers: { "x-user": "root" } })).status).toBe(200)
     await own.close()
   })
+
+  it("may be told from the body, by whoever reads a copy of it", async () => {
+    const own = await createTollgate({
+      store: MemoryStore.open(),
+      secret,
+      authenticate: async (request) =>
+        (await request.clone().text()).includes("alice") ? { id: "me", account: "acme", access: "write" } : undefined
+    })
+    const send = clientOf(own.handler)
+    expect(await send("POST", consumers, { body: { name: "alice" } })).toMatchObject({ status: 200 })
+    expect(await send("POST", consumers, { body: { name: "bob" } })).toMatchObject({ status: 401 })
+    await own.close()
+  })
 })
 
 describe("every answer", () => {
