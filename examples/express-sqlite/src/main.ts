@@ -23,12 +23,14 @@ const run = async (): Promise<void> => {
   } else if (settings.tokens === undefined) {
     console.log(`The management token is in ${settings.dataFolder}/management-token`)
   }
-  const token = newToken ?? "$TOKEN"
+  const kept = settings.tokens === undefined ? `$(cat '${settings.dataFolder}/management-token')` : "$TOKEN"
+  const bearer = (value: string | undefined, otherwise: string) =>
+    value === undefined ? `"Authorization: Bearer ${otherwise}"` : `'Authorization: Bearer ${value}'`
   const consumers = `${url}/v1/accounts/${account}/key-buckets/${bucket}/consumers`
   console.log("\nTry it:")
-  console.log(`  curl -s -H 'Authorization: Bearer ${token}' '${consumers}'`)
-  console.log(`  curl -s -H 'Authorization: Bearer ${token}' '${consumers}?with-api-key=true' -d '{"name":"bob"}'`)
-  console.log(`  curl -s -H 'Authorization: Bearer ${demoKey ?? "$KEY"}' '${url}/hello'`)
+  console.log(`  curl -s -H ${bearer(newToken, kept)} '${consumers}'`)
+  console.log(`  curl -s -H ${bearer(newToken, kept)} '${consumers}?with-api-key=true' -d '{"name":"bob"}'`)
+  console.log(`  curl -s -H ${bearer(demoKey, "$KEY")} '${url}/hello'`)
 
   let stopping = false
   const end = () => {

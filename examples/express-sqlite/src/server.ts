@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { createTollgate, type StoreOperations } from "@tollgate/core"
 import { requireApiKey, tollgate } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
+import { toNodeHandler } from "@tollgate/node"
 import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
@@ -78,6 +79,9 @@ export const start = async (settings: Settings): Promise<Running> => {
     app.get("/hello", requireApiKey(gate, { account, bucket, meter }), (req, res) => {
       res.json({ hello: req.consumer?.sub, remaining: req.consumer?.remaining["requests"] })
     })
+    // What is mistyped below /v1 is answered as the interface answers it, and not by Express.
+    const answer = toNodeHandler(gate)
+    app.use((req, res, next) => (req.path.startsWith("/v1/") ? void answer(req, res) : next()))
     answerWith(app)
 
     return {

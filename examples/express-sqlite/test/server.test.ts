@@ -64,7 +64,30 @@ describe("npm start", () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     expect((await fetch(`${url}/v1/metering`)).status).toBe(401)
     expect((await fetch(`${url}/nothing`)).status).toBe(404)
+    const mistyped = await fetch(`${url}/v1/meterings`)
+    expect(await mistyped.json()).toMatchObject({ status: 404, type: "urn:tollgate:problem:not-found" })
+    const [list = ""] = started.output.split("\n").filter((line) => line.trim().startsWith("curl"))
+    expect((await shell(list)).data.map(({ name }: { name: string }) => name)).toEqual(["alice", "bob"])
     expect(await stop(started)).toBe(0)
+  }, 30_000)
+
+  it("ends with npm, when that is told to", async () => {
+    const child = spawn("npm", ["start"], {
+      cwd: new URL("../../..", import.meta.url).pathname,
+      env: { ...process.env, PORT: "0", TOLLGATE_DATA: data },
+      stdio: ["ignore", "pipe", "inherit"]
+    })
+    let output = ""
+    for await (const chunk of child.stdout) {
+      output += chunk
+      if (/curl .*\/hello'\n/.test(output)) break
+    }
+    const url = /is at (\S+)/.exec(output)?.[1] ?? ""
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    const gone = once(child, "exit")
+    child.kill("SIGTERM")
+    await gone
+    await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow(), { timeout: 12_000 })
   }, 30_000)
 
   it("deploys a folder with tar and curl, as the README says", async () => {

@@ -15,6 +15,7 @@ import type { Uploads } from "./deployments/Uploads.ts"
 import { compiled, type Endpoint } from "./http/compile.ts"
 import { type Answer, type Asked, answeredBy, askedBy, toResponse } from "./http/Exchange.ts"
 import { makeEdge } from "./http/edge.ts"
+import { Incoming } from "./http/Incoming.ts"
 import { docsPath, openApiPath, sitesPath } from "./http/routes.ts"
 import { SystemHttp } from "./http/SystemHttp.ts"
 import type { ApiKeys } from "./keys/ApiKeys.ts"
@@ -24,6 +25,7 @@ import { BucketsHttp } from "./metering/BucketsHttp.ts"
 import type { Usage } from "./metering/Usage.ts"
 import type { Plans } from "./plans/Plans.ts"
 import { PlansHttp } from "./plans/PlansHttp.ts"
+import { optional } from "./shared/optional.ts"
 import type { Store } from "./store/Store.ts"
 import type { Subscriptions } from "./subscriptions/Subscriptions.ts"
 import { SubscriptionsHttp } from "./subscriptions/SubscriptionsHttp.ts"
@@ -31,6 +33,8 @@ import { SubscriptionsHttp } from "./subscriptions/SubscriptionsHttp.ts"
 export interface HttpOptions {
   /** Bytes that a request's body may have: 1 MiB, unless said otherwise. */
   readonly bodyLimit?: number
+  /** The interface's address as clients see it, with the path it is mounted at. */
+  readonly publicUrl?: string
 }
 
 /** Every service that the interface stands on. */
@@ -47,12 +51,14 @@ const handlers = Effect.all({
   system: SystemHttp
 })
 
-/** The description of the interface, made when it is first asked for. */
-const describing = (): Endpoint => {
-  let body: string | undefined
+/** The description of the interface, made when it is first asked for; it says where the interface is, if that is known. */
+const describing = (publicUrl: string | undefined): Endpoint => {
+  let description: object | undefined
   return () =>
-    Effect.sync(() => {
-      body ??= JSON.stringify(OpenApi.fromApi(Api))
+    Effect.map(Incoming, ({ base }) => {
+      description ??= OpenApi.fromApi(Api)
+      const url = publicUrl ?? base
+      const body = JSON.stringify(url === "" ? description : { ...description, servers: [{ url }] })
       return { status: 200, headers: { "content-type": "application/json" }, body }
     })
 }
@@ -63,11 +69,11 @@ const showing = (): Endpoint => {
   return ({ request }) => Effect.promise(async () => answeredBy(await handler(request())))
 }
 
-const endpoints = Effect.gen(function* () {
+const endpointsAt = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   const sites = yield* SitesHttp
   return [
     ...(yield* compiled(yield* handlers)),
-    ["GET", openApiPath, describing()] as const,
+    ["GET", openApiPath, describing(publicUrl)] as const,
     ["GET", docsPath, showing()] as const,
     ...(sites === undefined ? [] : [["GET", sitesPath, sites] as const])
   ]
@@ -111,15 +117,17 @@ export interface HttpInterface {
 /** The interface over the services, and how to end it. */
 export const toWebHandler = <E>(
   services: Layer.Layer<Services | Authenticator | Store, E>,
-  { bodyLimit = 1024 * 1024 }: HttpOptions = {}
+  { bodyLimit = 1024 * 1024, publicUrl }: HttpOptions = {}
 ): HttpInterface => {
+  const address = publicUrl?.replace(/\/+$/, "")
+  const settings = { bodyLimit, ...optional({ base: address && new URL(address).pathname.replace(/\/$/, "") }) }
   const scope = Scope.makeUnsafe()
   let ready: ((asked: Asked) => Promise<Answer>) | undefined
   const building = Effect.runPromise(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
-      const made = yield* Effect.provideContext(endpoints, context)
-      ready = answering(context, makeEdge(made, bodyLimit))
+      const made = yield* Effect.provideContext(endpointsAt(address), context)
+      ready = answering(context, makeEdge(made, settings))
       return ready
     })
   )

@@ -90,10 +90,45 @@ const routed = (path: string): string => (path.split("?", 1)[0] ?? "").replace(/
 type PrincipalJson = typeof PrincipalShape.Encoded
 const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
 
-const checkLimit = (limit: number | undefined): Effect.Effect<void, ConfigurationError> =>
-  limit === undefined || (Number.isSafeInteger(limit) && limit > 0)
-    ? Effect.void
-    : Effect.fail(new ConfigurationError({ option: "bodyLimit", problem: "give a number of bytes, an integer from 1" }))
+/** Every option there is. */
+const known: Readonly<Record<keyof TollgateOptions, true>> = {
+  store: true,
+  secret: true,
+  tokens: true,
+  authenticate: true,
+  keyPrefix: true,
+  keyRetention: true,
+  verifyCache: true,
+  onQuota: true,
+  bodyLimit: true,
+  deployments: true,
+  publicUrl: true,
+  sitesUrl: true
+}
+
+const isFunction = (value: unknown): boolean => typeof value === "function"
+
+/** What is wrong with the options as such. */
+const mistakeIn = (options: TollgateOptions): ConfigurationError | undefined => {
+  const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
+  if (unknown !== undefined)
+    return wrong(unknown, `there is no such option; there are ${Object.keys(known).join(", ")}`)
+  const { bodyLimit: limit, store, authenticate, onQuota } = options
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
+    return wrong("bodyLimit", "give a number of bytes, an integer from 1")
+  }
+  if (isFunction((store as { readonly then?: unknown } | undefined)?.then)) {
+    return wrong("store", "it is a promise: await it, as in store: await SqliteStore.open(…)")
+  }
+  if (authenticate !== undefined && !isFunction(authenticate)) {
+    return wrong("authenticate", "give a function of the request, which says { id, account, access }, or nothing")
+  }
+  if (onQuota !== undefined && !isFunction(typeof onQuota === "function" ? onQuota : onQuota?.notify)) {
+    return wrong("onQuota", "give a function of the event, or { thresholds, notify }")
+  }
+  return undefined
+}
 
 const secretsIn = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> => {
   const secrets = Array.isArray(secret) ? secret : secret === undefined ? [] : [secret]
@@ -117,7 +152,7 @@ const cacheFor = ({ verifyCache }: ServiceOptions): Layer.Layer<VerifyCache, Con
 const watchFor = ({ onQuota }: ServiceOptions): Layer.Layer<never, ConfigurationError> => {
   if (onQuota === undefined) return Layer.empty
   const { thresholds, notify } = typeof onQuota === "function" ? { thresholds: [0.8, 1], notify: onQuota } : onQuota
-  if (!thresholds.every((threshold) => threshold > 0 && threshold <= 1)) {
+  if (!Array.isArray(thresholds) || !thresholds.every((threshold) => threshold > 0 && threshold <= 1)) {
     return Layer.effectDiscard(
       new ConfigurationError({ option: "onQuota", problem: "give thresholds above 0 and up to 1" })
     )
@@ -213,11 +248,12 @@ export const createTollgate = async (options: TollgateOptions) => {
   const close = () => Promises.run(Scope.close(scope, Exit.void))
   const services = Layer.mergeAll(layer(options), authenticatorFor(options)).pipe(Layer.provideMerge(storeFor(options)))
   try {
-    await Promises.run(checkLimit(options.bodyLimit))
+    const mistake = mistakeIn(options)
+    if (mistake !== undefined) throw mistake
     const context = await Promises.run(Layer.buildWithScope(services, scope))
     const { exchange, dispose } = toWebHandler(
       Layer.succeedContext(context),
-      optional({ bodyLimit: options.bodyLimit })
+      optional({ bodyLimit: options.bodyLimit, publicUrl: options.publicUrl })
     )
     const { counted, settled } = countingInFlight(exchange)
     const servesSites = options.deployments?.target.serve !== undefined

@@ -137,7 +137,9 @@ describe("an upload's address", () => {
       const silent = Stream.concat(content, Stream.never)
       const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(address, silent)))
       yield* settled
-      yield* TestClock.adjust("31 seconds")
+      yield* TestClock.adjust("29 seconds")
+      assert.isUndefined(sending.pollUnsafe())
+      yield* TestClock.adjust("6 seconds")
       assert.strictEqual((yield* Fiber.join(sending))._tag, "UploadStalled")
       assert.strictEqual((yield* Effect.flip(deployments.status(project, address.id)))._tag, "StatusNotFound")
       assert.strictEqual((yield* uploads.receive(address, content)).bytes, 8)

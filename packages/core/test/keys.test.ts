@@ -478,6 +478,8 @@ describe("settings that are wrong", () => {
       (error) => error
     )
 
+  const notify = (): void => undefined
+
   it.each([
     [{ secret: undefined }, "secret: set one of at least 32 characters"],
     [{ secret: "" }, "secret: number 1 has fewer than 32 characters"],
@@ -495,7 +497,21 @@ describe("settings that are wrong", () => {
     [{ bodyLimit: Number.NaN }, "bodyLimit: give a number of bytes"],
     [{ secret: [secret, secret] }, "secret: give each one once"],
     [{ tokens: [{ account: "acme" }] }, "tokens: number 1: give a token"],
-    [{ onQuota: { thresholds: [2], notify: () => undefined } }, "onQuota: give thresholds"]
+    [{ onQuota: { thresholds: [2], notify } }, "onQuota: give thresholds"],
+    [{ onQuota: "often" }, "onQuota: give a function"],
+    [{ onQuota: { notify } }, "onQuota: give thresholds"],
+    [{ authenticate: "me" }, "authenticate: give a function"],
+    [{ keyPrefx: "tg" }, "keyPrefx: there is no such option"],
+    [{ store: Promise.resolve(MemoryStore.open()) }, "store: it is a promise: await it"],
+    [
+      {
+        tokens: [
+          { token: "x".repeat(20), account: "a" },
+          { token: "x".repeat(20), account: "b" }
+        ]
+      },
+      "tokens: number 2: it was given before"
+    ]
   ])("are refused at creation, with what to set: %j", async (options, message) => {
     const error = await refusal(options)
     assert.strictEqual(error._tag, "ConfigurationError")

@@ -2,6 +2,7 @@
  * Whether a request of the host's own may in: an API key verified, its use counted, and what to answer otherwise. The
  * bindings for frameworks put it into their own words.
  */
+import { randomBytes } from "node:crypto"
 import type { AuthorizationJson, AuthorizeInput } from "@tollgate/core"
 
 export interface RequireApiKeyOptions {
@@ -35,7 +36,9 @@ type Headers = Readonly<Record<string, string>>
 
 export type Admission =
   | { readonly consumer: RequestConsumer; readonly headers: Headers }
-  | { readonly status: 401 | 403 | 429; readonly headers: Headers; readonly problem: object }
+  | { readonly status: Refusal; readonly headers: Headers; readonly problem: object }
+
+type Refusal = 401 | 403 | 429 | 503
 
 interface Authorizing {
   readonly authorize: (input: AuthorizeInput) => Promise<AuthorizationJson>
@@ -49,17 +52,18 @@ const keyIn = ({ header, query }: RequestReader, from: RequireApiKeyOptions["fro
 
 const secondsUntil = (moment: string): number => Math.max(1, Math.ceil((Date.parse(moment) - Date.now()) / 1000))
 
-const refused = (
-  status: 401 | 403 | 429,
-  type: string,
-  title: string,
-  detail: string,
-  headers: Headers
-): Admission => ({
-  status,
-  headers: { "content-type": "application/problem+json", ...headers },
-  problem: { type: `urn:tollgate:problem:${type}`, title, status, detail }
-})
+const refused = (status: Refusal, type: string, title: string, detail: string, headers: Headers): Admission => {
+  const instance = randomBytes(11).toString("hex")
+  return {
+    status,
+    headers: { "content-type": "application/problem+json", "x-request-id": instance, ...headers },
+    problem: { type: `urn:tollgate:problem:${type}`, title, status, detail, instance }
+  }
+}
+
+/** The store does not answer, or too many write the same: neither is the caller's fault, nor the host's. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof Error && "_tag" in error && (error._tag === "StoreUnavailable" || error._tag === "StoreConflict")
 
 const refusal = (answer: Extract<AuthorizationJson, { readonly allowed: false }>): Admission => {
   if (answer.reason === "invalid-key") {
@@ -83,7 +87,13 @@ export const admit = async (
   request: RequestReader
 ): Promise<Admission> => {
   const asked = { account, bucket, key: keyIn(request, from) }
-  const answer = await gate.authorize(meter === undefined ? asked : { ...asked, metering: meter })
+  const answer = await gate.authorize(meter === undefined ? asked : { ...asked, metering: meter }).catch((error) => {
+    if (!isPassing(error)) throw error
+  })
+  if (answer === undefined) {
+    const detail = "Nothing is lost; try again in a moment"
+    return refused(503, "store-unavailable", "The store cannot be reached", detail, { "retry-after": "1" })
+  }
   if (!answer.allowed) return refusal(answer)
   const { consumer, keyId, quotas } = answer
   const meters = Object.entries(quotas?.meters ?? {})

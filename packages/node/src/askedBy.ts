@@ -5,33 +5,57 @@ import type { IncomingMessage } from "node:http"
 import { type Asked, readWhole } from "@tollgate/core"
 import { bodyOf, wholeOf } from "./bodyOf.ts"
 
-/** An upload that a body parser of the host has taken apart: what was sent is gone. */
-const takenApart = (): ReadableStream<Uint8Array> =>
+type Body = string | Buffer | ReadableStream<Uint8Array>
+
+/** A body that cannot be given as it was sent, with the reason for whoever reads it. */
+const lost = (reason: string): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start: (controller) => {
-      const error = new Error("a body parser in front of Tollgate has taken it apart; mount Tollgate before the parser")
+      const error = new Error(reason)
       error.name = "TakenApart"
       controller.error(error)
     }
   })
 
-type Body = string | Buffer | ReadableStream<Uint8Array>
+const takenApart = () => lost("a body parser in front of Tollgate has taken it apart; mount Tollgate before the parser")
+
+/** What a parser has read as infinite would be written as nothing. */
+const jsonOf = (value: unknown): Body => {
+  let isExact = true
+  const text = JSON.stringify(value, (_, part) => {
+    if (typeof part === "number" && !Number.isFinite(part)) isExact = false
+    return part
+  })
+  return isExact ? text : lost("a number in it is too large")
+}
+
+const isForm = (headers: Headers): boolean =>
+  /^(application\/x-www-form-urlencoded|multipart\/)/i.test(headers["content-type"] ?? "")
+
+/** Whether there was a body at all. */
+const wasSent = (headers: Headers): boolean =>
+  Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined
 
 /** What a body parser of the host has left, as it was sent, or nearly. */
-const parsedBody = (req: IncomingMessage, path: string): Body | undefined => {
+const parsedBody = (req: IncomingMessage, path: string, headers: Headers): Body | undefined => {
+  if (!req.readableEnded) return undefined
   const { body } = req as { readonly body?: unknown }
-  if (body === undefined || !req.readableEnded) return undefined
+  // Somebody has read it and kept it: to go on as if nothing had been sent would make what nobody asked for.
+  if (body === undefined) return wasSent(headers) ? takenApart() : undefined
   if (Buffer.isBuffer(body)) return body
   if (path.startsWith("/v1/uploads/")) return takenApart()
-  return typeof body === "string" ? body : JSON.stringify(body)
+  if (typeof body === "string") return body
+  return isForm(headers) ? takenApart() : jsonOf(body)
 }
 
 /** Methods that no web request can have are answered like any other that there is not. */
 const methodOf = ({ method = "GET" }: IncomingMessage): string =>
   /^(connect|trace|track)$/i.test(method) ? "UNKNOWN" : method
 
-const headersOf = ({ rawHeaders }: IncomingMessage, isParsed: boolean): Record<string, string> => {
-  const headers: Record<string, string> = Object.create(null)
+type Headers = Record<string, string>
+
+const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
+  const headers: Headers = Object.create(null)
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? "").toLowerCase()
     const value = rawHeaders[index + 1] ?? ""
@@ -42,18 +66,24 @@ const headersOf = ({ rawHeaders }: IncomingMessage, isParsed: boolean): Record<s
       headers[name] = name in headers ? `${headers[name]}${separator}${value}` : value
     }
   }
-  if (isParsed) for (const name of ["content-length", "transfer-encoding", "content-encoding"]) delete headers[name]
   return headers
+}
+
+/** They told of the body as it was sent, and not as a parser has left it. */
+const withoutLength = (headers: Headers): Headers => {
+  const { "content-length": _, "transfer-encoding": __, "content-encoding": ___, ...rest } = headers
+  return rest
 }
 
 const streamOf = (body: Body): ReadableStream<Uint8Array> | null =>
   body instanceof ReadableStream ? body : new Response(typeof body === "string" ? body : new Uint8Array(body)).body
 
-export const askedBy = (req: IncomingMessage, path: string, signal: () => AbortSignal): Asked => {
+export const askedBy = (req: IncomingMessage, path: string, base: string, signal: () => AbortSignal): Asked => {
   const method = methodOf(req)
   const hasBody = method !== "GET" && method !== "HEAD"
-  const parsed = hasBody ? parsedBody(req, path) : undefined
-  const headers = headersOf(req, parsed !== undefined)
+  const sent = headersOf(req)
+  const parsed = hasBody ? parsedBody(req, path, sent) : undefined
+  const headers = parsed === undefined ? sent : withoutLength(sent)
   const stream = (): ReadableStream<Uint8Array> | null => {
     if (!hasBody) return null
     return parsed === undefined ? (req.readableEnded ? null : bodyOf(req)) : streamOf(parsed)
@@ -66,6 +96,7 @@ export const askedBy = (req: IncomingMessage, path: string, signal: () => AbortS
   return {
     method,
     url: path,
+    base,
     headers,
     signal,
     stream: () => (made === undefined ? stream() : made.body),

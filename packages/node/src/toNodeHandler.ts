@@ -36,6 +36,12 @@ const pathOf = (req: IncomingMessage, prefix: string): string | undefined => {
   return below?.startsWith("/") === true ? below : below?.startsWith("?") === true ? `/${below}` : undefined
 }
 
+/** Where the interface is mounted; Express tells what it has taken off the path. */
+const baseOf = (req: IncomingMessage, prefix: string): string => {
+  const { baseUrl } = req as { readonly baseUrl?: unknown }
+  return typeof baseUrl === "string" ? baseUrl + prefix : prefix
+}
+
 /** How long a sender that was answered early may go on. */
 const lingering = 2_000
 
@@ -142,7 +148,7 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
     }
     res.once("close", leave)
     try {
-      const sent = await exchange(askedBy(req, path ?? "/", signal))
+      const sent = await exchange(askedBy(req, path ?? "/", baseOf(req, prefix), signal))
       if (!isGone) await send(await settled(sent), req, res)
     } catch (error) {
       if (isGone || res.destroyed) return

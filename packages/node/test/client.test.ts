@@ -150,6 +150,13 @@ describe("a client in another process", () => {
     ])
   })
 
+  it("knows without asking that what is no text is no key", async () => {
+    for (const key of [undefined, null, 5, "\ud800", "a\u0000b"]) {
+      const given = key as unknown as string
+      expect(await client.keys.verify("acme", "errors", given)).toEqual({ valid: false, reason: "invalid" })
+    }
+  })
+
   it("says at creation what to set", () => {
     expect(() => createClient({ baseUrl: "nowhere", token })).toThrow("baseUrl: give an address")
     expect(() => createClient({ baseUrl, token: "" })).toThrow("token: give a management token")

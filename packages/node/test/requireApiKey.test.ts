@@ -1,6 +1,6 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server } from "node:http"
-import { createTollgate, type Tollgate } from "@tollgate/core"
+import { createTollgate, StoreUnavailable, type Tollgate } from "@tollgate/core"
 import { requireApiKey as requireInExpress } from "@tollgate/express"
 import { requireApiKey as requireInKoa } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
@@ -36,12 +36,24 @@ afterAll(async () => {
   await gate.close()
 })
 
+/** The gate that routes ask; a test may let its store down. */
+const asked: Tollgate = new Proxy({} as Tollgate, {
+  get: (_, name) => (isDown && name === "authorize" ? () => Promise.reject(down) : Reflect.get(gate, name))
+})
+let isDown = false
+const down = new StoreUnavailable({
+  operation: "claimed",
+  problem: "a secret place is not reachable",
+  retryable: true,
+  outcome: "not-applied"
+})
+
 const frameworks: ReadonlyArray<readonly [string, (options: RequireApiKeyOptions) => RequestListener]> = [
   [
     "Express",
     (options) => {
       const app = express()
-      app.get("/", requireInExpress(gate, options), (req, res) => void res.json(req.consumer))
+      app.get("/", requireInExpress(asked, options), (req, res) => void res.json(req.consumer))
       return app
     }
   ],
@@ -49,7 +61,7 @@ const frameworks: ReadonlyArray<readonly [string, (options: RequireApiKeyOptions
     "Koa",
     (options) => {
       const app = new Koa()
-      app.use(requireInKoa(gate, options))
+      app.use(requireInKoa(asked, options))
       app.use((ctx) => {
         ctx.body = ctx.state["consumer"]
       })
@@ -90,6 +102,22 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
       expect(answer.headers.get("content-type")).toContain("application/problem+json")
       expect(await answer.json()).toMatchObject({ status: 401, type: "urn:tollgate:problem:unauthorized" })
     }
+  })
+
+  it("says that the store is away, when to come again, and no more", async () => {
+    const url = await serve()
+    isDown = true
+    const answer = await fetch(url, bearer())
+    isDown = false
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get("retry-after")).toBe("1")
+    expect(answer.headers.get("content-type")).toContain("application/problem+json")
+    const text = await answer.text()
+    expect(JSON.parse(text)).toMatchObject({
+      type: "urn:tollgate:problem:store-unavailable",
+      instance: answer.headers.get("x-request-id")
+    })
+    expect(text).not.toContain("secret place")
   })
 
   it("finds the key in the header or the query parameter of choice", async () => {

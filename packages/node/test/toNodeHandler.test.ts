@@ -132,6 +132,14 @@ describe.each(mounts)("mounted in %s", (name, prefix, host) => {
     const listed = await json(await call("GET", `${bucket()}/consumers/?tag.team=blue&include-api-keys=true`))
     expect(listed.data[0].apiKeys.length).toBe(4)
     expect((await call("GET", `${bucket()}/consumers`, undefined, { authorization: "none" })).status).toBe(401)
+    const rolled = await call("POST", `${bucket()}/consumers/alice/roll-key`, { expiresOn: "2041-01-01T00:00:00Z" })
+    expect(rolled.status).toBe(204)
+    // Whoever calls the web handler below a path has to tell where it is, by publicUrl.
+    const location = new URL(rolled.headers.get("location") ?? "", url)
+    const found = name.startsWith("the web handler")
+      ? location.href.replace("http://gate/v1", `${url}/v1`)
+      : location.href
+    expect((await call("GET", found)).status).toBe(200)
     const removed = await call("DELETE", `${bucket()}/consumers/alice`)
     expect([removed.status, await removed.text()]).toEqual([204, ""])
   })
@@ -253,22 +261,54 @@ describe("in a host", () => {
   it("works in Fastify, through the bridge", async () => {
     const handle = toNodeHandler(gate, { prefix: "/api/dev" })
     const app = Fastify()
-    app.addContentTypeParser("*", (_request, _payload, done) => done(null))
-    app.removeContentTypeParser("application/json")
-    app.all("/api/dev/*", async (request, reply) => {
+    app.register(async (scope) => {
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser("*", (_request, _payload, done) => done(null))
+      scope.all("/api/dev/*", async (request, reply) => {
+        reply.hijack()
+        await handle(request.raw, reply.raw)
+      })
+    })
+    app.post("/own", async ({ body }) => body)
+    // Left to Fastify's own parsers, nothing of a body reaches the interface.
+    app.all("/parsed/*", async (request, reply) => {
       reply.hijack()
-      await handle(request.raw, reply.raw)
+      await toNodeHandler(gate, { prefix: "/parsed" })(request.raw, reply.raw)
     })
-    app.get("/own", async () => "the host's own")
     const url = await app.listen({ port: 0, host: "127.0.0.1" })
-    const made = await fetch(`${url}/api/dev/v1/accounts/acme/key-buckets/fastify/consumers`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ name: "alice" })
-    })
-    expect(made.status).toBe(200)
-    expect(await (await fetch(`${url}/own`)).text()).toBe("the host's own")
+    const post = (path: string, body: object) =>
+      fetch(`${url}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(body)
+      })
+    const consumers = "/v1/accounts/acme/key-buckets/fastify/consumers"
+    expect((await post(`/api/dev${consumers}`, { name: "alice" })).status).toBe(200)
+    const key = { expiresOn: "2041-01-01T00:00:00.000Z" }
+    expect(await (await post(`/api/dev${consumers}/alice/keys`, key)).json()).toMatchObject(key)
+    expect(await (await post("/own", { a: 1 })).json()).toEqual({ a: 1 })
+    const lost = await post(`/parsed${consumers}/alice/keys`, key)
+    expect(lost.status).toBe(400)
+    expect(await lost.text()).toContain("mount Tollgate before the parser")
+    expect((await gate.keys.list("acme", "fastify", "alice")).total).toBe(1)
     await app.close()
+  })
+
+  it("refuses JSON that a parser has read as something else", async () => {
+    for (const [parser, type, body, reason] of [
+      [express.urlencoded(), "application/x-www-form-urlencoded", '{"name":"x"}', "mount Tollgate before the parser"],
+      [express.json(), "application/json", '{"name":"x","metadata":{"a":1e999}}', "a number in it is too large"]
+    ] as const) {
+      const url = await serve(withExpress("/", parser))
+      const answer = await fetch(`${url}/v1/accounts/acme/key-buckets/misread/consumers`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": type },
+        body
+      })
+      expect(answer.status).toBe(400)
+      expect(await answer.text()).toContain(reason)
+    }
+    expect((await gate.consumers.list("acme", "misread")).total).toBe(0)
   })
 
   it("works in Hono, through the web handler", async () => {

@@ -126,6 +126,8 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
 
     const headers = { "idempotency-key": `deploy ${project}` }
     expect((await call("POST", `/v1/deployments/${name}/deploy`, { headers })).status).toBe(400)
+    // It has nothing to say in a body: what says something is refused.
+    expect((await call("POST", `/v1/deployments/${name}/deploy`, { body: { branch: "other" } })).status).toBe(400)
     const once = { "idempotency-key": `deploy-${project}` }
     const first = await call("POST", `/v1/deployments/${name}/deploy`, { headers: once })
     await ended(project, id)

@@ -39,6 +39,8 @@ const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<Authent
       const account = given.account === "*" || Schema.is(AccountName)(given.account) ? given.account : undefined
       if (account === undefined) return wrong("name its account, by letters, digits, _, . and -, or * for all")
       if (access !== "read" && access !== "write") return wrong('give it the access "read" or "write"')
+      if (tokens.findIndex((other) => other.token === token) < index)
+        return wrong("it was given before; one token, once")
       const hash = digest(token)
       const principal: PrincipalShape = { id: hash.toString("base64url").slice(0, 16), account, access }
       return Effect.succeed({ hash, principal })

@@ -14,6 +14,7 @@ import type { Deployments } from "../deployments/Deployments.ts"
 import type { Uploads } from "../deployments/Uploads.ts"
 import { KeyId } from "../keys/ApiKey.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
+import { notVerified } from "../keys/Verification.ts"
 import type { Buckets } from "../metering/Buckets.ts"
 import type { Usage } from "../metering/Usage.ts"
 import type { Plans } from "../plans/Plans.ts"
@@ -50,6 +51,9 @@ const versioned = <A>({ body, headers }: { readonly body: A; readonly headers: {
   value: body,
   version: Number(headers.etag.slice(1, -1))
 })
+
+/** What cannot be sent as it is can be no key. */
+const isAskable = (key: unknown): boolean => typeof key === "string" && key.isWellFormed() && !key.includes("\u0000")
 
 /** What can be asked over HTTP. */
 export interface RemoteServices {
@@ -196,7 +200,8 @@ const make = Effect.fnUntraced(function* (
         }),
         { consumer: consumerName }
       ),
-    verify: (params, key) => restored(client.keys.verify({ params, payload: { key } }))
+    verify: (params, key) =>
+      isAskable(key) ? restored(client.keys.verify({ params, payload: { key } })) : Effect.succeed(notVerified)
   }
 
   const buckets: RemoteServices["buckets"] = {

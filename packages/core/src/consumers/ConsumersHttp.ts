@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { checkKeyFormat } from "../http/checkKeyFormat.ts"
 import type { HandlersOf } from "../http/handlers.ts"
+import { Incoming } from "../http/Incoming.ts"
 import { makeIdempotent } from "../http/idempotent.ts"
 import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
@@ -69,21 +70,15 @@ export const ConsumersHttp = Effect.gen(function* () {
       }).pipe(explained),
     rollKey: ({ params, query, payload }) =>
       idempotent((idempotency) =>
-        explained(
-          Effect.map(
-            consumers.rollKey(
-              params,
-              params.consumerName,
-              payload.expiresOn,
-              optional({ guard: tagsIn(query), idempotency })
-            ),
-            (id) => {
-              const path = ["accounts", params.accountName, "key-buckets", params.bucketName]
-              const location = `/v1/${[...path, "consumers", params.consumerName, "keys", id].map(encodeURIComponent).join("/")}`
-              return HttpApiSchema.withHeaders({ body: undefined, headers: { location } })
-            }
-          )
-        )
+        Effect.gen(function* () {
+          const { accountName, bucketName, consumerName } = params
+          const options = optional({ guard: tagsIn(query), idempotency })
+          const id = yield* consumers.rollKey(params, consumerName, payload.expiresOn, options)
+          const parts = ["accounts", accountName, "key-buckets", bucketName, "consumers", consumerName, "keys", id]
+          const { base } = yield* Incoming
+          const location = `${base}/v1/${parts.map(encodeURIComponent).join("/")}`
+          return HttpApiSchema.withHeaders({ body: undefined, headers: { location } })
+        }).pipe(explained)
       )
   } satisfies HandlersOf<"consumers">
 })

@@ -6,8 +6,8 @@ import { Effect, Stream } from "effect"
 import { InvalidInput } from "../shared/InvalidInput.ts"
 import { SourceTooLarge, UploadInterrupted, UploadStalled } from "./DeploymentError.ts"
 
-/** A sender that is silent for so long, and at most twice as long, is given up. */
-const patience = "30 seconds"
+/** How often it is looked whether anything has come; whoever was silent so many times in a row is given up. */
+const [interval, patience] = ["5 seconds", 6] as const
 
 /** What a `Content-Digest` promises, by the algorithms that are known (RFC 9530). */
 export const digestsIn = (header: string): ReadonlyArray<readonly [algorithm: "sha256" | "sha512", digest: string]> =>
@@ -54,9 +54,9 @@ export const measured = <E>(
   )
   /** Fails when nothing has come for a while. One watch for all pieces: a timer for each costs more than the piece. */
   const watch = Effect.gen(function* () {
-    while (!isSilent) {
+    for (let silences = 0; silences < patience; silences = isSilent ? silences + 1 : 0) {
       isSilent = true
-      yield* Effect.sleep(patience)
+      yield* Effect.sleep(interval)
     }
     return yield* new UploadStalled()
   })

@@ -7,6 +7,8 @@ export interface Asked {
   readonly method: string
   /** The path and the query, as they were sent. */
   readonly url: string
+  /** Where the interface is mounted, as far as the binding knows: `/api/dev`. */
+  readonly base?: string
   /** By their names in lower case; what came several times is one text, with commas. */
   readonly headers: Readonly<Record<string, string>>
   /** The body whole, or nothing if it is longer than that. */

@@ -5,6 +5,13 @@ import { Context, Effect } from "effect"
 import { type BodyFault, type JsonBody, jsonBody } from "./body.ts"
 import type { Asked } from "./Exchange.ts"
 
+export interface InterfaceSettings {
+  /** Bytes that a JSON body may have. */
+  readonly bodyLimit: number
+  /** The path of the interface's address, where the host has told it. */
+  readonly base?: string
+}
+
 export class Incoming extends Context.Service<
   Incoming,
   {
@@ -12,11 +19,13 @@ export class Incoming extends Context.Service<
     /** The path in the form in which it is routed. */
     readonly path: string
     readonly search: string
+    /** Where the interface is mounted, as clients see it. */
+    readonly base: string
     /** The body, read once and checked. */
     readonly body: Effect.Effect<JsonBody, BodyFault>
   }
 >()("@tollgate/core/http/Incoming") {
-  static from(asked: Asked, path: string, search: string, bodyLimit: number): Incoming["Service"] {
+  static from(asked: Asked, path: string, search: string, { bodyLimit, base }: InterfaceSettings): Incoming["Service"] {
     let known: JsonBody | undefined
     const body = Effect.suspend(() =>
       known === undefined
@@ -26,6 +35,7 @@ export class Incoming extends Context.Service<
           })
         : Effect.succeed(known)
     )
-    return { asked, path, search, body }
+    // What the host has told is what clients see; a proxy may have taken some of it off.
+    return { asked, path, search, base: base || asked.base || "", body }
   }
 }

@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
 import { deepest, offence } from "../shared/SafeJson.ts"
+import { reasonOf } from "../shared/takenApart.ts"
 import type { Asked } from "./Exchange.ts"
 import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "./problems.ts"
 
@@ -70,7 +71,7 @@ export const jsonBody = ({ headers, read }: Asked, limit: number): Effect.Effect
     if (Number(headers["content-length"] ?? 0) > limit) return yield* tooLarge(limit)
     const bytes = yield* Effect.tryPromise({
       try: () => read(limit),
-      catch: () => invalidBody("", "it was not received whole")
+      catch: (error) => invalidBody("", reasonOf(error, "it was not received whole"))
     }).pipe(
       Effect.timeoutOrElse({
         duration: patience,

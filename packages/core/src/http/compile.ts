@@ -43,10 +43,14 @@ const decoder = (
   }
 }
 
-/** The schema of a JSON body; none where there is no body, or it is read as it comes. */
-const payloadOf = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined => {
+/** An object that has nothing in it; an empty struct would take any. */
+const nothing = Schema.Record(Schema.String, Schema.Never)
+
+/** The schema of a JSON body; none where it is read as it comes. What is posted without need says nothing. */
+const payloadOf = ({ payload, method }: HttpApiEndpoint.Top): Schema.Top | undefined => {
   const schemas = [...payload.values()].flatMap(({ encoding, schemas }) => (encoding._tag === "Json" ? schemas : []))
-  return schemas.length > 1 ? Schema.Union(schemas) : schemas[0]
+  if (schemas.length > 1) return Schema.Union(schemas)
+  return schemas[0] ?? (method === "POST" ? nothing : undefined)
 }
 
 const json = { "content-type": "application/json" }

@@ -9,7 +9,7 @@ import { InvalidInput } from "../shared/InvalidInput.ts"
 import { spanned } from "../shared/spanned.ts"
 import { type Endpoint, UnfitAnswer } from "./compile.ts"
 import type { Answer, Asked } from "./Exchange.ts"
-import { Incoming } from "./Incoming.ts"
+import { Incoming, type InterfaceSettings } from "./Incoming.ts"
 import {
   answerOf,
   BadRequestProblem,
@@ -22,10 +22,6 @@ import {
 } from "./problems.ts"
 import { drawn, isSane, RequestId } from "./RequestId.ts"
 import { methodsOf } from "./routes.ts"
-
-const undecodable = new InvalidInput({
-  errors: [{ parameter: "path", detail: "it is not validly percent-encoded text" }]
-})
 
 const decodes = (text: string): boolean => {
   if (!text.includes("%")) return true
@@ -41,11 +37,23 @@ interface Address {
   readonly search: string
 }
 
+/** What cannot be decoded, by its name: a parameter of the query, or the path. */
+const undecodableIn = (path: string, search: string): InvalidInput | undefined => {
+  const wrong = (parameter: string) =>
+    new InvalidInput({ errors: [{ parameter, detail: "it is not percent-encoded text, or has U+0000 in it" }] })
+  if (!decodes(path)) return wrong("path")
+  if (decodes(search.replaceAll("+", "%20"))) return undefined
+  const pair = search.split("&").find((pair) => !decodes(pair.replaceAll("+", "%20"))) ?? ""
+  const name = pair.split("=", 1)[0] ?? ""
+  return wrong(decodes(name) ? decodeURIComponent(name) : "query")
+}
+
 /** A trailing slash and `%24` mean nothing; what cannot be decoded is nobody's path. */
-const addressIn = (url: string): Address | undefined => {
+const addressIn = (url: string): Address | InvalidInput => {
   const mark = url.indexOf("?")
   const [path, search] = mark < 0 ? [url, ""] : [url.slice(0, mark), url.slice(mark + 1)]
-  if (!decodes(path) || !decodes(search.replaceAll("+", "%20"))) return undefined
+  const undecodable = undecodableIn(path, search)
+  if (undecodable !== undefined) return undecodable
   const single = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
   // The router would end a path at a semicolon.
   return { path: single.replaceAll("%24", "$").replaceAll(";", "%3B"), search }
@@ -117,7 +125,7 @@ const headOf = ({ status, headers, body }: Answer): Answer => {
 /** Names the request, brings its path into one form, finds its endpoint, and answers whatever comes of it. */
 export const makeEdge = (
   endpoints: ReadonlyArray<readonly [method: string, path: string, endpoint: Endpoint]>,
-  bodyLimit: number
+  settings: InterfaceSettings
 ): ((asked: Asked) => Effect.Effect<Answer>) => {
   const router = FindMyWay.make<Endpoint>({
     // Longer than any name that could be right: what is too long is told so by its schema.
@@ -144,8 +152,9 @@ export const makeEdge = (
       const given = headers["x-request-id"]
       const id = given !== undefined && isSane(given) ? given : drawn(entropy)
       const address = addressIn(asked.url)
-      const { path, search } = address ?? { path: asked.url.split("?", 1)[0] ?? "", search: "" }
-      const answered = address === undefined ? Effect.fail(undecodable) : Effect.suspend(() => answer(asked, address))
+      const isWrong = address instanceof InvalidInput
+      const { path, search } = isWrong ? { path: asked.url.split("?", 1)[0] ?? "", search: "" } : address
+      const answered = isWrong ? Effect.fail(address) : Effect.suspend(() => answer(asked, address))
       return answered.pipe(
         Effect.catchCause((cause) => problemFor(cause, path, method)),
         Effect.map((answer) => (method === "HEAD" ? headOf(finished(answer, id)) : finished(answer, id))),
@@ -156,7 +165,7 @@ export const makeEdge = (
         })),
         Effect.updateContext((context: Context.Context<never>) =>
           context.pipe(
-            Context.add(Incoming, Incoming.from(asked, path, search, bodyLimit)),
+            Context.add(Incoming, Incoming.from(asked, path, search, settings)),
             Context.add(RequestId, id),
             Context.add(References.CurrentLogAnnotations, {
               ...Context.get(context, References.CurrentLogAnnotations),

@@ -8,9 +8,13 @@ import { Limit, maximumLimit, Offset } from "../shared/Page.ts"
 import { type TagFilter, TagName } from "../shared/Tags.ts"
 import type { Entry } from "../store/Collection.ts"
 
+/** However many digits there are: what is larger than can be counted is as large. */
+const counted = (text: string): number =>
+  Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(text), Number.MAX_SAFE_INTEGER))
+
 const Digits = Schema.String.pipe(
-  Schema.check(Schema.isPattern(/^-?\d{1,15}$/u, { expected: "an integer" })),
-  Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: String }))
+  Schema.check(Schema.isPattern(/^-?\d{1,1000}$/u, { expected: "an integer" })),
+  Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: counted, encode: String }))
 )
 
 export const paging = {

@@ -47,7 +47,8 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
   cause: Schema.optionalKey(Schema.Defect())
 }) {
   override get message(): string {
-    return `The store cannot ${this.operation}: ${this.problem}`
+    const what = this.operation === "commit" || this.operation === "clear" ? "written to" : "read"
+    return `The store cannot be ${what}: ${this.problem}`
   }
 }
 

@@ -127,6 +127,7 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect(await names("?limit=2")).toEqual([["c3", "c1"], 2, 0, 3])
     expect(await names("?limit=2&offset=2")).toEqual([["c2"], 2, 2, 3])
     expect(await names("?limit=5000")).toEqual([["c3", "c1", "c2"], 1000, 0, 3])
+    expect(await names(`?limit=${"9".repeat(30)}`)).toEqual([["c3", "c1", "c2"], 1000, 0, 3])
     expect(await names("?offset=99")).toEqual([[], 1000, 99, 3])
     expect(await names("?tag.odd=true")).toEqual([["c3", "c1"], 1000, 0, 2])
     expect(await names("?tag.odd=true&tag.team=x&limit=1&offset=1")).toEqual([["c1"], 1, 1, 2])

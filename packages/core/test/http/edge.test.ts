@@ -289,6 +289,14 @@ describe("paths", () => {
 
   it("that cannot be decoded, or name what cannot be a name, are 400", async () => {
     expect((await call("GET", "/v1/accounts/%E0%A4%A/key-buckets/b/consumers")).status).toBe(400)
+    for (const [query, parameter] of [
+      ["tag.p=%zz", "tag.p"],
+      ["limit=1&tag.p=%00", "tag.p"],
+      ["%ff=1", "query"]
+    ]) {
+      const answer = await call("GET", `${consumers}?${query}`)
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter }] } })
+    }
     for (const bucket of ["-b", ".b", "b%20c", "b%2Fc", "x".repeat(129)]) {
       const answer = await call("GET", `/v1/accounts/acme/key-buckets/${bucket}/consumers`)
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: "bucketName" }] } })
