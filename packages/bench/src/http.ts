@@ -10,7 +10,7 @@ import { type Effort, spreadOf } from "./measure.ts"
 import type { Row } from "./report.ts"
 
 const connections = 16
-const warmUp = 3_000
+const warmUp = 10_000
 
 interface Asked {
   readonly method: string
@@ -67,7 +67,7 @@ export const overHttp = async (effort: Effort): Promise<ReadonlyArray<Row>> => {
       }
       const constant = { method: "GET", path: "/constant" }
       for (const [name, asked, must] of works) {
-        // Enough to have been compiled.
+        // A server runs for days: what is measured has been compiled.
         await ask(ports[framework], asked, warmUp)
         await ask(ports[framework], constant, warmUp)
         const [ours, floor]: [Array<number>, Array<number>] = [[], []]

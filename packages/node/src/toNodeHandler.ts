@@ -95,12 +95,14 @@ const stopSending = (req: IncomingMessage): void => {
 }
 
 const send = async (sent: Sent, req: IncomingMessage, res: ServerResponse): Promise<void> => {
-  const takeBack = putHead(sent, res)
-  const { body } = sent
-  // What was not read of the request's body would be taken for the next request.
+  const { status, headers, body } = sent
   const isEarly = !req.complete
+  if (!isEarly && !(body instanceof ReadableStream)) {
+    return void res.writeHead(status, headers as Record<string, string | Array<string>>).end(body)
+  }
+  const takeBack = putHead(sent, res)
+  // What was not read of the request's body would be taken for the next request.
   if (isEarly && req.httpVersionMajor === 1) res.setHeader("connection", "close")
-  if (!isEarly && !(body instanceof ReadableStream)) return void res.end(body)
   try {
     if (body instanceof ReadableStream) await pipeline(Readable.fromWeb(body as never), res, { end: false })
     else if (body !== undefined) res.write(body)

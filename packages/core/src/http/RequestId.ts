@@ -9,4 +9,7 @@ export const RequestId = Context.Reference<string>("@tollgate/core/http/RequestI
 export const isSane = (id: string): boolean => /^[\x21-\x7e]{1,128}$/.test(id)
 
 /** One that nobody else has, of letters and digits. */
-export const drawn = ({ bytes }: typeof Entropy.Service): string => Buffer.from(bytes(11)).toString("hex")
+export const drawn = ({ bytes }: typeof Entropy.Service): string => {
+  const { buffer, byteOffset, byteLength } = bytes(11)
+  return Buffer.from(buffer, byteOffset, byteLength).toString("hex")
+}

@@ -1,9 +1,9 @@
 /**
  * How much of each meter a subscription has in its period, and how much of it is used.
  */
-import { DateTime, Schema } from "effect"
+import { Schema } from "effect"
 import { MeterName } from "../plans/Plan.ts"
-import { Timestamp } from "../shared/Timestamp.ts"
+import { Timestamp, written } from "../shared/Timestamp.ts"
 
 export const Quota = Schema.Struct({ max: Schema.Finite, used: Schema.Finite, remaining: Schema.Finite }).annotate({
   identifier: "Quota"
@@ -17,17 +17,6 @@ export const Quotas = Schema.Struct({
   resetsOn: Timestamp
 }).annotate({ identifier: "Quotas" })
 export type Quotas = typeof Quotas.Type
-
-const texts = new WeakMap<DateTime.Utc, string>()
-
-/** The boundaries of a period are the same for every use in it. */
-const written = (moment: DateTime.Utc): string => {
-  const known = texts.get(moment)
-  if (known !== undefined) return known
-  const text = DateTime.formatIso(moment)
-  texts.set(moment, text)
-  return text
-}
 
 /** By hand, since it is answered for every use, and an encoder would take longer than the counting. */
 export const encodeQuotas = ({ meters, periodStart, resetsOn }: Quotas): typeof Quotas.Encoded => ({

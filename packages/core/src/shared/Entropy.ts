@@ -1,20 +1,23 @@
 /**
  * Where randomness comes from: the operating system, unless a test says otherwise.
  */
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomFillSync } from "node:crypto"
 import { Context } from "effect"
 
 /** Asking the system costs microseconds however little is asked for, so it is asked for some at once. */
-const poolSize = 4096
-let pool = Buffer.alloc(0)
+const pool = new Uint8Array(4096)
+let used = pool.length
 
 /** Each byte is given out once, and is not kept. */
 const fromPool = (count: number): Uint8Array => {
-  if (count > poolSize / 4) return randomBytes(count)
-  if (pool.length < count) pool = randomBytes(poolSize)
-  const given = Uint8Array.from(pool.subarray(0, count))
-  pool.fill(0, 0, count)
-  pool = pool.subarray(count)
+  if (count > pool.length / 4) return randomBytes(count)
+  if (used + count > pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const given = pool.slice(used, used + count)
+  pool.fill(0, used, used + count)
+  used += count
   return given
 }
 

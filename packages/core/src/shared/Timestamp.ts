@@ -2,7 +2,7 @@
  * Moments in time: strict RFC 3339 with an offset on the way in, UTC with milliseconds on the way out. JavaScript's
  * own reading would take "1" for a year, and 30 February for 2 March.
  */
-import { Schema, SchemaGetter } from "effect"
+import { DateTime, Schema, SchemaGetter, SchemaTransformation } from "effect"
 
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/u
@@ -21,6 +21,17 @@ const isMoment = (text: string): boolean => {
   return year >= 0 && year <= 9999
 }
 
+const texts = new WeakMap<DateTime.Utc, string>()
+
+/** A moment as it is written. What is stored is read once and shown often, so that is done once for each. */
+export const written = (moment: DateTime.Utc): string => {
+  const known = texts.get(moment)
+  if (known !== undefined) return known
+  const text = DateTime.formatIso(moment)
+  texts.set(moment, text)
+  return text
+}
+
 export const Timestamp = Schema.String.pipe(
   Schema.check(
     Schema.isPattern(pattern, { expected: "a date-time with an offset, such as 2026-01-31T12:00:00Z" }),
@@ -31,5 +42,8 @@ export const Timestamp = Schema.String.pipe(
     decode: SchemaGetter.transform((text: string) => text.replace(/(\.\d{3})\d+/, "$1")),
     encode: SchemaGetter.passthrough()
   }),
-  Schema.decodeTo(Schema.DateTimeUtcFromString)
+  Schema.decodeTo(
+    Schema.DateTimeUtc,
+    SchemaTransformation.transform({ decode: (text: string) => DateTime.makeUnsafe(text), encode: written })
+  )
 )
