@@ -118,45 +118,47 @@ export const consumeOnRedis = async ({ redis }: Places, effort: Effort): Promise
   return { work: "consume, Redis, 64 at once", against: "a bare EVALSHA that increments", bar: 0.7, ...comparison }
 }
 
+// Its timers end at 24 days.
+const limits = { points: plenty, duration: 24 * 24 * 60 * 60 }
+
 /** The same number of uses, counted by a library that limits rates. */
-export const consumeAgainstRateLimiter = async (
-  { folder, redis }: Places,
+const againstLimiter = async (
+  name: string,
+  store: StoreOperations,
+  limiter: { consume: (key: string) => Promise<unknown> },
   effort: Effort
-): Promise<ReadonlyArray<Row>> => {
-  // Its timers end at 24 days.
-  const options = { points: plenty, duration: 24 * 24 * 60 * 60 }
-  const rows: Array<Row> = []
-  const measure = async (
-    name: string,
-    store: StoreOperations,
-    limiter: { consume: (key: string) => Promise<unknown> }
-  ) => {
-    const { gate, consume } = await load(store)
-    const floor = (index: number) => limiter.consume(`customer-${index % customers}`)
-    const comparison = await compare(atOnce(inFlight, consume), atOnce(inFlight, floor), effort)
-    await gate.close()
-    rows.push({ work: `consume, ${name}, 64 at once`, against: "rate-limiter-flexible", bar: 1, ...comparison })
-  }
+): Promise<Row> => {
+  const { gate, consume } = await load(store)
+  const floor = (index: number) => limiter.consume(`customer-${index % customers}`)
+  const comparison = await compare(atOnce(inFlight, consume), atOnce(inFlight, floor), effort)
+  await gate.close()
+  return { work: `consume, ${name}, 64 at once`, against: "rate-limiter-flexible", bar: 1, ...comparison }
+}
 
-  await measure("memory", MemoryStore.open(), new RateLimiterMemory(options))
+export const consumeAgainstLimiterInMemory = (effort: Effort): Promise<Row> =>
+  againstLimiter("memory", MemoryStore.open(), new RateLimiterMemory(limits), effort)
 
+export const consumeAgainstLimiterOnSqlite = async ({ folder }: Places, effort: Effort): Promise<Row> => {
   const store = await SqliteStore.open(join(folder, "limiter.db"))
   const database = new Database(join(folder, "limiter-floor.db"))
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
   const limiter = await new Promise<RateLimiterSQLite>((resolve, reject) => {
     const made = new RateLimiterSQLite(
-      { ...options, storeClient: database, storeType: "better-sqlite3", tableName: "limits" },
+      { ...limits, storeClient: database, storeType: "better-sqlite3", tableName: "limits" },
       (error?: Error) => (error ? reject(error) : resolve(made))
     )
   })
-  await measure("SQLite file", store, limiter)
+  const row = await againstLimiter("SQLite file", store, limiter, effort)
   await store.close()
   database.close()
+  return row
+}
 
-  const onRedis = await RedisStore.open(redis, { prefix: "limiter:" })
+export const consumeAgainstLimiterOnRedis = async ({ redis }: Places, effort: Effort): Promise<Row> => {
+  const store = await RedisStore.open(redis, { prefix: "limiter:" })
   const client = new Redis(redis)
-  await measure("Redis", onRedis, new RateLimiterRedis({ ...options, storeClient: client }))
-  await onRedis.close()
+  const row = await againstLimiter("Redis", store, new RateLimiterRedis({ ...limits, storeClient: client }), effort)
+  await store.close()
   client.disconnect()
-  return rows
+  return row
 }

@@ -31,13 +31,11 @@ const onStore = async (name: string, open: Open, count: number, effort: Effort):
   ]
 }
 
-export const growth = async ({ folder, redis }: Places, count: number, effort: Effort): Promise<ReadonlyArray<Row>> => [
-  ...(await onStore("memory", async () => MemoryStore.open(), count, effort)),
-  ...(await onStore(
-    "SQLite file",
-    () => SqliteStore.open(join(folder, "growth.db"), { durability: "normal" }),
-    count,
-    effort
-  )),
-  ...(await onStore("Redis", () => RedisStore.open(redis, { prefix: "growth:" }), count, effort))
-]
+export const growthInMemory = (count: number, effort: Effort) =>
+  onStore("memory", async () => MemoryStore.open(), count, effort)
+
+export const growthOnSqlite = ({ folder }: Places, count: number, effort: Effort) =>
+  onStore("SQLite file", () => SqliteStore.open(join(folder, "growth.db"), { durability: "normal" }), count, effort)
+
+export const growthOnRedis = ({ redis }: Places, count: number, effort: Effort) =>
+  onStore("Redis", () => RedisStore.open(redis, { prefix: "growth:" }), count, effort)

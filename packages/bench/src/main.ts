@@ -6,16 +6,13 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { cpus } from "node:os"
 import { Effect } from "effect"
 import { adapters } from "./adapters.ts"
-import { consumeAgainstRateLimiter, consumeOnRedis, verifyAndConsumeOnSqlite } from "./consume.ts"
-import { createKeyOnSqlite } from "./create.ts"
-import { growth } from "./growth.ts"
 import { overHttp } from "./http.ts"
 import { measureListing } from "./listing.ts"
 import { places } from "./places.ts"
 import { asPicture, asTable, type Row } from "./report.ts"
 import { startup } from "./startup.ts"
 import { measureUpload } from "./upload.ts"
-import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
+import { doneApart, works } from "./works.ts"
 
 const isQuick = process.argv.includes("--quick")
 const effort = isQuick ? { rounds: 5, milliseconds: 80 } : { rounds: 15, milliseconds: 200 }
@@ -35,14 +32,7 @@ const measured = async (made: Promise<Row | ReadonlyArray<Row>>) => {
 const compared = Effect.scoped(
   Effect.flatMap(places, (where) =>
     Effect.promise(async () => {
-      await measured(verifyInMemory(keys, effort))
-      await measured(verifyOnSqlite(where, keys, effort))
-      await measured(verifyOnRedis(where, keys, effort))
-      await measured(verifyAndConsumeOnSqlite(where, effort))
-      await measured(consumeOnRedis(where, effort))
-      await measured(consumeAgainstRateLimiter(where, effort))
-      await measured(createKeyOnSqlite(where, effort))
-      await measured(growth(where, keys, effort))
+      for (const index of works.keys()) await measured(doneApart(index, { where, keys, effort }))
       await measured(overHttp(effort))
       return startup(where, keys, isQuick ? 3 : 7)
     })
