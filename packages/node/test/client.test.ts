@@ -150,6 +150,24 @@ describe("a client in another process", () => {
     ])
   })
 
+  it("gives a server up that stays silent", async () => {
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1")
+    await once(silent, "listening")
+    const address = silent.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    try {
+      const asking = failureOf(createClient({ baseUrl: `http://127.0.0.1:${port}`, token }).buckets.list("acme"))
+      await once(silent, "request")
+      await vi.advanceTimersByTimeAsync(30_000)
+      expect(await asking).toMatchObject({ _tag: "StoreUnavailable", retryable: true })
+    } finally {
+      vi.useRealTimers()
+      silent.close()
+      silent.closeAllConnections()
+    }
+  })
+
   it("knows without asking that what is no text is no key", async () => {
     for (const key of [undefined, null, 5, "\ud800", "a\u0000b"]) {
       const given = key as unknown as string

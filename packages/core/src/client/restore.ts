@@ -106,6 +106,12 @@ const tagOf = (error: unknown): string =>
 export const restoredUpload = <A, E, Wanted>(effect: Effect.Effect<A, E>): Effect.Effect<A, Wanted> =>
   Effect.mapError(effect, (error) => (uploadTable[tagOf(error)]?.(error, {}) ?? unreachable()) as Wanted)
 
+/** How long an answer may take; an upload takes as long as its source needs. */
+const patience = "30 seconds"
+
 /** The same effect, failing as the service would have failed. */
 export const restored = <A, E, Wanted>(effect: Effect.Effect<A, E>, asked: Asked = {}): Effect.Effect<A, Wanted> =>
-  Effect.mapError(effect, (error) => (table[tagOf(error)]?.(error, asked) ?? unreachable()) as Wanted)
+  Effect.timeoutOrElse(
+    Effect.mapError(effect, (error) => (table[tagOf(error)]?.(error, asked) ?? unreachable()) as Wanted),
+    { duration: patience, orElse: () => Effect.fail(unreachable() as Wanted) }
+  )
