@@ -10,7 +10,6 @@ import { type Effort, spreadOf } from "./measure.ts"
 import type { Row } from "./report.ts"
 
 const connections = 16
-const warmUp = 10_000
 
 interface Asked {
   readonly method: string
@@ -54,6 +53,7 @@ const inFramework = async (framework: Framework, effort: Effort): Promise<Readon
   try {
     const [{ ports, key }] = (await once(child, "message")) as [{ ports: Record<Framework, number>; key: string }]
     const times = Math.max(200, effort.milliseconds * 4)
+    const warmUp = effort.milliseconds * 50
     const prefix = `/v1/accounts/${account}/key-buckets/b`
     const works: ReadonlyArray<readonly [string, Asked, number | undefined]> = [
       ["GET a consumer", { method: "GET", path: `${prefix}/consumers/alice` }, bars[framework]],
