@@ -15,7 +15,7 @@ import { measureUpload } from "./upload.ts"
 import { doneApart, works } from "./works.ts"
 
 const isQuick = process.argv.includes("--quick")
-const effort = isQuick ? { rounds: 5, milliseconds: 80 } : { rounds: 15, milliseconds: 200 }
+const effort = isQuick ? { rounds: 5, milliseconds: 60 } : { rounds: 15, milliseconds: 200 }
 const keys = isQuick ? 10_000 : 100_000
 
 const machine = `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model || process.arch}`
