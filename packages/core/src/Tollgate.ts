@@ -2,25 +2,24 @@
  * Tollgate as one layer for those who live in Effect, and as one object of promises for everybody else.
  */
 import { Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
-import { type Authenticate, Authenticator, type BearerToken } from "./access/Authenticator.ts"
+import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 import { PrincipalShape, Unauthorized } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { consumersPromise } from "./consumers/ConsumersPromise.ts"
 import { Deployments } from "./deployments/Deployments.ts"
 import { deploymentsPromise } from "./deployments/DeploymentsPromise.ts"
-import { Hosting, type HostingOptions, hostingFor } from "./deployments/Hosting.ts"
+import { Hosting, hostingFor } from "./deployments/Hosting.ts"
 import { Pipeline } from "./deployments/Pipeline.ts"
 import { Uploads } from "./deployments/Uploads.ts"
-import { type HttpOptions, type Services, toWebHandler } from "./Http.ts"
-import type { Answer, Asked } from "./http/Exchange.ts"
-import { askedBy, toResponse } from "./http/Exchange.ts"
+import { type Services, toWebHandler } from "./Http.ts"
+import { type Answer, type Asked, askedBy, toResponse } from "./http/Exchange.ts"
 import { isPath } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { keysPromise } from "./keys/KeysPromise.ts"
-import { type KeyRetention, KeyVault } from "./keys/KeyVault.ts"
+import { KeyVault } from "./keys/KeyVault.ts"
 import type { Resealed } from "./keys/Reseal.ts"
-import { VerifyCache, type VerifyCacheOptions } from "./keys/VerifyCache.ts"
+import { VerifyCache } from "./keys/VerifyCache.ts"
 import { authorizePromise } from "./metering/AuthorizePromise.ts"
 import { Buckets } from "./metering/Buckets.ts"
 import { bucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "./metering/MeteringPromise.ts"
@@ -32,38 +31,9 @@ import { Moments } from "./shared/Moments.ts"
 import { optional } from "./shared/optional.ts"
 import * as Promises from "./shared/Promises.ts"
 import { waitAtMost } from "./shared/waitAtMost.ts"
-import { Store, type StoreOperations } from "./store/Store.ts"
+import { Store } from "./store/Store.ts"
 import { Subscriptions } from "./subscriptions/Subscriptions.ts"
-
-export interface ServiceOptions extends HostingOptions {
-  /**
-   * What keys are hashed and sealed with: at least 32 characters, kept as you keep a password. To replace it, give the
-   * new one first and the old one behind it, run `reseal`, then take the old one away.
-   */
-  readonly secret: string | ReadonlyArray<string>
-  /** What key values begin with: `tg`, unless said otherwise. */
-  readonly keyPrefix?: string
-  /** `sealed` (the default) keeps values so that they can be shown again; `hashed` keeps none. */
-  readonly keyRetention?: KeyRetention
-  /** Keeps the answers of `verify` in the process for a while. Off by default. */
-  readonly verifyCache?: VerifyCacheOptions
-  /**
-   * Called when a quota has been used up to a share of it: once for each period, meter and share, from whichever
-   * process counted. The shares are 0.8 and 1, unless said otherwise. What it throws is logged, and stops nothing.
-   */
-  readonly onQuota?:
-    | ((event: QuotaEvent) => void | Promise<void>)
-    | { readonly thresholds: ReadonlyArray<number>; readonly notify: (event: QuotaEvent) => void | Promise<void> }
-}
-
-export interface TollgateOptions extends ServiceOptions, HttpOptions {
-  /** A store that you opened, and will close; or a layer, which is built now and closed with the gate. */
-  readonly store: StoreOperations | Layer.Layer<Store, unknown>
-  /** Who may call over HTTP. Without this and without `authenticate`, nobody may. */
-  readonly tokens?: ReadonlyArray<BearerToken>
-  /** Your own way to tell who is calling over HTTP; undefined is answered with 401. */
-  readonly authenticate?: (request: Request) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
-}
+import { mistakeIn, type ServiceOptions, type TollgateOptions } from "./TollgateOptions.ts"
 
 /** How long requests that run may take to end, once the gate is closed. */
 const patience = 5_000
@@ -87,48 +57,7 @@ const countingInFlight = (exchange: (asked: Asked) => Promise<Answer>) => {
 /** A path as it is routed: without its query, a trailing slash, or an encoded dollar sign. */
 const routed = (path: string): string => (path.split("?", 1)[0] ?? "").replace(/(?<=.)\/$/, "").replaceAll("%24", "$")
 
-type PrincipalJson = typeof PrincipalShape.Encoded
 const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
-
-/** Every option there is. */
-const known: Readonly<Record<keyof TollgateOptions, true>> = {
-  store: true,
-  secret: true,
-  tokens: true,
-  authenticate: true,
-  keyPrefix: true,
-  keyRetention: true,
-  verifyCache: true,
-  onQuota: true,
-  bodyLimit: true,
-  deployments: true,
-  publicUrl: true,
-  sitesUrl: true
-}
-
-const isFunction = (value: unknown): boolean => typeof value === "function"
-
-/** What is wrong with the options as such. */
-const mistakeIn = (options: TollgateOptions): ConfigurationError | undefined => {
-  const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
-  if (unknown !== undefined)
-    return wrong(unknown, `there is no such option; there are ${Object.keys(known).join(", ")}`)
-  const { bodyLimit: limit, store, authenticate, onQuota } = options
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
-    return wrong("bodyLimit", "give a number of bytes, an integer from 1")
-  }
-  if (isFunction((store as { readonly then?: unknown } | undefined)?.then)) {
-    return wrong("store", "it is a promise: await it, as in store: await SqliteStore.open(…)")
-  }
-  if (authenticate !== undefined && !isFunction(authenticate)) {
-    return wrong("authenticate", "give a function of the request, which says { id, account, access }, or nothing")
-  }
-  if (onQuota !== undefined && !isFunction(typeof onQuota === "function" ? onQuota : onQuota?.notify)) {
-    return wrong("onQuota", "give a function of the event, or { thresholds, notify }")
-  }
-  return undefined
-}
 
 const secretsIn = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> => {
   const secrets = Array.isArray(secret) ? secret : secret === undefined ? [] : [secret]

@@ -2,8 +2,13 @@
  * Whether a request of the host's own may in: an API key verified, its use counted, and what to answer otherwise. The
  * bindings for frameworks put it into their own words.
  */
-import { randomBytes } from "node:crypto"
-import type { AuthorizationJson, AuthorizeInput } from "@tollgate/core"
+import {
+  type AuthorizationJson,
+  type AuthorizeInput,
+  requestIdFor,
+  StoreConflict,
+  StoreUnavailable
+} from "@tollgate/core"
 
 export interface RequireApiKeyOptions {
   readonly account: string
@@ -36,9 +41,7 @@ type Headers = Readonly<Record<string, string>>
 
 export type Admission =
   | { readonly consumer: RequestConsumer; readonly headers: Headers }
-  | { readonly status: Refusal; readonly headers: Headers; readonly problem: object }
-
-type Refusal = 401 | 403 | 429 | 503
+  | { readonly status: Refused["status"]; readonly headers: Headers; readonly problem: object }
 
 interface Authorizing {
   readonly authorize: (input: AuthorizeInput) => Promise<AuthorizationJson>
@@ -52,32 +55,47 @@ const keyIn = ({ header, query }: RequestReader, from: RequireApiKeyOptions["fro
 
 const secondsUntil = (moment: string): number => Math.max(1, Math.ceil((Date.parse(moment) - Date.now()) / 1000))
 
-const refused = (status: Refusal, type: string, title: string, detail: string, headers: Headers): Admission => {
-  const instance = randomBytes(11).toString("hex")
+/** Why somebody is not let in. */
+interface Refused {
+  readonly status: 401 | 403 | 429 | 503
+  readonly type: string
+  readonly title: string
+  readonly detail: string
+  readonly headers: Headers
+}
+
+const refusalOf = (answer: Extract<AuthorizationJson, { readonly allowed: false }>): Refused => {
+  if (answer.reason === "invalid-key") {
+    const headers = { "www-authenticate": "Bearer" }
+    return { status: 401, type: "unauthorized", title: "Not authenticated", detail: "Send a valid API key", headers }
+  }
+  if (answer.reason !== "over-quota") {
+    const [title, detail] = ["No active subscription", "Subscribe, or settle what is due"]
+    return { status: 403, type: "subscription-not-active", title, detail, headers: {} }
+  }
+  const seconds = secondsUntil(answer.resetsOn)
+  const headers = { "retry-after": String(seconds), ratelimit: `"${answer.meter}";r=0;t=${seconds}` }
+  const [title, detail] = ["The quota is used up", `It resets on ${answer.resetsOn}`]
+  return { status: 429, type: "quota-exceeded", title, detail, headers }
+}
+
+/** The store does not answer, or too many write the same: neither is the caller's fault, nor the host's. */
+const away: Refused = {
+  status: 503,
+  type: "store-unavailable",
+  title: "The store cannot be reached",
+  detail: "Nothing is lost; try again in a moment",
+  headers: { "retry-after": "1" }
+}
+
+/** A refusal as a problem that names the request. */
+const refused = ({ status, type, title, detail, headers }: Refused, { header }: RequestReader): Admission => {
+  const instance = requestIdFor(header("x-request-id"))
   return {
     status,
     headers: { "content-type": "application/problem+json", "x-request-id": instance, ...headers },
     problem: { type: `urn:tollgate:problem:${type}`, title, status, detail, instance }
   }
-}
-
-/** The store does not answer, or too many write the same: neither is the caller's fault, nor the host's. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof Error && "_tag" in error && (error._tag === "StoreUnavailable" || error._tag === "StoreConflict")
-
-const refusal = (answer: Extract<AuthorizationJson, { readonly allowed: false }>): Admission => {
-  if (answer.reason === "invalid-key") {
-    return refused(401, "unauthorized", "Not authenticated", "Send a valid API key", { "www-authenticate": "Bearer" })
-  }
-  if (answer.reason !== "over-quota") {
-    const detail = "Subscribe, or settle what is due"
-    return refused(403, "subscription-not-active", "No active subscription", detail, {})
-  }
-  const seconds = secondsUntil(answer.resetsOn)
-  return refused(429, "quota-exceeded", "The quota is used up", `It resets on ${answer.resetsOn}`, {
-    "retry-after": String(seconds),
-    ratelimit: `"${answer.meter}";r=0;t=${seconds}`
-  })
 }
 
 /** Asks the gate, and says whom to let in or what to answer. */
@@ -88,13 +106,10 @@ export const admit = async (
 ): Promise<Admission> => {
   const asked = { account, bucket, key: keyIn(request, from) }
   const answer = await gate.authorize(meter === undefined ? asked : { ...asked, metering: meter }).catch((error) => {
-    if (!isPassing(error)) throw error
+    if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw error
   })
-  if (answer === undefined) {
-    const detail = "Nothing is lost; try again in a moment"
-    return refused(503, "store-unavailable", "The store cannot be reached", detail, { "retry-after": "1" })
-  }
-  if (!answer.allowed) return refusal(answer)
+  if (answer === undefined) return refused(away, request)
+  if (!answer.allowed) return refused(refusalOf(answer), request)
   const { consumer, keyId, quotas } = answer
   const meters = Object.entries(quotas?.meters ?? {})
   const reset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)

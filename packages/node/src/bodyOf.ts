@@ -25,6 +25,34 @@ export const abandon = (req: IncomingMessage): void => {
   req.on("error", () => {})
 }
 
+interface Reader {
+  readonly take: (chunk: Buffer | string) => void
+  readonly end: () => void
+  readonly fail: (error: Error) => void
+}
+
+/** Reads a body until its end, its failure, or somebody abandons it; paused until it is resumed. */
+const listen = (req: IncomingMessage, { take, end, fail }: Reader): void => {
+  if (req.destroyed) {
+    fail(cutOff())
+    return
+  }
+  const ended = () => {
+    leave()
+    end()
+  }
+  const failed = () => {
+    leave()
+    fail(cutOff())
+  }
+  const leave = () => {
+    readers.delete(req)
+    req.off("data", take).off("end", ended).off("error", failed).off("close", failed)
+  }
+  readers.set(req, leave)
+  req.on("data", take).once("end", ended).once("error", failed).once("close", failed).pause()
+}
+
 /** The body whole, or nothing if it is longer than that. */
 export const wholeOf = (req: IncomingMessage, limit: number): Promise<Uint8Array | undefined> =>
   new Promise((resolve, reject) => {
@@ -33,28 +61,13 @@ export const wholeOf = (req: IncomingMessage, limit: number): Promise<Uint8Array
     const take = (chunk: Buffer | string) => {
       const piece = typeof chunk === "string" ? Buffer.from(chunk) : chunk
       size += piece.byteLength
-      if (size > limit) {
-        abandon(req)
-        req.pause()
-        resolve(undefined)
-      } else chunks.push(piece)
+      if (size <= limit) return void chunks.push(piece)
+      abandon(req)
+      req.pause()
+      resolve(undefined)
     }
-    const end = () => {
-      leave()
-      resolve(Buffer.concat(chunks))
-    }
-    const fail = () => {
-      leave()
-      reject(cutOff())
-    }
-    const leave = () => {
-      readers.delete(req)
-      req.off("data", take).off("end", end).off("error", fail).off("close", fail)
-    }
-    if (req.destroyed) return reject(cutOff())
-    readers.set(req, leave)
-    // The host may have paused it.
-    req.on("data", take).once("end", end).once("error", fail).once("close", fail).resume()
+    listen(req, { take, end: () => resolve(Buffer.concat(chunks)), fail: reject })
+    req.resume()
   })
 
 /**
@@ -67,21 +80,7 @@ export const bodyOf = (req: IncomingMessage): ReadableStream<Uint8Array> => {
       controller.enqueue(owned(chunk, req.listenerCount("data") > 1))
       if ((controller.desiredSize ?? 0) <= 0) req.pause()
     }
-    const end = () => {
-      leave()
-      controller.close()
-    }
-    const fail = () => {
-      leave()
-      controller.error(cutOff())
-    }
-    const leave = () => {
-      readers.delete(req)
-      req.off("data", take).off("end", end).off("error", fail).off("close", fail)
-    }
-    if (req.destroyed) return controller.error(cutOff())
-    readers.set(req, leave)
-    req.on("data", take).once("end", end).once("error", fail).once("close", fail).pause()
+    listen(req, { take, end: () => controller.close(), fail: (error) => controller.error(error) })
   }
   return new ReadableStream(
     {

@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import type { Answer, Asked } from "@tollgate/core"
+import { type Answer, type Asked, answeredBy } from "@tollgate/core"
 import { askedBy } from "./askedBy.ts"
 import { abandon } from "./bodyOf.ts"
 
@@ -58,29 +58,21 @@ const drained = (req: IncomingMessage): Promise<void> =>
     req.once("end", done).once("close", done).on("error", done).resume()
   })
 
-/** What is sent; a web handler may set several cookies. */
-interface Sent extends Omit<Answer, "headers"> {
-  readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
-}
-
 /** Asks a web handler. */
-const through = async (handler: Mountable["handler"], asked: Asked): Promise<Sent> => {
-  const response = await handler(asked.request())
-  const { status, body } = response
-  const cookies = response.headers.getSetCookie()
-  const headers = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 ? { "set-cookie": cookies } : {}) }
-  return { status, headers, body: body === null || asked.method === "HEAD" ? undefined : body }
+const through = async (handler: Mountable["handler"], asked: Asked): Promise<Answer> => {
+  const answer = answeredBy(await handler(asked.request()))
+  return asked.method === "HEAD" ? { ...answer, body: undefined } : answer
 }
 
 /** What is small is read whole: a stream for it would cost more than the answer, and could fail in the middle of it. */
-const settled = async (sent: Sent): Promise<Sent> => {
-  const isSmall = Number(sent.headers["content-length"] ?? Number.NaN) <= 64 * 1024
-  if (!isSmall || !(sent.body instanceof ReadableStream)) return sent
-  return { ...sent, body: new Uint8Array(await new Response(sent.body).arrayBuffer()) }
+const settled = async (answer: Answer): Promise<Answer> => {
+  const isSmall = Number(answer.headers["content-length"] ?? Number.NaN) <= 64 * 1024
+  if (!isSmall || !(answer.body instanceof ReadableStream)) return answer
+  return { ...answer, body: new Uint8Array(await new Response(answer.body).arrayBuffer()) }
 }
 
 /** Puts an answer's status and headers down, and gives a way to take them back. */
-const putHead = ({ status, headers }: Sent, res: ServerResponse): (() => void) => {
+const putHead = ({ status, headers }: Answer, res: ServerResponse): (() => void) => {
   res.statusCode = status
   for (const name in headers) res.setHeader(name, headers[name] ?? "")
   return () => {
@@ -94,13 +86,13 @@ const stopSending = (req: IncomingMessage): void => {
   stream?.close?.(0)
 }
 
-const send = async (sent: Sent, req: IncomingMessage, res: ServerResponse): Promise<void> => {
-  const { status, headers, body } = sent
+const send = async (answer: Answer, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  const { status, headers, body } = answer
   const isEarly = !req.complete
   if (!isEarly && !(body instanceof ReadableStream)) {
     return void res.writeHead(status, headers as Record<string, string | Array<string>>).end(body)
   }
-  const takeBack = putHead(sent, res)
+  const takeBack = putHead(answer, res)
   // What was not read of the request's body would be taken for the next request.
   if (isEarly && req.httpVersionMajor === 1) res.setHeader("connection", "close")
   try {
@@ -117,8 +109,6 @@ const send = async (sent: Sent, req: IncomingMessage, res: ServerResponse): Prom
   })
 }
 
-type Mounted = Omit<Mountable, "exchange"> & { readonly exchange?: (asked: Asked) => Promise<Sent> }
-
 /**
  * A request listener for `node:http`, and middleware for whatever calls `(req, res, next)`. With `next`, paths that
  * are not the interface's are passed on.
@@ -130,7 +120,7 @@ type Mounted = Omit<Mountable, "exchange"> & { readonly exchange?: (asked: Asked
  * ```
  */
 export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
-  const { handler, exchange = (asked) => through(handler, asked), owns }: Mounted = gate
+  const { handler, exchange = (asked: Asked) => through(handler, asked), owns } = gate
   return async (req, res, next) => {
     const path = pathOf(req, prefix)
     if (next !== undefined && (path === undefined || !owns(path))) return next()
@@ -150,8 +140,8 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
     }
     res.once("close", leave)
     try {
-      const sent = await exchange(askedBy(req, path ?? "/", baseOf(req, prefix), signal))
-      if (!isGone) await send(await settled(sent), req, res)
+      const answer = await exchange(askedBy(req, path ?? "/", baseOf(req, prefix), signal))
+      if (!isGone) await send(await settled(answer), req, res)
     } catch (error) {
       if (isGone || res.destroyed) return
       // Half an answer must not be taken for a whole one.

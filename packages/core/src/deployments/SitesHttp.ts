@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import type { Endpoint } from "../http/compile.ts"
-import type { Answer } from "../http/Exchange.ts"
+import { type Answer, answeredBy } from "../http/Exchange.ts"
 import { Incoming } from "../http/Incoming.ts"
 import { explained, NotFoundProblem } from "../http/problems.ts"
 import { RequestId } from "../http/RequestId.ts"
@@ -24,15 +24,11 @@ const addressed = (url: string): { readonly name: string; readonly path: string 
 const isOnSitesOrigin = ({ sitesUrl }: HostingShape, request: Request): boolean =>
   sitesUrl !== undefined && new URL(sitesUrl).host === (request.headers.get("host") ?? new URL(request.url).host)
 
-const packed = ({ body, status, headers }: Response, sandbox: boolean): Answer => ({
-  status,
-  headers: {
-    "cache-control": "no-cache",
-    ...Object.fromEntries(headers),
-    ...(sandbox ? { "content-security-policy": "sandbox" } : {})
-  },
-  body: body ?? undefined
-})
+const packed = (response: Response, sandbox: boolean): Answer => {
+  const { status, headers, body } = answeredBy(response)
+  const confined = sandbox ? { "content-security-policy": "sandbox" } : {}
+  return { status, headers: { "cache-control": "no-cache", ...headers, ...confined }, body }
+}
 
 const nothingAt = Effect.fnUntraced(function* (path: string) {
   return yield* new NotFoundProblem({ detail: `There is nothing at ${path}`, instance: yield* RequestId })

@@ -24,7 +24,8 @@ export interface Asked {
 /** What is answered. */
 export interface Answer {
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  /** A header that is set several times, as cookies are, has several values. */
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
   readonly body: string | Uint8Array | ReadableStream<Uint8Array> | undefined
 }
 
@@ -60,13 +61,17 @@ export const askedBy = (request: Request): Asked => {
   }
 }
 
-/** An answer, as a web response; to HEAD, without its body. */
-export const toResponse = ({ status, headers, body }: Answer): Response =>
-  new Response(body as ConstructorParameters<typeof Response>[0], { status, headers })
+/** An answer, as a web response. */
+export const toResponse = ({ status, headers, body }: Answer): Response => {
+  const pairs = Object.entries(headers).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, one])
+  )
+  return new Response(body as ConstructorParameters<typeof Response>[0], { status, headers: pairs })
+}
 
 /** A web response, as it is answered here. */
-export const answeredBy = ({ status, headers, body }: Response): Answer => ({
-  status,
-  headers: Object.fromEntries(headers),
-  body: body ?? undefined
-})
+export const answeredBy = ({ status, headers, body }: Response): Answer => {
+  const cookies = headers.getSetCookie()
+  const several = cookies.length > 1 ? { "set-cookie": cookies } : {}
+  return { status, headers: { ...Object.fromEntries(headers), ...several }, body: body ?? undefined }
+}

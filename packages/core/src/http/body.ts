@@ -8,6 +8,7 @@ import { deepest, offence } from "../shared/SafeJson.ts"
 import { reasonOf } from "../shared/takenApart.ts"
 import type { Asked } from "./Exchange.ts"
 import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "./problems.ts"
+import { RequestId } from "./RequestId.ts"
 
 /** How long a body may take to arrive. */
 const patience = "30 seconds"
@@ -21,8 +22,8 @@ const nothing: JsonBody = { text: "{}", value: {} }
 
 export type BodyFault = InvalidInput | PayloadTooLargeProblem | RequestTimeoutProblem | UnsupportedEncodingProblem
 
-const tooLarge = (limit: number) =>
-  new PayloadTooLargeProblem({ detail: `A body may have ${limit} bytes; send less, or in several requests` })
+const tooLarge = (limit: number, instance: string) =>
+  new PayloadTooLargeProblem({ detail: `A body may have ${limit} bytes; send less, or in several requests`, instance })
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
@@ -64,11 +65,13 @@ const checked = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput> => {
 /** A body that has passed; an empty object where there is none. */
 export const jsonBody = ({ headers, read }: Asked, limit: number): Effect.Effect<JsonBody, BodyFault> =>
   Effect.gen(function* () {
+    const instance = yield* RequestId
     const encoding = headers["content-encoding"] ?? "identity"
     if (encoding.toLowerCase() !== "identity") {
-      return yield* new UnsupportedEncodingProblem({ detail: "Send the body as it is, without Content-Encoding" })
+      const detail = "Send the body as it is, without Content-Encoding"
+      return yield* new UnsupportedEncodingProblem({ detail, instance })
     }
-    if (Number(headers["content-length"] ?? 0) > limit) return yield* tooLarge(limit)
+    if (Number(headers["content-length"] ?? 0) > limit) return yield* tooLarge(limit, instance)
     const bytes = yield* Effect.tryPromise({
       try: () => read(limit),
       catch: (error) => invalidBody("", reasonOf(error, "it was not received whole"))
@@ -76,8 +79,8 @@ export const jsonBody = ({ headers, read }: Asked, limit: number): Effect.Effect
       Effect.timeoutOrElse({
         duration: patience,
         orElse: () =>
-          Effect.fail(new RequestTimeoutProblem({ detail: "The body did not arrive in time; send it again" }))
+          Effect.fail(new RequestTimeoutProblem({ detail: "The body did not arrive in time; send it again", instance }))
       })
     )
-    return yield* bytes === undefined ? tooLarge(limit) : checked(bytes)
+    return yield* bytes === undefined ? tooLarge(limit, instance) : checked(bytes)
   })

@@ -10,17 +10,8 @@ import { spanned } from "../shared/spanned.ts"
 import { type Endpoint, UnfitAnswer } from "./compile.ts"
 import type { Answer, Asked } from "./Exchange.ts"
 import { Incoming, type InterfaceSettings } from "./Incoming.ts"
-import {
-  answerOf,
-  BadRequestProblem,
-  InternalProblem,
-  MethodNotAllowedProblem,
-  NotFoundProblem,
-  PayloadTooLargeProblem,
-  RequestTimeoutProblem,
-  UnsupportedEncodingProblem
-} from "./problems.ts"
-import { drawn, isSane, RequestId } from "./RequestId.ts"
+import { answerOf, BadRequestProblem, InternalProblem, MethodNotAllowedProblem, NotFoundProblem } from "./problems.ts"
+import { RequestId, requestIdFor } from "./RequestId.ts"
 import { methodsOf } from "./routes.ts"
 
 const decodes = (text: string): boolean => {
@@ -69,11 +60,6 @@ const describe = Effect.fnUntraced(function* (error: unknown, path: string, meth
   const instance = yield* RequestId
   if (error instanceof InvalidInput) {
     return new BadRequestProblem({ detail: error.message, instance, errors: error.errors })
-  }
-  if (error instanceof PayloadTooLargeProblem) return new PayloadTooLargeProblem({ detail: error.message, instance })
-  if (error instanceof RequestTimeoutProblem) return new RequestTimeoutProblem({ detail: error.message, instance })
-  if (error instanceof UnsupportedEncodingProblem) {
-    return new UnsupportedEncodingProblem({ detail: error.message, instance })
   }
   if (HttpServerRespondable.isRespondable(error)) return error
   if (error instanceof Nowhere) {
@@ -149,8 +135,7 @@ export const makeEdge = (
   return (asked) =>
     Effect.flatMap(Entropy, (entropy) => {
       const { method, headers } = asked
-      const given = headers["x-request-id"]
-      const id = given !== undefined && isSane(given) ? given : drawn(entropy)
+      const id = requestIdFor(headers["x-request-id"], entropy)
       const address = addressIn(asked.url)
       const isWrong = address instanceof InvalidInput
       const { path, search } = isWrong ? { path: asked.url.split("?", 1)[0] ?? "", search: "" } : address

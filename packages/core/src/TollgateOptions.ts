@@ -1,0 +1,86 @@
+/**
+ * What a host says when it makes a Tollgate, and what is wrong with it as such: what each option means is checked where it
+ * is used.
+ */
+import type { Layer } from "effect"
+import type { BearerToken } from "./access/Authenticator.ts"
+import type { PrincipalShape } from "./access/Principal.ts"
+import type { HostingOptions } from "./deployments/Hosting.ts"
+import type { HttpOptions } from "./Http.ts"
+import type { KeyRetention } from "./keys/KeyVault.ts"
+import type { VerifyCacheOptions } from "./keys/VerifyCache.ts"
+import type { QuotaEvent } from "./metering/QuotaWatch.ts"
+import { ConfigurationError } from "./shared/ConfigurationError.ts"
+import type { Store, StoreOperations } from "./store/Store.ts"
+
+type PrincipalJson = typeof PrincipalShape.Encoded
+
+export interface ServiceOptions extends HostingOptions {
+  /**
+   * What keys are hashed and sealed with: at least 32 characters, kept as you keep a password. To replace it, give the
+   * new one first and the old one behind it, run `reseal`, then take the old one away.
+   */
+  readonly secret: string | ReadonlyArray<string>
+  /** What key values begin with: `tg`, unless said otherwise. */
+  readonly keyPrefix?: string
+  /** `sealed` (the default) keeps values so that they can be shown again; `hashed` keeps none. */
+  readonly keyRetention?: KeyRetention
+  /** Keeps the answers of `verify` in the process for a while. Off by default. */
+  readonly verifyCache?: VerifyCacheOptions
+  /**
+   * Called when a quota has been used up to a share of it: once for each period, meter and share, from whichever
+   * process counted. The shares are 0.8 and 1, unless said otherwise. What it throws is logged, and stops nothing.
+   */
+  readonly onQuota?:
+    | ((event: QuotaEvent) => void | Promise<void>)
+    | { readonly thresholds: ReadonlyArray<number>; readonly notify: (event: QuotaEvent) => void | Promise<void> }
+}
+
+export interface TollgateOptions extends ServiceOptions, HttpOptions {
+  /** A store that you opened, and will close; or a layer, which is built now and closed with the gate. */
+  readonly store: StoreOperations | Layer.Layer<Store, unknown>
+  /** Who may call over HTTP. Without this and without `authenticate`, nobody may. */
+  readonly tokens?: ReadonlyArray<BearerToken>
+  /** Your own way to tell who is calling over HTTP; undefined is answered with 401. */
+  readonly authenticate?: (request: Request) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
+}
+
+/** Every option there is. */
+const known: Readonly<Record<keyof TollgateOptions, true>> = {
+  store: true,
+  secret: true,
+  tokens: true,
+  authenticate: true,
+  keyPrefix: true,
+  keyRetention: true,
+  verifyCache: true,
+  onQuota: true,
+  bodyLimit: true,
+  deployments: true,
+  publicUrl: true,
+  sitesUrl: true
+}
+
+const isFunction = (value: unknown): boolean => typeof value === "function"
+
+/** What is wrong with the options as such. */
+export const mistakeIn = (options: TollgateOptions): ConfigurationError | undefined => {
+  const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
+  if (unknown !== undefined)
+    return wrong(unknown, `there is no such option; there are ${Object.keys(known).join(", ")}`)
+  const { bodyLimit: limit, store, authenticate, onQuota } = options
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
+    return wrong("bodyLimit", "give a number of bytes, an integer from 1")
+  }
+  if (isFunction((store as { readonly then?: unknown } | undefined)?.then)) {
+    return wrong("store", "it is a promise: await it, as in store: await SqliteStore.open(…)")
+  }
+  if (authenticate !== undefined && !isFunction(authenticate)) {
+    return wrong("authenticate", "give a function of the request, which says { id, account, access }, or nothing")
+  }
+  if (onQuota !== undefined && !isFunction(typeof onQuota === "function" ? onQuota : onQuota?.notify)) {
+    return wrong("onQuota", "give a function of the event, or { thresholds, notify }")
+  }
+  return undefined
+}
