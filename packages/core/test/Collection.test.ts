@@ -49,9 +49,14 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
   it.effect("reads back what was inserted, with its version", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "read")
-      const { versions } = yield* commit(partition, people.insert(person("alice")))
+      const committed = yield* commit(partition, people.insert(person("alice")))
       const found = yield* people.get(partition, "alice")
-      assert.deepStrictEqual(found, Option.some({ value: person("alice"), version: versions[0] ?? 0 }))
+      assert.deepStrictEqual(
+        found,
+        Option.some({ value: person("alice"), version: people.versionIn(committed, "alice") })
+      )
+      assert.isAbove(people.versionIn(committed, "alice"), 0)
+      assert.strictEqual(people.versionIn(committed, "bob"), 0)
       assert.deepStrictEqual(yield* people.get(partition, "bob"), Option.none())
     })
   )

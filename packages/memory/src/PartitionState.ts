@@ -60,7 +60,7 @@ export class PartitionState {
 
   commit(changes: ReadonlyArray<Change>, once: Once | undefined, now: number): Committed | StoreConflict {
     const remembered = once === undefined ? undefined : this.#once.get(once.id, now)
-    if (remembered !== undefined) return remembered
+    if (remembered !== undefined) return structuredClone(remembered)
 
     const refusal = Refusal.find(changes, {
       version: (key) => this.#records.get(key)?.record.version ?? 0,
@@ -73,7 +73,7 @@ export class PartitionState {
     const committed = this.#apply(changes, now)
     if (once !== undefined) {
       const replayed = { fingerprint: once.fingerprint, answer: once.answer }
-      this.#once.set(once.id, { ...committed, replayed }, now + once.ttl, now)
+      this.#once.set(once.id, structuredClone({ ...committed, replayed }), now + once.ttl, now)
     }
     return committed
   }
@@ -83,23 +83,23 @@ export class PartitionState {
   }
 
   #apply(changes: ReadonlyArray<Change>, now: number): Committed {
-    const versions: Array<number> = []
-    const totals: Array<number> = []
+    const versions = new Map<string, number>()
+    const totals = new Map<string, number>()
     // Claims are given up before any is taken: one commit may hand a claim from one record to another.
     for (const change of changes) {
       if (change._tag !== "Put" && change._tag !== "Delete") continue
       for (const claim of this.#records.get(change.key)?.record.claims ?? []) this.#claims.delete(claim)
     }
     for (const change of changes) {
-      if (change._tag === "Put") versions.push(this.#put(change))
+      if (change._tag === "Put") versions.set(change.key, this.#put(change))
       else if (change._tag === "Delete") this.#delete(change.key)
       else if (change._tag === "Add") {
         const total = this.counter(change.counter, now) + change.by
         this.#counters.prolong(change.counter, total, now + change.ttl, now)
-        totals.push(total)
+        totals.set(change.counter, total)
       }
     }
-    return { versions: Object.freeze(versions), totals: Object.freeze(totals) }
+    return { versions, totals }
   }
 
   #put({ key, body, terms, claims, parent }: Change & { readonly _tag: "Put" }): number {

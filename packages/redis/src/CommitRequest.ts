@@ -23,6 +23,17 @@ export const rewritten = (changes: ReadonlyArray<Change>): ReadonlyArray<string>
     (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
   )
 
+/** What a commit puts and what it counts, in the order of its changes. */
+interface Names {
+  readonly records: ReadonlyArray<string>
+  readonly counters: ReadonlyArray<string>
+}
+
+const namesIn = (changes: ReadonlyArray<Change>): Names => ({
+  records: changes.flatMap((change) => (change._tag === "Put" ? [change.key] : [])),
+  counters: changes.flatMap((change) => (change._tag === "Add" ? [change.counter] : []))
+})
+
 export const makeRequest = (
   keys: Keys,
   attempt: string,
@@ -40,7 +51,7 @@ export const makeRequest = (
     numbers.set(key, number)
     return number
   }
-  const remembered = JSON.stringify([attempt, once?.fingerprint ?? "", once?.answer ?? ""])
+  const remembered = JSON.stringify([attempt, once?.fingerprint ?? "", once?.answer ?? "", once && namesIn(changes)])
   const args: Array<Argument> = [
     remembered,
     once?.ttl ?? attemptTtl,
@@ -95,17 +106,28 @@ export const makeRequest = (
 
 const numbersIn = (text: string): ReadonlyArray<number> => (text === "" ? [] : text.split(" ").map(Number))
 
-const committedIn = (result: string): Committed => {
+const byName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): ReadonlyMap<string, number> =>
+  new Map(numbers.map((number, index) => [names[index] ?? "", number]))
+
+/** The script answers numbers in the order of the changes: versions, then totals. */
+const committedIn = (result: string, { records, counters }: Names): Committed => {
   const [versions = "", totals = ""] = result.split("\n", 2)
-  return { versions: numbersIn(versions), totals: numbersIn(totals) }
+  return { versions: byName(records, numbersIn(versions)), totals: byName(counters, numbersIn(totals)) }
 }
 
-export const readReply = (reply: unknown, attempt: string): Committed | StoreConflict => {
+/** What is remembered behind a result. Releases before 0.2 kept no names: those of the repeated commit stand in. */
+type Remembered = [attempt: string, fingerprint: string, answer: string, names?: Names | null]
+
+export const readReply = (
+  reply: unknown,
+  attempt: string,
+  changes: ReadonlyArray<Change>
+): Committed | StoreConflict => {
   const [outcome, text] = reply as ["done" | "seen" | StoreConflict["reason"], string]
-  if (outcome === "done") return committedIn(text)
+  if (outcome === "done") return committedIn(text, namesIn(changes))
   if (outcome !== "seen") return new StoreConflict({ reason: outcome, subject: text })
-  const committed = committedIn(text)
   const end = text.indexOf("\n", text.indexOf("\n") + 1)
-  const [by, fingerprint, answer] = JSON.parse(text.slice(end + 1)) as [string, string, string]
+  const [by, fingerprint, answer, names] = JSON.parse(text.slice(end + 1)) as Remembered
+  const committed = committedIn(text, names ?? namesIn(changes))
   return by === attempt ? committed : { ...committed, replayed: { fingerprint, answer } }
 }

@@ -78,7 +78,7 @@ const operations = (
     const known = new Map<string, StoreRecord>()
     for (const record of existing) if (record !== undefined) known.set(record.key, record)
     const request = makeRequest(keysIn(partition), attempt, changes, once, known)
-    return readReply(await write(scripts.commit, request.keys, request.arguments), attempt)
+    return readReply(await write(scripts.commit, request.keys, request.arguments), attempt, changes)
   }
 
   /** Removes some records, counters and remembered ids; tells whether any were left. */

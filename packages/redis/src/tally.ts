@@ -12,6 +12,8 @@ export type LightCommit = ReadonlyArray<Light>
 export const isLight = (changes: ReadonlyArray<Change>): changes is LightCommit =>
   changes.every(({ _tag }, index) => _tag === "Add" || (_tag === "Check" && changes[index - 1]?._tag !== "Add"))
 
+const noVersions: ReadonlyMap<string, number> = new Map()
+
 /** Gives what several commits name a number each, from 1, as Lua counts; what is expected of it is part of it. */
 class Numbered {
   readonly names: Array<string> = []
@@ -56,9 +58,9 @@ export const makeTally = (keys: Keys, attempt: string, commits: ReadonlyArray<Li
           ? new StoreConflict({ reason: "stale", subject: checks.names[number] ?? "" })
           : new StoreConflict({ reason: "exceeded", subject: counters.names[number] ?? "" })
       }
-      const totals: Array<number> = []
-      for (const { _tag } of commit) if (_tag === "Add") totals.push(Number(outcomes[at++]))
-      return { versions: [], totals }
+      const totals = new Map<string, number>()
+      for (const change of commit) if (change._tag === "Add") totals.set(change.counter, Number(outcomes[at++]))
+      return { versions: noVersions, totals }
     })
   }
 

@@ -157,9 +157,12 @@ describe("a Redis store", () => {
         proxy.cutReplyTo(`mark ${round}`)
         const committed = yield* store.commit(partition, [put(`r${round}`, { body: `mark ${round}` }), add("n")])
         assert.strictEqual(proxy.cuts(), round)
-        assert.deepStrictEqual(committed.totals, [round])
+        assert.strictEqual(committed.totals.get("n"), round)
         assert.isUndefined(committed.replayed)
-        assert.strictEqual((yield* store.get(partition, [`r${round}`]))[0]?.version, committed.versions[0])
+        assert.strictEqual(
+          (yield* store.get(partition, [`r${round}`]))[0]?.version,
+          committed.versions.get(`r${round}`)
+        )
       }
       const once = { id: "id", fingerprint: "f", answer: "mark 6", ttl: 60_000 }
       proxy.cutReplyTo("mark 6")
@@ -266,7 +269,7 @@ describe("a Redis store", () => {
       const { url } = yield* startRedis()
       const [store, admin] = [yield* open(url), yield* client(url)]
       const { versions } = yield* store.commit(partition, [put("a", { claims: ["c"], terms: ["t", "u"] })])
-      yield* store.commit(partition, [Change.Delete({ key: "a", expect: versions[0] ?? 0 })])
+      yield* store.commit(partition, [Change.Delete({ key: "a", expect: versions.get("a") ?? 0 })])
       yield* store.commit(partition, [add("n")], { id: "id", fingerprint: "", answer: "", ttl: 60_000 })
       const keys = yield* Effect.promise(() => admin.keys("*"))
       for (const key of keys) {

@@ -15,6 +15,7 @@ import {
   type StoreRecord
 } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
+import { decodeReplay, encodeReplay } from "./replays.ts"
 import { type ClaimedRow, prepare, type RecordRow, type Statements } from "./statements.ts"
 import { Versions } from "./Versions.ts"
 
@@ -97,7 +98,7 @@ export class Tables {
     const sql = this.#sql
     const known = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? nowhere
     const remembered = once === undefined ? undefined : sql.remembered.get(known, once.id, now)
-    if (remembered !== undefined) return JSON.parse(remembered) as Committed
+    if (remembered !== undefined) return decodeReplay(remembered, changes)
 
     const counts = new Map<string, number>()
     const refusal = Refusal.find(changes, {
@@ -116,9 +117,9 @@ export class Tables {
     const committed = this.#write(id, changes, counts, now)
     if (once !== undefined) {
       const replayed = { fingerprint: once.fingerprint, answer: once.answer }
-      sql.remember.run(id, once.id, JSON.stringify({ ...committed, replayed }), now + once.ttl)
+      sql.remember.run(id, once.id, encodeReplay(committed, replayed), now + once.ttl)
     }
-    if (once !== undefined || committed.totals.length > 0) this.#sweep(now)
+    if (once !== undefined || committed.totals.size > 0) this.#sweep(now)
     return committed
   }
 
@@ -202,8 +203,8 @@ export class Tables {
     now: number
   ): Committed {
     const sql = this.#sql
-    const versions: Array<number> = []
-    const totals: Array<number> = []
+    const versions = new Map<string, number>()
+    const totals = new Map<string, number>()
     const puts = changes.reduce((count, { _tag }) => count + (_tag === "Put" ? 1 : 0), 0)
     let version = puts === 0 ? 0 : must(sql.advance.get(puts, partition)) - puts
     // Claims are given up before any is taken: one commit may hand a claim from one record to another.
@@ -213,12 +214,12 @@ export class Tables {
     for (const change of changes) {
       if (change._tag === "Put") {
         this.#put(partition, change, ++version)
-        versions.push(version)
+        versions.set(change.key, version)
       } else if (change._tag === "Delete") this.#delete(partition, change.key)
       else if (change._tag === "Add") {
         const total = (counts.get(change.counter) ?? 0) + change.by
         sql.count.run(partition, change.counter, total, now + change.ttl)
-        totals.push(total)
+        totals.set(change.counter, total)
       }
     }
     return { versions, totals }

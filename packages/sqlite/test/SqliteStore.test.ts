@@ -196,7 +196,7 @@ describe("a database that the host has open", () => {
         Effect.promise(() => SqliteStore.open(host)),
         Effect.promise(() => SqliteStore.open(host))
       ])
-      const [version = 0] = (yield* one.commit(partition, [put("a")])).versions
+      const version = (yield* one.commit(partition, [put("a")])).versions.get("a") ?? 0
       const use = [Change.Check({ key: "a", expect: version }), Change.Add({ counter: "n", by: 1, ttl: 60_000 })]
       yield* one.commit(partition, use)
       yield* other.commit(partition, [put("a", { expect: version })])
@@ -208,13 +208,36 @@ describe("a database that the host has open", () => {
 })
 
 describe("a SQLite store", () => {
+  it.effect("replays commits of releases that kept results by position", () =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      const once = { id: "id", fingerprint: "f", answer: "a", ttl: 60_000 }
+      const changes = [put("a"), Change.Add({ counter: "n", by: 2, ttl: 60_000 }), put("b")]
+      yield* store.commit(partition, changes, once)
+      const database = new Sqlite(path)
+      const stored = { versions: [7, 8], totals: [2], replayed: { fingerprint: "f", answer: "a" } }
+      database.prepare("UPDATE tollgate_once SET committed = ?").run(JSON.stringify(stored))
+      database.close()
+      assert.deepStrictEqual(yield* store.commit(partition, changes, once), {
+        versions: new Map([
+          ["a", 7],
+          ["b", 8]
+        ]),
+        totals: new Map([["n", 2]]),
+        replayed: { fingerprint: "f", answer: "a" }
+      })
+      yield* Effect.promise(() => store.close())
+    })
+  )
+
   it.effect("finishes what was asked before it closes, and refuses what comes after", () =>
     Effect.gen(function* () {
       const path = yield* inFolder("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       const pending = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
       yield* Effect.promise(() => store.close())
-      assert.strictEqual((yield* Fiber.join(pending)).versions.length, 1)
+      assert.strictEqual((yield* Fiber.join(pending)).versions.size, 1)
       for (const call of [store.commit(partition, [put("b")]), store.get(partition, ["a"])]) {
         const error = yield* Effect.flip(call as Effect.Effect<unknown, { readonly message: string }>)
         assert.include(error.message, "the store has been closed")
@@ -248,7 +271,7 @@ describe("a SQLite store", () => {
         Effect.promise(() => SqliteStore.open(path)),
         Effect.promise(() => SqliteStore.open(path))
       ])
-      let [version = 0] = (yield* one.commit(partition, [put("a")])).versions
+      let version = (yield* one.commit(partition, [put("a")])).versions.get("a") ?? 0
       const use = (store: typeof one) =>
         store.commit(partition, [
           Change.Check({ key: "a", expect: version }),
@@ -256,7 +279,7 @@ describe("a SQLite store", () => {
         ])
       for (const writer of [other, one, other]) {
         yield* Effect.all([use(one), use(other)])
-        const [written = 0] = (yield* writer.commit(partition, [put("a", { expect: version })])).versions
+        const written = (yield* writer.commit(partition, [put("a", { expect: version })])).versions.get("a") ?? 0
         assert.strictEqual((yield* Effect.flip(use(one)))._tag, "StoreConflict")
         assert.strictEqual((yield* Effect.flip(use(other)))._tag, "StoreConflict")
         version = written
@@ -319,7 +342,7 @@ describe("a SQLite store", () => {
         { concurrency: "unbounded" }
       )
       const { versions } = yield* store.commit(p, [put("acknowledged")])
-      assert.isAbove(versions[0] ?? 0, 0)
+      assert.isAbove(versions.get("acknowledged") ?? 0, 0)
       yield* store.commit(q, [put("q")])
       const [page] = yield* store.list(q, [{ terms: ["t"], offset: 0, limit: 10 }])
       assert.deepStrictEqual(
@@ -352,7 +375,7 @@ describe("a SQLite store", () => {
       const path = yield* inFolder("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       const { versions } = yield* store.commit(partition, [put("a", { claims: ["c"], terms: ["t", "u"] })])
-      yield* store.commit(partition, [Change.Delete({ key: "a", expect: versions[0] ?? 0 })])
+      yield* store.commit(partition, [Change.Delete({ key: "a", expect: versions.get("a") ?? 0 })])
       const reader = new Sqlite(path)
       for (const table of ["records", "claims", "terms", "postings"]) {
         assert.strictEqual(reader.prepare(`SELECT count(*) FROM tollgate_${table}`).pluck().get(), 0, table)
@@ -377,7 +400,7 @@ describe("a SQLite store", () => {
           turns++
         }
         rival.exec("COMMIT")
-        assert.strictEqual((yield* Fiber.join(short)).versions.length, 1)
+        assert.strictEqual((yield* Fiber.join(short)).versions.size, 1)
         rival.exec("BEGIN IMMEDIATE")
         const error = yield* Effect.flip(store.commit(partition, [put("b")]))
         assert.include(error.message, "locked for 5 seconds")

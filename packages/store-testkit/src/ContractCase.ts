@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto"
 import {
   Change,
+  type Committed,
   type Once,
   Partition,
   Store,
@@ -97,6 +98,12 @@ export const cases = (
   }))
 
 type Fields<Tag extends Change["_tag"]> = Partial<Omit<Extract<Change, { readonly _tag: Tag }>, "_tag" | "key">>
+
+/** The versions of the records that a commit put, in the order in which it put them. */
+export const inOrder = ({ versions }: Committed): ReadonlyArray<number> => [...versions.values()]
+
+/** What a commit answers that puts nothing and counts nothing. */
+export const nothing = (): Committed => ({ versions: new Map(), totals: new Map() })
 
 /** A `Put` of a new record, unless `expect` says otherwise. */
 export const put = (key: string, fields: Fields<"Put"> = {}): Change =>

@@ -87,12 +87,12 @@ const commit = (
   const remembered = once === undefined ? undefined : state.once.get(once.id)
   if (remembered !== undefined) return [state, remembered]
   let after = state
-  const versions: Array<number> = []
-  const totals: Array<number> = []
+  const versions = new Map<string, number>()
+  const totals = new Map<string, number>()
   for (const change of changes) {
     after = applied(after, change)
-    if (change._tag === "Put") versions.push(after.sequence)
-    if (change._tag === "Add") totals.push(after.counters.get(change.counter) ?? 0)
+    if (change._tag === "Put") versions.set(change.key, after.sequence)
+    if (change._tag === "Add") totals.set(change.counter, after.counters.get(change.counter) ?? 0)
   }
   const refusal = conflict(state, after, changes)
   if (refusal !== undefined) return refusal

@@ -191,8 +191,8 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
         Effect.map(
           Effect.forEach(changes, (change) => sound.commit(partition, [change], once)),
           (all) => ({
-            versions: all.flatMap(({ versions }) => versions),
-            totals: all.flatMap(({ totals }) => totals)
+            versions: new Map(all.flatMap(({ versions }) => [...versions])),
+            totals: new Map(all.flatMap(({ totals }) => [...totals]))
           })
         )
     )
@@ -313,6 +313,29 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     breaking: (sound) => ({ ...sound, clear: () => Effect.void })
   },
   {
+    fault: "versions are answered under the wrong keys",
+    caughtBy: "a commit answers the versions of its puts by key and the totals of its adds by counter",
+    breaking: withCommit(
+      (sound) => (partition, changes, once) =>
+        Effect.map(sound.commit(partition, changes, once), (committed) => {
+          const keys = [...committed.versions.keys()].reverse()
+          return { ...committed, versions: new Map([...committed.versions.values()].map((v, i) => [keys[i] ?? "", v])) }
+        })
+    )
+  },
+  {
+    fault: "a repetition is answered under its own names",
+    caughtBy: "a repetition names the records and counters of the first commit, whatever it would change itself",
+    breaking: withCommit(
+      (sound) => (partition, changes, once) =>
+        Effect.map(sound.commit(partition, changes, once), (committed) => {
+          if (committed.replayed === undefined) return committed
+          const puts = changes.flatMap((change) => (change._tag === "Put" ? [change.key] : []))
+          return { ...committed, versions: new Map([...committed.versions.values()].map((v, i) => [puts[i] ?? "", v])) }
+        })
+    )
+  },
+  {
     fault: "versions start again after a clear",
     caughtBy: "versions rise with every write, and one is never used again",
     breaking: (sound) => {
@@ -327,12 +350,12 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
         commit: (partition, changes, once) =>
           Effect.map(sound.commit(partition, changes, once), (committed) => ({
             ...committed,
-            versions: committed.versions.map((version) => lowered(partition, version))
+            versions: new Map([...committed.versions].map(([key, version]) => [key, lowered(partition, version)]))
           })),
         clear: (partition) =>
           Effect.gen(function* () {
             const { versions } = yield* Effect.orDie(sound.commit(partition, [ghost({})]))
-            cleared.set(partition, versions[0] ?? 0)
+            cleared.set(partition, Math.max(...versions.values()))
             yield* sound.clear(partition)
           })
       }

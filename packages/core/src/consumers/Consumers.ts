@@ -156,7 +156,7 @@ const make = Effect.gen(function* () {
         const { earlier } = committed
         const again = earlier?.apiKeys?.map((key) => KeyMaker.forgetful(vault, key))
         const value = earlier === undefined ? withKeys(shown) : { ...earlier, ...optional({ apiKeys: again }) }
-        return { value, version: committed.versions[0] ?? 0 }
+        return { value, version: consumerRecords.versionIn(committed, name) }
       },
       withStore,
       spanned("Consumers.create")
@@ -189,8 +189,8 @@ const make = Effect.gen(function* () {
             ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
             updatedOn: yield* DateTime.now
           }
-          const { versions } = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
-          return { value: present(value, {}), version: versions[0] ?? 0 }
+          const committed = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
+          return { value: present(value, {}), version: consumerRecords.versionIn(committed, name) }
         })
         return yield* changing(bucket, Contention.retryWhenStale(attempt))
       },

@@ -95,14 +95,12 @@ const make = Effect.gen(function* () {
           ],
           sources: entries.flatMap(({ value }) => value.source ?? [])
         }
-        const {
-          versions: [version = 0]
-        } = yield* store.commit(partition, [
+        const committed = yield* store.commit(partition, [
           removals.insert(removal),
           deployments.remove(deployment),
           ...entries.map(versions.remove)
         ])
-        return { value: removal, version }
+        return { value: removal, version: removals.versionIn(committed, removal.id) }
       })
     )
 

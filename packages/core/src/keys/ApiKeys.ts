@@ -54,12 +54,12 @@ const make = Effect.gen(function* () {
       return error.reason === "limit" ? new KeyLimitReached() : error
     })
 
-  const replayed = (earlier: Page<ApiKey>, { versions }: Committed) => ({
+  const replayed = (earlier: Page<ApiKey>, committed: Committed) => ({
     page: { ...earlier, data: earlier.data.map((key) => KeyMaker.forgetful(vault, key)) },
-    versions
+    committed
   })
 
-  /** Makes keys in one commit; gives them with their values, and their versions. */
+  /** Makes keys in one commit; gives them with their values, and what the commit answered. */
   const createAll = Effect.fnUntraced(function* (
     bucket: KeyBucket,
     name: string,
@@ -86,7 +86,7 @@ const make = Effect.gen(function* () {
         envelope(shown.map((key) => KeyMaker.forgetful(vault, key)))
       )
       return committed.earlier === undefined
-        ? { page: envelope(shown), versions: committed.versions }
+        ? { page: envelope(shown), committed }
         : replayed(committed.earlier, committed)
     })
     const made = explained(Contention.retryWhenStale(attempt))
@@ -107,9 +107,11 @@ const make = Effect.gen(function* () {
 
     create: Effect.fnUntraced(
       function* (bucket, name, input, { idempotency } = {}) {
-        const { page, versions } = yield* createAll(bucket, name, [input], () => "", idempotency)
+        const { page, committed } = yield* createAll(bucket, name, [input], () => "", idempotency)
         const [value] = page.data
-        return value === undefined ? yield* Effect.die("no key was made") : { value, version: versions[0] ?? 0 }
+        return value === undefined
+          ? yield* Effect.die("no key was made")
+          : { value, version: keyRecords.versionIn(committed, value.id) }
       },
       withStore,
       spanned("ApiKeys.create")
@@ -150,7 +152,7 @@ const make = Effect.gen(function* () {
             ...(kept ?? (sealed === undefined ? {} : { sealed })),
             updatedOn: yield* DateTime.now
           }
-          const { versions } = yield* store.commit(partitionOf(bucket), [
+          const committed = yield* store.commit(partitionOf(bucket), [
             consumerRecords.unchanged(consumer),
             keyRecords.replace(entry, stored)
           ])
@@ -160,7 +162,7 @@ const make = Effect.gen(function* () {
                   Effect.catchTag("KeyNotRetained", Effect.die)
                 )
               : KeyMaker.reveal({ stored, value: patch.key })
-          return { value, version: versions[0] ?? 0 }
+          return { value, version: keyRecords.versionIn(committed, keyId) }
         })
         return yield* explained(cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt)))
       },

@@ -16,7 +16,7 @@ import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import { mayBeApplied, type StoreFault } from "../store/StoreError.ts"
 import { Bucket, BucketId, BucketNotFound } from "./Bucket.ts"
-import { findBucket, rootOf, rootRecords } from "./bucketRecords.ts"
+import { findBucket, rootOf, rootRecords, rootVersionIn } from "./bucketRecords.ts"
 
 const Listed = Schema.Struct({ bucket: Bucket, deleting: Schema.Boolean })
 
@@ -91,13 +91,13 @@ const make = Effect.gen(function* () {
         const id = BucketId.make(yield* Id.next("bckt"))
         const bucket: Bucket = { id, createdOn: now, updatedOn: now, accountName }
         const partition = Partition.metering(id)
-        const { versions } = yield* store.commit(partition, [rootRecords.insert(bucket)])
+        const made = yield* store.commit(partition, [rootRecords.insert(bucket)])
         const listing = [directory.insert({ bucket, deleting: false })]
         const committed = yield* listingsOnce.commit(Partition.meteringDirectory, listing, idempotency, bucket).pipe(
           // What is certainly not listed is to be nobody's.
           Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(store.clear(partition))))
         )
-        if (committed.earlier === undefined) return { value: bucket, version: versions[0] ?? 0 }
+        if (committed.earlier === undefined) return { value: bucket, version: rootVersionIn(made) }
         yield* store.clear(partition)
         return yield* asItIs(committed.earlier)
       },

@@ -51,8 +51,9 @@ export interface Allowance {
 
 const allowances = new WeakMap<Entitlement, Allowance>()
 
-const counterOf = (subscriptionId: string, meter: string, { start }: Period.Period): string =>
-  `usage:${subscriptionId}:${meter}:${DateTime.toEpochMillis(start)}`
+/** The counter of a meter in the period that starts then. */
+export const counterOf = (subscriptionId: string, meter: string, periodStart: DateTime.Utc): string =>
+  `usage:${subscriptionId}:${meter}:${DateTime.toEpochMillis(periodStart)}`
 
 /** The period that a moment lies in, and the maxima of the plans in it. */
 export const allowanceAt = (entitlement: Entitlement, now: DateTime.Utc): Allowance => {
@@ -61,7 +62,7 @@ export const allowanceAt = (entitlement: Entitlement, now: DateTime.Utc): Allowa
   const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
   const period = Period.containing(quotaResetAnchor, renewalStrategy, now)
   const maxima = [...maximaIn(entitlement, period)]
-  const meters = new Map(maxima.map(([meter, max]) => [meter, { max, counter: counterOf(id, meter, period) }]))
+  const meters = new Map(maxima.map(([meter, max]) => [meter, { max, counter: counterOf(id, meter, period.start) }]))
   const allowance = { period, meters }
   allowances.set(entitlement, allowance)
   return allowance

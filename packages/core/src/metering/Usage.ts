@@ -36,11 +36,18 @@ type Counted = typeof Counted.Type
 
 const quotaOf = (max: number, used = 0) => ({ max, used, remaining: Math.max(0, max - used) })
 
-/** What is answered to a use, also when it is repeated. */
-const answered = (amounts: Amounts, { periodStart, resetsOn, maxima }: Counted, { totals }: Committed): Quotas => {
+/** What a consume answers, the first time and when it is replayed. */
+const toQuotas = (
+  subscriptionId: string,
+  amounts: Amounts,
+  { periodStart, resetsOn, maxima }: Counted,
+  { totals }: Committed
+): Quotas => {
   const meters: Record<string, Quota> = {}
-  let index = 0
-  for (const meter in amounts) meters[meter] = quotaOf(maxima[meter] ?? 0, totals[index++])
+  for (const meter in amounts) {
+    const counter = Entitlement.counterOf(subscriptionId, meter, periodStart)
+    meters[meter] = quotaOf(maxima[meter] ?? 0, totals.get(counter))
+  }
   return { meters, periodStart, resetsOn }
 }
 
@@ -142,7 +149,8 @@ const make = Effect.gen(function* () {
           return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: period.end }))
         },
         onSuccess: (committed) => {
-          const quotas = answered(amounts, committed.earlier ?? counted, committed)
+          const { id } = entitlement.subscription.value
+          const quotas = toQuotas(id, amounts, committed.earlier ?? counted, committed)
           return committed.earlier === undefined && watch.thresholds.length > 0
             ? Effect.as(tell(bucketId, entitlement, allowance, quotas), quotas)
             : Effect.succeed(quotas)
@@ -221,7 +229,7 @@ const make = Effect.gen(function* () {
 
     consume: (bucketId, subscriptionId, amounts, { idempotency } = {}) => {
       const attempt = consumeOf(bucketId, subscriptionId, amounts, idempotency)
-      const again = (counted: Counted, committed: Committed) => answered(amounts, counted, committed)
+      const again = (counted: Counted, committed: Committed) => toQuotas(subscriptionId, amounts, counted, committed)
       const partition = Partition.metering(bucketId)
       return usesOnce.recalling(partition, idempotency, again, attempt).pipe(spanned("Usage.consume"))
     },

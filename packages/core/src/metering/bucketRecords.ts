@@ -1,6 +1,7 @@
 import { Effect, Option, Schema } from "effect"
 import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
+import type { Committed } from "../store/Store.ts"
 import { Bucket, BucketId, BucketNotFound } from "./Bucket.ts"
 
 const root = "root"
@@ -9,6 +10,9 @@ const root = "root"
  * A bucket's root stands inside its partition, and every commit there checks it: once it is gone, so is everything.
  */
 export const rootRecords = Collection.make({ name: "bucket", format: 1, schema: Bucket, key: () => root })
+
+/** The version that a commit gave to a bucket's root. */
+export const rootVersionIn = (committed: Committed): number => rootRecords.versionIn(committed, root)
 
 /** The root of a bucket, if there is one. */
 export const rootOf = (bucketId: BucketId) => rootRecords.get(Partition.metering(bucketId), root)

@@ -40,6 +40,11 @@ const make = Effect.gen(function* () {
     return { value: shown, version }
   })
 
+  const versioned = (value: Plan, committed: Committed): Entry<Plan> => ({
+    value,
+    version: planRecords.versionIn(committed, value.id)
+  })
+
   const claimed = <A, E, R>(planExternalId: string | undefined, effect: Effect.Effect<A, E | StoreConflict, R>) =>
     Effect.mapError(effect, (error) =>
       error instanceof StoreConflict && error.reason === "claimed"
@@ -76,11 +81,10 @@ const make = Effect.gen(function* () {
           const plan = { ...stored, hasSubscriptions: false }
           const changes = [rootRecords.unchanged(root), planRecords.insert(stored)]
           const committed = yield* plansOnce.commit(Partition.metering(bucketId), changes, idempotency, plan)
-          return { value: committed.earlier ?? plan, version: committed.versions[0] ?? 0 }
+          return versioned(committed.earlier ?? plan, committed)
         })
         const made = claimed(input.planExternalId, Contention.retryWhenStale(attempt))
-        const again = (value: Plan, { versions }: Committed) => ({ value, version: versions[0] ?? 0 })
-        return yield* plansOnce.recalling(Partition.metering(bucketId), idempotency, again, made)
+        return yield* plansOnce.recalling(Partition.metering(bucketId), idempotency, versioned, made)
       },
       withStore,
       spanned("Plans.create")
@@ -102,11 +106,11 @@ const make = Effect.gen(function* () {
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
-          const { versions } = yield* store.commit(Partition.metering(bucketId), [
+          const committed = yield* store.commit(Partition.metering(bucketId), [
             rootRecords.unchanged(root),
             planRecords.replace(entry, value)
           ])
-          return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
+          return yield* presentOne(bucketId, { value, version: planRecords.versionIn(committed, planId) })
         })
         return yield* claimed(patch.planExternalId, Contention.retryWhenStale(attempt))
       },

@@ -23,7 +23,7 @@ import { Effect, Option, Schema } from "effect"
 import { frozen } from "../shared/frozen.ts"
 import * as Contention from "./Contention.ts"
 import type { Partition } from "./Partition.ts"
-import { Change, Store, type StoreRecord } from "./Store.ts"
+import { Change, type Committed, Store, type StoreRecord } from "./Store.ts"
 import { RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
 
 /** A value as it is stored now. */
@@ -87,6 +87,8 @@ export interface Collection<A, I = unknown> {
     partition: Partition,
     claim: string
   ) => Effect.Effect<Option.Option<{ readonly entry: Entry<A>; readonly parent?: StoreRecord }>, ReadError, Store>
+  /** The version that a commit gave to the value with this key; 0 if it did not put it. */
+  readonly versionIn: (committed: Committed, key: string) => number
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
   /** The value as it was encoded, parsed and no more: for where a decoder's microseconds count. */
   readonly peek: (record: StoreRecord) => I | RecordUnreadable
@@ -195,6 +197,8 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     )
   })
 
+  const versionIn = ({ versions }: Committed, key: string): number => versions.get(keyOf(key)) ?? 0
+
   return {
     keyOf,
     termOf,
@@ -214,6 +218,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
       const entry = yield* decode(found.record)
       return Option.some({ entry, ...(found.parent === undefined ? {} : { parent: found.parent }) })
     }),
+    versionIn,
     decode,
     peek,
     // A body that was cut off, or was written by somebody else, is left to the parser.
@@ -226,8 +231,8 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
           const current = yield* get(partition, key)
           if (Option.isNone(current)) return current
           const value = yield* change(current.value.value)
-          const { versions } = yield* store.commit(partition, [put(value, current.value.version)])
-          return Option.some({ value, version: versions[0] ?? 0 })
+          const committed = yield* store.commit(partition, [put(value, current.value.version)])
+          return Option.some({ value, version: versionIn(committed, key) })
         })
       )
   }

@@ -82,10 +82,10 @@ export interface Once {
 }
 
 export interface Committed {
-  /** The new versions, one for each `Put`, in order. */
-  readonly versions: ReadonlyArray<number>
-  /** The new values of the counters, one for each `Add`, in order. */
-  readonly totals: ReadonlyArray<number>
+  /** The new version of each record that the commit put, by its key. */
+  readonly versions: ReadonlyMap<string, number>
+  /** The new value of each counter that the commit raised, by its name. */
+  readonly totals: ReadonlyMap<string, number>
   /** Set when the commit had been applied before under its `once` id. */
   readonly replayed?: { readonly fingerprint: string; readonly answer: string }
 }
@@ -164,5 +164,5 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
 
 export type Opened<S> = S & { readonly close: () => Promise<void> }
 
-const nothingCommitted: Effect.Effect<Committed> = Effect.succeed({ versions: [], totals: [] })
+const nothingCommitted: Effect.Effect<Committed> = Effect.succeed({ versions: new Map(), totals: new Map() })
 const nothingFound: Effect.Effect<ReadonlyArray<never>> = Effect.succeed([])

@@ -133,6 +133,11 @@ const make = Effect.gen(function* () {
       : { value: shown, version }
   })
 
+  const versioned = (value: Subscription, committed: Committed): Entry<Subscription> => ({
+    value,
+    version: subscriptionRecords.versionIn(committed, value.id)
+  })
+
   const claimed = <A, E, R>(subscriptionExternalId: string, effect: Effect.Effect<A, E | StoreConflict, R>) =>
     Effect.mapError(effect, (error) =>
       error instanceof StoreConflict && error.reason === "claimed"
@@ -204,11 +209,10 @@ const make = Effect.gen(function* () {
             idempotency,
             shown
           )
-          return { value: committed.earlier ?? shown, version: committed.versions[0] ?? 0 }
+          return versioned(committed.earlier ?? shown, committed)
         })
         const made = claimed(input.subscriptionExternalId, Contention.retryWhenStale(attempt))
-        const again = (value: Subscription, { versions }: Committed) => ({ value, version: versions[0] ?? 0 })
-        return yield* subscriptionsOnce.recalling(Partition.metering(bucketId), idempotency, again, made)
+        return yield* subscriptionsOnce.recalling(Partition.metering(bucketId), idempotency, versioned, made)
       },
       withStore,
       spanned("Subscriptions.create")
@@ -245,13 +249,13 @@ const make = Effect.gen(function* () {
             ),
             updatedOn: now
           }
-          const { versions } = yield* store.commit(Partition.metering(bucketId), [
+          const committed = yield* store.commit(Partition.metering(bucketId), [
             rootRecords.unchanged(root),
             ...(plans ?? []).map(planRecords.unchanged),
             Customer.changing(yield* Customer.markOf(bucketId, value.customerKey)),
             subscriptionRecords.replace(entry, value)
           ])
-          return yield* presentOne(bucketId, { value, version: versions[0] ?? 0 })
+          return yield* presentOne(bucketId, { value, version: subscriptionRecords.versionIn(committed, value.id) })
         })
         return yield* Contention.retryWhenStale(attempt)
       },

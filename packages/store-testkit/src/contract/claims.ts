@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, put } from "../ContractCase.ts"
+import { cases, inOrder, put } from "../ContractCase.ts"
 
 export const claims = cases("claims", {
   *"a claim finds the record that holds it"({ commit, store, partition }) {
@@ -30,14 +30,14 @@ export const claims = cases("claims", {
   },
 
   *"a record keeps its own claim when it is updated"({ commit, holder }) {
-    const version = (yield* commit([put("a", { claims: ["c"] })])).versions[0] ?? 0
+    const version = inOrder(yield* commit([put("a", { claims: ["c"] })]))[0] ?? 0
     yield* commit([put("a", { expect: version, body: "new", claims: ["c", "d"] })])
     equal(yield* holder("c"), "a")
     equal(yield* holder("d"), "a")
   },
 
   *"an update releases the claims it drops"({ commit, holder }) {
-    const version = (yield* commit([put("a", { claims: ["c"] })])).versions[0] ?? 0
+    const version = inOrder(yield* commit([put("a", { claims: ["c"] })]))[0] ?? 0
     yield* commit([put("a", { expect: version })])
     equal(yield* holder("c"), undefined)
     yield* commit([put("b", { claims: ["c"] })])
@@ -45,7 +45,7 @@ export const claims = cases("claims", {
   },
 
   *"a delete releases the claims of the record"({ commit, holder }) {
-    const version = (yield* commit([put("a", { claims: ["c"] })])).versions[0] ?? 0
+    const version = inOrder(yield* commit([put("a", { claims: ["c"] })]))[0] ?? 0
     yield* commit([Change.Delete({ key: "a", expect: version })])
     equal(yield* holder("c"), undefined)
     yield* commit([put("b", { claims: ["c"] })])
@@ -53,16 +53,16 @@ export const claims = cases("claims", {
   },
 
   *"one commit hands a claim from one record to another, in either order"({ commit, holder }) {
-    const first = (yield* commit([put("a", { claims: ["c"] })])).versions[0] ?? 0
+    const first = inOrder(yield* commit([put("a", { claims: ["c"] })]))[0] ?? 0
     yield* commit([put("b", { claims: ["c"] }), Change.Delete({ key: "a", expect: first })])
     equal(yield* holder("c"), "b")
-    const [a = 0] = (yield* commit([put("a", { claims: ["d"] })])).versions
+    const [a = 0] = inOrder(yield* commit([put("a", { claims: ["d"] })]))
     yield* commit([put("a", { expect: a }), put("z", { claims: ["d"] })])
     equal(yield* holder("d"), "z")
   },
 
   *"two records swap their claims in one commit"({ commit, holder }) {
-    const [a = 0, b = 0] = (yield* commit([put("a", { claims: ["c"] }), put("b", { claims: ["d"] })])).versions
+    const [a = 0, b = 0] = inOrder(yield* commit([put("a", { claims: ["c"] }), put("b", { claims: ["d"] })]))
     yield* commit([put("a", { expect: a, claims: ["d"] }), put("b", { expect: b, claims: ["c"] })])
     equal(yield* holder("c"), "b")
     equal(yield* holder("d"), "a")

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Effect, Result } from "effect"
-import { add, cases, once, put } from "../ContractCase.ts"
+import { add, cases, inOrder, once, put } from "../ContractCase.ts"
 
 export const clear = cases("clear", {
   *"clear removes records, terms, claims, counters and remembered ids"({
@@ -19,7 +19,7 @@ export const clear = cases("clear", {
     deepEqual(yield* list(["t", "u"]), { keys: [], total: 0 })
     equal(yield* holder("c"), undefined)
     equal(yield* counter("n"), 0)
-    deepEqual(yield* commit([add("n", 1)], once("id")), { versions: [], totals: [1] })
+    deepEqual(yield* commit([add("n", 1)], once("id")), { versions: new Map(), totals: new Map([["n", 1]]) })
   },
 
   *"clear leaves other partitions alone"({ commit, get, store, partition }) {
@@ -45,16 +45,15 @@ export const clear = cases("clear", {
     partition,
     list
   }) {
-    const { versions } = yield* commit([
-      put("busy"),
-      ...Array.from({ length: 300 }, (_, index) => put(`r${index}`, { terms: ["t"] }))
-    ])
+    const versions = inOrder(
+      yield* commit([put("busy"), ...Array.from({ length: 300 }, (_, index) => put(`r${index}`, { terms: ["t"] }))])
+    )
     let version = versions[0] ?? 0
     let cleared = false
     const writer = Effect.gen(function* () {
       while (!cleared) {
         const written = yield* Effect.result(commit([put("busy", { expect: version })]))
-        version = Result.isSuccess(written) ? (written.success.versions[0] ?? 0) : 0
+        version = Result.isSuccess(written) ? (inOrder(written.success)[0] ?? 0) : 0
       }
     })
     const clearing = Effect.tap(store.clear(partition), () =>

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { Change, StoreConflict } from "@tollgate/core"
 import { Effect } from "effect"
-import { add, type Bench, cases, once, put } from "../ContractCase.ts"
+import { add, type Bench, cases, inOrder, once, put } from "../ContractCase.ts"
 
 const times = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -39,7 +39,7 @@ export const concurrency = cases("concurrency", {
   },
 
   *"of many updates of one version, one wins"({ commit, get }) {
-    const [version = 0] = (yield* commit([put("a")])).versions
+    const [version = 0] = inOrder(yield* commit([put("a")]))
     const won = yield* race(times(30).map((index) => commit([put("a", { expect: version, body: String(index) })])))
     equal(won, 1)
     ok(((yield* get("a"))?.version ?? 0) > version)
@@ -59,7 +59,7 @@ export const concurrency = cases("concurrency", {
 
   *"counts that come together are judged one by one, and one that is refused stops no other"(bench) {
     const { commit, store, partition } = bench
-    const [version = 0] = (yield* commit([put("a")])).versions
+    const [version = 0] = inOrder(yield* commit([put("a")]))
     const check = (expect: number) => Change.Check({ key: "a", expect })
     const outcomes = yield* Effect.forEach(
       times(300),
@@ -68,7 +68,7 @@ export const concurrency = cases("concurrency", {
         const changes = index % 10 === 0 ? [check(version + 1), ...adds] : [check(version), ...adds]
         return Effect.match(commit(changes), {
           onFailure: (error) => (error instanceof StoreConflict ? error.reason : error),
-          onSuccess: ({ totals: [total = 0] }) => total
+          onSuccess: ({ totals }) => totals.get("n") ?? 0
         })
       },
       { concurrency: "unbounded" }
@@ -99,7 +99,7 @@ export const concurrency = cases("concurrency", {
   *"a parent's delete and its children's creation never leave an orphan"({ commit, get, list }) {
     for (const round of times(5)) {
       const parent = `p${round}`
-      const [version = 0] = (yield* commit([put(parent)])).versions
+      const [version = 0] = inOrder(yield* commit([put(parent)]))
       const children = times(10).map((index) =>
         commit([
           Change.Check({ key: parent, expect: version }),
@@ -122,7 +122,7 @@ export const concurrency = cases("concurrency", {
     })
     equal(yield* counter("n"), 1)
     equal(answers.filter(({ replayed }) => replayed === undefined).length, 1)
-    deepEqual(new Set(answers.map(({ totals }) => totals[0])), new Set([1]))
+    deepEqual(new Set(answers.map(({ totals }) => totals.get("n"))), new Set([1]))
   },
 
   *"a commit that is refused does not spoil those that run beside it"({ commit, list }) {
@@ -135,14 +135,13 @@ export const concurrency = cases("concurrency", {
   },
 
   *"readers beside a writer see a commit whole or not at all"({ commit, store, partition }) {
-    let versions = (yield* commit([put("a", { body: "0" }), put("b", { body: "0" })])).versions
+    let versions = inOrder(yield* commit([put("a", { body: "0" }), put("b", { body: "0" })]))
     const writer = Effect.gen(function* () {
       for (const round of times(30)) {
         const body = String(round + 1)
-        versions = (yield* commit([
-          put("a", { expect: versions[0] ?? 0, body }),
-          put("b", { expect: versions[1] ?? 0, body })
-        ])).versions
+        versions = inOrder(
+          yield* commit([put("a", { expect: versions[0] ?? 0, body }), put("b", { expect: versions[1] ?? 0, body })])
+        )
       }
     })
     const reader = Effect.gen(function* () {
@@ -159,10 +158,10 @@ export const concurrency = cases("concurrency", {
       put("a", { expect: expect[0] ?? 0, terms: [`a:${side}`], claims: [`a:${side}`] }),
       put("b", { expect: expect[1] ?? 0, terms: [`b:${side}`], claims: [`b:${side}`] })
     ]
-    let versions = (yield* commit(pair([], "left"))).versions
+    let versions = inOrder(yield* commit(pair([], "left")))
     const writer = Effect.gen(function* () {
       for (const round of times(30))
-        versions = (yield* commit(pair(versions, round % 2 === 0 ? "right" : "left"))).versions
+        versions = inOrder(yield* commit(pair(versions, round % 2 === 0 ? "right" : "left")))
     })
     const reader = Effect.gen(function* () {
       for (const _ of times(30)) {

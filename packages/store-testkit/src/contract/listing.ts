@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, put } from "../ContractCase.ts"
+import { cases, inOrder, put } from "../ContractCase.ts"
 
 const keys = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`)
 
@@ -18,19 +18,19 @@ export const listing = cases("listing", {
   },
 
   *"an update does not change a record's place"({ commit, list }) {
-    const [first = 0] = (yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] })])).versions
+    const [first = 0] = inOrder(yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] })]))
     yield* commit([put("a", { expect: first, terms: ["t"], body: "updated" })])
     deepEqual(yield* list(["t"]), { keys: ["a", "b"], total: 2 })
   },
 
   *"a record that gains a term later stands where its creation puts it"({ commit, list }) {
-    const [first = 0] = (yield* commit([put("a"), put("b", { terms: ["t"] }), put("c", { terms: ["t"] })])).versions
+    const [first = 0] = inOrder(yield* commit([put("a"), put("b", { terms: ["t"] }), put("c", { terms: ["t"] })]))
     yield* commit([put("a", { expect: first, terms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["a", "b", "c"], total: 3 })
   },
 
   *"a record deleted and made again stands last"({ commit, list }) {
-    const [first = 0] = (yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] })])).versions
+    const [first = 0] = inOrder(yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] })]))
     yield* commit([Change.Delete({ key: "a", expect: first })])
     deepEqual(yield* list(["t"]), { keys: ["b"], total: 1 })
     yield* commit([put("a", { terms: ["t"] })])
@@ -38,7 +38,7 @@ export const listing = cases("listing", {
   },
 
   *"a deleted record leaves all its terms"({ commit, list }) {
-    const [version = 0] = (yield* commit([put("a", { terms: ["t", "u"] })])).versions
+    const [version = 0] = inOrder(yield* commit([put("a", { terms: ["t", "u"] })]))
     yield* commit([Change.Delete({ key: "a", expect: version })])
     deepEqual(yield* list(["t"]), { keys: [], total: 0 })
     deepEqual(yield* list(["u"]), { keys: [], total: 0 })
@@ -85,7 +85,7 @@ export const listing = cases("listing", {
   },
 
   *"the total follows creates, updates and deletes"({ commit, list }) {
-    const { versions } = yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] }), put("c")])
+    const versions = inOrder(yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] }), put("c")]))
     equal((yield* list(["t"])).total, 2)
     yield* commit([put("b", { expect: versions[1] ?? 0 }), put("c", { expect: versions[2] ?? 0, terms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["a", "c"], total: 2 })

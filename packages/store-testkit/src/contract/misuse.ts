@@ -1,11 +1,11 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { Change } from "@tollgate/core"
 import { Effect, Exit } from "effect"
-import { add, cases, once, put } from "../ContractCase.ts"
+import { add, cases, inOrder, once, put } from "../ContractCase.ts"
 
 export const misuse = cases("misuse", {
   *"a commit that no correct program makes dies and changes nothing"({ commit, store, partition, get, counter }) {
-    const version = (yield* commit([put("a"), add("n", 1)])).versions[0] ?? 0
+    const version = inOrder(yield* commit([put("a"), add("n", 1)]))[0] ?? 0
     const before = yield* get("a")
     const wrong: ReadonlyArray<ReadonlyArray<Change>> = [
       [put("a", { expect: version }), Change.Delete({ key: "a", expect: version })],

@@ -77,7 +77,7 @@ const distinct = (changes: ReadonlyArray<Change | undefined>): ReadonlyArray<Cha
 const outcome = (result: Result.Result<Committed, unknown>) => {
   if (Result.isSuccess(result)) {
     const { versions, totals, replayed } = result.success
-    return { puts: versions.length, totals, replayed }
+    return { puts: [...versions.keys()], totals, replayed }
   }
   const error = result.failure
   return error instanceof StoreConflict ? { reason: error.reason, name: error.subject } : { error }

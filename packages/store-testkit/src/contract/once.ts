@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict"
-import { add, cases, once, put } from "../ContractCase.ts"
+import { add, cases, nothing, once, put } from "../ContractCase.ts"
 
 export const remembering = cases("once", {
   *"the same id again changes nothing and gives what was answered"({ commit, counter, get }) {
@@ -15,10 +15,18 @@ export const remembering = cases("once", {
     equal((yield* get("a"))?.body, "first")
   },
 
+  *"a repetition names the records and counters of the first commit, whatever it would change itself"({ commit }) {
+    const first = yield* commit([put("a"), add("n", 2), put("b")], once("id"))
+    for (const changes of [[put("c"), add("m", 1)], [put("b"), put("a"), put("c")], []]) {
+      const { versions, totals } = yield* commit(changes, once("id"))
+      deepEqual({ versions, totals }, first)
+    }
+  },
+
   *"a repetition is answered even if its changes would now be refused"({ commit, refusal }) {
     yield* commit([add("n", 10, 10)], once("id"))
     deepEqual(yield* refusal([add("n", 10, 10)]), { reason: "exceeded", name: "n" })
-    deepEqual((yield* commit([add("n", 10, 10)], once("id"))).totals, [10])
+    equal((yield* commit([add("n", 10, 10)], once("id"))).totals.get("n"), 10)
   },
 
   *"the fingerprint of the first request is given back"({ commit }) {
@@ -30,7 +38,7 @@ export const remembering = cases("once", {
   *"a refused commit is not remembered"({ commit, counter, refusal }) {
     deepEqual(yield* refusal([add("n", 5, 4)], once("id")), { reason: "exceeded", name: "n" })
     const later = yield* commit([add("n", 5, 5)], once("id"))
-    deepEqual(later, { versions: [], totals: [5] })
+    deepEqual(later, { versions: new Map(), totals: new Map([["n", 5]]) })
     equal(yield* counter("n"), 5)
   },
 
@@ -49,10 +57,9 @@ export const remembering = cases("once", {
   },
 
   *"an id alone, without changes, is remembered"({ commit }) {
-    deepEqual(yield* commit([], once("id")), { versions: [], totals: [] })
+    deepEqual(yield* commit([], once("id")), nothing())
     deepEqual(yield* commit([], once("id")), {
-      versions: [],
-      totals: [],
+      ...nothing(),
       replayed: { fingerprint: "fingerprint of id", answer: "answer of id" }
     })
   },
@@ -68,7 +75,10 @@ export const remembering = cases("once", {
     const other = "keys/other/once" as Parameters<typeof store.get>[0]
     yield* store.clear(other)
     yield* commit([add("n", 1)], once("id"))
-    deepEqual(yield* store.commit(other, [add("n", 1)], once("id")), { versions: [], totals: [1] })
+    deepEqual(yield* store.commit(other, [add("n", 1)], once("id")), {
+      versions: new Map(),
+      totals: new Map([["n", 1]])
+    })
     yield* store.clear(other)
   }
 })

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, put } from "../ContractCase.ts"
+import { cases, inOrder, put } from "../ContractCase.ts"
 
 export const parents = cases("parents", {
   *"a claim gives the record's parent with it"({ commit, get, store, partition }) {
@@ -9,20 +9,21 @@ export const parents = cases("parents", {
   },
 
   *"a claim gives the parent as it is now"({ commit, store, partition }) {
-    const [version = 0] = (yield* commit([put("parent"), put("child", { claims: ["c"], parent: "parent" })])).versions
+    const [version = 0] = inOrder(yield* commit([put("parent"), put("child", { claims: ["c"], parent: "parent" })]))
     yield* commit([put("parent", { expect: version, body: "changed" })])
     equal((yield* store.claimed(partition, ["c"]))[0]?.parent?.body, "changed")
   },
 
   *"a record that moved to another parent is found with that one"({ commit, store, partition }) {
-    const [, , version = 0] = (yield* commit([put("p1"), put("p2"), put("child", { claims: ["c"], parent: "p1" })]))
-      .versions
+    const [, , version = 0] = inOrder(
+      yield* commit([put("p1"), put("p2"), put("child", { claims: ["c"], parent: "p1" })])
+    )
     yield* commit([put("child", { expect: version, claims: ["c"], parent: "p2" })])
     equal((yield* store.claimed(partition, ["c"]))[0]?.parent?.key, "p2")
   },
 
   *"a record whose parent is gone is found without one"({ commit, store, partition }) {
-    const [version = 0] = (yield* commit([put("parent"), put("child", { claims: ["c"], parent: "parent" })])).versions
+    const [version = 0] = inOrder(yield* commit([put("parent"), put("child", { claims: ["c"], parent: "parent" })]))
     yield* commit([Change.Delete({ key: "parent", expect: version })])
     const [found] = yield* store.claimed(partition, ["c"])
     equal(found?.record.key, "child")
@@ -30,7 +31,7 @@ export const parents = cases("parents", {
   },
 
   *"a child that checks its parent does not change it"({ commit, get }) {
-    const [version = 0] = (yield* commit([put("parent")])).versions
+    const [version = 0] = inOrder(yield* commit([put("parent")]))
     yield* commit([Change.Check({ key: "parent", expect: version }), put("child", { parent: "parent" })])
     equal((yield* get("parent"))?.version, version)
   }

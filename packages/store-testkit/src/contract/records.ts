@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, put } from "../ContractCase.ts"
+import { cases, inOrder, nothing, put } from "../ContractCase.ts"
 
 /** Names that have tripped somebody's quoting, escaping or encoding. */
 const awkward = [
@@ -31,9 +31,9 @@ const awkward = [
 
 export const records = cases("records", {
   *"a record that was put is read back as it was"({ commit, get }) {
-    const { versions } = yield* commit([
-      put("a", { body: '{"n":1}', terms: ["t1", "t2"], claims: ["c1"], parent: "p" })
-    ])
+    const versions = inOrder(
+      yield* commit([put("a", { body: '{"n":1}', terms: ["t1", "t2"], claims: ["c1"], parent: "p" })])
+    )
     deepEqual(yield* get("a"), {
       key: "a",
       version: versions[0],
@@ -67,7 +67,7 @@ export const records = cases("records", {
     deepEqual(yield* store.claimed(partition, []), [])
     deepEqual(yield* store.list(partition, []), [])
     deepEqual(yield* store.counters(partition, []), [])
-    deepEqual(yield* store.commit(partition, []), { versions: [], totals: [] })
+    deepEqual(yield* store.commit(partition, []), nothing())
   },
 
   *"a create is refused where the record exists"({ commit, get, refusal }) {
@@ -77,8 +77,8 @@ export const records = cases("records", {
   },
 
   *"an update is refused unless it names the current version"({ commit, get, refusal }) {
-    const first = (yield* commit([put("a", { body: "1" })])).versions[0] ?? 0
-    const second = (yield* commit([put("a", { body: "2", expect: first })])).versions[0] ?? 0
+    const first = inOrder(yield* commit([put("a", { body: "1" })]))[0] ?? 0
+    const second = inOrder(yield* commit([put("a", { body: "2", expect: first })]))[0] ?? 0
     deepEqual(yield* refusal([put("a", { body: "lost", expect: first })]), { reason: "stale", name: "a" })
     equal((yield* get("a"))?.body, "2")
     yield* commit([put("a", { body: "3", expect: second })])
@@ -90,8 +90,8 @@ export const records = cases("records", {
   },
 
   *"a delete is refused unless it names the current version"({ commit, get, refusal }) {
-    const first = (yield* commit([put("a")])).versions[0] ?? 0
-    const second = (yield* commit([put("a", { expect: first })])).versions[0] ?? 0
+    const first = inOrder(yield* commit([put("a")]))[0] ?? 0
+    const second = inOrder(yield* commit([put("a", { expect: first })]))[0] ?? 0
     deepEqual(yield* refusal([Change.Delete({ key: "a", expect: first })]), { reason: "stale", name: "a" })
     yield* commit([Change.Delete({ key: "a", expect: second })])
     equal(yield* get("a"), undefined)
@@ -99,7 +99,7 @@ export const records = cases("records", {
   },
 
   *"a check is refused unless the record is as expected, and changes nothing"({ commit, get, refusal }) {
-    const version = (yield* commit([put("a")])).versions[0] ?? 0
+    const version = inOrder(yield* commit([put("a")]))[0] ?? 0
     yield* commit([Change.Check({ key: "a", expect: version }), put("b")])
     yield* commit([Change.Check({ key: "none", expect: 0 }), put("c")])
     equal((yield* get("a"))?.version, version)
@@ -109,12 +109,12 @@ export const records = cases("records", {
 
   *"versions rise with every write, and one is never used again"({ commit, get, store, partition }) {
     const seen: Array<number> = []
-    seen.push(...(yield* commit([put("a"), put("b")])).versions)
-    seen.push(...(yield* commit([put("a", { expect: seen[0] ?? 0 })])).versions)
+    seen.push(...inOrder(yield* commit([put("a"), put("b")])))
+    seen.push(...inOrder(yield* commit([put("a", { expect: seen[0] ?? 0 })])))
     yield* commit([Change.Delete({ key: "a", expect: seen[2] ?? 0 })])
-    seen.push(...(yield* commit([put("a")])).versions)
+    seen.push(...inOrder(yield* commit([put("a")])))
     yield* store.clear(partition)
-    seen.push(...(yield* commit([put("a")])).versions)
+    seen.push(...inOrder(yield* commit([put("a")])))
     equal(seen.length, 5)
     deepEqual(
       seen,
@@ -124,18 +124,18 @@ export const records = cases("records", {
   },
 
   *"a record deleted and made again is another record"({ commit, refusal }) {
-    const first = (yield* commit([put("a")])).versions[0] ?? 0
+    const first = inOrder(yield* commit([put("a")]))[0] ?? 0
     yield* commit([Change.Delete({ key: "a", expect: first })])
-    const second = (yield* commit([put("a")])).versions[0] ?? 0
+    const second = inOrder(yield* commit([put("a")]))[0] ?? 0
     notEqual(first, second)
     deepEqual(yield* refusal([put("a", { expect: first })]), { reason: "stale", name: "a" })
   },
 
   *"an update replaces body, terms, claims and parent whole"({ commit, get, list, holder }) {
-    const version = (yield* commit([put("a", { terms: ["old", "both"], claims: ["c-old"], parent: "p" })])).versions[0]
-    const { versions } = yield* commit([
-      put("a", { expect: version ?? 0, body: "new", terms: ["both", "new"], claims: ["c-new"] })
-    ])
+    const version = inOrder(yield* commit([put("a", { terms: ["old", "both"], claims: ["c-old"], parent: "p" })]))[0]
+    const versions = inOrder(
+      yield* commit([put("a", { expect: version ?? 0, body: "new", terms: ["both", "new"], claims: ["c-new"] })])
+    )
     deepEqual(yield* get("a"), {
       key: "a",
       version: versions[0],
@@ -169,10 +169,12 @@ export const records = cases("records", {
 
   *"any text can be a key, a term, a claim, a parent, a counter or a body"({ commit, store, partition, list, holder }) {
     for (const text of awkward) {
-      const [version] = (yield* commit([
-        put(text, { body: text, terms: [`t${text}`], claims: [`c${text}`], parent: text }),
-        Change.Add({ counter: text, by: 7, ttl: 60_000 })
-      ])).versions
+      const [version] = inOrder(
+        yield* commit([
+          put(text, { body: text, terms: [`t${text}`], claims: [`c${text}`], parent: text }),
+          Change.Add({ counter: text, by: 7, ttl: 60_000 })
+        ])
+      )
       deepEqual(yield* store.get(partition, [text]), [
         { key: text, version, body: text, terms: [`t${text}`], claims: [`c${text}`], parent: text }
       ])

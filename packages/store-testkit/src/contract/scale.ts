@@ -1,16 +1,18 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, put } from "../ContractCase.ts"
+import { cases, inOrder, put } from "../ContractCase.ts"
 
 const keys = (count: number, prefix = "r") => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 
 export const scale = cases("scale", {
   *"a commit of ten thousand changes is applied whole"({ commit, refusal, list, get, holder }) {
     const all = keys(10_000)
-    const { versions } = yield* commit([
-      put("parent"),
-      ...all.map((key) => put(key, { terms: ["t", "open"], claims: [`c-${key}`], parent: "parent" }))
-    ])
+    const versions = inOrder(
+      yield* commit([
+        put("parent"),
+        ...all.map((key) => put(key, { terms: ["t", "open"], claims: [`c-${key}`], parent: "parent" }))
+      ])
+    )
     deepEqual(yield* list(["t"], { offset: 9_998 }), { keys: all.slice(-2), total: 10_000 })
     const closed = all.map((key, index) =>
       put(key, { expect: versions[index + 1] ?? 0, terms: ["t"], claims: [`c-${key}`], parent: "parent" })
@@ -18,7 +20,7 @@ export const scale = cases("scale", {
     deepEqual(yield* refusal([...closed, put("parent")]), { reason: "stale", name: "parent" })
     equal((yield* list(["open"], { limit: 0 })).total, 10_000)
 
-    const updated = (yield* commit(closed)).versions
+    const updated = inOrder(yield* commit(closed))
     equal((yield* list(["open"], { limit: 0 })).total, 0)
     yield* commit([
       Change.Limit({ term: "t", atMost: 10_000 }),

@@ -1,0 +1,36 @@
+/**
+ * What a commit answered, as it is kept to answer the same commit again.
+ */
+import type { Change, Committed } from "@tollgate/core"
+
+type Replayed = NonNullable<Committed["replayed"]>
+type Numbers = ReadonlyArray<readonly [name: string, value: number]>
+
+interface StoredReplay {
+  /** The results by name; releases before 0.2 kept the numbers alone, in the order of the changes. */
+  readonly versions: Numbers | ReadonlyArray<number>
+  readonly totals: Numbers | ReadonlyArray<number>
+  readonly replayed: Replayed
+}
+
+export const encodeReplay = ({ versions, totals }: Committed, replayed: Replayed): string =>
+  JSON.stringify({ versions: [...versions], totals: [...totals], replayed } satisfies StoredReplay)
+
+const byName = (stored: StoredReplay["versions"], names: ReadonlyArray<string>): ReadonlyMap<string, number> =>
+  new Map(stored.flatMap((item, index) => (typeof item === "number" ? [[names[index] ?? "", item] as const] : [item])))
+
+/** `changes` are those of the repeated commit, which names what an older release left unnamed. */
+export const decodeReplay = (stored: string, changes: ReadonlyArray<Change>): Committed => {
+  const { versions, totals, replayed } = JSON.parse(stored) as StoredReplay
+  return {
+    versions: byName(
+      versions,
+      changes.flatMap((change) => (change._tag === "Put" ? [change.key] : []))
+    ),
+    totals: byName(
+      totals,
+      changes.flatMap((change) => (change._tag === "Add" ? [change.counter] : []))
+    ),
+    replayed
+  }
+}
