@@ -20,6 +20,7 @@ import { docsPath, openApiPath, sitesPath } from "./http/routes.ts"
 import { SystemHttp } from "./http/SystemHttp.ts"
 import type { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeysHttp } from "./keys/KeysHttp.ts"
+import type { KeyVault } from "./keys/KeyVault.ts"
 import type { Buckets } from "./metering/Buckets.ts"
 import { BucketsHttp } from "./metering/BucketsHttp.ts"
 import type { Usage } from "./metering/Usage.ts"
@@ -116,7 +117,7 @@ export interface HttpInterface {
 
 /** The interface over the services, and how to end it. */
 export const toWebHandler = <E>(
-  services: Layer.Layer<Services | Authenticator | Store, E>,
+  services: Layer.Layer<Services | KeyVault | Authenticator | Store, E>,
   { bodyLimit = 1024 * 1024, publicUrl }: HttpOptions = {}
 ): HttpInterface => {
   const address = publicUrl?.replace(/\/+$/, "")

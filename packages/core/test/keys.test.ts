@@ -2,6 +2,7 @@ import { createHmac, hkdfSync } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import {
   AccountName,
+  type ApiKeyJson,
   ApiKeys,
   BucketName,
   type ConfigurationError,
@@ -166,7 +167,7 @@ describe("time", () => {
         data.map(({ expiresOn }) => (expiresOn === undefined ? undefined : DateTime.formatIso(expiresOn))),
         ["2029-06-01T00:00:00.000Z", "2031-01-01T00:00:00.000Z", "2029-01-01T00:00:00.000Z", undefined]
       )
-      assert.strictEqual(data[3]?.id, rolled)
+      assert.deepStrictEqual(data[3], rolled)
       assert.isTrue((yield* keys.verify(bucket, data[3]?.key ?? "")).valid)
     }).pipe(Effect.provide(over(MemoryStore.open())))
   )
@@ -417,6 +418,34 @@ describe("hashed retention", () => {
     assert.isTrue((await gate.keys.verify("acme", "b", key?.key ?? "")).valid)
     const replaced = await gate.keys.update("acme", "b", "alice", key?.id ?? "", { key: "another-value-entirely" })
     assert.strictEqual(replaced.key, "another-value-entirely")
+    await gate.close()
+  })
+
+  it("a rolled key is shown when it is made, in process and over HTTP, also where no values are kept", async () => {
+    const tokens = [{ token: "management-token", account: "acme", access: "write" }] as const
+    const gate = await createTollgate({ store: MemoryStore.open(), secret, keyRetention: "hashed", tokens })
+    const [old] = (await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })).apiKeys ?? []
+    const past = { expiresOn: "2020-01-01T00:00:00Z" }
+    const valid = async (key?: string) => (await gate.keys.verify("acme", "b", key ?? "")).valid
+    const rolled = await gate.consumers.rollKey("acme", "b", "alice", past, { idempotencyKey: "roll" })
+    assert.deepStrictEqual([await valid(old?.key), await valid(rolled.key)], [false, true])
+    const again = await gate.consumers.rollKey("acme", "b", "alice", past, { idempotencyKey: "roll" })
+    assert.deepStrictEqual([again.id, again.key], [rolled.id, undefined])
+    const roll = (headers: Record<string, string> = {}) =>
+      gate.handler(
+        new Request("http://host/v1/accounts/acme/key-buckets/b/consumers/alice/roll-key", {
+          method: "POST",
+          headers: { authorization: "Bearer management-token", ...headers },
+          body: JSON.stringify(past)
+        })
+      )
+    const response = await roll({ "idempotency-key": "over-http" })
+    const key = (await response.json()) as ApiKeyJson
+    assert.deepStrictEqual([response.status, response.headers.get("content-type")], [200, "application/json"])
+    assert.match(response.headers.get("location") ?? "", new RegExp(`/alice/keys/${key.id}$`))
+    assert.deepStrictEqual([await valid(rolled.key), await valid(key.key)], [false, true])
+    const replay = (await (await roll({ "idempotency-key": "over-http" })).json()) as ApiKeyJson
+    assert.deepStrictEqual([replay.id, replay.key], [key.id, undefined])
     await gate.close()
   })
 })

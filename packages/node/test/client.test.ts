@@ -70,9 +70,10 @@ describe("a client in another process", () => {
     const id = first?.id ?? ""
     await client.keys.update("acme", "b", "alice", id, { expiresOn: "2031-01-01T00:00:00Z", description: null })
     expect(await client.keys.get("acme", "b", "alice", id)).toEqual(await gate.keys.get("acme", "b", "alice", id))
-    const { keyId } = await client.consumers.rollKey("acme", "b", "alice", { expiresOn: "2030-01-01T00:00:00Z" })
+    const rolled = await client.consumers.rollKey("acme", "b", "alice", { expiresOn: "2030-01-01T00:00:00Z" })
     expect(await client.keys.list("acme", "b", "alice")).toEqual(await gate.keys.list("acme", "b", "alice"))
-    await client.keys.remove("acme", "b", "alice", keyId)
+    expect(await client.keys.verify("acme", "b", rolled.key ?? "")).toMatchObject({ valid: true, keyId: rolled.id })
+    await client.keys.remove("acme", "b", "alice", rolled.id)
     const changed = await client.consumers.update(
       "acme",
       "b",

@@ -12,7 +12,6 @@ import { DeploymentNotFound, StatusNotFound } from "../deployments/DeploymentErr
 import { StatusId } from "../deployments/DeploymentStatus.ts"
 import type { Deployments } from "../deployments/Deployments.ts"
 import type { Uploads } from "../deployments/Uploads.ts"
-import { KeyId } from "../keys/ApiKey.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import { notVerified } from "../keys/Verification.ts"
 import type { Buckets } from "../metering/Buckets.ts"
@@ -140,8 +139,13 @@ const make = Effect.fnUntraced(function* (
         client.consumers
           .rollKey({ params: { ...bucket, consumerName }, payload: { expiresOn }, query: tagParameters(guard) })
           .pipe(
-            Effect.map(({ headers }) => KeyId.make(headers.location.split("/").at(-1) ?? "")),
-            once(idempotency)
+            once(idempotency),
+            Effect.flatMap(({ body, headers }) => {
+              if (body !== undefined) return Effect.succeed(body)
+              const keyId = headers.location.split("/").at(-1) ?? ""
+              const params = { ...bucket, consumerName, keyId }
+              return Effect.map(client.keys.get({ params, query: { "key-format": "visible" } }), ({ body }) => body)
+            })
           ),
         { consumer: consumerName }
       )

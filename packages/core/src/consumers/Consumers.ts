@@ -2,8 +2,7 @@
  * The operations on consumers. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
-import type { ApiKey, KeyFormatParameter, KeyId } from "../keys/ApiKey.ts"
-import { KeyId as KeyIdSchema } from "../keys/ApiKey.ts"
+import { ApiKey, type KeyFormatParameter } from "../keys/ApiKey.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
 import { KeyLimitReached, type KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
 import * as KeyMaker from "../keys/KeyMaker.ts"
@@ -62,7 +61,7 @@ const make = Effect.gen(function* () {
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
   const consumersOnce = commitOnce(store, vault, Consumer)
-  const rollsOnce = commitOnce(store, vault, KeyIdSchema)
+  const rollsOnce = commitOnce(store, vault, ApiKey)
   const withStore = Effect.provideService(Store, store)
 
   const present = ({ managers, managerInvites, ...fields }: StoredConsumer, view: ConsumerView): Consumer => ({
@@ -99,6 +98,9 @@ const make = Effect.gen(function* () {
 
   const changing = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
     cache.changing(partitionOf(bucket), effect)
+
+  /** A replay shows no value where none are kept. */
+  const replayed = (key: ApiKey) => KeyMaker.forgetful(vault, key)
 
   const isLimitOn = (term: string) => (error: unknown) =>
     error instanceof StoreConflict && error.reason === "limit" && error.subject === keyRecords.termOf(term)
@@ -154,7 +156,7 @@ const make = Effect.gen(function* () {
             )
           )
         const { earlier } = committed
-        const again = earlier?.apiKeys?.map((key) => KeyMaker.forgetful(vault, key))
+        const again = earlier?.apiKeys?.map(replayed)
         const value = earlier === undefined ? withKeys(shown) : { ...earlier, ...optional({ apiKeys: again }) }
         return { value, version: consumerRecords.versionIn(committed, name) }
       },
@@ -223,7 +225,8 @@ const make = Effect.gen(function* () {
           const entry = yield* findConsumer(bucket, name, guard)
           const open = yield* keysWith(bucket, openKeysOf(name))
           const now = yield* DateTime.now
-          const { stored } = yield* KeyMaker.make(vault, bucket, name, {}, now, "")
+          const made = yield* KeyMaker.make(vault, bucket, name, {}, now, "")
+          const key = KeyMaker.reveal(made)
           const committed = yield* rollsOnce.commit(
             partitionOf(bucket),
             [
@@ -231,18 +234,18 @@ const make = Effect.gen(function* () {
               keyRecords.atMost(openKeysOf(name), open.length),
               keyRecords.atMost(keysOf(name), maximumKeys - 1),
               ...open.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
-              keyRecords.insert(stored)
+              keyRecords.insert(made.stored)
             ],
             idempotency,
-            stored.id
+            KeyMaker.forgetful(vault, key)
           )
-          return committed.earlier ?? stored.id
+          return committed.earlier === undefined ? key : replayed(committed.earlier)
         })
         const rolled = changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(openKeysOf(name)))).pipe(
           Effect.catchIf(isLimitOn(keysOf(name)), () => Effect.fail(new KeyLimitReached())),
           Effect.catchTag("InvalidInput", Effect.die)
         )
-        return yield* rollsOnce.recalling(partitionOf(bucket), idempotency, (id) => id, rolled)
+        return yield* rollsOnce.recalling(partitionOf(bucket), idempotency, replayed, rolled)
       },
       withStore,
       spanned("Consumers.rollKey")
@@ -281,13 +284,13 @@ export class Consumers extends Context.Service<
       name: string,
       conditions?: WriteConditions
     ) => Effect.Effect<void, StoreFault | ConsumerNotFound | VersionMismatch>
-    /** Gives an expiry to every key that has none, and makes a new key, in one step. */
+    /** Sets the expiry of every key that has none and makes a new key, atomically; the new key has its value. */
     readonly rollKey: (
       bucket: KeyBucket,
       name: string,
       expiresOn: DateTime.Utc,
       options?: { readonly guard?: TagFilter; readonly idempotency?: Idempotency }
-    ) => Effect.Effect<KeyId, StoreFault | ConsumerNotFound | KeyLimitReached | OnceError>
+    ) => Effect.Effect<ApiKey, StoreFault | ConsumerNotFound | KeyLimitReached | OnceError>
   }
 >()("@tollgate/core/consumers/Consumers") {
   static readonly layer = Layer.effect(Consumers, make)

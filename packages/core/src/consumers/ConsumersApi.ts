@@ -16,7 +16,7 @@ import {
   PreconditionFailedProblem,
   withBody
 } from "../http/problems.ts"
-import { KeyFormatParameter } from "../keys/ApiKey.ts"
+import { ApiKey, KeyFormatParameter } from "../keys/ApiKey.ts"
 import { KeyBucket } from "../shared/KeyBucket.ts"
 import { Page } from "../shared/Page.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
@@ -79,7 +79,11 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       params: item,
       query: withTags({}),
       payload: Schema.Struct({ expiresOn: Timestamp }),
-      success: HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
+      // Where key values are not kept, this answer is the only chance to see the new one.
+      success: [
+        HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
+        HttpApiSchema.WithHeaders(ApiKey, { location: Schema.String })
+      ],
       error: [ConsumerNotFoundProblem, KeyLimitReachedProblem, ...makingOnce, ...withBody]
     })
       .annotate(HttpApi.QueryParseOptions, strict)

@@ -10,6 +10,7 @@ import { makeIdempotent } from "../http/idempotent.ts"
 import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
 import { explained } from "../http/problems.ts"
 import type { KeyFormatParameter } from "../keys/ApiKey.ts"
+import { KeyVault } from "../keys/KeyVault.ts"
 import { optional } from "../shared/optional.ts"
 import { Consumers } from "./Consumers.ts"
 
@@ -31,6 +32,7 @@ const viewIn = (query: ViewQuery) =>
 export const ConsumersHttp = Effect.gen(function* () {
   const consumers = yield* Consumers
   const idempotent = yield* makeIdempotent
+  const { retention } = yield* KeyVault
   return {
     list: ({ params, query }) =>
       Effect.gen(function* () {
@@ -73,11 +75,14 @@ export const ConsumersHttp = Effect.gen(function* () {
         Effect.gen(function* () {
           const { accountName, bucketName, consumerName } = params
           const options = optional({ guard: tagsIn(query), idempotency })
-          const id = yield* consumers.rollKey(params, consumerName, payload.expiresOn, options)
-          const parts = ["accounts", accountName, "key-buckets", bucketName, "consumers", consumerName, "keys", id]
+          const key = yield* consumers.rollKey(params, consumerName, payload.expiresOn, options)
+          const parts = ["accounts", accountName, "key-buckets", bucketName, "consumers", consumerName, "keys", key.id]
           const { base } = yield* Incoming
           const location = `${base}/v1/${parts.map(encodeURIComponent).join("/")}`
-          return HttpApiSchema.withHeaders({ body: undefined, headers: { location } })
+          const headers = { location }
+          return retention === "hashed"
+            ? HttpApiSchema.withHeaders({ body: key, headers })
+            : HttpApiSchema.withHeaders({ body: undefined, headers })
         }).pipe(explained)
       )
   } satisfies HandlersOf<"consumers">

@@ -2,7 +2,7 @@
  * Consumers for callers outside Effect.
  */
 import { Effect, Schema } from "effect"
-import { type ApiKey, KeyFormatParameter } from "../keys/ApiKey.ts"
+import { ApiKey, KeyFormatParameter } from "../keys/ApiKey.ts"
 import { optional } from "../shared/optional.ts"
 import { firstPage, Page, PageQuery } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
@@ -53,6 +53,7 @@ const createBody = Promises.body(ConsumerCreate)
 const updateBody = Promises.body(ConsumerUpdate)
 const rollBody = Promises.body(Schema.Struct({ expiresOn: Timestamp }))
 const encode = Promises.encoder(Consumer)
+const encodeKey = Promises.encoder(ApiKey)
 const encodePage = Promises.encoder(Page(Consumer))
 
 export const consumersPromise = (consumers: Consumers["Service"]) => ({
@@ -124,14 +125,14 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
       })
     ),
 
-  /** Gives an expiry to every key that has none, and makes a new one, whose id is answered. */
+  /** Sets `expiresOn` on every key that has no expiry, and makes a new key, which is answered with its value. */
   rollKey: (
     accountName: string,
     bucketName: string,
     name: string,
     input: { readonly expiresOn: string },
     options: typeof RollOptions.Encoded = {}
-  ): Promise<{ readonly keyId: string }> =>
+  ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
@@ -139,7 +140,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
         const operation = ["consumers.rollKey", accountName, bucketName, name]
         const { guard, idempotencyKey } = yield* rollOptions(options)
         const asked = optional({ guard, idempotency: Promises.idempotency(idempotencyKey, operation, [input, guard]) })
-        return { keyId: yield* consumers.rollKey(bucket, name, expiresOn, asked) }
+        return encodeKey(yield* consumers.rollKey(bucket, name, expiresOn, asked))
       })
     )
 })

@@ -55,14 +55,26 @@ const payloadOf = ({ payload, method }: HttpApiEndpoint.Top): Schema.Top | undef
 
 const json = { "content-type": "application/json" }
 
-/** How a value is written: by its schema, with the status and the headers that were declared. */
-const encoder = ({ success }: HttpApiEndpoint.Top, status: number) => {
-  const [declared = HttpApiSchema.NoContent] = success as ReadonlySet<Schema.Top>
-  const schema = HttpApiSchema.isWithHeaders(declared) ? declared.schema : declared
-  const isEmpty = HttpApiSchema.isNoContent(schema.ast)
+type Successes = ReadonlyMap<number, readonly [Schema.Top, ...Array<Schema.Top>]>
+type AnswerHeaders = Readonly<Record<string, string>>
+
+const bodySchema = (declared: Schema.Top): Schema.Top =>
+  HttpApiSchema.isWithHeaders(declared) ? declared.schema : declared
+
+/** Encodes a handler's result with the status that was declared for it: one with a body, one without, or both. */
+const encoder = (successes: Successes) => {
+  const declared = [...successes].flatMap(([status, schemas]) =>
+    schemas.map((schema) => [status, bodySchema(schema)] as const)
+  )
+  const [emptyStatus] = declared.find(([, schema]) => HttpApiSchema.isNoContent(schema.ast)) ?? []
+  const withBody = declared.filter(([, schema]) => !HttpApiSchema.isNoContent(schema.ast))
+  if (withBody.length > 1) throw new Error("an endpoint declares at most one success with a body")
+  const [status, schema] = withBody[0] ?? [204, HttpApiSchema.NoContent]
   const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, unchecked)
-  return (value: unknown, headers: Readonly<Record<string, string>>): Exit.Exit<Answer, UnfitAnswer> => {
-    if (isEmpty) return Exit.succeed({ status, headers, body: undefined })
+  return (value: unknown, headers: AnswerHeaders): Exit.Exit<Answer, UnfitAnswer> => {
+    if (emptyStatus !== undefined && (value === undefined || withBody.length === 0)) {
+      return Exit.succeed({ status: emptyStatus, headers, body: undefined })
+    }
     const encoded = encode(value)
     return Exit.isSuccess(encoded)
       ? Exit.succeed({ status, headers: { ...json, ...headers }, body: JSON.stringify(encoded.value) })
@@ -85,7 +97,7 @@ export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
   const compile = (
     endpoint: HttpApiEndpoint.Top,
     annotations: Context.Context<never>,
-    status: number,
+    successes: Successes,
     handler: AnyHandler
   ): Endpoint => {
     const optionsFor = <Slot>(slot: Context.Key<Slot, SchemaAST.ParseOptions>) =>
@@ -96,7 +108,7 @@ export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
     const decodeQuery = decoder(query, optionsFor(HttpApi.QueryParseOptions), placesInParameters)
     const decodePayload = decoder(payloadOf(endpoint), optionsFor(HttpApi.PayloadParseOptions), placesInBody)
     const hasHeaders = [...(endpoint.success as ReadonlySet<Schema.Top>)].some(HttpApiSchema.isWithHeaders)
-    const encode = encoder(endpoint, status)
+    const encode = encoder(successes)
 
     const answered = Effect.fnUntraced(function* ({ headers }: Asked, found: Found) {
       const given: Record<string, unknown> = {}
@@ -124,8 +136,7 @@ export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
     onEndpoint: ({ group, endpoint, mergedAnnotations, successes }) => {
       const ofGroup = handlers[group.identifier as keyof AllHandlers] as unknown as Record<string, AnyHandler>
       const handler = ofGroup[endpoint.identifier] as AnyHandler
-      const [status = 204] = successes.keys()
-      endpoints.push([endpoint.method, endpoint.path, compile(endpoint, mergedAnnotations, status, handler)])
+      endpoints.push([endpoint.method, endpoint.path, compile(endpoint, mergedAnnotations, successes, handler)])
     }
   })
   return endpoints

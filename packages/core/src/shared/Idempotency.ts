@@ -21,7 +21,7 @@ export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReuse
   }
 }
 
-/** The request was done, but what it answered can no longer be opened: the secret it was sealed with is gone. */
+/** The request was done, but its answer can no longer be read: the secret is gone, or another release wrote it. */
 export class AnswerForgotten extends Schema.TaggedError<AnswerForgotten>()("AnswerForgotten", {}) {
   override get message(): string {
     return "This request was done before, and its answer is no longer known; read what it made"
@@ -64,7 +64,8 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
       vault.open(committed.replayed.answer, identityOf(partition, id)),
       () => new AnswerForgotten()
     )
-    return { ...committed, earlier: yield* Effect.orDie(decode(opened)) }
+    const earlier = yield* Effect.mapError(decode(opened), () => new AnswerForgotten())
+    return { ...committed, earlier }
   })
 
   const commitAs = Effect.fnUntraced(function* (
