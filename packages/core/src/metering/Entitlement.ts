@@ -10,6 +10,7 @@ import type { StoredSubscription } from "../subscriptions/Subscription.ts"
 import { subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
 import type { Bucket } from "./Bucket.ts"
 import { rootRecords } from "./bucketRecords.ts"
+import { floorProduct } from "./decimalProduct.ts"
 import * as Period from "./Period.ts"
 
 export interface Entitlement {
@@ -39,9 +40,6 @@ export const make = (
 /** The share of the maxima that counts in a period. */
 const shareIn = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
   prorated !== undefined && DateTime.Equivalence(prorated.periodStart, start) ? prorated.share : 1
-
-/** A product without what binary fractions add to it or take from it: 100 × 0.29 is 29. */
-export const exact = (product: number): number => Number(product.toPrecision(12))
 
 /** What is counted in a period, and against what: the same for every use, until the period ends or something changes. */
 export interface Allowance {
@@ -74,7 +72,7 @@ const maximaIn = ({ subscription, plans }: Entitlement, period: Period.Period): 
   const maxima = new Map<string, number>()
   for (const { value } of plans) {
     for (const [meter, { max }] of Object.entries(value.meters)) {
-      const sum = (maxima.get(meter) ?? 0) + Math.floor(exact(max * share))
+      const sum = (maxima.get(meter) ?? 0) + floorProduct(max, share)
       maxima.set(meter, Math.min(sum, Number.MAX_SAFE_INTEGER))
     }
   }

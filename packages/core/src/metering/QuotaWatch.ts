@@ -2,7 +2,7 @@
  * Tells the host when a quota is used up to a share of it, once for each period, meter and share.
  */
 import { Context, Effect } from "effect"
-import { exact } from "./Entitlement.ts"
+import { ceilProduct } from "./decimalProduct.ts"
 
 export interface QuotaEvent {
   readonly bucketId: string
@@ -28,4 +28,4 @@ export const QuotaWatch = Context.Reference<QuotaWatchShape>("@tollgate/core/met
 
 /** The thresholds that have been reached. */
 export const reached = (thresholds: ReadonlyArray<number>, used: number, max: number): ReadonlyArray<number> =>
-  max === 0 ? [] : thresholds.filter((threshold) => used >= exact(threshold * max))
+  max === 0 ? [] : thresholds.filter((threshold) => used >= ceilProduct(max, threshold))
