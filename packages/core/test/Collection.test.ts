@@ -123,6 +123,62 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
+  it.effect("keeps fields that only a newer version knows, at any depth, when it rewrites a record", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "newer")
+      const Item = Schema.Struct({ id: Schema.String, size: Schema.Int })
+      const fields = {
+        id: Schema.String,
+        title: Schema.optionalKey(Schema.String),
+        items: Schema.Array(Item),
+        limits: Schema.Record(Schema.String, Schema.Struct({ max: Schema.Int }))
+      }
+      const named = { name: "thing", format: 1, key: ({ id }: { readonly id: string }) => id }
+      const older = Collection.make({ ...named, schema: Schema.Struct(fields) })
+      const newer = Collection.make({
+        ...named,
+        schema: Schema.Struct({
+          ...fields,
+          note: Schema.String,
+          items: Schema.Array(Schema.Struct({ ...Item.fields, colour: Schema.String })),
+          limits: Schema.Record(Schema.String, Schema.Struct({ max: Schema.Int, per: Schema.String }))
+        })
+      })
+      const thing = {
+        id: "1",
+        title: "old",
+        note: "kept",
+        items: [
+          { id: "a", size: 1, colour: "red" },
+          { id: "b", size: 2, colour: "blue" },
+          { id: "c", size: 3, colour: "green" }
+        ],
+        limits: { requests: { max: 1, per: "day" }, tokens: { max: 2, per: "hour" } }
+      }
+      yield* commit(partition, newer.insert(thing))
+      const entry = Option.getOrThrow(yield* older.get(partition, "1"))
+      assert.notProperty(entry.value, "note")
+      const { title: _, ...rest } = entry.value
+      const [first, , third] = rest.items
+      const items = [third, first, { id: "d", size: 4 }].filter((item) => item !== undefined)
+      yield* commit(partition, older.replace(entry, { ...rest, items, limits: { requests: { max: 9 } } }))
+      const [record] = yield* (yield* Store).get(partition, ["thing/1"])
+      assert.deepStrictEqual(JSON.parse(record?.body.slice(2) ?? ""), {
+        id: "1",
+        items: [
+          { id: "c", size: 3, colour: "green" },
+          { id: "a", size: 1, colour: "red" },
+          { id: "d", size: 4 }
+        ],
+        limits: { requests: { max: 9, per: "day" } },
+        note: "kept"
+      })
+      yield* older.modify(partition, "1", (value) => Effect.succeed({ ...value, title: "new" }))
+      const [again] = yield* (yield* Store).get(partition, ["thing/1"])
+      assert.deepInclude(JSON.parse(again?.body.slice(2) ?? ""), { title: "new", note: "kept" })
+    })
+  )
+
   it.effect("modifies a value again when another writer was faster, even while the test's clock stands still", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "modify")

@@ -25,6 +25,7 @@ import * as Contention from "./Contention.ts"
 import type { Partition } from "./Partition.ts"
 import { Change, type Committed, Store, type StoreRecord } from "./Store.ts"
 import { RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
+import { withUnknownFields } from "./withUnknownFields.ts"
 
 /** A value as it is stored now. */
 export interface Entry<A> {
@@ -125,11 +126,23 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
   const termOf = (term?: string) => (term === undefined ? name : `${name}/${term}`)
   const claimOf = (claim: string) => `${name}/${claim}`
 
-  const put = (value: A, expect: number): Change =>
+  /** The bodies that values were decoded from: what this version does not know of them is written back with them. */
+  const bodies = new WeakMap<object, string>()
+
+  const bodyOf = (value: A, replaced: A | undefined): string => {
+    const body = encodeBody(value)
+    const stored = typeof replaced === "object" && replaced !== null ? bodies.get(replaced) : undefined
+    if (stored === undefined || replaced === undefined) return current + body
+    const known = encodeBody(replaced)
+    const content = stored.slice(stored.indexOf(" ") + 1)
+    return current + (content === known ? body : withUnknownFields(body, known, content))
+  }
+
+  const put = (value: A, expect: number, replaced?: A): Change =>
     Change.Put({
       key: keyOf(key(value)),
       expect,
-      body: current + encodeBody(value),
+      body: bodyOf(value, replaced),
       terms: [termOf(), ...(terms?.(value) ?? []).map(termOf)],
       claims: (claims?.(value) ?? []).map(claimOf),
       ...(parent === undefined ? {} : { parent: parent(value) })
@@ -163,6 +176,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
       // The issue would quote the body, which may hold what must not be shown.
       Effect.mapError(() => unreadable(record, "its body does not fit its schema")),
       Effect.map((value) => {
+        if (typeof value === "object" && value !== null) bodies.set(value, record.body)
         if (record.body.length <= longestRemembered) {
           if (decoded.size >= mostRemembered) decoded.clear()
           decoded.set(record.body, frozen(value))
@@ -204,7 +218,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     termOf,
     claimOf,
     insert: (value) => put(value, 0),
-    replace: (entry, value) => put(value, entry.version),
+    replace: (entry, value) => put(value, entry.version, entry.value),
     remove: (entry) => Change.Delete({ key: keyOf(key(entry.value)), expect: entry.version }),
     unchanged: (entry) => Change.Check({ key: keyOf(key(entry.value)), expect: entry.version }),
     atMost: (term, count) => Change.Limit({ term: termOf(term), atMost: count }),
@@ -231,7 +245,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
           const current = yield* get(partition, key)
           if (Option.isNone(current)) return current
           const value = yield* change(current.value.value)
-          const committed = yield* store.commit(partition, [put(value, current.value.version)])
+          const committed = yield* store.commit(partition, [put(value, current.value.version, current.value.value)])
           return Option.some({ value, version: versionIn(committed, key) })
         })
       )

@@ -10,9 +10,11 @@ export const attempts = 12
 
 const jittered = Schedule.exponential("1 millis", 1.6).pipe(Schedule.jittered)
 
-// Waiting for another writer is a matter of the machine, not of the domain: a test that stops the clock must not
-// stop the retry.
-const machineClock = Clock.Clock.defaultValue()
+/**
+ * The machine's own clock, for waiting that is not part of the domain: a test that stops its clock must not stop a retry,
+ * and one that moves it by years must not run a background job once for every interval.
+ */
+export const machineClock = Clock.Clock.defaultValue()
 
 const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 

@@ -18,22 +18,20 @@ const customerRecords = Collection.make({
 
 export interface CustomerMark {
   readonly customerKey: string
-  /** 0 where nothing has been written yet. */
-  readonly version: number
+  /** None where nothing has been written yet. */
+  readonly entry: Option.Option<Collection.Entry<typeof Customer.Type>>
 }
 
 export const markOf = (bucketId: string, customerKey: string) =>
   Effect.map(
     customerRecords.get(Partition.metering(bucketId), customerKey),
-    (found): CustomerMark => ({ customerKey, version: Option.isSome(found) ? found.value.version : 0 })
+    (entry): CustomerMark => ({ customerKey, entry })
   )
 
 /** A change that tells everybody that the customer's subscriptions are changing. */
-export const changing = ({ customerKey, version }: CustomerMark): Change =>
-  version === 0
-    ? customerRecords.insert({ customerKey })
-    : customerRecords.replace({ value: { customerKey }, version }, { customerKey })
+export const changing = ({ customerKey, entry }: CustomerMark): Change =>
+  Option.isSome(entry) ? customerRecords.replace(entry.value, { customerKey }) : customerRecords.insert({ customerKey })
 
 /** A change that is refused if they have changed. */
-export const unchanged = ({ customerKey, version }: CustomerMark): Change =>
-  Change.Check({ key: customerRecords.keyOf(customerKey), expect: version })
+export const unchanged = ({ customerKey, entry }: CustomerMark): Change =>
+  Change.Check({ key: customerRecords.keyOf(customerKey), expect: Option.isSome(entry) ? entry.value.version : 0 })
