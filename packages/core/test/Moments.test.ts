@@ -1,0 +1,88 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Effect, Layer } from "effect"
+import { Moments } from "../src/shared/Moments.ts"
+
+/** A machine whose wall clock can be set apart from the time that passes. */
+const makeMachine = () => {
+  let [wall, elapsed] = [Date.UTC(2030, 0, 1), 5_000]
+  const clock: Clock.Clock = {
+    ...Clock.Clock.defaultValue(),
+    currentTimeMillisUnsafe: () => wall,
+    monotonicTimeNanosUnsafe: () => BigInt(elapsed) * 1_000_000n
+  }
+  return {
+    clock,
+    wall: () => wall,
+    set: (time: number) => {
+      wall = time
+    },
+    pass: (milliseconds: number) => {
+      wall += milliseconds
+      elapsed += milliseconds
+    }
+  }
+}
+
+const hour = 60 * 60 * 1000
+
+const reader = Effect.map(Effect.scoped(Layer.build(Moments.layer)), (context) => Context.get(context, Moments))
+
+describe("time", () => {
+  it.effect("comes back when a clock that had jumped ahead is corrected", () =>
+    Effect.gen(function* () {
+      const { at } = yield* reader
+      const machine = makeMachine()
+      const start = at(machine.clock)
+      machine.set(start + 24 * 365 * hour)
+      assert.strictEqual(at(machine.clock), start + 24 * 365 * hour)
+      machine.pass(1_000)
+      at(machine.clock)
+      machine.set(start + 1_000)
+      assert.strictEqual(at(machine.clock), start + 1_000)
+      machine.pass(1_000)
+      assert.strictEqual(at(machine.clock), start + 2_000)
+    })
+  )
+
+  it.effect("is held where a clock is set back, until that clock has caught up", () =>
+    Effect.gen(function* () {
+      const { at } = yield* reader
+      const machine = makeMachine()
+      const start = at(machine.clock)
+      machine.pass(hour)
+      assert.strictEqual(at(machine.clock), start + hour)
+      machine.set(start)
+      assert.strictEqual(at(machine.clock), start + hour)
+      machine.pass(hour + 1)
+      assert.strictEqual(at(machine.clock), start + hour + 1)
+    })
+  )
+
+  it.effect("follows a clock for good that stays ahead, as after a suspension", () =>
+    Effect.gen(function* () {
+      const { at } = yield* reader
+      const machine = makeMachine()
+      const start = at(machine.clock)
+      machine.set(start + 5 * hour)
+      at(machine.clock)
+      machine.pass(hour)
+      assert.strictEqual(at(machine.clock), start + 6 * hour)
+      machine.set(start)
+      assert.strictEqual(at(machine.clock), start + 6 * hour)
+    })
+  )
+
+  it.effect("follows small adjustments, and does not go back behind them", () =>
+    Effect.gen(function* () {
+      const { at } = yield* reader
+      const machine = makeMachine()
+      const start = at(machine.clock)
+      for (let step = 1; step <= 10; step++) {
+        machine.set(machine.wall() + 30_000)
+        assert.strictEqual(at(machine.clock), start + step * 30_000)
+      }
+      machine.set(start)
+      assert.strictEqual(at(machine.clock), start + 300_000)
+    })
+  )
+})
