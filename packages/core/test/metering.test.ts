@@ -147,39 +147,109 @@ describe("trials", () => {
   const ends: ReadonlyArray<readonly [string | undefined, string, boolean]> = [
     ["canceled", "canceled", false],
     ["cancel", "canceled", false],
+    ["cancelled", "canceled", false],
     ["paused", "inactive", false],
     ["pause", "inactive", false],
-    ["whatever", "active", true],
+    ["active", "active", true],
+    ["whatever", "inactive", false],
+    ["a".repeat(300), "inactive", false],
     [undefined, "active", true]
   ]
 
   for (const [trialEndStatus, after, mayUse] of ends) {
-    it.effect(`that end with ${trialEndStatus} make a subscription ${after}, at every read from then on`, () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(Date.UTC(2030, 0, 1))
-        const { bucketId, plan, subscriptions, usage } = yield* setUp()
-        const end = {
-          trialEndDate: at("2030-01-11T00:00:00Z"),
-          ...(trialEndStatus === undefined ? {} : { trialEndStatus })
-        }
-        const { id } = (yield* subscriptions.create(bucketId, subscription(plan, { status: "trialing", ...end }))).value
-        const status = Effect.map(subscriptions.get(bucketId, id), ({ value }) => value.status)
-        yield* TestClock.setTime(Date.UTC(2030, 0, 10, 23, 59, 59, 999))
-        assert.strictEqual(yield* status, "trialing")
-        yield* usage.consume(bucketId, id, { requests: 1 })
-        yield* TestClock.adjust("1 millis")
-        assert.strictEqual(yield* status, after)
-        const consumed = yield* Effect.result(usage.consume(bucketId, id, { requests: 1 }))
-        assert.strictEqual(consumed._tag, mayUse ? "Success" : "Failure")
-        const page = { limit: 10, offset: 0 }
-        assert.strictEqual((yield* subscriptions.list(bucketId, page)).data[0]?.status, after)
-        assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "trialing" })).total, 0)
-        assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: after as "active" })).total, 1)
-        const written = yield* subscriptions.update(bucketId, id, { metadata: { seen: true } })
-        assert.strictEqual(written.value.status, after)
-      }).pipe(Effect.provide(over(MemoryStore.open())))
+    it.effect(
+      `that end with ${trialEndStatus?.slice(0, 20)} make a subscription ${after}, at every read from then on`,
+      () =>
+        Effect.gen(function* () {
+          yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+          const { bucketId, plan, subscriptions, usage } = yield* setUp()
+          const end = {
+            trialEndDate: at("2030-01-11T00:00:00Z"),
+            ...(trialEndStatus === undefined ? {} : { trialEndStatus })
+          }
+          const { id } = (yield* subscriptions.create(bucketId, subscription(plan, { status: "trialing", ...end })))
+            .value
+          const status = Effect.map(subscriptions.get(bucketId, id), ({ value }) => value.status)
+          yield* TestClock.setTime(Date.UTC(2030, 0, 10, 23, 59, 59, 999))
+          assert.strictEqual(yield* status, "trialing")
+          yield* usage.consume(bucketId, id, { requests: 1 })
+          yield* TestClock.adjust("1 millis")
+          assert.strictEqual(yield* status, after)
+          const consumed = yield* Effect.result(usage.consume(bucketId, id, { requests: 1 }))
+          assert.strictEqual(consumed._tag, mayUse ? "Success" : "Failure")
+          const page = { limit: 10, offset: 0 }
+          assert.strictEqual((yield* subscriptions.list(bucketId, page)).data[0]?.status, after)
+          assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "trialing" })).total, 0)
+          assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: after as "active" })).total, 1)
+          const written = yield* subscriptions.update(bucketId, id, { metadata: { seen: true } })
+          assert.strictEqual(written.value.status, after)
+        }).pipe(Effect.provide(over(MemoryStore.open())))
     )
   }
+
+  it.effect("that have ended are found without reading those that have not", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      let records = 0
+      const counting: StoreOperations = {
+        ...store,
+        list: (...args) =>
+          Effect.tap(store.list(...args), (pages) =>
+            Effect.sync(() => {
+              for (const page of pages) records += page.records.length
+            })
+          )
+      }
+      yield* TestClock.setTime(Date.UTC(2031, 4, 20, 10, 30))
+      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), over(counting))
+      const trial = (trialEndDate: string) =>
+        subscriptions.create(bucketId, subscription(plan, { status: "trialing", trialEndDate: at(trialEndDate) }))
+      for (let day = 1; day <= 50; day++) yield* trial(`2031-07-${String((day % 28) + 1).padStart(2, "0")}T10:00:00Z`)
+      const ended = ["1999-01-01T00:00:00Z", "2030-12-31T23:59:59Z", "2031-04-30T00:00:00Z", "2031-05-19T00:00:00Z"]
+      for (const end of [...ended, "2031-05-20T09:59:59Z", "2031-05-20T10:30:00Z"]) yield* trial(end)
+      yield* trial("2031-05-20T10:30:01Z")
+      const active = { limit: 100, offset: 0, status: "active" } as const
+      assert.strictEqual((yield* subscriptions.list(bucketId, active)).total, 6)
+      records = 0
+      assert.strictEqual((yield* subscriptions.list(bucketId, { ...active, status: "trialing", limit: 1 })).total, 51)
+      // The one that ends within the hour, and the one that was asked for.
+      assert.isAtMost(records, 2)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* subscriptions.list(bucketId, active)).total, 7)
+    })
+  )
+
+  it.effect("that an earlier release wrote without an index are found too", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const isNew = (term: string) => term.includes("trial-")
+      const unindexed: StoreOperations = {
+        ...store,
+        commit: (partition, changes, once) =>
+          store.commit(
+            partition,
+            changes.map((change) =>
+              change._tag === "Put" ? { ...change, terms: change.terms.filter((term) => !isNew(term)) } : change
+            ),
+            once
+          )
+      }
+      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), over(unindexed))
+      for (const trialEndDate of [at("1970-01-01T00:00:01Z"), at("2050-01-01T00:00:00Z")]) {
+        yield* subscriptions.create(bucketId, subscription(plan, { status: "trialing", trialEndDate }))
+      }
+      yield* TestClock.adjust("2 seconds")
+      const page = { limit: 5, offset: 0 }
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          const service = yield* Subscriptions
+          assert.strictEqual((yield* service.list(bucketId, { ...page, status: "active" })).total, 1)
+          assert.strictEqual((yield* service.list(bucketId, { ...page, status: "trialing" })).total, 1)
+        }),
+        over(store)
+      )
+    })
+  )
 
   it.effect("are settled by several at once without a fault", () =>
     Effect.gen(function* () {
@@ -203,6 +273,38 @@ describe("trials", () => {
 })
 
 describe("quotas", () => {
+  it.effect("are exact up to 2^53 - 1, and prorated as decimals are written", () =>
+    Effect.gen(function* () {
+      const cases = [
+        [1_099_511_627_777, undefined, 1_099_511_627_777],
+        [Number.MAX_SAFE_INTEGER, undefined, Number.MAX_SAFE_INTEGER],
+        [1e300, undefined, Number.MAX_SAFE_INTEGER],
+        [10.9, undefined, 10],
+        [100, 0.29, 29],
+        [1_234_567_890_123, 0.1, 123_456_789_012],
+        [Number.MAX_SAFE_INTEGER, 0.5, 4_503_599_627_370_495],
+        [3, 1e-7, 0]
+      ] as const
+      for (const [max, prorate, expected] of cases) {
+        const { bucketId, plan, subscriptions, usage } = yield* setUp({ meters: { bytes: { max } } })
+        const other = yield* (yield* Plans).create(bucketId, {
+          label: "Other",
+          planExternalId: "other",
+          meters: { bytes: { max: 1 } }
+        })
+        const { id } = (yield* subscriptions.create(bucketId, subscription(other.value))).value
+        const patch = { planExternalIds: [plan.planExternalId], ...(prorate === undefined ? {} : { prorate }) }
+        yield* subscriptions.update(bucketId, id, patch)
+        assert.strictEqual((yield* usage.quotas(bucketId, id)).meters["bytes"]?.max, expected)
+        if (expected === 0) continue
+        const full = yield* usage.consume(bucketId, id, { bytes: expected })
+        assert.deepStrictEqual(full.meters["bytes"], { max: expected, used: expected, remaining: 0 })
+        const over = yield* Effect.flip(usage.consume(bucketId, id, { bytes: 1 }))
+        assert.strictEqual(over._tag, "QuotaExceeded")
+      }
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+
   it.effect("begin anew at the end of a period, and a prorated share counts in its own alone", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2030, 0, 31))
@@ -314,6 +416,39 @@ describe("quotas", () => {
 })
 
 describe("authorize", () => {
+  it("counts by the newest subscription that has the meters, whatever was bought beside it", async () => {
+    const { gate, bucketId, key, subscribe } = await prepared(MemoryStore.open())
+    const meters = { exports: { max: 5 } }
+    const addOn = await gate.plans.create(bucketId, { label: "Add-on", planExternalId: "add-on", meters })
+    await subscribe()
+    await subscribe({ planIds: [addOn.id], planExternalIds: ["add-on"] })
+    const ask = (meters: Record<string, number>) =>
+      gate.authorize({ account: "acme", bucket: "b", key, metering: { bucketId, meters } })
+    for (const meter of ["requests", "exports", "requests"]) assert.isTrue((await ask({ [meter]: 1 })).allowed)
+    assert.propertyVal(await ask({ requests: 1 }), "reason", "over-quota")
+    for (const wrong of [{ request: 1 }, { requests: 1, exports: 1 }]) {
+      const error = await ask(wrong).catch((error: unknown) => error)
+      assert.propertyVal(error, "_tag", "UnknownMeter")
+      assert.match(String(error), /Correct its name, or add it to a plan/)
+    }
+    await gate.close()
+  })
+
+  it("refuses a metering bucket of another account, also when its own account has used it", async () => {
+    const { gate, bucketId, key, subscribe } = await prepared(MemoryStore.open())
+    const { id } = await subscribe()
+    const stranger = await gate.consumers.create("other", "b", { name: "alice" }, { withApiKey: true })
+    const ask = (account: string, key: string) =>
+      gate.authorize({ account, bucket: "b", key, metering: { bucketId, meters: { requests: 1 } } })
+    for (let turn = 1; turn <= 2; turn++) {
+      const error = await ask("other", stranger.apiKeys?.[0]?.key ?? "").catch((error: unknown) => error)
+      assert.propertyVal(error, "_tag", "BucketNotFound")
+      assert.isTrue((await ask("acme", key)).allowed)
+      assert.strictEqual((await gate.usage.quotas(bucketId, id)).meters["requests"]?.used, turn)
+    }
+    await gate.close()
+  })
+
   const prepared = async (store: StoreOperations) => {
     const gate = await createTollgate({ store, secret })
     const { apiKeys } = await gate.consumers.create(
@@ -488,6 +623,35 @@ describe("the creation of a bucket", () => {
   )
 })
 
+describe("a list of buckets", () => {
+  it.effect("neither fails nor waits because of another account's removal that is stuck", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      const { bucketId } = yield* Effect.provide(setUp(), over(store))
+      const stuck: StoreOperations = {
+        ...store,
+        get: (partition, keys) =>
+          partition === Partition.metering(bucketId) && isStuck ? Effect.fail(cutOff) : store.get(partition, keys),
+        clear: () => Effect.fail(cutOff)
+      }
+      let isStuck = false
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          const buckets = yield* Buckets
+          const other = yield* buckets.create(AccountName.make("other"))
+          yield* Effect.flip(buckets.remove(bucketId))
+          isStuck = true
+          for (const account of [acme, AccountName.make("other"), "*" as const]) {
+            const { data, total } = yield* buckets.list(account, { limit: 10, offset: 0 })
+            assert.deepStrictEqual([data, total], account === acme ? [[], 0] : [[other.value], 1])
+          }
+        }),
+        over(stuck)
+      )
+    })
+  )
+})
+
 describe("the removal of a bucket", () => {
   it.effect("that is cut off anywhere is finished by the same call again, and nothing is left", () =>
     Effect.gen(function* () {
@@ -514,7 +678,7 @@ describe("the removal of a bucket", () => {
     })
   )
 
-  it.effect("that is cut off anywhere is finished by whoever lists next, and never half visible", () =>
+  it.effect("that is cut off anywhere is completed in the background, and never half visible", () =>
     Effect.gen(function* () {
       for (let cut = 1; cut <= 12; cut++) {
         const store = MemoryStore.open()
@@ -540,23 +704,30 @@ describe("the removal of a bucket", () => {
             over(failing)
           )
         )
-        const [listed, read] = yield* Effect.provide(
+        const [listed, read, left] = yield* Effect.provide(
           Effect.gen(function* () {
             const buckets = yield* Buckets
             const { total } = yield* buckets.list(acme, { limit: 10, offset: 0 })
-            return [total, yield* Effect.result(buckets.get(bucketId))] as const
+            const read = yield* Effect.result(buckets.get(bucketId))
+            const removing = store.list(Partition.meteringDirectory, [
+              { terms: ["listing/deleting"], offset: 0, limit: 0 }
+            ])
+            for (let turn = 0; turn < 1_000 && (yield* removing)[0]?.total !== 0; turn++) yield* Effect.yieldNow
+            return [total, read, (yield* removing)[0]?.total] as const
           }),
           over(store)
         )
+        assert.strictEqual(left, 0, `cut at call ${cut}: nothing is left to complete`)
         assert.strictEqual(listed === 1, read._tag === "Success", `cut at call ${cut}: listed ${listed}, ${read._tag}`)
         if (removed._tag === "Success") assert.strictEqual(listed, 0)
+        const [root] = yield* store.get(Partition.metering(bucketId), ["bucket/root"])
         const again = yield* Effect.result(
           Effect.provide(
             Effect.flatMap(Buckets, (buckets) => buckets.remove(bucketId)),
             over(store)
           )
         )
-        assert.strictEqual(again._tag, listed === 1 ? "Success" : "Failure", "it is done once")
+        assert.strictEqual(again._tag === "Success", root !== undefined, "it is done once")
       }
     })
   )

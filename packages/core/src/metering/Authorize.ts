@@ -54,7 +54,7 @@ export const makeAuthorize =
         if (!verification.valid) return Effect.succeed(invalid)
         const { consumer, keyId } = verification
         if (metering === undefined) return Effect.succeed({ allowed: true, consumer, keyId })
-        return usage.consumeFor(metering.bucketId, consumer.name, metering.meters).pipe(
+        return usage.consumeFor(bucket.accountName, metering.bucketId, consumer.name, metering.meters).pipe(
           Effect.map(
             (used): Authorization =>
               typeof used === "string"

@@ -1,8 +1,8 @@
 /**
- * The operations on metering buckets. A bucket lives in a partition of its own; the directory only lists it. What
- * crosses both is done in steps that can be repeated, and what was begun is finished by whoever lists next.
+ * The operations on metering buckets. A bucket lives in a partition of its own; the directory only lists it. A removal
+ * that was cut off between the two is completed in the background, by any process.
  */
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
 import * as Id from "../shared/Id.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
@@ -32,6 +32,10 @@ const directory = Collection.make({
   terms: (listed) => [ofAccount(listed.bucket.accountName), ...(listed.deleting ? [deleting] : [])]
 })
 
+/** How often a process looks for removals that were cut off, and how many it looks at. */
+const sweepInterval = "30 seconds"
+const sweepSize = 100
+
 const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
@@ -51,22 +55,52 @@ const make = Effect.gen(function* () {
       })
     )
 
+  /** Whether a bucket that is being removed is out of reach already. A partition that does not answer says nothing. */
+  const isGone = (id: BucketId) =>
+    rootOf(id).pipe(
+      Effect.map(Option.isNone),
+      Effect.catchCause(() => Effect.succeed(true))
+    )
+
   const list = (
     accountName: AccountName | "*",
     { limit, offset }: PageRequest
   ): Effect.Effect<Page<Bucket>, StoreFault, Store> =>
     Effect.gen(function* () {
+      const ofAccounts = accountName === "*" ? [] : [ofAccount(accountName)]
       const [page, begun] = yield* directory.pages(Partition.meteringDirectory, [
-        { where: accountName === "*" ? [] : [ofAccount(accountName)], offset, limit },
-        { where: [deleting], offset: 0, limit: 100 }
+        { where: ofAccounts, offset, limit },
+        { where: [...ofAccounts, deleting], offset: 0, limit: sweepSize }
       ])
-      if (begun !== undefined && begun.total > 0) {
-        yield* Effect.forEach(begun.entries, ({ value }) => finish(value.bucket.id))
-        return yield* list(accountName, { limit, offset })
-      }
-      const data = (page?.entries ?? []).map(({ value }) => value.bucket)
-      return { data, limit, offset, total: page?.total ?? 0 }
+      const gone = new Set(
+        yield* Effect.filter(
+          (begun?.entries ?? []).map(({ value }) => value.bucket.id),
+          isGone
+        )
+      )
+      const data = (page?.entries ?? []).flatMap(({ value }) => (gone.has(value.bucket.id) ? [] : [value.bucket]))
+      return { data, limit, offset, total: (page?.total ?? 0) - gone.size }
     })
+
+  /** Completes removals that were cut off. One that fails stops no other, and is tried again. */
+  const sweep = Effect.gen(function* () {
+    const where = [deleting]
+    const { entries } = yield* directory.page(Partition.meteringDirectory, { where, offset: 0, limit: sweepSize })
+    yield* Effect.forEach(entries, ({ value: { bucket } }) =>
+      Effect.catchCause(finish(bucket.id), () =>
+        Effect.logWarning(`The removal of metering bucket ${bucket.id} is not finished. It will be tried again.`)
+      )
+    )
+  })
+
+  yield* sweep.pipe(
+    Effect.catchCause((cause) => Effect.logDebug("Looking for interrupted removals failed", cause)),
+    Effect.andThen(Effect.sleep(sweepInterval)),
+    Effect.forever,
+    Effect.provideService(Clock.Clock, Contention.machineClock),
+    withStore,
+    Effect.forkScoped
+  )
 
   /** A bucket that was made before, with the version that it has now. */
   const asItIs = (bucket: Bucket) =>

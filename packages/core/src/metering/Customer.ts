@@ -11,6 +11,8 @@ import { Store } from "../store/Store.ts"
 import { markOf, unchanged } from "../subscriptions/customerRecords.ts"
 import type { StoredSubscription, SubscriptionStatus } from "../subscriptions/Subscription.ts"
 import { inStatus, ofCustomer, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
+import { longestTrialEndStatus } from "../subscriptions/Trial.ts"
+import { BucketNotFound } from "./Bucket.ts"
 import { findBucket } from "./bucketRecords.ts"
 import * as Entitlement from "./Entitlement.ts"
 
@@ -29,9 +31,10 @@ export interface Customer {
 
 /** What counts for quotas; the rest may be large, and is remembered for many. */
 export const slim = (subscription: StoredSubscription): StoredSubscription => {
-  const { metadata: _, productKey: __, trialEndStatus = "", ...value } = subscription
-  // What is not one of a few words means the same as none.
-  return trialEndStatus === "" || trialEndStatus.length > 16 ? value : { ...value, trialEndStatus }
+  const { metadata: _, productKey: __, trialEndStatus, ...value } = subscription
+  return trialEndStatus === undefined
+    ? value
+    : { ...value, trialEndStatus: trialEndStatus.slice(0, longestTrialEndStatus + 1) }
 }
 
 /** The plans of these ids, as they are. */
@@ -54,8 +57,9 @@ const newestIn = Effect.fnUntraced(function* (bucketId: string, customerKey: str
   return (yield* subscriptionRecords.page(partition, { where, offset, limit: newestLookedAt })).entries
 })
 
-export const readCustomer = Effect.fnUntraced(function* (bucketId: string, customerKey: string) {
+export const readCustomer = Effect.fnUntraced(function* (accountName: string, bucketId: string, customerKey: string) {
   const root = yield* findBucket(bucketId)
+  if (root.value.accountName !== accountName) return yield* new BucketNotFound({ bucketId })
   const mark = yield* markOf(bucketId, customerKey)
   const where = [ofCustomer(customerKey)]
   const { total } = yield* subscriptionRecords.page(Partition.metering(bucketId), { where, offset: 0, limit: 0 })

@@ -79,6 +79,6 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
 /** No plan of the subscription has that meter. */
 export class UnknownMeter extends Schema.TaggedError<UnknownMeter>()("UnknownMeter", { meter: Schema.String }) {
   override get message(): string {
-    return `No plan of this subscription has the meter "${this.meter}"`
+    return `No plan of the subscription has the meter "${this.meter}". Correct its name, or add it to a plan.`
   }
 }

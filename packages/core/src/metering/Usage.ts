@@ -158,11 +158,23 @@ const make = Effect.gen(function* () {
       })
     })
 
+  const hasMeters = (entitlement: Entitlement.Entitlement, amounts: Amounts, now: DateTime.Utc): boolean => {
+    const { meters } = Entitlement.allowanceAt(entitlement, now)
+    for (const meter in amounts) if (!meters.has(meter)) return false
+    return true
+  }
+
   /** Counts for a customer, on the strength of what is remembered, or of what is read anew. */
   const consumeAs = (bucketId: string, { entitlements, total }: Customer, amounts: Amounts) =>
     Effect.flatMap(moments.now, (now): Effect.Effect<Quotas | NotEntitled, CountingError> => {
-      const entitlement = entitlements.find(({ subscription }) => mayConsume(Trial.statusAt(subscription.value, now)))
-      if (entitlement !== undefined) return consumeWith(bucketId, entitlement, amounts, undefined)
+      let newest: Entitlement.Entitlement | undefined
+      for (const entitlement of entitlements) {
+        if (!mayConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
+        // A customer may have an add-on beside a plan: the newest subscription that has all the meters counts.
+        if (hasMeters(entitlement, amounts, now)) return consumeWith(bucketId, entitlement, amounts, undefined)
+        newest ??= entitlement
+      }
+      if (newest !== undefined) return consumeWith(bucketId, newest, amounts, undefined)
       return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
     })
 
@@ -194,11 +206,12 @@ const make = Effect.gen(function* () {
       : Effect.catchIf(consumeWith(bucketId, known, amounts, idempotency), saysNo, anew)
   }
 
-  const consumeFor = (bucketId: string, customerKey: string, amounts: Amounts) => {
-    const name = `${bucketId} ${customerKey}`
+  const consumeFor = (accountName: string, bucketId: string, customerKey: string, amounts: Amounts) => {
+    // With the account: a bucket of another account is not found, however often it is asked for.
+    const name = `${accountName} ${bucketId} ${customerKey}`
     const anew = () =>
       Contention.retryWhenStale(
-        Effect.flatMap(readCustomer(bucketId, customerKey), (customer) => {
+        Effect.flatMap(readCustomer(accountName, bucketId, customerKey), (customer) => {
           if (customers.size >= remembered) customers.clear()
           customers.set(name, customer)
           return consumeAs(bucketId, customer, amounts)
@@ -257,8 +270,12 @@ export class Usage extends Context.Service<
       amounts: Amounts,
       options?: { readonly idempotency?: Idempotency }
     ) => Effect.Effect<Quotas, StoreFault | SubscriptionNotFound | Refused>
-    /** The same for a customer's newest subscription that may consume: the hot path, one commit where nothing changed. */
+    /**
+     * The same for a customer's newest subscription that may consume and has all the meters. The hot path: one commit
+     * where nothing changed. A bucket of another account is not found.
+     */
     readonly consumeFor: (
+      accountName: string,
       bucketId: string,
       customerKey: string,
       amounts: Amounts

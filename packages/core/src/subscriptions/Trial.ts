@@ -6,10 +6,21 @@ import type { StoredPlan } from "../plans/Plan.ts"
 import type { StoredSubscription, SubscriptionCreate, SubscriptionStatus } from "./Subscription.ts"
 
 /** What a subscription becomes when its trial is over. */
-const statusAfter = (trialEndStatus: string | undefined): SubscriptionStatus => {
-  if (trialEndStatus === "canceled" || trialEndStatus === "cancel") return "canceled"
-  return trialEndStatus === "paused" || trialEndStatus === "pause" ? "inactive" : "active"
-}
+const statusAfterTrial: ReadonlyMap<string, SubscriptionStatus> = new Map([
+  ["active", "active"],
+  ["cancel", "canceled"],
+  ["canceled", "canceled"],
+  ["cancelled", "canceled"],
+  ["pause", "inactive"],
+  ["paused", "inactive"]
+])
+
+/** No longer text is a trial end status: whatever is, means the same. */
+export const longestTrialEndStatus = Math.max(...[...statusAfterTrial.keys()].map(({ length }) => length))
+
+/** A word that is not known must not give a subscription away. */
+const statusAfter = (trialEndStatus = "active"): SubscriptionStatus =>
+  statusAfterTrial.get(trialEndStatus) ?? "inactive"
 
 export const isOverdue = ({ status, trialEndDate }: StoredSubscription, now: DateTime.Utc): boolean =>
   status === "trialing" && trialEndDate !== undefined && DateTime.isLessThanOrEqualTo(trialEndDate, now)

@@ -1,44 +1,79 @@
 /**
- * Writes down what has become of trials that are over, before anybody lists by status.
+ * Writes the status of subscriptions whose trial has ended, before subscriptions are listed by status.
  */
 import { type DateTime, Effect } from "effect"
+import type { Bucket } from "../metering/Bucket.ts"
+import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
 import type { Entry } from "../store/Collection.ts"
+import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import * as Customer from "./customerRecords.ts"
 import type { StoredSubscription } from "./Subscription.ts"
 import { inStatus, subscriptionRecords } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
+import { endedTerms, trialIndexed } from "./trialEnds.ts"
 
-const readAtOnce = 1_000
+const pageSize = 1_000
 
-/** The trials that are over and not yet written so. */
-const overdueIn = Effect.fnUntraced(function* (bucketId: string, now: DateTime.Utc) {
-  const overdue: Array<Entry<StoredSubscription>> = []
-  let total = 1
-  for (let offset = 0; offset < total; offset += readAtOnce) {
-    const where = [inStatus("trialing")]
-    const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
-      where,
-      offset,
-      limit: readAtOnce
-    })
-    overdue.push(...page.entries.filter(({ value }) => Trial.isOverdue(value, now)))
-    total = page.total
-  }
-  return overdue
+/** How many subscriptions one commit writes. */
+const batchSize = 100
+
+const nothingToWrite: ReadonlyArray<Entry<StoredSubscription>> = []
+
+/** Some of the trials that have ended and are not yet written so; found by when they end. */
+const findEnded = Effect.fnUntraced(function* (root: Entry<Bucket>, now: DateTime.Utc) {
+  const partition = Partition.metering(root.value.id)
+  const terms = [inStatus("trialing"), trialIndexed].map((term) => ({ where: [term], offset: 0, limit: 0 }))
+  const ended = endedTerms(now).map((term) => ({ where: [term], offset: 0, limit: pageSize }))
+  const [trialing, indexed, ...pages] = yield* subscriptionRecords.pages(partition, [...terms, ...ended])
+  const found = pages.flatMap(({ entries }) => entries).filter(({ value }) => Trial.isOverdue(value, now))
+  if (found.length > 0 || trialing?.total === indexed?.total) return found
+  return yield* findNotIndexed(root, trialing?.total ?? 0)
 })
 
-export const settle = Effect.fnUntraced(function* (bucketId: string, now: DateTime.Utc) {
+/** Trials that a release before 0.2 wrote: written again, they are indexed. */
+const findNotIndexed = Effect.fnUntraced(function* (root: Entry<Bucket>, total: number) {
   const store = yield* Store
-  // Those that were deleted meanwhile move others to where they are passed by: until none is found.
-  for (let overdue = yield* overdueIn(bucketId, now); overdue.length > 0; overdue = yield* overdueIn(bucketId, now)) {
-    for (const entry of overdue) {
-      const settled = { ...entry.value, status: Trial.statusAt(entry.value, now), updatedOn: now }
-      const mark = yield* Customer.markOf(bucketId, settled.customerKey)
-      const changes = [Customer.changing(mark), subscriptionRecords.replace(entry, settled)]
-      // Another process may have been faster, with the same.
-      yield* Effect.catchTag(store.commit(Partition.metering(bucketId), changes), "StoreConflict", () => Effect.void)
-    }
+  const indexed = subscriptionRecords.termOf(trialIndexed)
+  const terms = [subscriptionRecords.termOf(inStatus("trialing"))]
+  for (let offset = 0; offset < total; offset += pageSize) {
+    const [page] = yield* store.list(Partition.metering(root.value.id), [{ terms, offset, limit: pageSize }])
+    const records = (page?.records ?? []).filter((record) => !record.terms.includes(indexed))
+    if (records.length > 0) return yield* Effect.forEach(records, subscriptionRecords.decode)
   }
+  return nothingToWrite
 })
+
+/** Writes some of them; another process may have been faster, with the same. */
+const write = Effect.fnUntraced(function* (
+  root: Entry<Bucket>,
+  entries: ReadonlyArray<Entry<StoredSubscription>>,
+  now: DateTime.Utc
+) {
+  const store = yield* Store
+  const customers = new Set(entries.map(({ value }) => value.customerKey))
+  const marks = yield* Effect.forEach(customers, (customerKey) => Customer.markOf(root.value.id, customerKey))
+  yield* store.commit(Partition.metering(root.value.id), [
+    rootRecords.unchanged(root),
+    ...marks.map(Customer.changing),
+    ...entries.map((entry) => {
+      const status = Trial.statusAt(entry.value, now)
+      const updatedOn = status === entry.value.status ? entry.value.updatedOn : now
+      return subscriptionRecords.replace(entry, { ...entry.value, status, updatedOn })
+    })
+  ])
+})
+
+/** The bucket's root is checked by every commit, so that nothing is written to a bucket that is being removed. */
+export const settle = (bucketId: string, now: DateTime.Utc) =>
+  Contention.retryWhenStale(
+    Effect.gen(function* () {
+      const root = yield* findBucket(bucketId)
+      for (let found = yield* findEnded(root, now); found.length > 0; found = yield* findEnded(root, now)) {
+        for (let start = 0; start < found.length; start += batchSize) {
+          yield* write(root, found.slice(start, start + batchSize), now)
+        }
+      }
+    })
+  )

@@ -3,6 +3,7 @@ import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { StoredSubscription, type SubscriptionStatus } from "./Subscription.ts"
 import { SubscriptionNotFound } from "./SubscriptionError.ts"
+import { trialTerms } from "./trialEnds.ts"
 
 export const subscribersOf = (planId: string): string => `plan:${planId}`
 export const ofCustomer = (customerKey: string): string => `customer:${customerKey}`
@@ -21,6 +22,7 @@ export const subscriptionRecords = Collection.make({
     ofCustomerExternal(subscription.customerExternalId),
     withExternalId(subscription.subscriptionExternalId),
     inStatus(subscription.status),
+    ...trialTerms(subscription),
     ...subscription.planIds.map(subscribersOf)
   ],
   claims: (subscription) => [withExternalId(subscription.subscriptionExternalId)]

@@ -246,6 +246,12 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       const read = await call("GET", path)
       expect(read.body).toEqual(made.body)
       expect(read.headers.get("etag")).toMatch(/^"\d+"$/)
+      expect(made.headers.get("etag")).toBe(read.headers.get("etag"))
+      const conditional = { body: { status: "unpaid" }, headers: { "if-match": made.headers.get("etag") ?? "" } }
+      const changed = await call("PATCH", path, conditional)
+      expect(changed.status).toBe(200)
+      expect(changed.headers.get("etag")).toBe((await call("GET", path)).headers.get("etag"))
+      expect((await call("PATCH", path, conditional)).status).toBe(412)
       expect((await call("DELETE", path, { headers: { "if-match": '"1"' } })).status).toBe(412)
       expect(await call("DELETE", path)).toMatchObject({ status: 204, body: "" })
       expect((await call("GET", path)).body.type).toBe("urn:tollgate:problem:subscription-not-found")
