@@ -75,8 +75,8 @@ export const start = async (settings: Settings): Promise<Running> => {
     const app = express()
     app.disable("x-powered-by")
     app.use(tollgate(gate))
-    const meter = { bucketId: demo.bucketId, meters: { requests: 1 } }
-    app.get("/hello", requireApiKey(gate, { account, bucket, meter }), (req, res) => {
+    const metering = { bucketId: demo.bucketId, meters: { requests: 1 } }
+    app.get("/hello", requireApiKey(gate, { account, bucket, metering }), (req, res) => {
       res.json({ hello: req.consumer?.sub, remaining: req.consumer?.remaining["requests"] })
     })
     // What is mistyped below /v1 is answered as the interface answers it, and not by Express.

@@ -24,11 +24,11 @@ export interface Options {
 export const start = async ({ redis, secret, token, bucketId }: Options): Promise<Example> => {
   const store = await RedisStore.open(redis)
   const gate = await createTollgate({ store, secret, tokens: [{ token, account: "acme" }] })
-  const meter = { bucketId: bucketId ?? (await gate.buckets.create("acme")).id, meters: { requests: 1 } }
+  const metering = { bucketId: bucketId ?? (await gate.buckets.create("acme")).id, meters: { requests: 1 } }
 
   const app = new Koa()
   app.use(tollgate(gate, { prefix: "/api/dev" }))
-  app.use(requireApiKey(gate, { account: "acme", bucket: "production", meter }))
+  app.use(requireApiKey(gate, { account: "acme", bucket: "production", metering }))
   app.use((ctx) => {
     ctx.body = { hello: ctx.state["consumer"].sub, remaining: ctx.state["consumer"].remaining.requests }
   })

@@ -19,6 +19,7 @@ import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { keysPromise } from "./keys/KeysPromise.ts"
 import { KeyVault } from "./keys/KeyVault.ts"
 import type { Resealed } from "./keys/Reseal.ts"
+import { registerSecrets } from "./keys/secretRecords.ts"
 import { VerifyCache } from "./keys/VerifyCache.ts"
 import { authorizePromise } from "./metering/AuthorizePromise.ts"
 import { Buckets } from "./metering/Buckets.ts"
@@ -32,6 +33,7 @@ import { optional } from "./shared/optional.ts"
 import * as Promises from "./shared/Promises.ts"
 import { waitAtMost } from "./shared/waitAtMost.ts"
 import { Store } from "./store/Store.ts"
+import type { StoreFault } from "./store/StoreError.ts"
 import { Subscriptions } from "./subscriptions/Subscriptions.ts"
 import { mistakeIn, type ServiceOptions, type TollgateOptions } from "./TollgateOptions.ts"
 
@@ -111,11 +113,13 @@ const watchFor = ({ onQuota }: ServiceOptions): Layer.Layer<never, Configuration
  * const services = Tollgate.layer({ secret }).pipe(Layer.provide(SqliteStore.layer("tollgate.db")))
  * ```
  */
-export const layer = (options: ServiceOptions): Layer.Layer<Services | KeyVault, ConfigurationError, Store> => {
+export const layer = (
+  options: ServiceOptions
+): Layer.Layer<Services | KeyVault, ConfigurationError | StoreFault, Store> => {
   const vault = KeyVault.layer({
     secrets: secretsIn(options.secret),
     ...optional({ retention: options.keyRetention, prefix: options.keyPrefix })
-  })
+  }).pipe(Layer.tap((context) => registerSecrets(Context.get(context, KeyVault))))
   return Layer.mergeAll(
     Consumers.layer,
     ApiKeys.layer,

@@ -15,6 +15,7 @@ import {
   SealBroken,
   type ServiceOptions,
   Store,
+  type StoreOperations,
   StoreUnavailable
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
@@ -351,22 +352,20 @@ describe("a change of secrets", () => {
       assert.strictEqual(valid.filter((one) => !one).length, 0)
       const byOldSecret = yield* Effect.provide(reseal, over(store, { secret: newer }))
       assert.deepInclude(byOldSecret, { broken: 0, unrecoverable: 0 })
-      assert.deepStrictEqual(yield* Effect.provide(verifyAll(left.slice(0, 3)), over(store, { secret: older })), [
-        false,
-        false,
-        false
-      ])
+      const retired = yield* Effect.flip(Effect.provide(verifyAll(left), over(store, { secret: older })))
+      assert.strictEqual(retired._tag, "ConfigurationError")
     })
   )
 
   it.effect("goes on past a seal that does not open, and counts it", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      yield* Effect.provide(create, over(store, { secret: "a third secret, long enough to be one" }))
+      const third = "a third secret, long enough to be one"
+      yield* Effect.provide(create, over(store, { secret: third }))
       const second = Effect.flatMap(Consumers, (consumers) =>
         consumers.create(bucket, { name: ConsumerName.make("bob") }, { withApiKey: true })
       )
-      yield* Effect.provide(second, over(store, { secret: older }))
+      yield* Effect.provide(second, over(store, { secret: [older, third] }))
       const counted = yield* Effect.provide(reseal, over(store, { secret: [newer, older] }))
       assert.deepStrictEqual(counted, { resealed: 1, unchanged: 0, unrecoverable: 0, broken: 2 })
     })
@@ -447,6 +446,45 @@ describe("hashed retention", () => {
     const replay = (await (await roll({ "idempotency-key": "over-http" })).json()) as ApiKeyJson
     assert.deepStrictEqual([replay.id, replay.key], [key.id, undefined])
     await gate.close()
+  })
+})
+
+describe("the secret", () => {
+  const other = `${secret}, and another`
+  const open = (store: StoreOperations, secret: string | ReadonlyArray<string>) => createTollgate({ store, secret })
+  const refusal = (store: StoreOperations, secret: string | ReadonlyArray<string>) =>
+    open(store, secret).then(
+      () => assert.fail("it was taken"),
+      (error: unknown) => error
+    )
+
+  it("that a store was not used with is refused at start, and the store stays usable", async () => {
+    const store = MemoryStore.open()
+    const first = await open(store, secret)
+    const { apiKeys } = await first.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
+    await first.close()
+    for (const wrong of [other, [other, `${other} still`]]) {
+      const error = await refusal(store, wrong)
+      assert.deepInclude(error, { _tag: "ConfigurationError", option: "secret" })
+      assert.match(String(error), /used with another secret/)
+      assert.notInclude(String(error), other)
+    }
+    const again = await open(store, secret)
+    assert.isTrue((await again.keys.verify("acme", "b", apiKeys?.[0]?.key ?? "")).valid)
+    await again.close()
+  })
+
+  it("can be replaced: given first, with the old one behind it until all keys are under the new one", async () => {
+    const store = MemoryStore.open()
+    await (await open(store, secret)).close()
+    const gate = await open(store, [other, secret])
+    const { apiKeys } = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
+    await gate.keys.reseal()
+    await gate.close()
+    assert.deepInclude(await refusal(store, secret), { _tag: "ConfigurationError", option: "secret" })
+    const replaced = await open(store, other)
+    assert.isTrue((await replaced.keys.verify("acme", "b", apiKeys?.[0]?.key ?? "")).valid)
+    await replaced.close()
   })
 })
 

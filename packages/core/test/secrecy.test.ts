@@ -175,7 +175,94 @@ describe("nothing secret", () => {
   })
 })
 
+describe("an idempotent request", () => {
+  const guessable = "partner-key-000482913"
+  const create = { name: "alice", apiKeys: [{ key: guessable }] }
+
+  /** Everything that a store was given to remember requests by. */
+  const watching = () => {
+    const store = MemoryStore.open()
+    const remembered: Array<string> = []
+    const commit: typeof store.commit = (partition, changes, once) => {
+      if (once !== undefined) remembered.push(once.id, once.fingerprint, once.answer)
+      return store.commit(partition, changes, once)
+    }
+    return { store: { ...store, commit }, remembered }
+  }
+
+  it("is remembered by digests that cannot be guessed without the secret", async () => {
+    const digestsUnder = async (secret: string) => {
+      const { store, remembered } = watching()
+      const gate = await createTollgate({ store, secret, tokens: grants })
+      await gate.consumers.create("acme", "b", create, { idempotencyKey: "once" })
+      await gate.consumers.remove("acme", "b", "alice")
+      const call = clientOf(gate.handler)
+      const headers = { "idempotency-key": "once" }
+      await call("POST", "/v1/accounts/acme/key-buckets/b/consumers", { body: create, headers })
+      await gate.close()
+      return remembered
+    }
+    const [left, right] = [await digestsUnder(secret), await digestsUnder(`${secret}, another`)]
+    expect(left).toHaveLength(6)
+    expect(left.filter((text) => right.includes(text))).toEqual([])
+  })
+
+  it("is recognised while the secret is being replaced", async () => {
+    const store = MemoryStore.open()
+    const next = `${secret}, the next`
+    const make = async (secrets: ReadonlyArray<string>) => {
+      const gate = await createTollgate({ store, secret: secrets })
+      const made = await gate.consumers.create("acme", "b", create, { idempotencyKey: "once" })
+      const other = await gate.consumers
+        .create("acme", "b", { name: "bob" }, { idempotencyKey: "once" })
+        .catch((error: unknown) => error)
+      expect(other).toMatchObject({ _tag: "IdempotencyKeyReused" })
+      await gate.close()
+      return made
+    }
+    const first = await make([secret])
+    expect(await make([next, secret])).toEqual(first)
+  })
+
+  it("of one account is never answered with what was made for another", async () => {
+    const authenticate = (request: Request) => ({
+      id: "the same user",
+      account: request.headers.get("x-organisation") ?? "",
+      access: "write" as const
+    })
+    const gate = await createTollgate({ store: MemoryStore.open(), secret, authenticate })
+    const call = clientOf(gate.handler)
+    const make = (organisation: string) =>
+      call("POST", "/v1/metering", { headers: { "x-organisation": organisation, "idempotency-key": "k" } })
+    const [a, b, again] = [await make("a"), await make("b"), await make("a")]
+    expect([a.body.accountName, b.body.accountName]).toEqual(["a", "b"])
+    expect(again.body.id).toBe(a.body.id)
+    await gate.close()
+  })
+})
+
 describe("a store that cannot be reached", () => {
+  it("is answered with whether the request may have been applied, and what to do about it", async () => {
+    const store = MemoryStore.open()
+    let outcome: "not-applied" | "unknown" | undefined
+    const commit: typeof store.commit = (...args) =>
+      outcome === undefined
+        ? store.commit(...args)
+        : Effect.fail(new StoreUnavailable({ operation: "commit", problem: "broken", retryable: true, outcome }))
+    const gate = await createTollgate({ store: { ...store, commit }, secret, tokens: grants })
+    const call = clientOf(gate.handler)
+    const make = () => call("POST", "/v1/accounts/acme/key-buckets/b/consumers", { body: { name: "alice" } })
+    outcome = "unknown"
+    const unknown = await make()
+    expect(unknown).toMatchObject({ status: 503, body: { outcome: "unknown" } })
+    expect(unknown.body.detail).toMatch(/may or may not have been applied.*Idempotency-Key/)
+    outcome = "not-applied"
+    const refused = await make()
+    expect(refused).toMatchObject({ status: 503, body: { outcome: "not-applied" } })
+    expect(refused.body.detail).toMatch(/Nothing was changed/)
+    await gate.close()
+  })
+
   it("is answered with 503, when to try again, and not a word of its own; and the service goes on", async () => {
     let limit = Number.POSITIVE_INFINITY
     const gate = await createTollgate({ store: failing(MemoryStore.open(), () => limit), secret, tokens: grants })

@@ -2,7 +2,7 @@
  * Tollgate in Express: the whole interface as router middleware, and routes protected by an API key.
  */
 import type { Tollgate } from "@tollgate/core"
-import { admit, type RequestConsumer, type RequireApiKeyOptions, toNodeHandler } from "@tollgate/node"
+import { makeAdmit, type RequestConsumer, type RequireApiKeyOptions, toNodeHandler } from "@tollgate/node"
 import type { RequestHandler } from "express"
 
 export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/node"
@@ -29,14 +29,11 @@ export const tollgate = (gate: Tollgate): RequestHandler => toNodeHandler(gate)
  * })
  * ```
  */
-export const requireApiKey =
-  (gate: Tollgate, options: RequireApiKeyOptions): RequestHandler =>
-  async (req, res, next) => {
+export const requireApiKey = (gate: Tollgate, options: RequireApiKeyOptions): RequestHandler => {
+  const admit = makeAdmit(gate, options)
+  return async (req, res, next) => {
     try {
-      const admission = await admit(gate, options, {
-        header: (name) => req.get(name),
-        query: (name) => req.query[name]
-      })
+      const admission = await admit({ header: (name) => req.get(name), query: (name) => req.query[name] })
       res.set(admission.headers)
       if ("problem" in admission) return void res.status(admission.status).send(JSON.stringify(admission.problem))
       req.consumer = admission.consumer
@@ -45,3 +42,4 @@ export const requireApiKey =
     }
     next()
   }
+}

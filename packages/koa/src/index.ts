@@ -3,7 +3,7 @@
  */
 import type { Tollgate } from "@tollgate/core"
 import {
-  admit,
+  makeAdmit,
   type NodeHandlerOptions,
   type RequestConsumer,
   type RequireApiKeyOptions,
@@ -48,13 +48,10 @@ export const tollgate = (gate: Tollgate, options: NodeHandlerOptions = {}): Midd
  * })
  * ```
  */
-export const requireApiKey =
-  (gate: Tollgate, options: RequireApiKeyOptions): Middleware<ConsumerState> =>
-  async (ctx, next) => {
-    const admission = await admit(gate, options, {
-      header: (name) => ctx.get(name) || undefined,
-      query: (name) => ctx.query[name]
-    })
+export const requireApiKey = (gate: Tollgate, options: RequireApiKeyOptions): Middleware<ConsumerState> => {
+  const admit = makeAdmit(gate, options)
+  return async (ctx, next) => {
+    const admission = await admit({ header: (name) => ctx.get(name) || undefined, query: (name) => ctx.query[name] })
     if ("problem" in admission) {
       ctx.status = admission.status
       ctx.body = JSON.stringify(admission.problem)
@@ -65,3 +62,4 @@ export const requireApiKey =
     ctx.state.consumer = admission.consumer
     await next()
   }
+}

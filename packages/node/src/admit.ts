@@ -5,16 +5,18 @@
 import {
   type AuthorizationJson,
   type AuthorizeInput,
+  type AuthorizeOptions,
+  ConfigurationError,
+  checkAuthorizeOptions,
+  logRequestError,
   requestIdFor,
   StoreConflict,
-  StoreUnavailable
+  StoreUnavailable,
+  unavailableDetail
 } from "@tollgate/core"
 
-export interface RequireApiKeyOptions {
-  readonly account: string
-  readonly bucket: string
-  /** What a request uses, and in which metering bucket; without it, the key is verified and nothing is counted. */
-  readonly meter?: { readonly bucketId: string; readonly meters: Readonly<Record<string, number>> }
+/** The options of `authorize`, and where the key is. */
+export interface RequireApiKeyOptions extends AuthorizeOptions {
   /** Where the key is: `Authorization: Bearer`, unless a header or a query parameter is named. */
   readonly from?: { readonly header: string } | { readonly query: string }
 }
@@ -62,6 +64,7 @@ interface Refused {
   readonly title: string
   readonly detail: string
   readonly headers: Headers
+  readonly members?: object
 }
 
 const refusalOf = (answer: Extract<AuthorizationJson, { readonly allowed: false }>): Refused => {
@@ -80,36 +83,68 @@ const refusalOf = (answer: Extract<AuthorizationJson, { readonly allowed: false 
 }
 
 /** The store does not answer, or too many write the same: neither is the caller's fault, nor the host's. */
-const away: Refused = {
-  status: 503,
-  type: "store-unavailable",
-  title: "The store cannot be reached",
-  detail: "Nothing is lost; try again in a moment",
-  headers: { "retry-after": "1" }
-}
-
-/** A refusal as a problem that names the request. */
-const refused = ({ status, type, title, detail, headers }: Refused, { header }: RequestReader): Admission => {
-  const instance = requestIdFor(header("x-request-id"))
+const unavailable = (error: StoreUnavailable | StoreConflict): Refused => {
+  const outcome = error instanceof StoreUnavailable ? error.outcome : "not-applied"
   return {
-    status,
-    headers: { "content-type": "application/problem+json", "x-request-id": instance, ...headers },
-    problem: { type: `urn:tollgate:problem:${type}`, title, status, detail, instance }
+    status: 503,
+    type: "store-unavailable",
+    title: "The store cannot be reached",
+    detail: outcome === "unknown" ? countUnknown : unavailableDetail[outcome],
+    headers: { "retry-after": "1" },
+    members: { outcome }
   }
 }
 
-/** Asks the gate, and says whom to let in or what to answer. */
-export const admit = async (
+const countUnknown = "The request was not passed on. Its use may have been counted; try again in a moment."
+
+/** A refusal as a problem that names the request. */
+const refused = ({ status, type, title, detail, headers, members }: Refused, instance: string): Admission => ({
+  status,
+  headers: { "content-type": "application/problem+json", "x-request-id": instance, ...headers },
+  problem: { type: `urn:tollgate:problem:${type}`, title, status, detail, instance, ...members }
+})
+
+const fromProblem = (from: unknown): string | undefined => {
+  if (from === undefined) return undefined
+  const names = typeof from === "object" && from !== null ? Object.entries(from) : []
+  const [[where, name] = ["", ""]] = names
+  const isOne = names.length === 1 && (where === "header" || where === "query")
+  return isOne && typeof name === "string" && name !== "" ? undefined : "give { header: name } or { query: name }"
+}
+
+/** Checks the options once; the result decides for every request whether to let it in or what to answer. */
+export const makeAdmit = (
   gate: Authorizing,
-  { account, bucket, meter, from }: RequireApiKeyOptions,
+  options: RequireApiKeyOptions
+): ((request: RequestReader) => Promise<Admission>) => {
+  if (typeof gate?.authorize !== "function") {
+    throw new ConfigurationError({ option: "gate", problem: "give the result of await createTollgate(…)" })
+  }
+  const mistake = checkAuthorizeOptions(options ?? {}, ["from"])
+  if (mistake !== undefined) throw mistake
+  const problem = fromProblem(options.from)
+  if (problem !== undefined) throw new ConfigurationError({ option: "from", problem })
+  const { account, bucket, metering, from } = options
+  return (request) => admit(gate, { account, bucket, ...(metering === undefined ? {} : { metering }) }, from, request)
+}
+
+const admit = async (
+  gate: Authorizing,
+  options: AuthorizeOptions,
+  from: RequireApiKeyOptions["from"],
   request: RequestReader
 ): Promise<Admission> => {
-  const asked = { account, bucket, key: keyIn(request, from) }
-  const answer = await gate.authorize(meter === undefined ? asked : { ...asked, metering: meter }).catch((error) => {
+  const requestId = () => requestIdFor(request.header("x-request-id"))
+  let answer: AuthorizationJson
+  try {
+    answer = await gate.authorize({ ...options, key: keyIn(request, from) })
+  } catch (error) {
     if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw error
-  })
-  if (answer === undefined) return refused(away, request)
-  if (!answer.allowed) return refused(refusalOf(answer), request)
+    const instance = requestId()
+    logRequestError(instance, error.message)
+    return refused(unavailable(error), instance)
+  }
+  if (!answer.allowed) return refused(refusalOf(answer), requestId())
   const { consumer, keyId, quotas } = answer
   const meters = Object.entries(quotas?.meters ?? {})
   const reset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)

@@ -29,7 +29,8 @@ beforeAll(async () => {
     secret: "a secret of the tests, and of nobody else",
     tokens: [
       { token, account: "acme" },
-      { token: "a-token-that-may-only-read", account: "acme", access: "read" }
+      { token: "a-token-that-may-only-read", account: "acme", access: "read" },
+      { token: "a-token-for-all-accounts", account: "*" }
     ],
     publicUrl: baseUrl,
     deployments: { sources: memorySources(), target: memoryTarget(), sourceLimit: 1000 }
@@ -90,6 +91,11 @@ describe("a client in another process", () => {
     const { id: bucketId } = await client.buckets.create("acme", { idempotencyKey: "once" })
     expect((await client.buckets.create("acme", { idempotencyKey: "once" })).id).toBe(bucketId)
     expect(await client.buckets.list("acme")).toEqual(await gate.buckets.list("acme"))
+    expect(await failureOf(client.buckets.list("other"))).toMatchObject({ _tag: "Forbidden" })
+    await gate.buckets.create("other")
+    const everybody = createClient({ baseUrl, token: "a-token-for-all-accounts" })
+    expect(await everybody.buckets.list("acme")).toEqual(await gate.buckets.list("acme"))
+    expect(await everybody.buckets.list("*")).toEqual(await gate.buckets.list("*"))
     const plan = await client.plans.create(bucketId, {
       label: "P",
       planExternalId: "p",

@@ -1,5 +1,6 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server } from "node:http"
+import { inspect } from "node:util"
 import { createTollgate, StoreUnavailable, type Tollgate } from "@tollgate/core"
 import { requireApiKey as requireInExpress } from "@tollgate/express"
 import { requireApiKey as requireInKoa } from "@tollgate/koa"
@@ -7,7 +8,7 @@ import { MemoryStore } from "@tollgate/memory"
 import type { RequireApiKeyOptions } from "@tollgate/node"
 import express from "express"
 import Koa from "koa"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 
 let gate: Tollgate
 let key: string
@@ -106,18 +107,46 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
 
   it("says that the store is away, when to come again, and no more", async () => {
     const url = await serve()
+    const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
     isDown = true
     const answer = await fetch(url, bearer())
     isDown = false
+    const lines = log.mock.calls.map((line) => inspect(line))
+    log.mockRestore()
+    const logged = lines.filter((line) => line.includes(answer.headers.get("x-request-id") ?? "no id"))
+    expect(logged).toHaveLength(1)
     expect(answer.status).toBe(503)
     expect(answer.headers.get("retry-after")).toBe("1")
     expect(answer.headers.get("content-type")).toContain("application/problem+json")
     const text = await answer.text()
     expect(JSON.parse(text)).toMatchObject({
       type: "urn:tollgate:problem:store-unavailable",
-      instance: answer.headers.get("x-request-id")
+      instance: answer.headers.get("x-request-id"),
+      outcome: "not-applied"
     })
     expect(text).not.toContain("secret place")
+  })
+
+  it("checks its options when it is made, and names the one that is wrong", async () => {
+    const metering = { bucketId: "bckt_1", meters: { requests: 1 } }
+    const wrong: ReadonlyArray<readonly [option: string, options: object]> = [
+      ["meter", { meter: metering }],
+      ["acount", { acount: "acme" }],
+      ["account", { account: "ac me" }],
+      ["account", { account: undefined }],
+      ["bucket", { bucket: "" }],
+      ["metering.bucketId", { metering: { ...metering, bucketId: undefined } }],
+      ["metering.meters.requests", { metering: { ...metering, meters: { requests: 0 } } }],
+      ["metering.meter", { metering: { ...metering, meter: 1 } }],
+      ["from", { from: { cookie: "key" } }],
+      ["from", { from: "x-api-key" }]
+    ]
+    for (const [option, options] of wrong) {
+      expect(() => protect({ account: "acme", bucket: "b", ...options } as RequireApiKeyOptions)).toThrow(
+        expect.objectContaining({ _tag: "ConfigurationError", option })
+      )
+    }
+    protect({ account: "acme", bucket: "b", metering })
   })
 
   it("finds the key in the header or the query parameter of choice", async () => {
@@ -136,7 +165,7 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
       planExternalId: "p",
       meters: { requests: { max: 2 } }
     })
-    const url = await serve({ meter: { bucketId, meters: { requests: 1 } } })
+    const url = await serve({ metering: { bucketId, meters: { requests: 1 } } })
     expect((await fetch(url, bearer())).status).toBe(403)
     await gate.subscriptions.create(bucketId, subscription(plan.id, "alice", "unpaid"))
     const unpaid = await fetch(url, bearer())

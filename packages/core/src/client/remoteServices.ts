@@ -209,7 +209,8 @@ const make = Effect.fnUntraced(function* (
   }
 
   const buckets: RemoteServices["buckets"] = {
-    list: (_, query) => restored(client.buckets.list({ query })),
+    list: (account, page) =>
+      restored(client.buckets.list({ query: account === "*" ? page : { ...page, accountName: account } })),
     create: (accountName, { idempotency } = {}) =>
       restored(client.buckets.create({ payload: { accountName } }).pipe(Effect.map(versioned), once(idempotency))),
     get: (bucketId) => restored(Effect.map(client.buckets.get({ params: { bucketId } }), versioned), { bucketId }),

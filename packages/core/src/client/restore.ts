@@ -87,6 +87,13 @@ const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown
   UploadForbiddenProblem: () => new UploadForbidden(),
   AlreadyUploadedProblem: () => new AlreadyUploaded(),
   SourceUnavailableProblem: () => new SourceFault({ problem: "the server cannot keep it now" }),
+  StoreUnavailableProblem: ({ outcome }) =>
+    new StoreUnavailable({
+      operation: "commit",
+      problem: "the server cannot reach it",
+      retryable: true,
+      outcome
+    }),
   QuotaExceededProblem: ({ meter, max, resetsOn }) => new QuotaExceeded({ meter, max, resetsOn })
 }
 

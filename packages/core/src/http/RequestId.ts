@@ -1,7 +1,7 @@
 /**
  * The name of a request, in its answer and in every log line: the caller's own, if it is sane.
  */
-import { Context } from "effect"
+import { Context, Effect } from "effect"
 import { Entropy } from "../shared/Entropy.ts"
 
 export const RequestId = Context.Reference<string>("@tollgate/core/http/RequestId", { defaultValue: () => "" })
@@ -13,4 +13,9 @@ export const requestIdFor = (given: string | undefined, { bytes } = Entropy.defa
   if (given !== undefined && isSane(given)) return given
   const { buffer, byteOffset, byteLength } = bytes(11)
   return Buffer.from(buffer, byteOffset, byteLength).toString("hex")
+}
+
+/** Logs an error under the id of the request that it belongs to, for bindings outside Effect. */
+export const logRequestError = (requestId: string, message: string): void => {
+  Effect.runFork(Effect.annotateLogs(Effect.logError(message), { requestId }))
 }

@@ -6,13 +6,15 @@ import { Context, Effect, Exit, Schema, type SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
 import { Api } from "../Api.ts"
 import { Authenticator } from "../access/Authenticator.ts"
-import { Principal } from "../access/Principal.ts"
+import { Forbidden, Principal } from "../access/Principal.ts"
 import { InvalidInput, type InvalidPlace, placesInBody, placesInParameters } from "../shared/InvalidInput.ts"
 import { unchecked } from "../shared/unchecked.ts"
 import { Access, mayCall } from "./Access.ts"
+import { isCrossSite } from "./crossSite.ts"
 import type { Answer, Asked } from "./Exchange.ts"
 import type { AllHandlers } from "./handlers.ts"
 import { Incoming } from "./Incoming.ts"
+import { explained } from "./problems.ts"
 
 /** What the router found in a path and its query. */
 export interface Found {
@@ -87,6 +89,15 @@ interface WithHeaders {
   readonly headers: Readonly<Record<string, string>>
 }
 
+const crossSiteRefused = explained(
+  Effect.fail(
+    new Forbidden({
+      problem:
+        "Requests from other sites are refused. Send the credential in the Authorization header instead of a cookie."
+    })
+  )
+)
+
 type AnyHandler = (given: object) => Effect.Effect<unknown, unknown, Principal | Incoming>
 
 /** Every endpoint of the interface, by its method and path. */
@@ -125,10 +136,12 @@ export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
     // Whoever needs no credential needs no principal either.
     if (![...endpoint.middlewares].some((middleware) => middleware === Access)) return answered as Endpoint
     const admitted = mayCall(endpoint)
-    return (asked, found) =>
-      Effect.flatMap(admitted(authenticate(asked), found.params["accountName"]), (principal) =>
+    return (asked, found) => {
+      if (isCrossSite(asked)) return crossSiteRefused
+      return Effect.flatMap(admitted(authenticate(asked), found.params["accountName"]), (principal) =>
         Effect.provideService(answered(asked, found), Principal, principal)
       )
+    }
   }
 
   HttpApi.reflect(Api, {

@@ -12,7 +12,7 @@ import type { Answer, Asked } from "./Exchange.ts"
 import { Incoming, type InterfaceSettings } from "./Incoming.ts"
 import { answerOf, BadRequestProblem, InternalProblem, MethodNotAllowedProblem, NotFoundProblem } from "./problems.ts"
 import { RequestId, requestIdFor } from "./RequestId.ts"
-import { methodsOf } from "./routes.ts"
+import { isPath, methodsOf } from "./routes.ts"
 
 const decodes = (text: string): boolean => {
   if (!text.includes("%")) return true
@@ -126,6 +126,8 @@ export const makeEdge = (
     router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
 
   const answer = (asked: Asked, { path, search }: Address) => {
+    // The router decodes the fixed parts of a path too; a host's own guard in front of us does not.
+    if (path.includes("%") && !isPath(path)) return Effect.fail(new Nowhere())
     const found = find(asked.method, search === "" ? path : `${path}?${search}`)
     return found === undefined
       ? Effect.fail(new Nowhere())

@@ -27,7 +27,7 @@ const idempotencyOf = Effect.fnUntraced(function* () {
   const principal = yield* Principal
   const { text } = yield* Effect.orDie(body)
   return {
-    id: digest(principal.id, asked.method, path, key),
+    id: digest(principal.id, principal.account, asked.method, path, key),
     fingerprint: digest(search, text)
   } satisfies Idempotency
 })

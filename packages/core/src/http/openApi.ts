@@ -34,6 +34,7 @@ const described: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     schema: { type: "string", format: "email" },
     description: "Only consumers with a manager or an invite of this address, without regard to case."
   },
+  accountName: { description: "Only the metering buckets of this account." },
   "if-match": { description: "Only if the resource still has one of these ETags." }
 }
 

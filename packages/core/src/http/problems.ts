@@ -187,7 +187,8 @@ export class InternalProblem extends HttpApiError.Problem<InternalProblem>()(
 ) {}
 export class StoreUnavailableProblem extends HttpApiError.Problem<StoreUnavailableProblem>()(
   "StoreUnavailableProblem",
-  kind("store-unavailable", 503, "The store cannot be reached")
+  kind("store-unavailable", 503, "The store cannot be reached"),
+  { outcome: Schema.Literals(["not-applied", "unknown"]) }
 ) {}
 
 /** What everyone may be answered, whatever was asked. */
@@ -198,6 +199,14 @@ export const makingOnce = [IdempotencyKeyReusedProblem, RequestInProgressProblem
 
 /** What a request with a body may be answered beside. */
 export const withBody = [RequestTimeoutProblem, PayloadTooLargeProblem, UnsupportedEncodingProblem] as const
+
+/** What a caller can do about a store that did not answer. */
+export const unavailableDetail: Readonly<Record<StoreUnavailable["outcome"], string>> = {
+  "not-applied": "Nothing was changed. Try again in a moment.",
+  unknown:
+    "The request may or may not have been applied. Repeat it with the same Idempotency-Key, which applies it once; " +
+    "without one, read the resource before you try again."
+}
 
 interface Told {
   readonly detail: string
@@ -244,8 +253,8 @@ const table = {
   // What the store says is for the log: these tell no more than what to do.
   StoreConflict: ({ instance }: Told, _: StoreConflict) =>
     new ConcurrentUpdateProblem({ instance, detail: "Others were faster every time; try again" }),
-  StoreUnavailable: ({ instance }: Told, _: StoreUnavailable) =>
-    new StoreUnavailableProblem({ instance, detail: "Nothing is lost; try again in a moment" }),
+  StoreUnavailable: ({ instance }: Told, { outcome }: StoreUnavailable) =>
+    new StoreUnavailableProblem({ instance, outcome, detail: unavailableDetail[outcome] }),
   RecordUnreadable: ({ instance }: Told, _: RecordUnreadable) =>
     new InternalProblem({ instance, detail: "A stored record cannot be read; the log says why" })
 }

@@ -44,6 +44,7 @@ interface Secret {
   readonly outer: Buffer
   readonly sealKey: Uint8Array
   readonly signKey: Uint8Array
+  readonly identityKey: Uint8Array
 }
 
 const derive = (secret: string): Secret => {
@@ -60,7 +61,8 @@ const derive = (secret: string): Secret => {
     inner: padded(0x36, 3 * longestQuick),
     outer: padded(0x5c, digestBytes),
     sealKey: key("seal", 32),
-    signKey: key("sign", 32)
+    signKey: key("sign", 32),
+    identityKey: key("identity", 32)
   }
 }
 
@@ -121,11 +123,14 @@ const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
 
   return KeyVault.of({
     retention,
+    secretIds: secrets.map(({ id }) => id),
     generate: format.generate,
     isWellFormed: format.isWellFormed,
     hashes: (value) => secrets.map((secret) => hashWith(secret, value)),
     seal: (value, identity) =>
       Effect.map(Entropy, ({ bytes }) => sealWith(current, value, identity, bytes(nonceBytes))),
+    identify: (text) =>
+      secrets.map(({ identityKey }) => createHmac("sha256", identityKey).update(text).digest("base64url")),
     sign: (text) => signWith(current, text),
     isSigned: (text, signature) =>
       /^[0-9a-f]{64}$/.test(signature) && secrets.some((secret) => areEqual(signWith(secret, text), signature)),
@@ -150,6 +155,8 @@ export class KeyVault extends Context.Service<
   KeyVault,
   {
     readonly retention: KeyRetention
+    /** Names of the secrets, newest first, which tell nothing of them. */
+    readonly secretIds: ReadonlyArray<string>
     /** A new key value. */
     readonly generate: Effect.Effect<string>
     readonly isWellFormed: (value: string) => boolean
@@ -158,6 +165,8 @@ export class KeyVault extends Context.Service<
     /** Seals a value to the identity of its record: it opens there and nowhere else. */
     readonly seal: (value: string, identity: string) => Effect.Effect<string>
     readonly open: (sealed: string, identity: string) => Effect.Effect<string, SealBroken>
+    /** Digests by which a text can be compared and not guessed: one under each secret, that of the newest first. */
+    readonly identify: (text: string) => ReadonlyArray<string>
     /** A signature in hexadecimal digits, under the newest secret. */
     readonly sign: (text: string) => string
     /** Whether one of the secrets signed the text; compared in constant time. */

@@ -9,6 +9,7 @@ import type { KeyBuckets } from "./KeyBuckets.ts"
 import * as KeyMaker from "./KeyMaker.ts"
 import type { KeyVault } from "./KeyVault.ts"
 import { keyRecords } from "./keyRecords.ts"
+import { retireSecrets } from "./secretRecords.ts"
 
 /** What became of the keys. */
 export interface Resealed {
@@ -57,6 +58,7 @@ export const makeReseal = (vault: KeyVault["Service"], buckets: KeyBuckets["Serv
         }
       }
     }
+    if (count.unrecoverable + count.broken === 0) yield* retireSecrets(vault)
     return count
   }
 }

@@ -1,10 +1,12 @@
 /**
  * `authorize` for callers outside Effect.
  */
-import { DateTime, Effect, Schema } from "effect"
+import { Cause, DateTime, Effect, Exit, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Verified } from "../keys/Verification.ts"
-import { InvalidInput } from "../shared/InvalidInput.ts"
+import { ConfigurationError } from "../shared/ConfigurationError.ts"
+import { InvalidInput, placesInParameters } from "../shared/InvalidInput.ts"
+import { AccountName, BucketName } from "../shared/Names.ts"
 import { optional } from "../shared/optional.ts"
 import * as Promises from "../shared/Promises.ts"
 import { type Authorization, makeAuthorize } from "./Authorize.ts"
@@ -42,6 +44,33 @@ export type AuthorizationJson =
 const Metering = Schema.Struct({ bucketId: Schema.String, meters: Amounts })
 const meteringIn = Promises.parameters(Schema.Struct({ metering: Metering }))
 const names = new Set(["account", "bucket", "key", "metering"])
+
+/** The options of a protected route that are those of `authorize`. */
+export type AuthorizeOptions = Omit<AuthorizeInput, "key">
+
+const decodeOptions = Schema.decodeUnknownExit(
+  Schema.Struct({ account: AccountName, bucket: BucketName, metering: Schema.optionalKey(Metering) }),
+  { onExcessProperty: "error" }
+)
+
+/** What is wrong with the options of a protected route, told when the route is made. `known` are those of its own. */
+export const checkAuthorizeOptions = (
+  options: object,
+  known: ReadonlyArray<string> = []
+): ConfigurationError | undefined => {
+  const allowed = ["account", "bucket", "metering", ...known]
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  const unknown = given.find(([name]) => !allowed.includes(name))
+  if (unknown !== undefined) {
+    const problem = `there is no such option; there are ${allowed.join(", ")}`
+    return new ConfigurationError({ option: unknown[0], problem })
+  }
+  const exit = decodeOptions(Object.fromEntries(given.filter(([name]) => !known.includes(name))))
+  if (Exit.isSuccess(exit)) return undefined
+  const error = Cause.squash(exit.cause)
+  const [place] = error instanceof Schema.SchemaError ? placesInParameters(error) : []
+  return new ConfigurationError({ option: place?.parameter || "options", problem: place?.detail ?? "it is not valid" })
+}
 
 /** Copied and checked by hand: it is done for every request. What is none is left to the schema, to say why. */
 const quickly = (metering: unknown): { readonly bucketId: string; readonly meters: Amounts } | undefined => {

@@ -33,7 +33,7 @@ const directory = Collection.make({
 })
 
 /** How often a process looks for removals that were cut off, and how many it looks at. */
-const sweepInterval = "30 seconds"
+const sweepInterval = "5 minutes"
 const sweepSize = 100
 
 const make = Effect.gen(function* () {

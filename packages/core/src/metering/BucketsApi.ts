@@ -7,6 +7,7 @@ import { Access } from "../http/Access.ts"
 import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
 import { paging } from "../http/parameters.ts"
 import { BucketNotFoundProblem, makingOnce, PreconditionFailedProblem, withBody } from "../http/problems.ts"
+import { AccountName } from "../shared/Names.ts"
 import { Page } from "../shared/Page.ts"
 import { Bucket, BucketCreate } from "./Bucket.ts"
 
@@ -14,7 +15,10 @@ const item = { bucketId: Schema.String }
 
 export class BucketsApi extends HttpApiGroup.make("buckets")
   .add(
-    HttpApiEndpoint.get("list", "/metering", { query: paging, success: Page(Bucket) })
+    HttpApiEndpoint.get("list", "/metering", {
+      query: { ...paging, accountName: Schema.optionalKey(AccountName) },
+      success: Page(Bucket)
+    })
       .annotate(HttpApi.QueryParseOptions, strict)
       .annotate(OpenApi.Summary, "List metering buckets"),
     HttpApiEndpoint.post("create", "/metering", {

@@ -20,25 +20,26 @@ export const ownBucket = Effect.fnUntraced(function* (buckets: Buckets["Service"
   return mayActFor(principal, entry.value.accountName) ? entry : yield* new BucketNotFound({ bucketId })
 })
 
-/** Whose bucket is to be made. */
+/** The account that a request names, or the caller's; `*` for a caller for all accounts who names none. */
 const accountFor = Effect.fnUntraced(function* (named: AccountName | undefined) {
-  const { account } = yield* Principal
-  if (account === "*") return named ?? (yield* invalidBody("/accountName", "a caller for all accounts names one"))
-  if (named !== undefined && named !== account) {
-    return yield* new Forbidden({ problem: "This credential is for another account" })
-  }
-  return account
+  const principal = yield* Principal
+  if (named === undefined) return principal.account
+  return mayActFor(principal, named)
+    ? named
+    : yield* new Forbidden({ problem: "This credential is for another account" })
 })
 
 export const BucketsHttp = Effect.gen(function* () {
   const buckets = yield* Buckets
   const idempotent = yield* makeIdempotent
   return {
-    list: ({ query }) => explained(Effect.flatMap(Principal, ({ account }) => buckets.list(account, query))),
+    list: ({ query: { accountName, ...page } }) =>
+      explained(Effect.flatMap(accountFor(accountName), (account) => buckets.list(account, page))),
     create: ({ payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
           const account = yield* accountFor(payload.accountName)
+          if (account === "*") return yield* invalidBody("/accountName", "a caller for all accounts names one")
           return withETag(yield* buckets.create(account, optional({ idempotency })))
         }).pipe(explained)
       ),

@@ -8,7 +8,10 @@ import type { Partition } from "../store/Partition.ts"
 import type { Change, Committed, StoreOperations } from "../store/Store.ts"
 import type { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
-/** The request: who asked for what under which key, and what exactly was asked. */
+/**
+ * A request with an Idempotency-Key: what names it (caller, operation and key), and what it says. Neither is stored as it
+ * is, since a body may hold a key value: only keyed digests of both are.
+ */
 export interface Idempotency {
   readonly id: string
   readonly fingerprint: string
@@ -43,7 +46,7 @@ const isStoreFault = (error: unknown): boolean =>
   "_tag" in error &&
   (error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable")
 
-/** A commit that is always refused, unless it has been done before: it asks, and leaves no trace. */
+/** Looks a replay up: its condition never holds, so that the commit succeeds only as a replay and writes nothing. */
 const never: Change = { _tag: "Check", key: "never", expect: 1 }
 
 /** Commits that remember their answer; a repetition gives what was answered before. */
@@ -52,6 +55,12 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
   const encode = Schema.encodeSync(json)
   const decode = Schema.decodeUnknownEffect(json)
   const identityOf = (partition: Partition, id: string) => `${partition} once ${id}`
+
+  /** What a request is remembered under: by the newest secret first, and by those that are being replaced. */
+  const keyed = ({ id, fingerprint }: Idempotency): ReadonlyArray<Idempotency> => {
+    const fingerprints = vault.identify(`idempotent request ${fingerprint}`)
+    return vault.identify(`idempotency key ${id}`).map((id, index) => ({ id, fingerprint: fingerprints[index] ?? "" }))
+  }
 
   const reopened = Effect.fnUntraced(function* (
     partition: Partition,
@@ -80,22 +89,37 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
     return yield* reopened(partition, idempotency, yield* store.commit(partition, changes, once))
   })
 
+  const commitKeyed = Effect.fnUntraced(function* (
+    partition: Partition,
+    changes: ReadonlyArray<Change>,
+    idempotency: Idempotency,
+    answer: A
+  ): Effect.fn.Return<OnceCommitted<A>, StoreConflict | StoreUnavailable | OnceError> {
+    const [newest = idempotency, ...older] = keyed(idempotency)
+    return (yield* lookUp(partition, older)) ?? (yield* commitAs(partition, changes, newest, answer))
+  })
+
   const commit = (
     partition: Partition,
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency | undefined,
     answer: A
   ): Effect.Effect<OnceCommitted<A>, StoreConflict | StoreUnavailable | OnceError> =>
-    idempotency === undefined ? store.commit(partition, changes) : commitAs(partition, changes, idempotency, answer)
+    idempotency === undefined ? store.commit(partition, changes) : commitKeyed(partition, changes, idempotency, answer)
 
-  /** What was answered to the request before, if it was done before. */
-  const asked = Effect.fnUntraced(function* (partition: Partition, idempotency: Idempotency) {
-    const once = { id: idempotency.id, fingerprint: "", answer: "", ttl: day }
-    const committed = yield* Effect.catchTag(store.commit(partition, [never], once), "StoreConflict", () =>
-      Effect.succeed(undefined)
-    )
-    return committed === undefined ? undefined : yield* reopened(partition, idempotency, committed)
+  /** What was answered to the request before, under one of these identities. */
+  const lookUp = Effect.fnUntraced(function* (partition: Partition, identities: ReadonlyArray<Idempotency>) {
+    for (const identity of identities) {
+      const once = { id: identity.id, fingerprint: "", answer: "", ttl: day }
+      const committed = yield* Effect.catchTag(store.commit(partition, [never], once), "StoreConflict", () =>
+        Effect.succeed(undefined)
+      )
+      if (committed !== undefined) return yield* reopened(partition, identity, committed)
+    }
+    return undefined
   })
+
+  const asked = (partition: Partition, idempotency: Idempotency) => lookUp(partition, keyed(idempotency))
 
   const recall = (
     partition: Partition,

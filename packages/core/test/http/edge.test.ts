@@ -151,6 +151,62 @@ describe("what fits", () => {
   })
 })
 
+describe("a path whose fixed parts are percent-encoded", () => {
+  it("is nobody's, so that a guard in front of the interface sees what is answered", async () => {
+    for (const path of ["/%761/metering", "/v1/%6detering", "/%68ealthz"]) {
+      expect((await call("GET", path)).status).toBe(404)
+      expect(gate.owns(path)).toBe(false)
+    }
+    expect((await call("GET", `${consumers}/%61lice`)).status).toBe(200)
+  })
+})
+
+describe("a page of another site", () => {
+  const cookie = { cookie: "session=1", "content-type": "text/plain" }
+  const body = { name: "mallory", apiKeys: [{ key: "chosen-by-the-attacker-1" }] }
+  const foreign: ReadonlyArray<Record<string, string>> = [
+    { "sec-fetch-site": "cross-site", origin: "https://evil.example" },
+    { "sec-fetch-site": "same-site", origin: "https://sites.gate" },
+    { origin: "https://evil.example", host: "gate" },
+    { origin: "null", host: "gate" }
+  ]
+  const own: ReadonlyArray<Record<string, string>> = [
+    { "sec-fetch-site": "same-origin", origin: "http://gate" },
+    { "sec-fetch-site": "none" },
+    { origin: "http://gate", host: "gate" },
+    {}
+  ]
+
+  it("changes nothing with the user's cookie, and is told why", async () => {
+    const authenticate = () => ({ id: "user", account: "acme", access: "write" as const })
+    const gate = await createTollgate({ store: MemoryStore.open(), secret, authenticate })
+    const call = clientOf(gate.handler)
+    const path = "/v1/accounts/acme/key-buckets/b/consumers"
+    for (const headers of foreign) {
+      for (const [method, target] of [
+        ["POST", path],
+        ["PATCH", `${path}/alice`],
+        ["DELETE", `${path}/alice`],
+        ["POST", "/v1/metering"]
+      ] as const) {
+        const answer = await call(method, target, { body, token: null, headers: { ...cookie, ...headers } })
+        expect(answer).toMatchObject({ status: 403, body: { type: "urn:tollgate:problem:forbidden" } })
+        expect(answer.body.detail).toMatch(/Authorization header/)
+      }
+      expect((await call("GET", path, { token: null, headers: { ...cookie, ...headers } })).status).toBe(200)
+      // A page cannot set this header on another site's request, so it proves that a program sent it.
+      const program = await call("POST", "/v1/metering", { token: "any", headers })
+      expect(program.status).toBe(200)
+    }
+    expect((await gate.consumers.list("acme", "b")).total).toBe(0)
+    for (const [index, headers] of own.entries()) {
+      const create = { body: { name: `own-${index}` }, token: null, headers: { ...cookie, ...headers } }
+      expect((await call("POST", path, create)).status).toBe(200)
+    }
+    await gate.close()
+  })
+})
+
 const parameters: ReadonlyArray<readonly [query: string, parameter: string]> = [
   ["limit=0", "limit"],
   ["limit=-1", "limit"],

@@ -100,6 +100,15 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       const own = (await call("GET", "/v1/metering", { token: tokens.stranger })).body
       expect(own.data.every(({ accountName }: { accountName: string }) => accountName === "other")).toBe(true)
       const all = (await call("GET", "/v1/metering", { token: tokens.admin })).body
+      for (const account of ["acme", "other"]) {
+        const filtered = await call("GET", `/v1/metering?accountName=${account}`, { token: tokens.admin })
+        const accounts = filtered.body.data.map(({ accountName }: { accountName: string }) => accountName)
+        expect(new Set(accounts)).toEqual(new Set([account]))
+        expect(filtered.body.total).toBe(accounts.length)
+        const theirs = await call("GET", `/v1/metering?accountName=${account}`, { token: tokens.stranger })
+        expect(theirs.status).toBe(account === "other" ? 200 : 403)
+      }
+      expect((await call("GET", "/v1/metering?accountName=a%20b", { token: tokens.admin })).status).toBe(400)
       expect(new Set(all.data.map(({ accountName }: { accountName: string }) => accountName))).toEqual(
         new Set(["acme", "other"])
       )
