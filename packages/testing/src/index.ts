@@ -1,3 +1,4 @@
+export { ensureChromium } from "./chromiumBinary.ts"
 export { type CuttingProxy, startCuttingProxy } from "./cuttingProxy.ts"
 export { heapAfterCollection, openFilesIn } from "./leftBehind.ts"
 export { type RedisCluster, startRedisCluster } from "./RedisCluster.ts"

@@ -1,35 +1,11 @@
 /**
  * Where redis-server is: on the PATH, or installed now where that can be done, or clearly asked for.
  */
-import { execFileSync, spawnSync } from "node:child_process"
-import { accessSync, constants } from "node:fs"
-import { delimiter, join } from "node:path"
-
-const onPath = (program: string): string | undefined =>
-  (process.env["PATH"] ?? "")
-    .split(delimiter)
-    .map((folder) => join(folder, program))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
-
-const canInstall = (): boolean => process.getuid?.() === 0 && onPath("apt-get") !== undefined
-
-const install = (): void => {
-  console.log("redis-server is not installed; installing Debian's package of that name for the tests")
-  const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" }
-  for (const step of [["update"], ["install", "--yes", "--no-install-recommends", "redis-server"]]) {
-    execFileSync("apt-get", step, { env: environment, stdio: ["ignore", "ignore", "inherit"] })
-  }
-}
+import { spawnSync } from "node:child_process"
+import { findOnPath, installPackage } from "./programs.ts"
 
 /** The path of redis-server, if it is there. */
-export const redisBinary = (): string | undefined => onPath("redis-server")
+export const redisBinary = (): string | undefined => findOnPath("redis-server")
 
 /** The address of a server that somebody else runs, for machines without redis-server. */
 export const givenRedisUrl = (): string | undefined => process.env["REDIS_URL"] || undefined
@@ -43,7 +19,7 @@ export const ensureRedis = (): void => {
     )
     return
   }
-  if (canInstall()) install()
+  installPackage("redis-server")
   if (redisBinary() === undefined) {
     throw new Error(
       "The tests need a real Redis: install redis-server (Debian: sudo apt-get install redis-server; macOS: brew install redis), or set REDIS_URL"
