@@ -117,9 +117,17 @@ const markTimestamps = (node: Json): void => {
   for (const child of Object.values(node)) markTimestamps(child)
 }
 
-/** Completes the parameters and the headers of the whole description. */
+/** Schemes are case-insensitive in HTTP, but tools compare them with the lower-case names of the OpenAPI specification. */
+const lowerSchemes = (spec: Json): void => {
+  for (const scheme of Object.values<Json>(spec.components.securitySchemes)) {
+    if (scheme.type === "http") scheme.scheme = scheme.scheme.toLowerCase()
+  }
+}
+
+/** Completes the parameters, the headers and the security schemes of the whole description. */
 export const describeParameters = (spec: Json): Json => {
   markTimestamps(spec)
+  lowerSchemes(spec)
   for (const path of Object.values<Json>(spec.paths)) {
     for (const operation of Object.values<Json>(path)) {
       if (needsNoBody.has(operation.operationId)) operation.requestBody.required = false

@@ -521,7 +521,7 @@ describe("the description", () => {
     ])
     expect(named["limit"].schema).toMatchObject({ type: "integer", minimum: 1, maximum: 1000, default: 1000 })
     expect(named["accountName"].schema.pattern).toBe("^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
-    expect(body.components.securitySchemes.bearer).toMatchObject({ type: "http", scheme: "Bearer" })
+    expect(body.components.securitySchemes.bearer).toMatchObject({ type: "http", scheme: "bearer" })
     expect(list.security).toEqual([{ bearer: [] }])
     const create = body.paths[`${prefix}/consumers`].post
     expect(body.components.schemas.ApiKeyCreate.properties.expiresOn ?? {}).toMatchObject({ format: "date-time" })
