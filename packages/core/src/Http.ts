@@ -2,9 +2,6 @@
  * The HTTP interface as one function from a request to an answer.
  */
 import { Cause, type Context, Effect, Exit, Layer, Scope } from "effect"
-import { HttpRouter } from "effect/http"
-import { HttpApiScalar, OpenApi } from "effect/http-api"
-import { Api } from "./Api.ts"
 import type { Authenticator } from "./access/Authenticator.ts"
 import type { Consumers } from "./consumers/Consumers.ts"
 import { ConsumersHttp } from "./consumers/ConsumersHttp.ts"
@@ -12,11 +9,11 @@ import type { Deployments } from "./deployments/Deployments.ts"
 import { DeploymentsHttp, UploadsHttp } from "./deployments/DeploymentsHttp.ts"
 import { SitesHttp } from "./deployments/SitesHttp.ts"
 import type { Uploads } from "./deployments/Uploads.ts"
-import { compiled, type Endpoint } from "./http/compile.ts"
-import { type Answer, type Asked, answeredBy, askedBy, toResponse } from "./http/Exchange.ts"
+import { compiled } from "./http/compile.ts"
+import { type DocsOption, makeDocsEndpoints } from "./http/docs/docs.ts"
+import { type Answer, type Asked, askedBy, toResponse } from "./http/Exchange.ts"
 import { makeEdge } from "./http/edge.ts"
-import { Incoming } from "./http/Incoming.ts"
-import { docsPath, openApiPath, sitesPath } from "./http/routes.ts"
+import { makeRoutes, sitesPath } from "./http/routes.ts"
 import { SystemHttp } from "./http/SystemHttp.ts"
 import type { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeysHttp } from "./keys/KeysHttp.ts"
@@ -36,6 +33,15 @@ export interface HttpOptions {
   readonly bodyLimit?: number
   /** The interface's address as clients see it, with the path it is mounted at. */
   readonly publicUrl?: string
+  /**
+   * Whether `/v1/openapi.json` and `/v1/docs` are served: `true` (the default) serves both to anyone, `false` serves
+   * neither (404), `"protected"` asks for a valid credential of any account before it serves the description.
+   *
+   * The page stays open when protected: it is the same static document for every host, and a browser cannot send a
+   * bearer token with an address. It asks for the token and then fetches the description with it; where your
+   * `authenticate` reads a cookie, it fetches the description with that.
+   */
+  readonly docs?: DocsOption
 }
 
 /** Every service that the interface stands on. */
@@ -52,32 +58,14 @@ const handlers = Effect.all({
   system: SystemHttp
 })
 
-/** The description of the interface, made when it is first asked for; it says where the interface is, if that is known. */
-const describing = (publicUrl: string | undefined): Endpoint => {
-  let description: object | undefined
-  return () =>
-    Effect.map(Incoming, ({ base }) => {
-      description ??= OpenApi.fromApi(Api)
-      const url = publicUrl ?? base
-      const body = JSON.stringify(url === "" ? description : { ...description, servers: [{ url }] })
-      return { status: 200, headers: { "content-type": "application/json" }, body }
-    })
-}
-
-/** The pages that show it: a handler of their own. */
-const showing = (): Endpoint => {
-  const { handler } = HttpRouter.toWebHandler(HttpApiScalar.layer(Api, { path: docsPath }), { disableLogger: true })
-  return ({ request }) => Effect.promise(async () => answeredBy(await handler(request())))
-}
-
-const endpointsAt = Effect.fnUntraced(function* (publicUrl: string | undefined) {
+const makeEndpoints = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
   const sites = yield* SitesHttp
-  return [
+  const endpoints = [
     ...(yield* compiled(yield* handlers)),
-    ["GET", openApiPath, describing(publicUrl)] as const,
-    ["GET", docsPath, showing()] as const,
+    ...(yield* makeDocsEndpoints(docs, publicUrl)),
     ...(sites === undefined ? [] : [["GET", sitesPath, sites] as const])
   ]
+  return { endpoints, routes: makeRoutes({ docs: docs !== false, sites: sites !== undefined }) }
 })
 
 /** Whoever asked has left; nobody reads this. */
@@ -118,7 +106,7 @@ export interface HttpInterface {
 /** The interface over the services, and how to end it. */
 export const toWebHandler = <E>(
   services: Layer.Layer<Services | KeyVault | Authenticator | Store, E>,
-  { bodyLimit = 1024 * 1024, publicUrl }: HttpOptions = {}
+  { bodyLimit = 1024 * 1024, publicUrl, docs = true }: HttpOptions = {}
 ): HttpInterface => {
   const address = publicUrl?.replace(/\/+$/, "")
   const settings = { bodyLimit, ...optional({ base: address && new URL(address).pathname.replace(/\/$/, "") }) }
@@ -127,8 +115,8 @@ export const toWebHandler = <E>(
   const building = Effect.runPromise(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
-      const made = yield* Effect.provideContext(endpointsAt(address), context)
-      ready = answering(context, makeEdge(made, settings))
+      const { endpoints, routes } = yield* Effect.provideContext(makeEndpoints(docs, address), context)
+      ready = answering(context, makeEdge(endpoints, routes, settings))
       return ready
     })
   )

@@ -13,7 +13,7 @@ import { Pipeline } from "./deployments/Pipeline.ts"
 import { Uploads } from "./deployments/Uploads.ts"
 import { type Services, toWebHandler } from "./Http.ts"
 import { type Answer, type Asked, askedBy, toResponse } from "./http/Exchange.ts"
-import { isPath } from "./http/routes.ts"
+import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { keysPromise } from "./keys/KeysPromise.ts"
@@ -186,10 +186,13 @@ export const createTollgate = async (options: TollgateOptions) => {
     const context = await Promises.run(Layer.buildWithScope(services, scope))
     const { exchange, dispose } = toWebHandler(
       Layer.succeedContext(context),
-      optional({ bodyLimit: options.bodyLimit, publicUrl: options.publicUrl })
+      optional({ bodyLimit: options.bodyLimit, publicUrl: options.publicUrl, docs: options.docs })
     )
     const { counted, settled } = countingInFlight(exchange)
-    const servesSites = options.deployments?.target.serve !== undefined
+    const { isPath } = makeRoutes({
+      docs: options.docs !== false,
+      sites: options.deployments?.target.serve !== undefined
+    })
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
       keys: {
@@ -209,7 +212,7 @@ export const createTollgate = async (options: TollgateOptions) => {
       /** The same without web objects, for bindings that have others: what those for Node call. */
       exchange: counted,
       /** Whether a path is one of the interface's, whatever the method: what a router asks before it passes a request on. */
-      owns: (path: string): boolean => isPath(routed(path)) && (servesSites || !routed(path).startsWith("/sites/")),
+      owns: (path: string): boolean => isPath(routed(path)),
       /** Ends what was started here, once the requests that run are answered. A store that was handed in stays open. */
       close: async (): Promise<void> => {
         await settled()

@@ -56,6 +56,7 @@ const known: Readonly<Record<keyof TollgateOptions, true>> = {
   verifyCache: true,
   onQuota: true,
   bodyLimit: true,
+  docs: true,
   deployments: true,
   publicUrl: true,
   sitesUrl: true
@@ -69,9 +70,12 @@ export const mistakeIn = (options: TollgateOptions): ConfigurationError | undefi
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
     return wrong(unknown, `there is no such option; there are ${Object.keys(known).join(", ")}`)
-  const { bodyLimit: limit, store, authenticate, onQuota } = options
+  const { bodyLimit: limit, store, authenticate, onQuota, docs } = options
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
     return wrong("bodyLimit", "give a number of bytes, an integer from 1")
+  }
+  if (docs !== undefined && typeof docs !== "boolean" && docs !== "protected") {
+    return wrong("docs", 'give true, false or "protected"')
   }
   if (isFunction((store as { readonly then?: unknown } | undefined)?.then)) {
     return wrong("store", "it is a promise: await it, as in store: await SqliteStore.open(…)")

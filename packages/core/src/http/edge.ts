@@ -12,7 +12,7 @@ import type { Answer, Asked } from "./Exchange.ts"
 import { Incoming, type InterfaceSettings } from "./Incoming.ts"
 import { answerOf, BadRequestProblem, InternalProblem, MethodNotAllowedProblem, NotFoundProblem } from "./problems.ts"
 import { RequestId, requestIdFor } from "./RequestId.ts"
-import { isPath, methodsOf } from "./routes.ts"
+import type { Routes } from "./routes.ts"
 
 const decodes = (text: string): boolean => {
   if (!text.includes("%")) return true
@@ -56,7 +56,7 @@ class Nowhere {
 }
 
 /** What went wrong, as a problem. Only what is our own fault is logged, and never with what was sent. */
-const describe = Effect.fnUntraced(function* (error: unknown, path: string, method: string) {
+const describe = Effect.fnUntraced(function* (error: unknown, path: string, method: string, { methodsOf }: Routes) {
   const instance = yield* RequestId
   if (error instanceof InvalidInput) {
     return new BadRequestProblem({ detail: error.message, instance, errors: error.errors })
@@ -77,11 +77,16 @@ const describe = Effect.fnUntraced(function* (error: unknown, path: string, meth
   return new InternalProblem({ detail: "It is logged under this instance", instance })
 })
 
-const problemFor = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, path: string, method: string) {
+const problemFor = Effect.fnUntraced(function* (
+  cause: Cause.Cause<unknown>,
+  path: string,
+  method: string,
+  routes: Routes
+) {
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
-  const answer = yield* answerOf(yield* describe(Cause.squash(cause), path, method))
+  const answer = yield* answerOf(yield* describe(Cause.squash(cause), path, method, routes))
   return answer.status === 405
-    ? { ...answer, headers: { ...answer.headers, allow: methodsOf(path).join(", ") } }
+    ? { ...answer, headers: { ...answer.headers, allow: routes.methodsOf(path).join(", ") } }
     : answer
 })
 
@@ -111,6 +116,7 @@ const headOf = ({ status, headers, body }: Answer): Answer => {
 /** Names the request, brings its path into one form, finds its endpoint, and answers whatever comes of it. */
 export const makeEdge = (
   endpoints: ReadonlyArray<readonly [method: string, path: string, endpoint: Endpoint]>,
+  routes: Routes,
   settings: InterfaceSettings
 ): ((asked: Asked) => Effect.Effect<Answer>) => {
   const router = FindMyWay.make<Endpoint>({
@@ -127,7 +133,7 @@ export const makeEdge = (
 
   const answer = (asked: Asked, { path, search }: Address) => {
     // The router decodes the fixed parts of a path too; a host's own guard in front of us does not.
-    if (path.includes("%") && !isPath(path)) return Effect.fail(new Nowhere())
+    if (path.includes("%") && !routes.isPath(path)) return Effect.fail(new Nowhere())
     const found = find(asked.method, search === "" ? path : `${path}?${search}`)
     return found === undefined
       ? Effect.fail(new Nowhere())
@@ -143,7 +149,7 @@ export const makeEdge = (
       const { path, search } = isWrong ? { path: asked.url.split("?", 1)[0] ?? "", search: "" } : address
       const answered = isWrong ? Effect.fail(address) : Effect.suspend(() => answer(asked, address))
       return answered.pipe(
-        Effect.catchCause((cause) => problemFor(cause, path, method)),
+        Effect.catchCause((cause) => problemFor(cause, path, method, routes)),
         Effect.map((answer) => (method === "HEAD" ? headOf(finished(answer, id)) : finished(answer, id))),
         spanned(`http.server ${method}`, () => ({
           kind: "server",

@@ -8,28 +8,40 @@ export const openApiPath = "/v1/openapi.json"
 export const docsPath = "/v1/docs"
 export const sitesPath = "/sites/*"
 
-const patterns: Array<readonly [pattern: string, method: string]> = [
-  ["/v1/openapi\\.json", "GET"],
-  ["/v1/docs", "GET"],
-  ["/sites/.+", "GET"]
-]
+type Route = readonly [pattern: string, method: string]
 
+const docsRoutes: ReadonlyArray<Route> = [
+  ["/v1/openapi\\.json", "GET"],
+  ["/v1/docs", "GET"]
+]
+const sitesRoutes: ReadonlyArray<Route> = [["/sites/.+", "GET"]]
+
+const declaredRoutes: Array<Route> = []
 HttpApi.reflect(Api, {
   onGroup: () => undefined,
   onEndpoint: ({ endpoint }) => {
-    patterns.push([endpoint.path.replace(/[$.]/g, "\\$&").replace(/:[A-Za-z]+/g, "[^/]+"), endpoint.method])
+    declaredRoutes.push([endpoint.path.replace(/[$.]/g, "\\$&").replace(/:[A-Za-z]+/g, "[^/]+"), endpoint.method])
   }
 })
-
-const each = patterns.map(([pattern, method]) => [new RegExp(`^${pattern}$`), method] as const)
-const any = new RegExp(`^(?:${patterns.map(([pattern]) => pattern).join("|")})$`)
-
-/** Whether a path is one of the interface's, whatever the method. */
-export const isPath = (path: string): boolean => any.test(path)
 
 /** Whatever can be got can be asked for its head. */
 const methodsFor = (method: string): ReadonlyArray<string> => (method === "GET" ? ["GET", "HEAD"] : [method])
 
-export const methodsOf = (path: string): ReadonlyArray<string> => [
-  ...new Set(each.filter(([pattern]) => pattern.test(path)).flatMap(([, method]) => methodsFor(method)))
-]
+export interface Routes {
+  /** Whether a path is one of the interface's, whatever the method. */
+  readonly isPath: (path: string) => boolean
+  readonly methodsOf: (path: string) => ReadonlyArray<string>
+}
+
+/** The routes of one gate: those that every gate has, and those that its options turn on. */
+export const makeRoutes = (enabled: { readonly docs: boolean; readonly sites: boolean }): Routes => {
+  const routes = [...(enabled.docs ? docsRoutes : []), ...(enabled.sites ? sitesRoutes : []), ...declaredRoutes]
+  const each = routes.map(([pattern, method]) => [new RegExp(`^${pattern}$`), method] as const)
+  const any = new RegExp(`^(?:${routes.map(([pattern]) => pattern).join("|")})$`)
+  return {
+    isPath: (path) => any.test(path),
+    methodsOf: (path) => [
+      ...new Set(each.filter(([pattern]) => pattern.test(path)).flatMap(([, method]) => methodsFor(method)))
+    ]
+  }
+}

@@ -34,7 +34,7 @@ export const clientOf =
       } as RequestInit)
     )
     const text = await response.text()
-    const isJson = response.headers.get("content-type")?.includes("json") === true
+    const isJson = text !== "" && response.headers.get("content-type")?.includes("json") === true
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
 

@@ -1,0 +1,65 @@
+/**
+ * Shows one operation: its address and summary, and when opened, everything else.
+ */
+import { alternativesOf, type Entry, type Operation, type Resolve, type Schema } from "./description.ts"
+import { element } from "./dom.ts"
+import { describeType, showFields } from "./schemaView.ts"
+import { type Api, makeTryIt } from "./tryIt.ts"
+
+/** Problems are told apart by their type, which the schema fixes. */
+const showProblems = (schema: Schema, resolve: Resolve): ReadonlyArray<Node> => {
+  const items = alternativesOf(resolve(schema)).map((alternative) => {
+    const { properties = {} } = resolve(alternative)
+    const [type, title] = [properties["type"]?.enum?.[0], properties["title"]?.enum?.[0]]
+    return element("li", {}, element("code", {}, String(type ?? "problem")), ` ${title ?? ""}`)
+  })
+  return [element("ul", { class: "fields" }, ...items)]
+}
+
+const showResponses = ({ responses }: Operation, resolve: Resolve): Node => {
+  const items = Object.entries(responses).flatMap(([status, { description = "", content = {} }]) => {
+    const [type, { schema = undefined } = {}] = Object.entries(content)[0] ?? []
+    const isProblem = type === "application/problem+json"
+    const about =
+      schema === undefined || isProblem ? [] : [element("p", { class: "type" }, describeType(schema, resolve))]
+    const fields = schema === undefined ? [] : isProblem ? showProblems(schema, resolve) : showFields(schema, resolve)
+    return [
+      element("dt", {}, element("strong", {}, status)),
+      element("dd", {}, ...(isProblem ? [] : [description]), ...about, ...fields)
+    ]
+  })
+  return element("dl", { class: "responses" }, ...items)
+}
+
+/** Builds the details when they are first opened: most never are. */
+export const showOperation = (entry: Entry, api: Api): HTMLDetailsElement => {
+  const { method, path, operation } = entry
+  const details = element(
+    "details",
+    { class: "operation", id: operation.operationId },
+    element(
+      "summary",
+      {},
+      element("span", { class: `method ${method.toLowerCase()}` }, method),
+      element("code", { class: "path" }, path),
+      element("span", { class: "summary" }, operation.summary ?? operation.operationId)
+    )
+  )
+  details.addEventListener(
+    "toggle",
+    () => {
+      details.append(
+        element(
+          "div",
+          { class: "inside" },
+          ...(operation.description === undefined ? [] : [element("p", {}, operation.description)]),
+          makeTryIt(entry, api),
+          element("h3", {}, "Responses"),
+          showResponses(operation, api.resolve)
+        )
+      )
+    },
+    { once: true }
+  )
+  return details
+}

@@ -1,0 +1,138 @@
+/**
+ * The form that fills in a request, sends it, and shows the response.
+ */
+import { bodyOf, type Entry, type Parameter, type Resolve } from "./description.ts"
+import { element } from "./dom.ts"
+import { makeExample } from "./example.ts"
+import { type PreparedRequest, prepareRequest, toCurl } from "./request.ts"
+import { showResponse } from "./responseView.ts"
+import { describeType, showFields } from "./schemaView.ts"
+
+export interface Api {
+  /** The address that paths are below. */
+  readonly root: string
+  readonly resolve: Resolve
+  /** Sends a request, with the token where the operation needs one. */
+  readonly send: (request: PreparedRequest, needsToken: boolean) => Promise<Response>
+}
+
+type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
+
+const makeSelect = (values: ReadonlyArray<string>): HTMLSelectElement =>
+  element("select", {}, ...["", ...values].map((value) => element("option", { value }, value)))
+
+const makeField = ({ schema = {} }: Parameter): Field => {
+  if (schema.type === "boolean") return makeSelect(["true", "false"])
+  if (schema.enum !== undefined) return makeSelect(schema.enum.map(String))
+  if (schema.type === "object") return element("textarea", { rows: "2", placeholder: "name=value, one on each line" })
+  const placeholder = schema.default === undefined ? "" : String(schema.default)
+  return element("input", {
+    type: "text",
+    placeholder,
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false"
+  })
+}
+
+const labelled = (field: Field, id: string, label: string, isRequired: boolean, hint: ReadonlyArray<Node | string>) => {
+  field.id = id
+  field.setAttribute("aria-describedby", `${id}-hint`)
+  if (isRequired) field.required = true
+  return element(
+    "div",
+    { class: "field" },
+    element("label", { for: id }, element("code", {}, label), isRequired ? " (required)" : ""),
+    field,
+    element("div", { class: "hint", id: `${id}-hint` }, ...hint)
+  )
+}
+
+const makeBody = ({ operation }: Entry, resolve: Resolve) => {
+  const body = bodyOf(operation)
+  if (body === undefined) return undefined
+  const [type, schema] = body
+  const isJson = type === "application/json"
+  const field = isJson ? element("textarea", { rows: "6", spellcheck: "false" }) : element("input", { type: "file" })
+  const format = (fields: "all" | "required") => JSON.stringify(makeExample(resolve, fields)(schema), null, 2)
+  if (isJson) field.value = format("required")
+  const label = labelled(field, `${operation.operationId}-body`, "Body", operation.requestBody?.required === true, [
+    type
+  ])
+  const about = isJson
+    ? [
+        ...showFields(schema, resolve),
+        element("details", {}, element("summary", {}, "Example with every field"), element("pre", {}, format("all")))
+      ]
+    : []
+  const read = (): string | Blob => (field instanceof HTMLInputElement ? (field.files?.[0] ?? new Blob()) : field.value)
+  return { nodes: [element("h3", {}, "Request body"), label, ...about], content: () => ({ type, body: read() }) }
+}
+
+/** Builds the form of an operation: its parameters and body double as their documentation. */
+export const makeTryIt = (entry: Entry, { root, resolve, send }: Api): HTMLFormElement => {
+  const { operationId, parameters = [], security = [] } = entry.operation
+  const needsToken = security.length > 0
+  const inputs = parameters.map((parameter) => ({ parameter, field: makeField(parameter) }))
+  const body = makeBody(entry, resolve)
+  const curl = element("pre", { class: "curl", tabindex: "0" })
+  // Only the outcome is a live region: a screen reader would read the whole body aloud.
+  const outcome = element("p", { class: "outcome", role: "status" })
+  const response = element("div", { class: "response" })
+  const button = element("button", { type: "submit" }, "Send request")
+
+  const prepare = () =>
+    prepareRequest(
+      root,
+      entry,
+      inputs.map(({ parameter, field }) => ({ parameter, value: field.value })),
+      body?.content()
+    )
+  const refresh = () => {
+    curl.textContent = toCurl(prepare(), needsToken)
+  }
+  const submit = async () => {
+    button.disabled = true
+    outcome.textContent = "Sending…"
+    response.replaceChildren()
+    try {
+      const started = performance.now()
+      const answer = await send(prepare(), needsToken)
+      const shown = await showResponse(answer, started)
+      outcome.classList.toggle("failed", !answer.ok)
+      outcome.textContent = shown.outcome
+      response.replaceChildren(...shown.nodes)
+    } catch (error) {
+      outcome.classList.add("failed")
+      outcome.textContent = `The request failed: ${error}`
+    } finally {
+      button.disabled = false
+    }
+  }
+
+  const fields = inputs.map(({ parameter, field }) =>
+    labelled(field, `${operationId}-${parameter.in}-${parameter.name}`, parameter.name, parameter.required === true, [
+      element("span", { class: "type" }, `${parameter.in}: ${describeType(parameter.schema ?? {}, resolve)}`),
+      parameter.description === undefined ? "" : element("p", {}, parameter.description)
+    ])
+  )
+  const form = element(
+    "form",
+    { "aria-label": `Try ${entry.operation.summary ?? operationId}` },
+    ...(fields.length === 0 ? [] : [element("h3", {}, "Parameters"), ...fields]),
+    ...(body?.nodes ?? []),
+    element("h3", {}, "Try it"),
+    button,
+    outcome,
+    response,
+    element("h3", {}, "curl"),
+    curl
+  )
+  form.addEventListener("input", refresh)
+  form.addEventListener("submit", (event) => {
+    event.preventDefault()
+    void submit()
+  })
+  refresh()
+  return form
+}

@@ -1,0 +1,82 @@
+/**
+ * The parts of the documentation page that need no browser.
+ */
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { createTollgate } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import { expect, it } from "vitest"
+import { generateDocsPage, generatedModule } from "../../../scripts/buildDocsPage.ts"
+import { bodyOf, type Description, listOperations, makeResolve } from "../docs-page/description.ts"
+import { makeExample } from "../docs-page/example.ts"
+import { prepareRequest, toCurl } from "../docs-page/request.ts"
+import { secret } from "./stores.ts"
+
+const gate = await createTollgate({ store: MemoryStore.open(), secret })
+const description: Description = JSON.parse(
+  await (await gate.handler(new Request("http://gate/v1/openapi.json"))).text()
+)
+await gate.close()
+
+it("the generated module matches the sources of the page: npm run build:docs", async () => {
+  expect(readFileSync(generatedModule, "utf8")).toBe(await generateDocsPage())
+})
+
+const withJson = listOperations(description).filter(({ operation }) => bodyOf(operation)?.[0] === "application/json")
+
+it.each(withJson.map((entry) => [entry.operation.operationId, entry] as const))(
+  "the examples of %s fit its schema",
+  (id, { operation }) => {
+    const [, schema] = bodyOf(operation) ?? ["", {}]
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const isValid = ajv.compile({ ...schema, components: description.components })
+    for (const fields of ["required", "all"] as const) {
+      const example = makeExample(makeResolve(description), fields)(schema)
+      expect([id, example, isValid(example), isValid.errors]).toEqual([id, example, true, null])
+    }
+  }
+)
+
+const find = (id: string) => {
+  const found = listOperations(description).find(({ operation }) => operation.operationId === id)
+  if (found === undefined) throw new Error(`There is no operation ${id}`)
+  return found
+}
+
+const inputsOf = (entry: ReturnType<typeof find>, values: Readonly<Record<string, string>>) =>
+  (entry.operation.parameters ?? []).map((parameter) => ({ parameter, value: values[parameter.name] ?? "" }))
+
+it("a request has its path and query encoded, pairs apart, and nothing that was left empty", () => {
+  const entry = find("consumers.list")
+  const values = { accountName: "a/b", bucketName: "b c", limit: "5", tags: "tag.team=blue & green\n\ntag.size=1=2" }
+  expect(prepareRequest("http://host/api", entry, inputsOf(entry, values), undefined)).toEqual({
+    method: "GET",
+    url: "http://host/api/v1/accounts/a%2Fb/key-buckets/b%20c/consumers?limit=5&tag.team=blue%20%26%20green&tag.size=1%3D2",
+    headers: {},
+    body: undefined
+  })
+})
+
+it("a curl command means to a shell what the request says", () => {
+  const entry = find("consumers.create")
+  const inputs = inputsOf(entry, { accountName: "acme", bucketName: "b", "Idempotency-Key": "it's $HOME" })
+  const body = '{\n  "name": "o\'neil `id` \\\\ $(id)"\n}'
+  const request = prepareRequest("http://host", entry, inputs, { type: "application/json", body })
+  const shell = `curl() { printf '%s\\0' "$@"; }\n${toCurl(request, true)}`
+  const words = execFileSync("sh", ["-c", shell], { encoding: "utf8", env: { TOLLGATE_TOKEN: "the-token" } })
+  expect(words.split("\0")).toEqual([
+    "-X",
+    "POST",
+    "http://host/v1/accounts/acme/key-buckets/b/consumers",
+    "-H",
+    "Authorization: Bearer the-token",
+    "-H",
+    "Idempotency-Key: it's $HOME",
+    "-H",
+    "Content-Type: application/json",
+    "--data-binary",
+    body,
+    ""
+  ])
+})

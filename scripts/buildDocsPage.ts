@@ -1,0 +1,42 @@
+/**
+ * Bundles the sources of the documentation page into a module of strings, which works wherever TypeScript runs or is
+ * bundled: no file has to be found beside it. A test fails when the module does not match the sources.
+ */
+import { readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { build } from "esbuild"
+
+const source = new URL("../packages/core/docs-page/", import.meta.url)
+
+/** Where the module is. */
+export const generatedModule = new URL("../packages/core/src/http/docs/page.generated.ts", import.meta.url)
+
+const bundle = async (file: string): Promise<string> => {
+  const { outputFiles } = await build({
+    absWorkingDir: fileURLToPath(source),
+    entryPoints: [file],
+    bundle: true,
+    write: false,
+    minify: true,
+    format: "iife",
+    target: "es2022",
+    charset: "utf8"
+  })
+  return (outputFiles[0]?.text ?? "").trim()
+}
+
+export const generateDocsPage = async (): Promise<string> => {
+  const [script, style] = await Promise.all([bundle("main.ts"), bundle("page.css")])
+  const markup = readFileSync(new URL("page.html", source), "utf8").trim()
+  return [
+    "// Generated from packages/core/docs-page by scripts/buildDocsPage.ts: edit the sources, then run npm run build:docs.",
+    ...Object.entries({ markup, style, script }).map(
+      ([name, text]) => `export const ${name} = ${JSON.stringify(text)}`
+    ),
+    ""
+  ].join("\n")
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  writeFileSync(generatedModule, await generateDocsPage())
+}
