@@ -7,7 +7,12 @@ const source = { conditions: ["source"] }
 const projects = ["packages", "examples"].flatMap((folder) =>
   readdirSync(new URL(`${folder}/`, import.meta.url)).map((name) => ({
     extends: true as const,
-    test: { name, include: [`${folder}/${name}/test/**/*.test.ts`] }
+    test: {
+      name,
+      include: [`${folder}/${name}/test/**/*.test.ts`],
+      // Only the tests of the documentation page need a browser.
+      ...(name === "express" ? { globalSetup: "vitest.chromium.ts" } : {})
+    }
   }))
 )
 const readme = { extends: true as const, test: { name: "readme", include: ["test/*.test.ts"] } }
