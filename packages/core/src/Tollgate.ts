@@ -28,6 +28,7 @@ import { type QuotaEvent, QuotaWatch } from "./metering/QuotaWatch.ts"
 import { Usage } from "./metering/Usage.ts"
 import { Plans } from "./plans/Plans.ts"
 import { ConfigurationError } from "./shared/ConfigurationError.ts"
+import { Limits, parseLimits } from "./shared/Limits.ts"
 import { Moments } from "./shared/Moments.ts"
 import { optional } from "./shared/optional.ts"
 import * as Promises from "./shared/Promises.ts"
@@ -130,7 +131,13 @@ export const layer = (
     Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(Pipeline.layer))
   ).pipe(
     Layer.provide([KeyBuckets.layer, Moments.layer, cacheFor(options), watchFor(options)]),
-    Layer.provideMerge(Layer.mergeAll(vault, Layer.effect(Hosting, hostingFor(options))))
+    Layer.provideMerge(
+      Layer.mergeAll(
+        vault,
+        Layer.effect(Hosting, hostingFor(options)),
+        Layer.effect(Limits, parseLimits(options.limits))
+      )
+    )
   )
 }
 

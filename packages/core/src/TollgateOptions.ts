@@ -11,6 +11,7 @@ import type { KeyRetention } from "./keys/KeyVault.ts"
 import type { VerifyCacheOptions } from "./keys/VerifyCache.ts"
 import type { QuotaEvent } from "./metering/QuotaWatch.ts"
 import { ConfigurationError } from "./shared/ConfigurationError.ts"
+import type { LimitOptions } from "./shared/Limits.ts"
 import type { Store, StoreOperations } from "./store/Store.ts"
 
 type PrincipalJson = typeof PrincipalShape.Encoded
@@ -27,6 +28,8 @@ export interface ServiceOptions extends HostingOptions {
   readonly keyRetention?: KeyRetention
   /** Keeps the answers of `verify` in the process for a while. Off by default. */
   readonly verifyCache?: VerifyCacheOptions
+  /** How much one account may hold; each limit has a default. `{ projectsPerAccount: 20 }` sets one. */
+  readonly limits?: LimitOptions | undefined
   /**
    * Called when a quota has been used up to a share of it: once for each period, meter and share, from whichever
    * process counted. The shares are 0.8 and 1, unless said otherwise. What it throws is logged, and stops nothing.
@@ -57,6 +60,7 @@ const known: Readonly<Record<keyof TollgateOptions, true>> = {
   onQuota: true,
   bodyLimit: true,
   docs: true,
+  limits: true,
   deployments: true,
   publicUrl: true,
   sitesUrl: true

@@ -22,6 +22,7 @@ import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/
 import { PlanExternalIdTaken, PlanInUse, PlanNotFound, UnknownPlan } from "../plans/PlanError.ts"
 import { AnswerForgotten, IdempotencyKeyReused } from "../shared/Idempotency.ts"
 import { InvalidInput } from "../shared/InvalidInput.ts"
+import { LimitReached } from "../shared/Limits.ts"
 import { VersionMismatch } from "../shared/VersionMismatch.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 import { SubscriptionExternalIdTaken, SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
@@ -62,6 +63,7 @@ const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown
   KeyNotFoundProblem: () => new KeyNotFound(),
   KeyValueTakenProblem: () => new KeyValueTaken(),
   KeyLimitReachedProblem: () => new KeyLimitReached(),
+  LimitReachedProblem: ({ limit, max }) => new LimitReached({ limit, max }),
   KeyNotRetainedProblem: () => new KeyNotRetained(),
   ConcurrentUpdateProblem: busy,
   RequestInProgressProblem: busy,

@@ -25,6 +25,7 @@ import type { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../mete
 import type { PlanExternalIdTaken, PlanInUse, PlanNotFound, UnknownPlan } from "../plans/PlanError.ts"
 import type { AnswerForgotten, IdempotencyKeyReused } from "../shared/Idempotency.ts"
 import { type InvalidInput, InvalidPlace } from "../shared/InvalidInput.ts"
+import { type LimitReached, limitNames } from "../shared/Limits.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import type { VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { RecordUnreadable, StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
@@ -79,6 +80,11 @@ export class KeyValueTakenProblem extends HttpApiError.Problem<KeyValueTakenProb
 export class KeyLimitReachedProblem extends HttpApiError.Problem<KeyLimitReachedProblem>()(
   "KeyLimitReachedProblem",
   kind("key-limit-reached", 409, "Too many keys")
+) {}
+export class LimitReachedProblem extends HttpApiError.Problem<LimitReachedProblem>()(
+  "LimitReachedProblem",
+  kind("limit-reached", 409, "Limit reached"),
+  { limit: Schema.Literals(limitNames), max: Schema.Int }
 ) {}
 export class KeyNotRetainedProblem extends HttpApiError.Problem<KeyNotRetainedProblem>()(
   "KeyNotRetainedProblem",
@@ -222,6 +228,7 @@ const table = {
   KeyNotFound: (told: Told, _: KeyNotFound) => new KeyNotFoundProblem(told),
   KeyValueTaken: (told: Told, _: KeyValueTaken) => new KeyValueTakenProblem(told),
   KeyLimitReached: (told: Told, _: KeyLimitReached) => new KeyLimitReachedProblem(told),
+  LimitReached: (told: Told, { limit, max }: LimitReached) => new LimitReachedProblem({ ...told, limit, max }),
   KeyNotRetained: (told: Told, _: KeyNotRetained) => new KeyNotRetainedProblem(told),
   VersionMismatch: (told: Told, _: VersionMismatch) => new PreconditionFailedProblem(told),
   IdempotencyKeyReused: (told: Told, _: IdempotencyKeyReused) => new IdempotencyKeyReusedProblem(told),

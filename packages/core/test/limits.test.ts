@@ -1,0 +1,42 @@
+import { assert, describe, it } from "@effect/vitest"
+import { createTollgate, LimitReached } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { secret } from "./stores.ts"
+
+const open = (limits: unknown) => createTollgate({ store: MemoryStore.open(), secret, limits: limits as never })
+
+describe("the option limits", () => {
+  it("accepts any of the limits, and none", async () => {
+    for (const limits of [undefined, {}, { projectsPerAccount: 1 }, { projectsPerAccount: undefined }]) {
+      await (await open(limits)).close()
+    }
+  })
+
+  it("refuses unknown names, naming the known ones, and counts below 1", async () => {
+    for (const [limits, expected] of [
+      [{ projects: 5 }, /^limits\.projects: .*projectsPerAccount, deploymentsPerAccount/],
+      [{ toString: 5 }, /^limits\.toString: there is no such limit/],
+      [{ projectsPerAccount: 0 }, /^limits\.projectsPerAccount: give an integer from 1/],
+      [{ projectsPerAccount: 1.5 }, /^limits\.projectsPerAccount/],
+      [{ projectsPerAccount: "5" }, /^limits\.projectsPerAccount/],
+      [7, /^limits: give an object/],
+      [[], /^limits: give an object/]
+    ] as const) {
+      const problem = await open(limits).then(
+        () => "accepted",
+        (error: Error) => error.message
+      )
+      assert.match(problem, expected)
+    }
+  })
+})
+
+describe("LimitReached", () => {
+  it("says which limit, what it is, and what to do", () => {
+    const { message } = new LimitReached({ limit: "projectsPerAccount", max: 1_000 })
+    assert.strictEqual(
+      message,
+      "An account may have at most 1,000 projects. Remove one first or raise limits.projectsPerAccount."
+    )
+  })
+})
