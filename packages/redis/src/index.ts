@@ -1,2 +1,3 @@
-export type { RedisSource, RedisStoreOptions } from "./connect.ts"
+export type { RedisStoreOptions } from "./options.ts"
 export { RedisStore } from "./RedisStore.ts"
+export type { IoredisClient, RedisSource } from "./source.ts"

@@ -1,0 +1,39 @@
+/**
+ * The store where the host has installed ioredis 5, and opens it by an address.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Change, Partition } from "@tollgate/core"
+import { RedisStore } from "@tollgate/redis"
+import { startCuttingProxy, startRedis } from "@tollgate/testing"
+import { Effect } from "effect"
+import { Redis } from "ioredis"
+import { Redis as Redis5 } from "ioredis5"
+import { vi } from "vitest"
+
+vi.mock("ioredis", () => import("ioredis5"))
+
+const partition = Partition.keys("acme", "production")
+
+describe("a Redis store over ioredis 5", () => {
+  it.live("applies a commit once, and answers it, when its reply is lost", () =>
+    Effect.gen(function* () {
+      assert.strictEqual<unknown>(Redis, Redis5)
+      const { url } = yield* startRedis()
+      const proxy = yield* startCuttingProxy(url)
+      const address = `redis://127.0.0.1:${proxy.port}`
+      for (const [index, source] of [address, { host: "127.0.0.1", port: proxy.port }].entries()) {
+        const store = yield* Effect.acquireRelease(
+          Effect.promise(() => RedisStore.open(source)),
+          (store) => Effect.promise(() => store.close())
+        )
+        proxy.cutReplyTo(`mark ${index}`)
+        const committed = yield* store.commit(partition, [
+          Change.Put({ key: `r${index}`, expect: 0, body: `mark ${index}`, terms: [], claims: [] }),
+          Change.Add({ counter: "n", by: 1, ttl: 60_000 })
+        ])
+        assert.strictEqual(proxy.cuts(), index + 1)
+        assert.deepStrictEqual(committed.totals, [index + 1])
+      }
+    })
+  )
+})
