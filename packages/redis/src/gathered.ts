@@ -17,7 +17,7 @@ interface Job<A, B, E> {
 export const gathered = <A, B, E>(
   ask: (partition: Partition.Partition, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
 ): ((partition: Partition.Partition, item: A) => Effect.Effect<B, E>) => {
-  let waiting = new Map<Partition.Partition, Array<Job<A, B, E>>>()
+  let waiting = new Map<Partition.Partition, Set<Job<A, B, E>>>()
 
   const perform = (partition: Partition.Partition, jobs: ReadonlyArray<Job<A, B, E>>): void => {
     const items = jobs.map(({ item }) => item)
@@ -35,9 +35,10 @@ export const gathered = <A, B, E>(
   }
 
   const flush = (): void => {
-    const gathered = waiting
+    const batches = waiting
     waiting = new Map()
-    for (const [partition, jobs] of gathered) {
+    for (const [partition, set] of batches) {
+      const jobs = Array.from(set)
       for (let first = 0; first < jobs.length; first += most) perform(partition, jobs.slice(first, first + most))
     }
   }
@@ -45,8 +46,11 @@ export const gathered = <A, B, E>(
   return (partition, item) =>
     Effect.callback<B, E>((resume) => {
       if (waiting.size === 0) process.nextTick(flush)
-      const jobs = waiting.get(partition)
-      if (jobs === undefined) waiting.set(partition, [{ item, resume }])
-      else jobs.push({ item, resume })
+      const jobs = waiting.get(partition) ?? new Set()
+      waiting.set(partition, jobs)
+      const job = { item, resume }
+      jobs.add(job)
+      // A caller that is interrupted before its batch is sent takes its item out of it.
+      return Effect.sync(() => void jobs.delete(job))
     })
 }

@@ -11,7 +11,7 @@ import {
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { storeContract } from "@tollgate/store-testkit"
 import { freePort, Rivalry, runWorkers, startCuttingProxy, startRedis, startRedisCluster } from "@tollgate/testing"
-import { Effect, Layer, Logger, References, type Scope } from "effect"
+import { Effect, Fiber, Layer, Logger, References, type Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 
 const partition = Partition.keys("acme", "production")
@@ -192,6 +192,25 @@ describe("a Redis store", () => {
       const answered = yield* Effect.retry(store.get(partition, ["kept"]), { times: 10 })
       assert.strictEqual(answered[0]?.key, "kept")
       yield* store.commit(partition, [put("b")])
+    })
+  )
+
+  it.live("leaves a caller that is interrupted before its batch is sent out of it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startRedis()
+      const [store, admin] = [yield* open(url), yield* client(url)]
+      const calls = Effect.promise(() => admin.info("commandstats")).pipe(
+        Effect.map((info) => Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0))
+      )
+      const before = yield* calls
+      // The batch is sent once this turn of the event loop ends, which no fiber here yields to.
+      const left = yield* Effect.forkChild(store.commit(partition, [add("left")]), { startImmediately: true })
+      const stayed = yield* Effect.forkChild(store.commit(partition, [add("stayed")]), { startImmediately: true })
+      const lookup = yield* Effect.forkChild(store.claimed(partition, ["c"]), { startImmediately: true })
+      yield* Effect.all([Fiber.interrupt(left), Fiber.interrupt(lookup)])
+      assert.deepStrictEqual((yield* Fiber.join(stayed)).totals, [1])
+      assert.deepStrictEqual(yield* store.counters(partition, ["left", "stayed"]), [0, 1])
+      assert.strictEqual(yield* calls, before + 1)
     })
   )
 
