@@ -15,8 +15,9 @@ import {
 import type { Database } from "better-sqlite3"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import { CommitQueue } from "./CommitQueue.ts"
-import { connect, type SqliteOptions } from "./connect.ts"
+import { connect } from "./connect.ts"
 import { closed, faultOf, isBusy, unavailable } from "./faults.ts"
+import type { SqliteOptions } from "./source.ts"
 import { Tables } from "./Tables.ts"
 
 /** A backup was not made. Nothing is left at its path that was not there before. */
@@ -52,14 +53,17 @@ const backupTo =
         await rm(partial, { force: true })
       }
     }
-    return Effect.suspend(() =>
-      resolve(path) === resolve(database.name)
-        ? Effect.fail(new BackupFailed({ path, problem: "it is the database itself; give another path" }))
-        : Effect.tryPromise({
-            try: copy,
-            catch: (cause) => new BackupFailed({ path, problem: faultOf(cause).problem, cause })
-          })
-    )
+    const refuse = (problem: string) => Effect.fail(new BackupFailed({ path: String(path), problem }))
+    return Effect.suspend(() => {
+      if (typeof path !== "string" || path.trim() === "") {
+        return refuse('it is not a path; give one, such as "data/backup.db"')
+      }
+      if (resolve(path) === resolve(database.name)) return refuse("it is the database itself; give another path")
+      return Effect.tryPromise({
+        try: copy,
+        catch: (cause) => new BackupFailed({ path, problem: faultOf(cause).problem, cause })
+      })
+    })
   }
 
 const operations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {

@@ -8,14 +8,7 @@ import Sqlite, { type Database } from "better-sqlite3"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { faultOf, isBusy } from "./faults.ts"
 import { latest, migrate, NewerSchema } from "./schema.ts"
-
-export interface SqliteOptions {
-  /**
-   * - `full` (the default): an answered write survives the loss of power
-   * - `normal`: it survives a crash of the process; the last few may be lost with the power. Faster.
-   */
-  readonly durability?: "full" | "normal"
-}
+import { checkOptions, checkSource, type SqliteOptions } from "./source.ts"
 
 /** Waiting for a lock happens on the event loop: this is as long as it may stand still. */
 const busyTimeout = 20
@@ -32,8 +25,12 @@ const locationOf = (source: string | Database): string =>
 const refuse = (source: string | Database, problem: string, remedy: string, cause?: unknown): StoreOpenError =>
   new StoreOpenError({ location: locationOf(source), problem, remedy, ...(cause === undefined ? {} : { cause }) })
 
-/** Refuses what would crash or mislead before the native part is loaded. */
-const precheck = (source: string | Database): StoreOpenError | undefined => {
+/** Refuses what would crash or mislead before the native part is loaded and before anything is created. */
+const precheck = (source: string | Database, options: SqliteOptions): StoreOpenError | undefined => {
+  const wrongSource = checkSource(source)
+  if (wrongSource !== undefined) return new StoreOpenError({ location: "SQLite store", ...wrongSource })
+  const wrongOptions = checkOptions(options)
+  if (wrongOptions !== undefined) return refuse(source, wrongOptions.problem, wrongOptions.remedy)
   const napi = Number(process.versions["napi"] ?? 0)
   if (napi < 10) {
     return refuse(
@@ -73,10 +70,11 @@ const isOld = (version: string): boolean => {
  * A file gets a connection of its own even when the host has it open already: the host's transactions, time-outs and
  * settings stay the host's. A database in memory exists in one connection only, so that one is used.
  */
-const connection = (source: string | Database): { readonly database: Database; readonly owned: boolean } =>
-  typeof source === "string" || !source.memory
-    ? { database: new Sqlite(typeof source === "string" ? source : source.name, { timeout: busyTimeout }), owned: true }
-    : { database: source, owned: false }
+const connection = (source: string | Database): { readonly database: Database; readonly owned: boolean } => {
+  if (typeof source !== "string" && source.memory) return { database: source, owned: false }
+  const path = typeof source === "string" ? source.trim() : source.name
+  return { database: new Sqlite(path, { timeout: busyTimeout }), owned: true }
+}
 
 const prepare = (source: string | Database, database: Database, options: SqliteOptions): void => {
   const version = database.prepare<[], string>("SELECT sqlite_version()").pluck().get() ?? "0"
@@ -123,7 +121,7 @@ export const connect = (
   options: SqliteOptions
 ): Effect.Effect<Database, StoreOpenError, Scope.Scope> =>
   Effect.gen(function* () {
-    const refusal = precheck(source)
+    const refusal = precheck(source, options)
     if (refusal !== undefined) return yield* refusal
     const { database } = yield* Effect.acquireRelease(
       Effect.try({ try: () => connection(source), catch: (error) => error }),

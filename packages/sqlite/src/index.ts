@@ -1,2 +1,2 @@
-export type { SqliteOptions } from "./connect.ts"
 export { BackupFailed, SqliteStore, type SqliteStoreOperations } from "./SqliteStore.ts"
+export type { SqliteOptions } from "./source.ts"

@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Change, Partition, Store, StoreOpenError } from "@tollgate/core"
-import { BackupFailed, SqliteStore } from "@tollgate/sqlite"
+import { BackupFailed, type SqliteOptions, SqliteStore } from "@tollgate/sqlite"
 import { storeContract } from "@tollgate/store-testkit"
 import { Rivalry, runWorkers, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
@@ -14,10 +15,11 @@ const put = (key: string, fields: Partial<Extract<Change, { _tag: "Put" }>> = {}
   Change.Put({ key, expect: 0, body: "body", terms: ["t"], claims: [], ...fields })
 
 const inFolder = (name: string) => Effect.map(temporaryFolder, (folder) => join(folder, name))
-const refusalOf = (source: string | Sqlite.Database) =>
-  Effect.flip(Effect.scoped(Layer.build(SqliteStore.layer(source)))).pipe(
-    Effect.tap((error) => Effect.sync(() => assert.instanceOf(error, StoreOpenError)))
-  )
+/** As a host without types would call it. */
+const refusalOf = (source: unknown, options?: unknown) =>
+  Effect.flip(
+    Effect.scoped(Layer.build(SqliteStore.layer(source as string | Sqlite.Database, options as SqliteOptions)))
+  ).pipe(Effect.tap((error) => Effect.sync(() => assert.instanceOf(error, StoreOpenError))))
 
 storeContract("a SQLite file", Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(path))))
 
@@ -75,6 +77,44 @@ describe("opening a SQLite store", () => {
       assert.include((yield* refusalOf("")).message, "the path is empty")
       mkdirSync(join(folder, "folder"))
       assert.include((yield* refusalOf(join(folder, "folder"))).message, "it is a folder")
+    })
+  )
+
+  const sources = 'Give a path, such as "data/tollgate.db", or ":memory:", or an open Database of better-sqlite3.'
+  it.effect.each<readonly [what: string, source: unknown]>([
+    ["undefined", undefined],
+    ["null", null],
+    ["a number", 5],
+    ["a promise", Promise.resolve("store.db")],
+    ["an array", ["store.db"]],
+    ["a URL", new URL("file:///store.db")],
+    ["an object", { filename: "store.db" }],
+    ["a database of node:sqlite", new DatabaseSync(":memory:")]
+  ])("refuses %s for a path, and says what to give", ([what, source]) =>
+    Effect.gen(function* () {
+      const { message } = yield* refusalOf(source)
+      assert.strictEqual(message, `Cannot open the SQLite store: its first argument is ${what}. ${sources}`)
+    })
+  )
+
+  it.effect.each<readonly [options: unknown, message: string]>([
+    [{ durabilty: "normal" }, "there is no option durabilty. The options are durability."],
+    [{ durability: "fast" }, 'durability is neither full nor normal. Give "full", which is the default, or "normal".'],
+    [{ durability: null }, "durability is neither full nor normal"],
+    [null, "its options are not an object. Give an object with any of durability."],
+    ["normal", "its options are not an object"]
+  ])("refuses the options %o, and creates nothing", ([options, message]) =>
+    Effect.gen(function* () {
+      const path = yield* inFolder("store.db")
+      assert.include((yield* refusalOf(path, options)).message, `Cannot open the SQLite database ${path}: ${message}`)
+      assert.isFalse(existsSync(path))
+    })
+  )
+
+  it.effect("takes undefined for an option that is not set", () =>
+    Effect.gen(function* () {
+      const store = yield* Effect.promise(() => SqliteStore.open(":memory:", { durability: undefined }))
+      yield* Effect.promise(() => store.close())
     })
   )
 
@@ -466,7 +506,12 @@ layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(
       const path = join(folder, "none", "backup.db")
       const exit = yield* Effect.exit(store.backup(path))
       assert.isTrue(Exit.isFailure(exit))
-      assert.instanceOf(yield* Effect.flip(store.backup(path)), BackupFailed)
+      const error = yield* Effect.flip(store.backup(path))
+      assert.instanceOf(error, BackupFailed)
+      for (const nothing of ["", undefined]) {
+        const refusal = yield* Effect.flip(store.backup(nothing as string))
+        assert.include(refusal.message, 'it is not a path; give one, such as "data/backup.db"')
+      }
       assert.deepStrictEqual(readdirSync(folder), [])
     })
   )
