@@ -2,7 +2,7 @@
  * A store in a SQLite file, which several processes on one machine may share.
  */
 import { randomUUID } from "node:crypto"
-import { rename, rm } from "node:fs/promises"
+import { chmod, rename, rm, stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import {
   type Opened,
@@ -17,6 +17,7 @@ import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "eff
 import { CommitQueue } from "./CommitQueue.ts"
 import { connect } from "./connect.ts"
 import { closed, faultOf, isBusy, unavailable } from "./faults.ts"
+import { createPrivateFile, privateMode } from "./privateFile.ts"
 import type { SqliteOptions } from "./source.ts"
 import { Tables } from "./Tables.ts"
 
@@ -32,12 +33,21 @@ export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFail
 }
 
 export interface SqliteStoreOperations extends StoreOperations {
-  /** Copies the database, as it is at one moment, while it is in use. The path holds a whole backup or none. */
+  /**
+   * Copies the database, as it is at one moment, while it is in use. The path holds a whole backup or none. A new file
+   * can be read by its owner alone.
+   */
   readonly backup: (path: string) => Effect.Effect<void, BackupFailed>
 }
 
 /** So many records are removed in one transaction of a `clear`, so that others get their turn. */
 const clearedAtOnce = 500
+
+const modeOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mode }) => mode & 0o777,
+    () => privateMode
+  )
 
 const backupTo =
   (database: Database) =>
@@ -45,7 +55,10 @@ const backupTo =
     const partial = `${path}.${randomUUID()}.partial`
     const copy = async () => {
       try {
+        createPrivateFile(partial)
         await database.backup(partial)
+        // A backup that replaces a file keeps that file's mode.
+        await chmod(partial, await modeOf(path))
         // What an earlier database left beside the path must not be taken for the backup's own log.
         await Promise.all([`${path}-wal`, `${path}-shm`].map((leftover) => rm(leftover, { force: true })))
         await rename(partial, path)

@@ -7,6 +7,7 @@ import { StoreOpenError } from "@tollgate/core"
 import Sqlite, { type Database } from "better-sqlite3"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { faultOf, isBusy } from "./faults.ts"
+import { createPrivateFile } from "./privateFile.ts"
 import { latest, migrate, NewerSchema } from "./schema.ts"
 import { checkOptions, checkSource, type SqliteOptions } from "./source.ts"
 
@@ -73,6 +74,7 @@ const isOld = (version: string): boolean => {
 const connection = (source: string | Database): { readonly database: Database; readonly owned: boolean } => {
   if (typeof source !== "string" && source.memory) return { database: source, owned: false }
   const path = typeof source === "string" ? source.trim() : source.name
+  if (path !== ":memory:") createPrivateFile(path)
   return { database: new Sqlite(path, { timeout: busyTimeout }), owned: true }
 }
 

@@ -3,7 +3,7 @@
  */
 import { StoreUnavailable } from "@tollgate/core"
 
-const codeOf = (error: unknown): string =>
+export const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 
 /** Another connection holds the lock: worth waiting for. */
@@ -16,13 +16,15 @@ interface Fault {
 
 const faults: ReadonlyArray<readonly [RegExp, Fault]> = [
   [/^SQLITE_(BUSY|LOCKED)/, { problem: "another process kept the database locked", retryable: true }],
-  [/^SQLITE_FULL/, { problem: "the disk is full; make room, and it works again", retryable: true }],
+  [/^(SQLITE_FULL|ENOSPC)/, { problem: "the disk is full; make room, and it works again", retryable: true }],
   [/^SQLITE_IOERR/, { problem: "the disk failed to read or write", retryable: true }],
   [/^SQLITE_(READONLY|PERM|AUTH)/, { problem: "the database may not be written to", retryable: false }],
   [/^SQLITE_(CORRUPT|NOTADB)/, { problem: "the database is damaged; restore a backup", retryable: false }],
   [/^SQLITE_TOOBIG/, { problem: "a value is larger than SQLite can hold", retryable: false }],
   [/^SQLITE_NOMEM/, { problem: "the process is out of memory", retryable: true }],
-  [/^SQLITE_CANTOPEN/, { problem: "the database's files cannot be opened", retryable: true }]
+  [/^SQLITE_CANTOPEN/, { problem: "the database's files cannot be opened", retryable: true }],
+  [/^(EACCES|EPERM|EROFS)/, { problem: "this user may not create the file", retryable: false }],
+  [/^(ENOENT|ENOTDIR)/, { problem: "the folder does not exist", retryable: false }]
 ]
 
 export const faultOf = (error: unknown): Fault => {

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it, layer } from "@effect/vitest"
@@ -20,6 +29,7 @@ const refusalOf = (source: unknown, options?: unknown) =>
   Effect.flip(
     Effect.scoped(Layer.build(SqliteStore.layer(source as string | Sqlite.Database, options as SqliteOptions)))
   ).pipe(Effect.tap((error) => Effect.sync(() => assert.instanceOf(error, StoreOpenError))))
+const modeOf = (path: string) => statSync(path).mode & 0o777
 
 storeContract("a SQLite file", Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(path))))
 
@@ -115,6 +125,53 @@ describe("opening a SQLite store", () => {
     Effect.gen(function* () {
       const store = yield* Effect.promise(() => SqliteStore.open(":memory:", { durability: undefined }))
       yield* Effect.promise(() => store.close())
+    })
+  )
+
+  it.effect("makes files that only their owner can read, also behind a link", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [path, link] = [join(folder, "store.db"), join(folder, "link.db")]
+      symlinkSync("store.db", link)
+      const store = yield* Effect.promise(() => SqliteStore.open(link))
+      yield* store.commit(partition, [put("a")])
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) assert.strictEqual(modeOf(file), 0o600, file)
+      yield* Effect.promise(() => store.backup(join(folder, "backup.db")))
+      assert.strictEqual(modeOf(join(folder, "backup.db")), 0o600)
+      yield* Effect.promise(() => store.close())
+    })
+  )
+
+  it.effect("leaves the mode of files that are there already", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [path, backup] = [join(folder, "store.db"), join(folder, "backup.db")]
+      new Sqlite(path).exec("CREATE TABLE theirs (x)").close()
+      writeFileSync(backup, "")
+      chmodSync(path, 0o664)
+      chmodSync(backup, 0o640)
+      const host = new Sqlite(path)
+      for (const source of [path, host]) {
+        const store = yield* Effect.promise(() => SqliteStore.open(source))
+        yield* store.commit(partition, [put(typeof source === "string" ? "a" : "b")])
+        assert.strictEqual(modeOf(path), 0o664)
+        assert.strictEqual(modeOf(`${path}-wal`), 0o664)
+        yield* Effect.promise(() => store.backup(backup))
+        assert.strictEqual(modeOf(backup), 0o640)
+        yield* Effect.promise(() => store.close())
+      }
+      host.close()
+    })
+  )
+
+  it.effect("says when the file cannot be created, and does not follow a link in circles", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      symlinkSync(join(folder, "none", "store.db"), join(folder, "astray.db"))
+      symlinkSync("circle.db", join(folder, "circle.db"))
+      assert.include((yield* refusalOf(join(folder, "astray.db"))).message, "the folder does not exist")
+      assert.include((yield* refusalOf(join(folder, "circle.db"))).message, "ELOOP")
+      assert.isFalse(existsSync(join(folder, "none")))
     })
   )
 
@@ -508,6 +565,7 @@ layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(
       assert.isTrue(Exit.isFailure(exit))
       const error = yield* Effect.flip(store.backup(path))
       assert.instanceOf(error, BackupFailed)
+      assert.strictEqual(error.message, `No backup was made at ${path}: the folder does not exist`)
       for (const nothing of ["", undefined]) {
         const refusal = yield* Effect.flip(store.backup(nothing as string))
         assert.include(refusal.message, 'it is not a path; give one, such as "data/backup.db"')
