@@ -120,7 +120,7 @@ describe.each(majors)("a client of $name that is handed in", ({ redis, cluster }
           add("n")
         ])
         assert.strictEqual(proxy.cuts(), round)
-        assert.deepStrictEqual(committed.totals, [round])
+        assert.strictEqual(committed.totals.get("n"), round)
       }
       assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [3])
     })
