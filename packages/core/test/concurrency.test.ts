@@ -79,7 +79,7 @@ describe.each(stores)("many at once, on %s", (_, layer) => {
     expect(counts["done"]).toBeGreaterThan(0)
   })
 
-  it("a thousand consumers with their keys are listed in two calls of the store", async () => {
+  it("a thousand consumers are listed with the first thousand of their keys, in three calls of the store", async () => {
     for (let first = 0; first < 1_000; first += 100) {
       await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
@@ -89,9 +89,12 @@ describe.each(stores)("many at once, on %s", (_, layer) => {
     }
     const before = calls()
     const page = await gate.consumers.list("acme", "thousand", { apiKeys: true })
-    expect(calls() - before).toBe(2)
+    expect(calls() - before).toBe(3)
     expect(page.total).toBe(1_000)
-    expect(page.data.every(({ apiKeys }) => apiKeys?.length === 2)).toBe(true)
+    expect(page.data.map(({ apiKeys }) => apiKeys?.length)).toEqual([
+      ...Array.from({ length: 500 }, () => 2),
+      ...Array.from({ length: 500 }, () => undefined)
+    ])
   }, 60_000)
 
   it("verify asks the store once, and not at all for what cannot be a key", async () => {

@@ -3,6 +3,7 @@
  * reads gets one snapshot.
  */
 import {
+  BoundedMap,
   type Change,
   type ClaimedRecord,
   type Committed,
@@ -49,7 +50,7 @@ export class Tables {
   readonly #database: Database
   readonly #sql: Statements
   /** Partitions keep their id for ever, so what was read outside a transaction that may yet fail stays true. */
-  readonly #partitions = new Map<Partition.Partition, number>()
+  readonly #partitions = new BoundedMap<Partition.Partition, number>(10_000)
   #sweptAt = Number.NEGATIVE_INFINITY
   readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
 
@@ -147,7 +148,6 @@ export class Tables {
     if (known !== undefined) return known
     const id = this.#sql.partition.get(partition)
     if (id === undefined) return nowhere
-    if (this.#partitions.size >= 10_000) this.#partitions.clear()
     this.#partitions.set(partition, id)
     return id
   }

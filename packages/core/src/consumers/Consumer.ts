@@ -6,6 +6,7 @@ import { ApiKey, ApiKeyCreate } from "../keys/ApiKey.ts"
 import { Id } from "../shared/Id.ts"
 import { Metadata } from "../shared/Metadata.ts"
 import { Tags } from "../shared/Tags.ts"
+import { LongText } from "../shared/Text.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import { Manager, ManagerInvite, ManagersCreate } from "./Manager.ts"
 
@@ -40,7 +41,7 @@ export const ConsumerCreate = Schema.Struct({
   name: ConsumerName,
   managers: Schema.optionalKey(ManagersCreate),
   apiKeys: Schema.optionalKey(Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMaxLength(1000)))),
-  description: Schema.optionalKey(Schema.String),
+  description: Schema.optionalKey(LongText),
   tags: Schema.optionalKey(Tags),
   metadata: Schema.optionalKey(Metadata)
 }).annotate({ identifier: "ConsumerCreate" })
@@ -49,7 +50,7 @@ export type ConsumerCreate = typeof ConsumerCreate.Type
 /** Each map that is given replaces the old one whole; null clears the description. The name is taken if it is the same. */
 export const ConsumerUpdate = Schema.Struct({
   name: Schema.optionalKey(Schema.String),
-  description: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  description: Schema.optionalKey(Schema.NullOr(LongText)),
   tags: Schema.optionalKey(Tags),
   metadata: Schema.optionalKey(Metadata)
 }).annotate({ identifier: "ConsumerUpdate" })

@@ -12,7 +12,9 @@ import { VerifyCache } from "../keys/VerifyCache.ts"
 import * as Id from "../shared/Id.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
+import { forEachInTurns } from "../shared/inTurns.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
+import { LimitReached, Limits } from "../shared/Limits.ts"
 import { optional } from "../shared/optional.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
 import { spanned } from "../shared/spanned.ts"
@@ -42,8 +44,10 @@ export interface WriteConditions {
   readonly ifMatch?: ReadonlyArray<number>
 }
 
-/** Embedded keys are a look, not a list. */
-const embeddedKeys = 1_000
+/** Keys that are embedded in a consumer which is read, in one of a list, and in a whole list. */
+const embeddedInOne = 1_000
+const embeddedInItem = 100
+const embeddedInList = 1_000
 
 const managersFrom = Effect.fnUntraced(function* (input: ManagersCreate = [], now: DateTime.Utc) {
   const managers: Array<StoredConsumer["managers"][number]> = []
@@ -63,6 +67,7 @@ const make = Effect.gen(function* () {
   const consumersOnce = commitOnce(store, vault, Consumer)
   const rollsOnce = commitOnce(store, vault, ApiKey)
   const withStore = Effect.provideService(Store, store)
+  const { consumersPerKeyBucket } = yield* Limits
 
   const present = ({ managers, managerInvites, ...fields }: StoredConsumer, view: ConsumerView): Consumer => ({
     ...fields,
@@ -74,20 +79,48 @@ const make = Effect.gen(function* () {
   const presentAll = Effect.fnUntraced(function* (
     bucket: KeyBucket,
     consumers: ReadonlyArray<StoredConsumer>,
-    view: ConsumerView
+    view: ConsumerView,
+    maxEach: number
   ) {
     const shown = consumers.map((consumer) => present(consumer, view))
     if (view.apiKeys !== true || consumers.length === 0) return shown
+    const limits = yield* embeddedLimits(bucket, consumers, maxEach)
     const pages = yield* keyRecords.pages(
       partitionOf(bucket),
-      consumers.map(({ name }) => ({ where: [keysOf(name)], offset: 0, limit: embeddedKeys }))
+      limits.map(({ name, limit }) => ({ where: [keysOf(name)], offset: 0, limit }))
     )
-    return yield* Effect.forEach(shown, (consumer, index) =>
-      Effect.map(
-        Effect.forEach(pages[index]?.entries ?? [], ({ value }) => KeyMaker.show(vault, bucket, value, view.keyFormat)),
-        (apiKeys): Consumer => ({ ...consumer, apiKeys })
-      )
+    return yield* forEachInTurns(shown, (consumer, index) =>
+      index >= limits.length
+        ? Effect.succeed(consumer)
+        : Effect.map(
+            Effect.forEach(pages[index]?.entries ?? [], ({ value }) =>
+              KeyMaker.show(vault, bucket, value, view.keyFormat)
+            ),
+            (apiKeys): Consumer => ({ ...consumer, apiKeys })
+          )
     )
+  })
+
+  /** How many keys of which consumers are embedded, until there are enough for one answer; the others come without. */
+  const embeddedLimits = Effect.fnUntraced(function* (
+    bucket: KeyBucket,
+    consumers: ReadonlyArray<StoredConsumer>,
+    maxEach: number
+  ) {
+    if (consumers.length === 1) return consumers.map(({ name }) => ({ name, limit: maxEach }))
+    const totals = yield* keyRecords.pages(
+      partitionOf(bucket),
+      consumers.map(({ name }) => ({ where: [keysOf(name)], offset: 0, limit: 0 }))
+    )
+    const limits: Array<{ readonly name: string; readonly limit: number }> = []
+    let left = embeddedInList
+    for (const [index, { name }] of consumers.entries()) {
+      const limit = Math.min(totals[index]?.total ?? 0, maxEach)
+      if (limit > left) break
+      limits.push({ name, limit })
+      left -= limit
+    }
+    return limits
   })
 
   /** All keys that carry a term: what a roll or a delete has to reach. */
@@ -113,7 +146,8 @@ const make = Effect.gen(function* () {
         const data = yield* presentAll(
           bucket,
           page.entries.map(({ value }) => value),
-          view
+          view,
+          embeddedInItem
         )
         return { data, limit, offset, total: page.total }
       },
@@ -144,14 +178,22 @@ const make = Effect.gen(function* () {
         const committed = yield* consumersOnce
           .commit(
             partitionOf(bucket),
-            [consumerRecords.insert(stored), ...keys.map((key) => keyRecords.insert(key.stored))],
+            [
+              consumerRecords.insert(stored),
+              ...keys.map((key) => keyRecords.insert(key.stored)),
+              consumerRecords.atMost(undefined, consumersPerKeyBucket - 1)
+            ],
             idempotency,
             withKeys(shown.map((key) => KeyMaker.forgetful(vault, key)))
           )
           .pipe(
             Effect.catchTag("StoreConflict", (conflict) =>
               Effect.fail(
-                conflict.reason === "claimed" ? new KeyValueTaken() : new ConsumerNameTaken({ consumer: name })
+                conflict.reason === "claimed"
+                  ? new KeyValueTaken()
+                  : conflict.reason === "limit"
+                    ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
+                    : new ConsumerNameTaken({ consumer: name })
               )
             )
           )
@@ -167,7 +209,7 @@ const make = Effect.gen(function* () {
     get: Effect.fnUntraced(
       function* (bucket, name, { guard, ...view } = {}) {
         const entry = yield* findConsumer(bucket, name, guard)
-        const [value = present(entry.value, view)] = yield* presentAll(bucket, [entry.value], view)
+        const [value = present(entry.value, view)] = yield* presentAll(bucket, [entry.value], view, embeddedInOne)
         return { value, version: entry.version }
       },
       withStore,
@@ -266,7 +308,10 @@ export class Consumers extends Context.Service<
       bucket: KeyBucket,
       input: ConsumerCreate,
       options?: { readonly withApiKey?: boolean; readonly idempotency?: Idempotency }
-    ) => Effect.Effect<Entry<Consumer>, StoreFault | InvalidInput | ConsumerNameTaken | KeyValueTaken | OnceError>
+    ) => Effect.Effect<
+      Entry<Consumer>,
+      StoreFault | InvalidInput | ConsumerNameTaken | KeyValueTaken | LimitReached | OnceError
+    >
     readonly get: (
       bucket: KeyBucket,
       name: string,

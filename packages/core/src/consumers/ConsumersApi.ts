@@ -12,6 +12,7 @@ import {
   KeyLimitReachedProblem,
   KeyNotRetainedProblem,
   KeyValueTakenProblem,
+  LimitReachedProblem,
   makingOnce,
   PreconditionFailedProblem,
   withBody
@@ -48,7 +49,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       query: { "with-api-key": Schema.optionalKey(Schema.Boolean) },
       payload: ConsumerCreate,
       success: tagged(Consumer),
-      error: [ConsumerNameTakenProblem, KeyValueTakenProblem, ...makingOnce, ...withBody]
+      error: [ConsumerNameTakenProblem, KeyValueTakenProblem, LimitReachedProblem, ...makingOnce, ...withBody]
     }).annotate(OpenApi.Summary, "Create a consumer, and keys with it"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
       params: item,

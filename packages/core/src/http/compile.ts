@@ -12,6 +12,7 @@ import { unchecked } from "../shared/unchecked.ts"
 import { Access, mayCall } from "./Access.ts"
 import { isCrossSite } from "./crossSite.ts"
 import type { Answer, Asked } from "./Exchange.ts"
+import { encodePage, isPage } from "./encodePage.ts"
 import type { AllHandlers } from "./handlers.ts"
 import { Incoming } from "./Incoming.ts"
 import { explained } from "./problems.ts"
@@ -73,14 +74,23 @@ const encoder = (successes: Successes) => {
   if (withBody.length > 1) throw new Error("an endpoint declares at most one success with a body")
   const [status, schema] = withBody[0] ?? [204, HttpApiSchema.NoContent]
   const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, unchecked)
-  return (value: unknown, headers: AnswerHeaders): Exit.Exit<Answer, UnfitAnswer> => {
+  const answer = (body: Answer["body"], headers: AnswerHeaders): Answer => ({
+    status,
+    headers: { ...json, ...headers },
+    body
+  })
+  return (value: unknown, headers: AnswerHeaders): Effect.Effect<Answer, UnfitAnswer> => {
     if (emptyStatus !== undefined && (value === undefined || withBody.length === 0)) {
-      return Exit.succeed({ status: emptyStatus, headers, body: undefined })
+      return Effect.succeed({ status: emptyStatus, headers, body: undefined })
+    }
+    if (isPage(value)) {
+      const body = Effect.mapError(encodePage(value, encode), () => new UnfitAnswer())
+      return Effect.map(body, (body) => answer(body, headers))
     }
     const encoded = encode(value)
     return Exit.isSuccess(encoded)
-      ? Exit.succeed({ status, headers: { ...json, ...headers }, body: JSON.stringify(encoded.value) })
-      : Exit.fail(new UnfitAnswer())
+      ? Effect.succeed(answer(JSON.stringify(encoded.value), headers))
+      : Effect.fail(new UnfitAnswer())
   }
 }
 

@@ -23,7 +23,10 @@ const described: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     description: "How many to leave out, from the oldest."
   },
   "with-api-key": flag("Make a key together with the consumer, if the body asks for none."),
-  "include-api-keys": flag("Include the keys, the first 1,000 of each consumer."),
+  "include-api-keys": flag(
+    "Include the keys: the first 1,000 of one consumer; in a list, the first 100 of each consumer, until there are 1,000 in all. " +
+      "Consumers after that come without `apiKeys`."
+  ),
   "include-managers": flag("Include the managers."),
   "include-manager-invites": flag("Include the invites that managers were sent."),
   "key-format": {

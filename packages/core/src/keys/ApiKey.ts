@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { Id } from "../shared/Id.ts"
+import { LongText } from "../shared/Text.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 
 export const KeyId = Id("key").pipe(Schema.brand("KeyId"))
@@ -29,7 +30,7 @@ export const SuppliedKey = Schema.String.pipe(
 
 export const ApiKeyCreate = Schema.Struct({
   expiresOn: Schema.optionalKey(Timestamp),
-  description: Schema.optionalKey(Schema.String),
+  description: Schema.optionalKey(LongText),
   key: Schema.optionalKey(SuppliedKey)
 }).annotate({ identifier: "ApiKeyCreate" })
 export type ApiKeyCreate = typeof ApiKeyCreate.Type
@@ -37,7 +38,7 @@ export type ApiKeyCreate = typeof ApiKeyCreate.Type
 /** What is not given stays; null clears. */
 export const ApiKeyUpdate = Schema.Struct({
   expiresOn: Schema.optionalKey(Schema.NullOr(Timestamp)),
-  description: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  description: Schema.optionalKey(Schema.NullOr(LongText)),
   key: Schema.optionalKey(SuppliedKey)
 }).annotate({ identifier: "ApiKeyUpdate" })
 export type ApiKeyUpdate = typeof ApiKeyUpdate.Type

@@ -3,17 +3,22 @@
  * must reach all keys, such as a change of secrets, finds them.
  */
 import { Context, Effect, Layer } from "effect"
+import { BoundedMap } from "../shared/BoundedMap.ts"
 import { KeyBucket } from "../shared/KeyBucket.ts"
+import { LimitReached, Limits } from "../shared/Limits.ts"
 import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { StoreConflict, type StoreFault, type StoreUnavailable } from "../store/StoreError.ts"
+import type { StoreFault, StoreUnavailable } from "../store/StoreError.ts"
+
+const ofAccount = (accountName: string): string => `account:${accountName}`
 
 const bucketRecords = Collection.make({
   name: "bucket",
   format: 1,
   schema: KeyBucket,
-  key: ({ accountName, bucketName }) => `${accountName}/${bucketName}`
+  key: ({ accountName, bucketName }) => `${accountName}/${bucketName}`,
+  terms: ({ accountName }) => [ofAccount(accountName)]
 })
 
 const pageSize = 1_000
@@ -22,7 +27,7 @@ export class KeyBuckets extends Context.Service<
   KeyBuckets,
   {
     /** Lists a bucket, if it is not listed yet. */
-    readonly ensure: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable>
+    readonly ensure: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable | LimitReached>
     readonly all: Effect.Effect<ReadonlyArray<KeyBucket>, StoreFault>
   }
 >()("@tollgate/core/keys/KeyBuckets") {
@@ -30,14 +35,19 @@ export class KeyBuckets extends Context.Service<
     KeyBuckets,
     Effect.gen(function* () {
       const store = yield* Store
-      const listed = new Set<string>()
-      const insert = (bucket: KeyBucket) =>
-        store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket)]).pipe(
-          Effect.catchIf(
-            (error) => error instanceof StoreConflict,
-            () => Effect.void
+      const { keyBucketsPerAccount } = yield* Limits
+      const listed = new BoundedMap<string, true>(10_000)
+      const insert = (bucket: KeyBucket): Effect.Effect<void, StoreUnavailable | LimitReached> => {
+        const limit = bucketRecords.atMost(ofAccount(bucket.accountName), keyBucketsPerAccount - 1)
+        return store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket), limit]).pipe(
+          Effect.asVoid,
+          Effect.catchTag("StoreConflict", ({ reason }) =>
+            reason === "limit"
+              ? Effect.fail(new LimitReached({ limit: "keyBucketsPerAccount", max: keyBucketsPerAccount }))
+              : Effect.void
           )
         )
+      }
       const from = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreFault> =>
         Effect.gen(function* () {
           const page = yield* bucketRecords.page(Partition.keysDirectory, { offset, limit: pageSize })
@@ -52,7 +62,7 @@ export class KeyBuckets extends Context.Service<
           return listed.has(name)
             ? Effect.void
             : Effect.map(insert(bucket), () => {
-                listed.add(name)
+                listed.set(name, true)
               })
         }
       })

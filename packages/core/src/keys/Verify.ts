@@ -16,6 +16,9 @@ import { hashClaim, keyRecords } from "./keyRecords.ts"
 import { notVerified, type Verification, type Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
+/** Characters of the longest value that a key can have. */
+const longestKey = 256
+
 /** When a key expires, if it does. Most keys do not, and are not parsed for it. */
 const expiryOf = (record: StoreRecord): DateTime.Utc | RecordUnreadable | undefined => {
   if (keyRecords.lacks(record, "expiresOn")) return undefined
@@ -53,7 +56,9 @@ export const makeVerify = (
 ): ((bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreFault>) => {
   return (bucket, key) =>
     Effect.clockWith((clock): Effect.Effect<Verification, StoreFault> => {
-      if (typeof key !== "string" || !vault.isWellFormed(key)) return Effect.succeed(notVerified)
+      if (typeof key !== "string" || key.length > longestKey || !vault.isWellFormed(key)) {
+        return Effect.succeed(notVerified)
+      }
       const partition = partitionOf(bucket)
       const hashes = vault.hashes(key)
       const [newest = ""] = hashes
@@ -72,7 +77,10 @@ export const makeVerify = (
           const claimed = found.find((claimed) => claimed !== undefined)
           const verified = claimed === undefined ? undefined : verifiedFrom(claimed)
           if (verified instanceof RecordUnreadable) return Effect.fail(verified)
-          if (verified !== undefined && cache.isOn) cache.set(partition, newest, frozen(verified), age, generation)
+          if (verified !== undefined && cache.isOn) {
+            const bytes = claimed?.parent?.body.length ?? 0
+            cache.set(partition, newest, { answer: frozen(verified), bytes }, age, generation)
+          }
           return Effect.succeed(judged(verified, moments.at(clock)))
         }
       )

@@ -13,8 +13,16 @@ export interface VerifyCacheOptions {
   readonly capacity?: number
 }
 
-interface Cached {
+/** Characters of consumers that are kept with their answers, whatever the capacity. */
+const maxBytes = 64 * 1024 * 1024
+
+interface Answer {
   readonly answer: Verified
+  /** How much of the consumer is kept with it. */
+  readonly bytes: number
+}
+
+interface Cached extends Answer {
   readonly partition: Partition
   readonly until: number
 }
@@ -25,7 +33,7 @@ export class VerifyCache extends Context.Service<
     readonly get: (partition: Partition, hash: string, now: number) => Verified | undefined
     /** Changes with every change made here: an answer that was read before one is not kept after it. */
     readonly generation: () => number
-    readonly set: (partition: Partition, hash: string, answer: Verified, now: number, generation: number) => void
+    readonly set: (partition: Partition, hash: string, answer: Answer, now: number, generation: number) => void
     /** Makes a change, to its end, and forgets its partition however that ends. */
     readonly changing: <A, E, R>(partition: Partition, change: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     readonly isOn: boolean
@@ -44,16 +52,20 @@ export class VerifyCache extends Context.Service<
       const answers = new Map<string, Cached>()
       const inPartition = new Map<Partition, Set<string>>()
       let generation = 0
-      const drop = (name: string, partition: Partition) => {
+      let bytes = 0
+      const drop = (name: string, { partition, bytes: dropped }: Cached) => {
         answers.delete(name)
+        bytes -= dropped
         const names = inPartition.get(partition)
         names?.delete(name)
         if (names?.size === 0) inPartition.delete(partition)
       }
       const forget = (partition: Partition) => {
         generation++
-        for (const name of inPartition.get(partition) ?? []) answers.delete(name)
-        inPartition.delete(partition)
+        for (const name of inPartition.get(partition) ?? []) {
+          const cached = answers.get(name)
+          if (cached !== undefined) drop(name, cached)
+        }
       }
       return {
         isOn: true,
@@ -65,10 +77,14 @@ export class VerifyCache extends Context.Service<
         set: (partition, hash, answer, now, readAt) => {
           if (readAt !== generation) return
           const name = `${partition} ${hash}`
-          const [oldest] = answers
-          if (answers.size >= capacity && oldest !== undefined) drop(oldest[0], oldest[1].partition)
-          answers.delete(name)
-          answers.set(name, { answer, partition, until: now + ttl })
+          const present = answers.get(name)
+          if (present !== undefined) drop(name, present)
+          for (const [oldest, cached] of answers) {
+            if (answers.size < capacity && bytes + answer.bytes <= maxBytes) break
+            drop(oldest, cached)
+          }
+          answers.set(name, { ...answer, partition, until: now + ttl })
+          bytes += answer.bytes
           inPartition.set(partition, (inPartition.get(partition) ?? new Set()).add(name))
         },
         // A change that was cut off may still come to pass, after what was read before it has been kept.

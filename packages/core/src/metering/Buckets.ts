@@ -6,6 +6,7 @@ import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
 import * as Id from "../shared/Id.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { LimitReached, Limits } from "../shared/Limits.ts"
 import type { AccountName } from "../shared/Names.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
 import { spanned } from "../shared/spanned.ts"
@@ -39,6 +40,7 @@ const sweepSize = 100
 const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
+  const { meteringBucketsPerAccount } = yield* Limits
   const withStore = Effect.provideService(Store, store)
   const listingsOnce = commitOnce(store, vault, Bucket)
 
@@ -99,7 +101,7 @@ const make = Effect.gen(function* () {
     Effect.forever,
     Effect.provideService(Clock.Clock, Contention.machineClock),
     withStore,
-    Effect.forkScoped
+    Effect.forkScoped({ startImmediately: true })
   )
 
   /** A bucket that was made before, with the version that it has now. */
@@ -126,10 +128,18 @@ const make = Effect.gen(function* () {
         const bucket: Bucket = { id, createdOn: now, updatedOn: now, accountName }
         const partition = Partition.metering(id)
         const made = yield* store.commit(partition, [rootRecords.insert(bucket)])
-        const listing = [directory.insert({ bucket, deleting: false })]
+        const listing = [
+          directory.insert({ bucket, deleting: false }),
+          directory.atMost(ofAccount(accountName), meteringBucketsPerAccount - 1)
+        ]
         const committed = yield* listingsOnce.commit(Partition.meteringDirectory, listing, idempotency, bucket).pipe(
           // What is certainly not listed is to be nobody's.
-          Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(store.clear(partition))))
+          Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
+          Effect.mapError((error) =>
+            error._tag === "StoreConflict" && error.reason === "limit"
+              ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
+              : error
+          )
         )
         if (committed.earlier === undefined) return { value: bucket, version: rootVersionIn(made) }
         yield* store.clear(partition)
@@ -184,7 +194,7 @@ export class Buckets extends Context.Service<
     readonly create: (
       accountName: AccountName,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | OnceError>
+    ) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | OnceError | LimitReached>
     readonly get: (bucketId: string) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | BucketNotFound>
     /** Whose bucket it is, also while its removal is not finished. */
     readonly owner: (bucketId: string) => Effect.Effect<AccountName, StoreFault | BucketNotFound>

@@ -6,7 +6,13 @@ import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "
 import { Access } from "../http/Access.ts"
 import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
 import { paging } from "../http/parameters.ts"
-import { BucketNotFoundProblem, makingOnce, PreconditionFailedProblem, withBody } from "../http/problems.ts"
+import {
+  BucketNotFoundProblem,
+  LimitReachedProblem,
+  makingOnce,
+  PreconditionFailedProblem,
+  withBody
+} from "../http/problems.ts"
 import { AccountName } from "../shared/Names.ts"
 import { Page } from "../shared/Page.ts"
 import { Bucket, BucketCreate } from "./Bucket.ts"
@@ -24,7 +30,7 @@ export class BucketsApi extends HttpApiGroup.make("buckets")
     HttpApiEndpoint.post("create", "/metering", {
       payload: BucketCreate,
       success: tagged(Bucket),
-      error: [...makingOnce, ...withBody]
+      error: [LimitReachedProblem, ...makingOnce, ...withBody]
     }).annotate(OpenApi.Summary, "Create a metering bucket"),
     HttpApiEndpoint.get("get", "/metering/:bucketId", {
       params: item,

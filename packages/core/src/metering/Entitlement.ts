@@ -16,19 +16,27 @@ import * as Period from "./Period.ts"
 export interface Entitlement {
   readonly root: Entry<Bucket>
   readonly subscription: Entry<StoredSubscription>
-  readonly plans: ReadonlyArray<Entry<StoredPlan>>
+  /** The maxima of each plan, by meter. */
+  readonly maxima: ReadonlyArray<ReadonlyMap<string, number>>
   /** Refuse a commit unless bucket, subscription and plans are still as they were read. */
   readonly guards: ReadonlyArray<Change>
 }
 
-/** Made once, and remembered for many uses. */
-export const make = (
-  { root, subscription, plans }: Omit<Entitlement, "guards">,
-  further: ReadonlyArray<Change> = []
-): Entitlement => ({
+/** What an entitlement takes in memory, roughly, in bytes. */
+export const weigh = ({ maxima, guards }: Entitlement): number =>
+  1_000 + 200 * guards.length + 100 * maxima.reduce((meters, { size }) => meters + size, 0)
+
+interface Parts {
+  readonly root: Entry<Bucket>
+  readonly subscription: Entry<StoredSubscription>
+  readonly plans: ReadonlyArray<Entry<StoredPlan>>
+}
+
+/** Made once, and remembered for many uses: of the plans, only what quotas are computed from. */
+export const make = ({ root, subscription, plans }: Parts, further: ReadonlyArray<Change> = []): Entitlement => ({
   root,
   subscription,
-  plans,
+  maxima: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
   guards: [
     rootRecords.unchanged(root),
     subscriptionRecords.unchanged(subscription),
@@ -67,11 +75,14 @@ export const allowanceAt = (entitlement: Entitlement, now: DateTime.Utc): Allowa
 }
 
 /** The maxima of a period: plans with the same meter add up, and fractions do not count. */
-const maximaIn = ({ subscription, plans }: Entitlement, period: Period.Period): ReadonlyMap<string, number> => {
+const maximaIn = (
+  { subscription, maxima: ofPlans }: Entitlement,
+  period: Period.Period
+): ReadonlyMap<string, number> => {
   const share = shareIn(subscription.value, period)
   const maxima = new Map<string, number>()
-  for (const { value } of plans) {
-    for (const [meter, { max }] of Object.entries(value.meters)) {
+  for (const plan of ofPlans) {
+    for (const [meter, max] of plan) {
       const sum = (maxima.get(meter) ?? 0) + floorProduct(max, share)
       maxima.set(meter, Math.min(sum, Number.MAX_SAFE_INTEGER))
     }

@@ -3,6 +3,7 @@
  */
 import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
 import { KeyVault } from "../keys/KeyVault.ts"
+import { BoundedMap } from "../shared/BoundedMap.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
 import { commitOnce, type OnceError } from "../shared/Idempotency.ts"
 import { Moments } from "../shared/Moments.ts"
@@ -51,8 +52,12 @@ const toQuotas = (
   return { meters, periodStart, resetsOn }
 }
 
-/** How many customers' subscriptions are remembered between calls. */
-const remembered = 10_000
+/** Bytes of what is remembered between calls of customers, and of subscriptions; and how many notified thresholds. */
+const maxRemembered = 16 * 1024 * 1024
+const maxNotified = 10_000
+
+const weighCustomer = ({ entitlements }: Customer): number =>
+  entitlements.reduce((sum, entitlement) => sum + Entitlement.weigh(entitlement), 500)
 
 /** No subscription, or none that may consume. */
 export type NotEntitled = "no-subscription" | "subscription-not-active"
@@ -64,10 +69,9 @@ const make = Effect.gen(function* () {
   const moments = yield* Moments
   const withStore = Effect.provideService(Store, store)
   const usesOnce = commitOnce(store, vault, Counted)
-  const customers = new Map<string, Customer>()
-  const entitlements = new Map<string, Entitlement.Entitlement>()
-
-  const told = new Set<string>()
+  const customers = new BoundedMap<string, Customer>(maxRemembered, weighCustomer)
+  const entitlements = new BoundedMap<string, Entitlement.Entitlement>(maxRemembered, Entitlement.weigh)
+  const notified = new BoundedMap<string, true>(maxNotified)
 
   const entitlementOf = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
     const root = yield* findBucket(bucketId)
@@ -92,15 +96,14 @@ const make = Effect.gen(function* () {
     for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
       for (const threshold of reached(watch.thresholds, used, max)) {
         const mark = `told:${meters.get(meter)?.counter}:${threshold}`
-        if (told.has(mark)) continue
+        if (notified.has(mark)) continue
         const marking = [rootRecords.unchanged(root), Change.Add({ counter: mark, by: 1, max: 1, ttl })]
         const marked = yield* Effect.result(store.commit(Partition.metering(bucketId), marking))
         if (Result.isFailure(marked) && marked.failure._tag === "StoreUnavailable") {
           yield* Effect.logError(marked.failure.message)
           continue
         }
-        if (told.size >= remembered) told.clear()
-        told.add(mark)
+        notified.set(mark, true)
         if (Result.isFailure(marked)) continue
         const [periodStart, resetsOn] = [DateTime.formatIso(period.start), DateTime.formatIso(period.end)]
         yield* watch.notify({
@@ -195,7 +198,6 @@ const make = Effect.gen(function* () {
     const anew = () =>
       Contention.retryWhenStale(
         Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) => {
-          if (entitlements.size >= remembered) entitlements.clear()
           entitlements.set(name, entitlement)
           return consumeWith(bucketId, entitlement, amounts, idempotency)
         })
@@ -212,7 +214,6 @@ const make = Effect.gen(function* () {
     const anew = () =>
       Contention.retryWhenStale(
         Effect.flatMap(readCustomer(accountName, bucketId, customerKey), (customer) => {
-          if (customers.size >= remembered) customers.clear()
           customers.set(name, customer)
           return consumeAs(bucketId, customer, amounts)
         })

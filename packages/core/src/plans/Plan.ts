@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { Id } from "../shared/Id.ts"
+import { LongText, ShortText } from "../shared/Text.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 
 export const PlanId = Id("plan").pipe(Schema.brand("PlanId"))
@@ -10,21 +11,20 @@ export type PlanId = typeof PlanId.Type
 
 export const MeterName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u)))
 
-export const Meter = Schema.Struct({
-  label: Schema.optionalKey(Schema.String),
-  max: Schema.Finite.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
-}).annotate({ identifier: "Meter" })
+const max = Schema.Finite.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
+
+export const Meter = Schema.Struct({ label: Schema.optionalKey(LongText), max }).annotate({ identifier: "Meter" })
 
 export const Meters = Schema.Record(MeterName, Meter)
   .pipe(Schema.check(Schema.isMinProperties(1), Schema.isMaxProperties(50)))
   .annotate({ identifier: "Meters" })
 export type Meters = typeof Meters.Type
 
-const Text = Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(256)))
+const StoredMeters = Schema.Record(MeterName, Schema.Struct({ label: Schema.optionalKey(Schema.String), max }))
 
 const given = {
-  label: Text,
-  planExternalId: Text,
+  label: ShortText,
+  planExternalId: ShortText,
   meters: Meters,
   trialDays: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 3650 })))),
   trialEndStatus: Schema.optionalKey(Schema.Literals(["paused", "canceled"])),
@@ -33,7 +33,7 @@ const given = {
 
 const made = { id: PlanId, createdOn: Timestamp, updatedOn: Timestamp }
 
-export const StoredPlan = Schema.Struct({ ...made, ...given })
+export const StoredPlan = Schema.Struct({ ...made, ...given, meters: StoredMeters })
 export type StoredPlan = typeof StoredPlan.Type
 
 export const Plan = Schema.Struct({ ...made, hasSubscriptions: Schema.Boolean, ...given }).annotate({

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import { Cause, Effect, Exit, Schema } from "effect"
+import { BoundedMap } from "./BoundedMap.ts"
 import { thawed } from "./frozen.ts"
 import type { Idempotency } from "./Idempotency.ts"
 import { InvalidInput, placesInBody, placesInParameters } from "./InvalidInput.ts"
@@ -56,25 +57,21 @@ export const parameters = <A, I>(schema: Schema.Codec<A, I>) => {
     Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInParameters(error) }))
 }
 
-const keyBuckets = new Map<string, Map<string, KeyBucket>>()
+const keyBuckets = new BoundedMap<string, KeyBucket>(10_000)
 const keyBucketIn = parameters(KeyBucket)
-let keyBucketCount = 0
 
-/** The address of a key bucket that was seen before. */
+/** The address of a key bucket that was seen before. Neither name can have a slash in it. */
 export const knownKeyBucket = (accountName: string, bucketName: string): KeyBucket | undefined =>
-  keyBuckets.get(accountName)?.get(bucketName)
+  typeof accountName === "string" && typeof bucketName === "string"
+    ? keyBuckets.get(`${accountName}/${bucketName}`)
+    : undefined
 
 /** The address of a key bucket, checked when it is first seen: this stands on the hot path. */
 export const keyBucket = (accountName: string, bucketName: string): Effect.Effect<KeyBucket, InvalidInput> => {
   const known = knownKeyBucket(accountName, bucketName)
   if (known !== undefined) return Effect.succeed(known)
   return Effect.map(keyBucketIn({ accountName, bucketName }), (bucket) => {
-    if (++keyBucketCount > 10_000) {
-      keyBuckets.clear()
-      keyBucketCount = 1
-    }
-    const ofAccount = keyBuckets.get(accountName) ?? new Map<string, KeyBucket>()
-    keyBuckets.set(accountName, ofAccount.set(bucketName, bucket))
+    keyBuckets.set(`${accountName}/${bucketName}`, bucket)
     return bucket
   })
 }

@@ -20,7 +20,9 @@
  * ```
  */
 import { Effect, Option, Schema } from "effect"
+import { BoundedMap } from "../shared/BoundedMap.ts"
 import { frozen } from "../shared/frozen.ts"
+import { forEachInTurns } from "../shared/inTurns.ts"
 import * as Contention from "./Contention.ts"
 import type { Partition } from "./Partition.ts"
 import { Change, type Committed, Store, type StoreRecord } from "./Store.ts"
@@ -74,8 +76,8 @@ export interface Collection<A, I = unknown> {
   readonly remove: (entry: Entry<A>) => Change
   /** A change that is refused unless the entry is still as it was read. */
   readonly unchanged: (entry: Entry<A>) => Change
-  /** A change that is refused if more values than that carry the term. */
-  readonly atMost: (term: string, count: number) => Change
+  /** A change that is refused if more values than that carry the term; without one, if the collection has more. */
+  readonly atMost: (term: string | undefined, count: number) => Change
 
   readonly get: (partition: Partition, key: string) => Effect.Effect<Option.Option<Entry<A>>, ReadError, Store>
   readonly page: (partition: Partition, query: EntryQuery) => Effect.Effect<EntryPage<A>, ReadError, Store>
@@ -109,8 +111,8 @@ export interface Collection<A, I = unknown> {
   ) => Effect.Effect<Option.Option<Entry<A>>, E | ReadError | StoreConflict, R | Store>
 }
 
-/** How many values of a collection are remembered, and how long their bodies may be. */
-const mostRemembered = 2_000
+/** Characters of the bodies whose values a collection remembers, in all and of one. */
+const maxRemembered = 4_000_000
 const longestRemembered = 4_096
 
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
@@ -164,7 +166,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     )
   }
 
-  const decoded = new Map<string, A>()
+  const decoded = new BoundedMap<string, A>(maxRemembered, (_, body) => body.length)
 
   /** A value that was decoded before is not decoded again: the body tells all of it. */
   const decode = (record: StoreRecord): Effect.Effect<Entry<A>, RecordUnreadable> => {
@@ -177,10 +179,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
       Effect.mapError(() => unreadable(record, "its body does not fit its schema")),
       Effect.map((value) => {
         if (typeof value === "object" && value !== null) bodies.set(value, record.body)
-        if (record.body.length <= longestRemembered) {
-          if (decoded.size >= mostRemembered) decoded.clear()
-          decoded.set(record.body, frozen(value))
-        }
+        if (record.body.length <= longestRemembered) decoded.set(record.body, frozen(value))
         return { value, version: record.version }
       })
     )
@@ -207,7 +206,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     const store = yield* Store
     const found = yield* store.list(partition, queries.map(query))
     return yield* Effect.forEach(found, ({ records, total }) =>
-      Effect.map(Effect.forEach(records, decode), (entries) => ({ entries, total }))
+      Effect.map(forEachInTurns(records, decode), (entries) => ({ entries, total }))
     )
   })
 

@@ -6,6 +6,7 @@
  * and no adapter needs to escape anything.
  */
 import type { Brand } from "effect"
+import { BoundedMap } from "../shared/BoundedMap.ts"
 
 export type Partition = string & Brand.Brand<"Partition">
 
@@ -18,13 +19,12 @@ export const keys = (accountName: string, bucketName: string): Partition => name
 export const keysDirectory: Partition = named("keys")
 
 /** A use is counted in the time that it takes to encode a name, so that is done once. */
-const meteringPartitions = new Map<string, Partition>()
+const meteringPartitions = new BoundedMap<string, Partition>(10_000)
 
 /** One metering bucket: its root record, plans, subscriptions and usage counters. */
 export const metering = (bucketId: string): Partition => {
   const known = meteringPartitions.get(bucketId)
   if (known !== undefined) return known
-  if (meteringPartitions.size >= 10_000) meteringPartitions.clear()
   const made = named("metering", bucketId)
   meteringPartitions.set(bucketId, made)
   return made

@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { PlanId } from "../plans/Plan.ts"
 import { Id } from "../shared/Id.ts"
 import { Metadata } from "../shared/Metadata.ts"
+import { LongText, ShortText } from "../shared/Text.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 
 export const SubscriptionId = Id("sbsc").pipe(Schema.brand("SubscriptionId"))
@@ -27,8 +28,6 @@ const consuming: ReadonlySet<SubscriptionStatus> = new Set(["active", "trialing"
 /** Whether quotas may be used in this state. */
 export const mayConsume = (status: SubscriptionStatus): boolean => consuming.has(status)
 
-const Text = Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(256)))
-
 const isWithoutRepeats = (items: ReadonlyArray<string>): boolean => new Set(items).size === items.length
 
 /** At least one, at most fifty, no two alike. */
@@ -46,9 +45,9 @@ const details = {
   type: Schema.Literals(["periodic"]),
   renewalStrategy: Schema.Literals(["monthly", "yearly"]),
   region: Schema.Literals(["us-central1", "us-east1", "europe-west4"]),
-  customerKey: Text,
-  subscriptionExternalId: Text,
-  customerExternalId: Text,
+  customerKey: ShortText,
+  subscriptionExternalId: ShortText,
+  customerExternalId: ShortText,
   metadata: Schema.optionalKey(Metadata),
   trialEndStatus: Schema.optionalKey(Schema.String),
   trialEndDate: Schema.optionalKey(Timestamp),
@@ -59,16 +58,18 @@ const details = {
 const made = { id: SubscriptionId, createdOn: Timestamp, updatedOn: Timestamp }
 
 export const SubscriptionCreate = Schema.Struct({
-  planIds: names(Text),
-  planExternalIds: names(Text),
+  planIds: names(ShortText),
+  planExternalIds: names(ShortText),
   ...details,
+  trialEndStatus: Schema.optionalKey(LongText),
+  productKey: Schema.optionalKey(LongText),
   quotaResetAnchor: Schema.optionalKey(Timestamp),
   nextBillingCycle: Schema.optionalKey(Timestamp)
 }).annotate({ identifier: "SubscriptionCreate" })
 export type SubscriptionCreate = typeof SubscriptionCreate.Type
 
 export const SubscriptionUpdate = Schema.Struct({
-  planExternalIds: Schema.optionalKey(names(Text)),
+  planExternalIds: Schema.optionalKey(names(ShortText)),
   status: Schema.optionalKey(SubscriptionStatus),
   prorate: Schema.optionalKey(Schema.Finite.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1 })))),
   metadata: Schema.optionalKey(Metadata),
