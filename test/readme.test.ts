@@ -31,6 +31,8 @@ for (const { code, file } of snippets.filter(({ code }) => code.includes("storeC
   await import(path)
 }
 
+const env = { ...process.env, TOLLGATE_SECRET: "a secret of the tests, and of nobody else" }
+
 describe("the READMEs", () => {
   for (const { name, code, file } of snippets.filter(({ code }) => !code.includes("storeContract("))) {
     it.live(
@@ -41,7 +43,7 @@ describe("the READMEs", () => {
           const path = join(folder, file)
           writeFileSync(path, code.replaceAll("redis://localhost:6379", url))
           const { stdout } = yield* Effect.promise(() =>
-            promisify(execFile)(process.execPath, ["--conditions=source", path], { cwd: folder })
+            promisify(execFile)(process.execPath, ["--conditions=source", path], { cwd: folder, env })
           )
           // A comment behind console.log, or one that begins with "prints", is what is printed.
           const printed = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(([, text]) => text)

@@ -67,7 +67,7 @@ const secretsIn = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> =>
   return secrets.map((one) => Redacted.make(typeof one === "string" ? one : ""))
 }
 
-const cacheFor = ({ verifyCache }: ServiceOptions): Layer.Layer<VerifyCache, ConfigurationError> => {
+const cacheFor = ({ verifyCache }: Omit<ServiceOptions, "secret">): Layer.Layer<VerifyCache, ConfigurationError> => {
   if (verifyCache === undefined) return VerifyCache.layerNone
   const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
   return isCount(verifyCache.ttl) && isCount(verifyCache.capacity ?? 1)
@@ -81,7 +81,7 @@ const cacheFor = ({ verifyCache }: ServiceOptions): Layer.Layer<VerifyCache, Con
       )
 }
 
-const watchFor = ({ onQuota }: ServiceOptions): Layer.Layer<never, ConfigurationError> => {
+const watchFor = ({ onQuota }: Omit<ServiceOptions, "secret">): Layer.Layer<never, ConfigurationError> => {
   if (onQuota === undefined) return Layer.empty
   const { thresholds, notify } = typeof onQuota === "function" ? { thresholds: [0.8, 1], notify: onQuota } : onQuota
   if (!Array.isArray(thresholds) || !thresholds.every((threshold) => threshold > 0 && threshold <= 1)) {
@@ -114,11 +114,13 @@ const watchFor = ({ onQuota }: ServiceOptions): Layer.Layer<never, Configuration
  * const services = Tollgate.layer({ secret }).pipe(Layer.provide(SqliteStore.layer("tollgate.db")))
  * ```
  */
-export const layer = (
-  options: ServiceOptions
-): Layer.Layer<Services | KeyVault, ConfigurationError | StoreFault, Store> => {
+export const layer = ({
+  secret,
+  ...options
+}: ServiceOptions): Layer.Layer<Services | KeyVault, ConfigurationError | StoreFault, Store> => {
+  const { deployments, publicUrl, sitesUrl } = options
   const vault = KeyVault.layer({
-    secrets: secretsIn(options.secret),
+    secrets: secretsIn(secret),
     ...optional({ retention: options.keyRetention, prefix: options.keyPrefix })
   }).pipe(Layer.tap((context) => registerSecrets(Context.get(context, KeyVault))))
   return Layer.mergeAll(
@@ -134,7 +136,8 @@ export const layer = (
     Layer.provideMerge(
       Layer.mergeAll(
         vault,
-        Layer.effect(Hosting, hostingFor(options)),
+        // Not all the options: a layer keeps what it is made of, and there are tokens among them.
+        Layer.effect(Hosting, hostingFor(optional({ deployments, publicUrl, sitesUrl }))),
         Layer.effect(Limits, parseLimits(options.limits))
       )
     )

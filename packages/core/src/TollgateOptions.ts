@@ -18,10 +18,11 @@ type PrincipalJson = typeof PrincipalShape.Encoded
 
 export interface ServiceOptions extends HostingOptions {
   /**
-   * What keys are hashed and sealed with: at least 32 characters, kept as you keep a password. To replace it, give the
-   * new one first and the old one behind it, run `reseal`, then take the old one away.
+   * What keys are hashed and encrypted with: at least 32 random characters, such as `openssl rand -base64 32` prints,
+   * kept out of the code. To replace it, give the new one first and the old one behind it, run `reseal`, then take the
+   * old one away.
    */
-  readonly secret: string | ReadonlyArray<string>
+  readonly secret: string | ReadonlyArray<string> | undefined
   /** What key values begin with: `tg`, unless said otherwise. */
   readonly keyPrefix?: string
   /** `sealed` (the default) keeps values so that they can be shown again; `hashed` keeps none. */

@@ -3,6 +3,7 @@
  */
 export { Api } from "./Api.ts"
 export * from "./access/Authenticator.ts"
+export { parseBearer } from "./access/bearer.ts"
 export * from "./access/Principal.ts"
 export { type ClientOptions, createClient, type TollgateClient } from "./client/createClient.ts"
 export * from "./consumers/Consumer.ts"

@@ -9,6 +9,7 @@ import {
   ConfigurationError,
   checkAuthorizeOptions,
   logRequestError,
+  parseBearer,
   requestIdFor,
   StoreConflict,
   StoreUnavailable,
@@ -50,7 +51,7 @@ interface Authorizing {
 }
 
 const keyIn = ({ header, query }: RequestReader, from: RequireApiKeyOptions["from"]): string => {
-  if (from === undefined) return /^Bearer +(\S+) *$/i.exec(header("authorization") ?? "")?.[1] ?? ""
+  if (from === undefined) return parseBearer(header("authorization")) ?? ""
   const given = "header" in from ? header(from.header) : query(from.query)
   return typeof given === "string" ? given : ""
 }

@@ -6,6 +6,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import type { Asked } from "../http/Exchange.ts"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { AccountName } from "../shared/Names.ts"
+import { parseBearer } from "./bearer.ts"
 import { type PrincipalShape, Unauthorized } from "./Principal.ts"
 
 /** Who asks; an Effect of the host's own. */
@@ -23,9 +24,6 @@ export interface BearerToken {
 const digest = (text: string): Buffer => hash("sha256", text, "buffer")
 
 const shortestToken = 16
-
-const tokenIn = ({ headers }: Asked): string | undefined =>
-  /^Bearer +([^\s]+) *$/i.exec(headers["authorization"] ?? "")?.[1]
 
 /** Tokens are kept as hashes, and every one is compared, in constant time. */
 const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<AuthenticateAsked, ConfigurationError> =>
@@ -45,14 +43,24 @@ const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<Authent
       const principal: PrincipalShape = { id: hash.toString("base64url").slice(0, 16), account, access }
       return Effect.succeed({ hash, principal })
     })
-    return (asked) => {
-      const token = tokenIn(asked)
-      const hash = digest(token ?? "")
-      let found: PrincipalShape | undefined
-      for (const { hash: other, principal } of known) if (timingSafeEqual(hash, other)) found = principal
-      return token === undefined || found === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(found)
-    }
+    return authenticateBy(known)
   })
+
+interface KnownToken {
+  readonly hash: Buffer
+  readonly principal: PrincipalShape
+}
+
+/** A function of its own, so that it keeps the hashes and not the tokens that they were made of. */
+const authenticateBy =
+  (known: ReadonlyArray<KnownToken>): AuthenticateAsked =>
+  ({ headers }) => {
+    const token = parseBearer(headers["authorization"])
+    const hash = digest(token ?? "")
+    let found: PrincipalShape | undefined
+    for (const { hash: other, principal } of known) if (timingSafeEqual(hash, other)) found = principal
+    return token === undefined || found === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(found)
+  }
 
 export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: AuthenticateAsked }>()(
   "@tollgate/core/access/Authenticator"
@@ -67,9 +75,7 @@ export class Authenticator extends Context.Service<Authenticator, { readonly aut
   }
 
   static layerBearer(tokens: ReadonlyArray<BearerToken>): Layer.Layer<Authenticator, ConfigurationError> {
-    return Layer.effect(
-      Authenticator,
-      Effect.map(bearerTokens(tokens), (authenticate) => ({ authenticate }))
-    )
+    const made = Effect.runSyncExit(Effect.map(bearerTokens(tokens), (authenticate) => ({ authenticate })))
+    return Layer.effect(Authenticator, made)
   }
 }

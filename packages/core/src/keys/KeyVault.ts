@@ -27,6 +27,11 @@ export interface KeyVaultOptions {
 }
 
 const shortestSecret = 32
+
+/** Too few different characters, or a text that has stood in documentation. */
+const isGuessable = (secret: string): boolean =>
+  new Set(secret).size < 8 || /^at least 32 characters|^change[ _-]?me|your[ _-]secret/i.test(secret)
+
 /** Bytes that SHA-256 takes at once, and those that it gives. */
 const hashBlock = 64
 const digestBytes = 32
@@ -74,6 +79,7 @@ const hashWith = ({ hashKey, inner, outer }: Secret, value: string): string => {
   if (value.length > longestQuick) return createHmac("sha256", hashKey).update(value).digest("base64url")
   const length = inner.write(value, hashBlock)
   outer.write(hash("sha256", inner.subarray(0, hashBlock + length), "binary"), hashBlock, "binary")
+  inner.fill(0, hashBlock, hashBlock + length)
   return hash("sha256", outer, "base64url")
 }
 
@@ -117,6 +123,9 @@ const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
     return yield* wrong("secret", `number ${short + 1} has fewer than ${shortestSecret} characters; make it longer`)
   }
   if (new Set([newest, ...older]).size <= older.length) return yield* wrong("secret", "give each one once")
+  if ([newest, ...older].some(isGuessable)) {
+    return yield* wrong("secret", "it can be guessed; make a random one, such as `openssl rand -base64 32` prints")
+  }
   const current = derive(newest)
   const secrets = [current, ...older.map(derive)]
   const format = KeyFormat.make(prefix)
@@ -175,7 +184,9 @@ export class KeyVault extends Context.Service<
     readonly isCurrent: (sealed: string) => boolean
   }
 >()("@tollgate/core/keys/KeyVault") {
+  /** The keys are derived now, so that the layer does not keep the secrets. */
   static layer(options: KeyVaultOptions): Layer.Layer<KeyVault, ConfigurationError> {
-    return Layer.effect(KeyVault, make(options))
+    const made = Effect.runSyncExit(make(options))
+    return Layer.effect(KeyVault, made)
   }
 }

@@ -121,8 +121,6 @@ describe("a large page", () => {
         `event loop held up for at most ${Math.round(delay.max / 1e6)} ms`
     )
     expect(largest).toBeLessThan(1024 * 1024)
-    // Generous, for slow machines: in one piece it takes seconds.
-    expect(delay.max / 1e6).toBeLessThan(1_000)
     const page = JSON.parse(Buffer.concat(pieces).toString())
     expect({ ...page, data: page.data.length }).toEqual({ data: count, limit: 1_000, offset: 0, total: count })
     const small = await call("GET", `${many}?limit=1&offset=${count - 1}`)

@@ -1,0 +1,60 @@
+/**
+ * What a process keeps in memory: tokens as hashes, the secret as keys derived from it, key values not at all.
+ */
+import { execFile } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { expect, it } from "vitest"
+
+const program = `
+import { randomBytes } from "node:crypto"
+import { writeHeapSnapshot } from "node:v8"
+import { createTollgate } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+
+// Made in pieces, so that no text of the program is one of them.
+const random = (name) => name + "-" + randomBytes(24).toString("hex")
+const start = async () => {
+  const [token, secret] = [random("token"), random("secret")]
+  const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: [{ token, account: "acme" }] })
+  const made = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
+  const key = made.apiKeys[0].key
+  const { valid } = await gate.keys.verify("acme", "b", key)
+  const { status } = await gate.handler(new Request("http://gate/v1/metering", { headers: { authorization: "Bearer " + token } }))
+  // Reversed, or they would be found because they were printed.
+  const told = [token, secret, key].map((text) => [...text].reverse().join(""))
+  process.stdout.write(JSON.stringify({ told, valid, status }))
+  return gate
+}
+const gate = await start()
+await new Promise(setImmediate)
+globalThis.gc()
+writeHeapSnapshot(process.argv[2])
+await gate.close()
+`
+
+it("holds neither tokens, nor the secret, nor key values as text", async () => {
+  const folder = mkdtempSync(join(import.meta.dirname, ".heap-"))
+  const snapshot = join(mkdtempSync(join(tmpdir(), "tollgate-heap-")), "heap.heapsnapshot")
+  try {
+    const path = join(folder, "program.ts")
+    writeFileSync(path, program)
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--conditions=source",
+      "--expose-gc",
+      path,
+      snapshot
+    ])
+    const { told, ...outcome } = JSON.parse(stdout)
+    expect(outcome).toEqual({ valid: true, status: 200 })
+    const heap = readFileSync(snapshot, "latin1")
+    expect(heap).toContain("acme")
+    const found = told.filter((reversed: string) => heap.includes([...reversed].reverse().join("")))
+    expect(found).toEqual([])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+    rmSync(join(snapshot, ".."), { recursive: true, force: true })
+  }
+}, 60_000)
