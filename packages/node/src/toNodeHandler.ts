@@ -6,7 +6,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { type Answer, type Asked, answeredBy } from "@tollgate/core"
 import { askedBy } from "./askedBy.ts"
-import { abandon } from "./bodyOf.ts"
+import { endEarly } from "./endEarly.ts"
 
 export interface Mountable {
   readonly handler: (request: Request) => Promise<Response>
@@ -42,22 +42,6 @@ const baseOf = (req: IncomingMessage, prefix: string): string => {
   return typeof baseUrl === "string" ? baseUrl + prefix : prefix
 }
 
-/** How long a sender that was answered early may go on. */
-const lingering = 2_000
-
-/** Somebody who is still sending reads the answer only if the connection lives until then. */
-const drained = (req: IncomingMessage): Promise<void> =>
-  new Promise((resolve) => {
-    if (req.complete || req.destroyed) return resolve()
-    abandon(req)
-    const timer = setTimeout(resolve, lingering)
-    const done = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    req.once("end", done).once("close", done).on("error", done).resume()
-  })
-
 /** Asks a web handler. */
 const through = async (handler: Mountable["handler"], asked: Asked): Promise<Answer> => {
   const answer = answeredBy(await handler(asked.request()))
@@ -80,12 +64,6 @@ const putHead = ({ status, headers }: Answer, res: ServerResponse): (() => void)
   }
 }
 
-/** Over HTTP/2 nothing lingers: whoever still sends is told to stop. */
-const stopSending = (req: IncomingMessage): void => {
-  const { stream } = req as { readonly stream?: { readonly close?: (code: number) => void } }
-  stream?.close?.(0)
-}
-
 const send = async (answer: Answer, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const { status, headers, body } = answer
   const isEarly = !req.complete
@@ -103,10 +81,8 @@ const send = async (answer: Answer, req: IncomingMessage, res: ServerResponse): 
     throw error
   }
   res.flushHeaders()
-  if (isEarly && req.httpVersionMajor === 1) await drained(req)
-  res.end(() => {
-    if (isEarly && req.httpVersionMajor > 1) stopSending(req)
-  })
+  if (isEarly) await endEarly(req, res)
+  else res.end()
 }
 
 /**
