@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises"
 import { type Answer, type Asked, answeredBy } from "@tollgate/core"
 import { askedBy } from "./askedBy.ts"
 import { endEarly } from "./endEarly.ts"
+import { http2Stream } from "./http2Stream.ts"
 
 export interface Mountable {
   readonly handler: (request: Request) => Promise<Response>
@@ -100,12 +101,13 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
   return async (req, res, next) => {
     const path = pathOf(req, prefix)
     if (next !== undefined && (path === undefined || !owns(path))) return next()
-    // Whoever asked may have left while the host was busy.
-    if (res.destroyed || (req.destroyed && !req.readableEnded)) return
+    const stream = http2Stream(req)
+    // The client may have left while the host was busy.
+    if (res.destroyed || stream?.closed === true || (req.destroyed && !req.readableEnded)) return
     let isGone = false
     let abort: AbortController | undefined
     const leave = () => {
-      if (res.writableFinished) return
+      if (res.writableEnded) return
       isGone = true
       abort?.abort()
     }
@@ -114,19 +116,21 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
       if (isGone) abort.abort()
       return abort.signal
     }
-    res.once("close", leave)
+    // Over HTTP/2 a response to HEAD does not tell when its stream closes.
+    const connection = stream ?? res
+    connection.once("close", leave)
     try {
       const answer = await exchange(askedBy(req, path ?? "/", baseOf(req, prefix), signal))
       if (!isGone) await send(await settled(answer), req, res)
     } catch (error) {
       if (isGone || res.destroyed) return
-      // Half an answer must not be taken for a whole one.
-      if (res.headersSent) return void res.destroy()
+      // Without an error, an HTTP/2 stream is reset as if the response were complete.
+      if (res.headersSent) return void res.destroy(stream && new Error("The response was cut off"))
       if (next !== undefined) return next(error)
       res.statusCode = 500
       res.end()
     } finally {
-      res.off("close", leave)
+      connection.off("close", leave)
     }
   }
 }
