@@ -6,6 +6,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { type Answer, type Asked, answeredBy } from "@tollgate/core"
 import { askedBy } from "./askedBy.ts"
+import { abandon } from "./bodyOf.ts"
 import { endEarly } from "./endEarly.ts"
 import { http2Stream } from "./http2Stream.ts"
 
@@ -64,6 +65,8 @@ const putHead = ({ status, headers }: Answer, res: ServerResponse): (() => void)
     for (const name in headers) res.removeHeader(name)
   }
 }
+
+const failed: Answer = { status: 500, headers: { "content-length": "0" }, body: undefined }
 
 const send = async (answer: Answer, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const { status, headers, body } = answer
@@ -126,9 +129,13 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
       if (isGone || res.destroyed) return
       // Without an error, an HTTP/2 stream is reset as if the response were complete.
       if (res.headersSent) return void res.destroy(stream && new Error("The response was cut off"))
-      if (next !== undefined) return next(error)
-      res.statusCode = 500
-      res.end()
+      if (next === undefined) return await send(failed, req, res)
+      // The host responds: a body that nobody goes on reading would hold up its connection.
+      if (req.readableDidRead) {
+        abandon(req)
+        req.resume()
+      }
+      next(error)
     } finally {
       connection.off("close", leave)
     }

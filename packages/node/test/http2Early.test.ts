@@ -170,4 +170,17 @@ describe.concurrent("an early response over HTTP/2", { timeout: 30_000 }, () => 
     for (const { stream } of endless) stream.destroy()
     await closeGracefully(session, server)
   })
+
+  it("is a 500 when the handler fails", async () => {
+    const mounted = responding(async (request) => {
+      await request.body?.getReader().read()
+      throw new Error("of the handler")
+    })
+    const { port } = await serve(mounted)
+    const raw = openRaw(port)
+    raw.request(1, "POST", "/")
+    raw.send(1, Buffer.alloc(10_000))
+    await raw.waitFor(isReset(1))
+    expect(sequenceOf(raw.frames, 1)).toEqual(["headers", "data, end", "reset 0"])
+  })
 })

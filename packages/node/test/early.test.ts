@@ -1,0 +1,43 @@
+/**
+ * Responses over HTTP/1.1 to clients that are still sending.
+ */
+import { once } from "node:events"
+import { createServer, type RequestListener } from "node:http"
+import { connect } from "node:net"
+import { toNodeHandler } from "@tollgate/node"
+import express, { type ErrorRequestHandler } from "express"
+import { expect, it } from "vitest"
+
+const failing = toNodeHandler({
+  owns: () => true,
+  handler: async (request) => {
+    await request.body?.getReader().read()
+    throw new Error("of the handler")
+  }
+})
+
+const inExpress = () => {
+  const app = express()
+  app.use(failing)
+  return app.use(((_error, _req, res, _next) => void res.status(500).end()) as ErrorRequestHandler)
+}
+
+it.each<readonly [string, () => RequestListener]>([
+  ["node:http", () => failing],
+  ["Express, by the host's error handler", inExpress]
+])("a handler that fails is a 500 for a client that is still sending, in %s", async (_, listener) => {
+  const server = createServer(listener()).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  const socket = connect(typeof address === "object" && address !== null ? address.port : 0, "127.0.0.1")
+  socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 20000000\r\n\r\n")
+  // Written whole before anything is read, as many clients do.
+  await new Promise((resolve, reject) => {
+    socket.once("error", reject)
+    socket.write(Buffer.alloc(20_000_000), resolve)
+  })
+  const [data] = await once(socket, "data")
+  expect(String(data)).toMatch(/^HTTP\/1\.1 500 /)
+  socket.destroy()
+  server.close()
+})
