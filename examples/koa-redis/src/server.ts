@@ -21,6 +21,9 @@ export interface Options {
   readonly bucketId?: string
 }
 
+/** How long running requests may take to finish once the server stops. */
+const stopTimeoutMs = 5_000
+
 export const start = async ({ redis, secret, token, bucketId }: Options): Promise<Example> => {
   const store = await RedisStore.open(redis)
   const gate = await createTollgate({ store, secret, tokens: [{ token, account: "acme" }] })
@@ -40,7 +43,9 @@ export const start = async ({ redis, secret, token, bucketId }: Options): Promis
     stop: async () => {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()
+      const forceClose = setTimeout(() => server.closeAllConnections(), stopTimeoutMs)
       await closed
+      clearTimeout(forceClose)
       await gate.close()
       await store.close()
     }

@@ -1,19 +1,26 @@
 import { once } from "node:events"
+import { connect } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { createClient } from "@tollgate/core"
 import { startRedis, subscriptionTo } from "@tollgate/testing"
 import { Effect } from "effect"
-import { start } from "../src/server.ts"
+import { type Example, start } from "../src/server.ts"
+
+const token = "a-management-token-for-acme"
+const startExample = (redis: string) => start({ redis, secret: "a secret of the tests, and of nobody else", token })
+
+const portOf = async ({ server }: Example): Promise<number> => {
+  if (!server.listening) await once(server, "listening")
+  const address = server.address()
+  return typeof address === "object" && address !== null ? address.port : 0
+}
 
 it.live("serves the interface below a path, and counts the calls of its own route", () =>
   Effect.gen(function* () {
     const { url: redis } = yield* startRedis()
-    const token = "a-management-token-for-acme"
     yield* Effect.promise(async () => {
-      const { server, stop } = await start({ redis, secret: "a secret of the tests, and of nobody else", token })
-      if (!server.listening) await once(server, "listening")
-      const address = server.address()
-      const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+      const example = await startExample(redis)
+      const url = `http://127.0.0.1:${await portOf(example)}`
       const client = createClient({ baseUrl: `${url}/api/dev`, token })
       const { apiKeys } = await client.consumers.create("acme", "production", { name: "alice" }, { withApiKey: true })
       const bucketId = (await client.buckets.list("acme")).data[0]?.id ?? ""
@@ -27,7 +34,28 @@ it.live("serves the interface below a path, and counts the calls of its own rout
       expect(await (await call()).json()).toEqual({ hello: "alice", remaining: 0 })
       expect((await call()).status).toBe(429)
       expect((await fetch(url)).status).toBe(401)
-      await stop()
+      await example.stop()
     })
   })
+)
+
+it.live(
+  "stops although a client never finishes its request",
+  () =>
+    Effect.gen(function* () {
+      const { url: redis } = yield* startRedis()
+      yield* Effect.promise(async () => {
+        const example = await startExample(redis)
+        const received = once(example.server, "request")
+        const socket = connect(await portOf(example), "127.0.0.1").on("error", () => undefined)
+        socket.write(
+          `POST /api/dev/v1/metering HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: 100\r\n\r\n{`
+        )
+        await received
+        const closed = once(socket, "close")
+        await example.stop()
+        await closed
+      })
+    }),
+  30_000
 )
