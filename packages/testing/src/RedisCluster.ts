@@ -56,7 +56,10 @@ export const startRedisCluster = (
 ): Effect.Effect<RedisCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
     const masters = options.masters ?? 3
-    const count = masters * (1 + (options.replicas ?? 0))
+    const replicas = options.replicas ?? 0
+    const count = masters * (1 + replicas)
+    // Only replicas take over; without them, a master that is busy for a second would bring the cluster down.
+    const nodeTimeoutMs = replicas > 0 ? 1_000 : 15_000
     const busPorts: Array<number> = []
     const servers: Array<RedisServer> = []
     for (let index = 0; index < count; index++) {
@@ -69,7 +72,7 @@ export const startRedisCluster = (
             "--cluster-enabled",
             "yes",
             "--cluster-node-timeout",
-            "1000",
+            String(nodeTimeoutMs),
             "--cluster-port",
             String(busPort),
             ...(options.arguments ?? [])
