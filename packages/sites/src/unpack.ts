@@ -243,8 +243,15 @@ export const unpack = async (
     }
   }
 
+  /** Remembers why it fails: on Node 22 `pipeline` reports an AbortError instead of what its last function throws. */
+  const consumeOrFail = (chunks: AsyncIterable<Buffer>): Promise<void> =>
+    consume(chunks).catch((error) => {
+      failure ??= error
+      throw error
+    })
+
   try {
-    await pipeline(Readable.from(source, { objectMode: false }), createGunzip(), consume, { signal })
+    await pipeline(Readable.from(source, { objectMode: false }), createGunzip(), consumeOrFail, { signal })
     parser.end()
     await parsed
     await work
