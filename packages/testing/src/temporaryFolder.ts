@@ -6,5 +6,6 @@ import { Effect, type Scope } from "effect"
 /** A new folder that goes with the scope. */
 export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "tollgate-"))),
-  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+  // A server's child process may still be writing when the server has ended.
+  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
 )
