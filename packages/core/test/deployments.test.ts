@@ -1,117 +1,34 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import {
-  AccountName,
-  BranchName,
   createTollgate,
-  type DeploymentOptions,
-  Deployments,
   type DeploymentTarget,
-  layer,
   memorySources,
   memoryTarget,
   ProjectName,
   type SourceStore,
   StepFailed,
-  Store,
   type StoreOperations,
-  StoreUnavailable,
-  targetOf,
-  Uploads
+  targetOf
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { makeFaulty } from "@tollgate/store-testkit"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
+import { Deferred, Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
+import {
+  addressOf,
+  branch,
+  content,
+  eventually,
+  mortal,
+  project,
+  settled,
+  startProcess,
+  succeeded,
+  untilSettled,
+  upload
+} from "./processes.ts"
 import { secret } from "./stores.ts"
-
-const project = { accountName: AccountName.make("acme"), projectName: ProjectName.make("web") }
-const branch = { ...project, branchName: BranchName.make("main") }
-const content = Stream.succeed(new TextEncoder().encode("a source"))
-
-const opening = (store: StoreOperations, target: DeploymentTarget, sources = memorySources()) => {
-  const deployments: DeploymentOptions = { sources, target }
-  return layer({ secret, publicUrl: "http://gate", deployments }).pipe(Layer.provide(Layer.succeed(Store, store)))
-}
-
-/** A process of its own: its services live until the scope is closed. */
-const startProcess = (store: StoreOperations, target: DeploymentTarget, sources = memorySources()) =>
-  Effect.gen(function* () {
-    const scope = Scope.makeUnsafe()
-    yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
-    const context = yield* Layer.buildWithScope(opening(store, target, sources), scope)
-    return {
-      deployments: Context.get(context, Deployments),
-      uploads: Context.get(context, Uploads),
-      stop: Scope.close(scope, Exit.void)
-    }
-  })
-
-const addressOf = (uploadUrl: string) => {
-  const { pathname, searchParams } = new URL(uploadUrl)
-  return {
-    id: pathname.split("/").at(-1)?.replace(".tar.gz", "") ?? "",
-    expires: searchParams.get("expires") ?? "",
-    signature: searchParams.get("signature") ?? ""
-  }
-}
-
-const upload = (uploads: Uploads["Service"]) =>
-  Effect.gen(function* () {
-    const { uploadUrl } = yield* uploads.create(branch)
-    return (yield* uploads.receive(addressOf(uploadUrl), content)).id
-  })
-
-/** Lets everything run that can run without time passing. */
-const settled = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-
-/** Waits, in steps of the test's clock, until something holds. */
-const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
-  Effect.gen(function* () {
-    for (let step = 0; step < 500; step++) {
-      const value = yield* read
-      if (holds(value)) return value
-      yield* settled
-      if (step % 10 === 9) yield* TestClock.adjust("1 second")
-    }
-    return assert.fail("it never came to hold")
-  })
-
-/** Waits, while the test's clock stands still, until something holds. */
-const untilSettled = (holds: () => boolean) => Effect.repeat(settled, { until: () => holds(), times: 1_000 })
-
-/** Waits, while the test's clock stands still, until a run has ended well. */
-const succeeded = (deployments: Deployments["Service"], id: string) =>
-  Effect.gen(function* () {
-    for (let step = 0; step < 1_000; step++) {
-      if ((yield* deployments.status(project, id)).value.status === "SUCCESS") return
-      yield* settled
-    }
-    return assert.fail("the run did not succeed")
-  })
-
-/** A process that can lose its store, as if it were paused or cut off; and find it again. */
-const mortal = (store: StoreOperations, target: DeploymentTarget, sources: ReturnType<typeof memorySources>) =>
-  Effect.gen(function* () {
-    let isDead = false
-    const gone = new StoreUnavailable({
-      operation: "commit",
-      problem: "cut off",
-      retryable: true,
-      outcome: "not-applied"
-    })
-    const cut: StoreOperations = {
-      ...store,
-      commit: (...given) => Effect.suspend(() => (isDead ? Effect.fail(gone) : store.commit(...given)))
-    }
-    const die = () => {
-      isDead = true
-    }
-    const revive = () => {
-      isDead = false
-    }
-    return { ...(yield* startProcess(cut, target, sources)), die, revive }
-  })
 
 /** A target whose publishing never ends. */
 const hanging: DeploymentTarget = { publish: () => Effect.never }

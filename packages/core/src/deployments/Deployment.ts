@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import { Schema } from "effect"
-import { AccountName, BranchName, ProjectName } from "../shared/Names.ts"
+import { AccountName, BranchName, ProjectName, StoredBranchName } from "../shared/Names.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 
 /** Fit for a path and for a host name. */
@@ -43,7 +43,7 @@ export const Deployment = Schema.Struct({
   projectName: ProjectName,
   state: DeploymentState,
   message: DeploymentMessage,
-  branchName: BranchName,
+  branchName: StoredBranchName,
   environmentType: EnvironmentType
 }).annotate({ identifier: "Deployment" })
 export type Deployment = typeof Deployment.Type
@@ -55,6 +55,9 @@ export const Branch = Schema.Struct({
   branchName: BranchName
 }).annotate({ identifier: "Branch" })
 export type Branch = typeof Branch.Type
+
+/** The same as it is stored, and shown. */
+export const storedBranch = { ...Branch.fields, branchName: StoredBranchName }
 
 const longest = 63
 const hashDigits = 7

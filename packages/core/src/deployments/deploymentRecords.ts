@@ -10,7 +10,7 @@ import * as Collection from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { Branch, DeploymentMessage, DeploymentName } from "./Deployment.ts"
+import { type Branch, DeploymentMessage, DeploymentName, storedBranch } from "./Deployment.ts"
 import { DeploymentNameTaken, DeploymentNotFound } from "./DeploymentError.ts"
 import { BuildResult, DeploymentProgress, StatusId, Steps } from "./DeploymentStatus.ts"
 
@@ -21,7 +21,7 @@ export const partitionOf = ({ accountName, projectName }: Project): Partition.Pa
   Partition.deployments(accountName, projectName)
 
 const DeploymentRecord = Schema.Struct({
-  ...Branch.fields,
+  ...storedBranch,
   name: DeploymentName,
   createdOn: Timestamp,
   updatedOn: Timestamp,
@@ -86,11 +86,11 @@ export type Removal = typeof Removal.Type
 export const removals = Collection.make({ name: "removal", format: 1, schema: Removal, key: ({ id }) => id })
 
 /** The directory: which branch a name belongs to. */
-const Named = Schema.Struct({ ...Branch.fields, name: DeploymentName })
+const Named = Schema.Struct({ ...storedBranch, name: DeploymentName })
 export const names = Collection.make({ name: "name", format: 1, schema: Named, key: ({ name }) => name })
 
 /** The directory: addresses that were given out for an upload. */
-export const Upload = Schema.Struct({ ...Branch.fields, id: StatusId, expiresOn: Timestamp, used: Schema.Boolean })
+export const Upload = Schema.Struct({ ...storedBranch, id: StatusId, expiresOn: Timestamp, used: Schema.Boolean })
 export type Upload = typeof Upload.Type
 export const uploads = Collection.make({ name: "upload", format: 1, schema: Upload, key: ({ id }) => id })
 

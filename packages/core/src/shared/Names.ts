@@ -14,10 +14,22 @@ export type BucketName = typeof BucketName.Type
 export const ProjectName = pathName.pipe(Schema.brand("ProjectName"))
 export type ProjectName = typeof ProjectName.Type
 
+/**
+ * A branch's name as it is accepted: no control characters, and nothing invisible that could make it read as another
+ * name, such as bidirectional overrides and zero-width characters.
+ */
 export const BranchName = Schema.String.pipe(
   Schema.check(
-    Schema.isPattern(/^\P{Cc}{1,255}$/u, { expected: "1 to 255 characters, none of them a control character" })
+    Schema.isPattern(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]{1,255}$/u, {
+      expected: "1 to 255 characters, none of them a control character or an invisible one"
+    })
   ),
   Schema.brand("BranchName")
 )
 export type BranchName = typeof BranchName.Type
+
+/** A branch's name as it is read from the store: earlier versions accepted invisible characters. */
+export const StoredBranchName = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^\P{Cc}{1,255}$/u)),
+  Schema.brand("BranchName")
+)
