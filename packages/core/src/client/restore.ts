@@ -105,7 +105,7 @@ const uploadTable: typeof table = {
   BadRequestProblem: ({ errors }) =>
     errors[0]?.pointer === "" ? new UploadInterrupted({ problem: errors[0].detail }) : new InvalidInput({ errors }),
   PayloadTooLargeProblem: ({ detail = "" }) => new SourceTooLarge({ limit: Number(/\d+/.exec(detail)?.[0] ?? 0) }),
-  RequestTimeoutProblem: () => new UploadStalled()
+  RequestTimeoutProblem: ({ detail = "The server gave the upload up" }) => new UploadStalled({ problem: detail })
 }
 
 const tagOf = (error: unknown): string =>

@@ -64,10 +64,10 @@ export class UploadInterrupted extends Schema.TaggedError<UploadInterrupted>()("
   }
 }
 
-/** The sender fell silent. */
-export class UploadStalled extends Schema.TaggedError<UploadStalled>()("UploadStalled", {}) {
+/** The sender stopped sending, or sends too slowly. */
+export class UploadStalled extends Schema.TaggedError<UploadStalled>()("UploadStalled", { problem: Schema.String }) {
   override get message(): string {
-    return "Nothing came for 30 seconds; send the source again"
+    return this.problem
   }
 }
 

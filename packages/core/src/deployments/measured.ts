@@ -6,8 +6,31 @@ import { Effect, Stream } from "effect"
 import { InvalidInput } from "../shared/InvalidInput.ts"
 import { SourceTooLarge, UploadInterrupted, UploadStalled } from "./DeploymentError.ts"
 
-/** How often it is looked whether anything has come; whoever was silent so many times in a row is given up. */
-const [interval, patience] = ["5 seconds", 6] as const
+/** Seconds between two looks at the sender; every time below is a multiple of it. */
+const interval = 5
+/** Seconds for which a sender may be silent. */
+const longestSilence = 30
+/** Bytes per second that a sender must reach on average, once the grace period is over. */
+const leastRate = 1024
+const gracePeriod = 60
+/** Seconds that an upload may take. */
+const longestUpload = 60 * 60
+
+interface Pace {
+  readonly bytes: number
+  /** Seconds since the upload began, those in which the sender was waited for, and those since its last byte. */
+  readonly elapsed: number
+  readonly waited: number
+  readonly silent: number
+}
+
+const findProblem = ({ bytes, elapsed, waited, silent }: Pace): string | undefined => {
+  if (silent >= longestSilence) return `Nothing came for ${longestSilence} seconds`
+  if (waited > gracePeriod && bytes < waited * leastRate) {
+    return `The source came at less than ${leastRate} bytes per second on average`
+  }
+  return elapsed > longestUpload ? `The upload took longer than ${longestUpload / 60} minutes` : undefined
+}
 
 /** What a `Content-Digest` promises, by the algorithms that are known (RFC 9530). */
 export const digestsIn = (header: string): ReadonlyArray<readonly [algorithm: "sha256" | "sha512", digest: string]> =>
@@ -28,14 +51,27 @@ export const measured = <E>(
   const others = new Map<string, Hash>(promised.map(([algorithm]) => [algorithm, createHash(algorithm)]))
   let bytes = 0
   let digest = ""
-  let isSilent = false
+  let isWaiting = false
+  let hasArrived = false
   const isAsPromised = (): boolean => {
     const made = new Map([...others].map(([algorithm, hash]) => [algorithm, hash.digest("base64")]))
     return promised.every(([algorithm, expected]) => made.get(algorithm) === expected)
   }
-  const stream = content.pipe(
+  /** Notes when the sender is waited for. A store that is slow to take a piece, or to finish, is no fault of the sender. */
+  const awaited = Stream.transformPull(content, (pull) =>
+    Effect.succeed(
+      Effect.suspend(() => {
+        isWaiting = true
+        return Effect.onExit(pull, () => {
+          isWaiting = false
+          return Effect.void
+        })
+      })
+    )
+  )
+  const stream = awaited.pipe(
     Stream.mapEffect((chunk) => {
-      isSilent = false
+      hasArrived = true
       bytes += chunk.byteLength
       if (bytes > limit) return Effect.fail(new SourceTooLarge({ limit }))
       sha256.update(chunk)
@@ -52,13 +88,18 @@ export const measured = <E>(
       )
     )
   )
-  /** Fails when nothing has come for a while. One watch for all pieces: a timer for each costs more than the piece. */
+  /** Fails when the sender stops or is too slow. One timer for all pieces: one for each costs more than the piece. */
   const watch = Effect.gen(function* () {
-    for (let silences = 0; silences < patience; silences = isSilent ? silences + 1 : 0) {
-      isSilent = true
-      yield* Effect.sleep(interval)
+    let [waited, silent] = [0, 0]
+    for (let elapsed = interval; ; elapsed += interval) {
+      hasArrived = false
+      yield* Effect.sleep({ seconds: interval })
+      silent = hasArrived || !isWaiting ? 0 : silent + interval
+      if (!isWaiting) continue
+      waited += interval
+      const problem = findProblem({ bytes, elapsed, waited, silent })
+      if (problem !== undefined) return yield* new UploadStalled({ problem: `${problem}. Send it again.` })
     }
-    return yield* new UploadStalled()
   })
   return { stream, watch, received: () => ({ bytes, digest }) }
 }
