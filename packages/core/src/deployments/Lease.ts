@@ -7,11 +7,12 @@ import type { Partition } from "../store/Partition.ts"
 import { type Change, Store } from "../store/Store.ts"
 import type { StoreFault } from "../store/StoreError.ts"
 import { type DeploymentRecord, deployments, type Version, versions } from "./deploymentRecords.ts"
-import { isFree, restarted } from "./progress.ts"
+import { restarted } from "./progress.ts"
 
 /** How long a holder may be silent before another takes the run over. */
 export const duration = { seconds: 10 }
-export const renewal = "3 seconds"
+/** Seconds after which a holder renews its lease. */
+export const renewal = 3
 
 /** The run is somebody else's now, or nobody's. */
 export class Lost extends Data.TaggedError("Lost") {}
@@ -31,16 +32,20 @@ const withPatience = <A, E extends { readonly _tag: string }, R>(effect: Effect.
     times: 12
   })
 
-/** Takes a run that is free, from its start; none if it is not. */
-export const take = (partition: Partition, id: string, holder: string) =>
+/**
+ * Takes a run that nobody holds, from its start; none if it is held. A run whose lease has lapsed is taken over if its
+ * record is still at the version that was seen to lapse.
+ */
+export const take = (partition: Partition, id: string, holder: string, lapsedVersion?: number) =>
   Contention.retryWhenStale(
     Effect.gen(function* () {
       const store = yield* Store
       const now = yield* DateTime.now
       const found = yield* versions.get(partition, id)
-      if (Option.isNone(found) || !isFree(found.value.value, now)) return Option.none()
+      if (Option.isNone(found) || found.value.value.status !== "IN_PROGRESS") return Option.none()
       const { run, attempt, buildResult } = found.value.value
       const isTakenOver = run?.holder !== undefined
+      if (isTakenOver && found.value.version !== lapsedVersion) return Option.none()
       const version: Version = {
         ...restarted(found.value.value, now),
         attempt: attempt + 1,

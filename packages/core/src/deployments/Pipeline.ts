@@ -19,16 +19,19 @@ import {
   type Removal,
   removals,
   uploads,
+  type Version,
   versions
 } from "./deploymentRecords.ts"
 import { finishRemoval } from "./finishRemoval.ts"
 import { Hosting, type HostingShape } from "./Hosting.ts"
-import * as Lease from "./Lease.ts"
-import { isFree } from "./progress.ts"
+import { makeLeaseWatch } from "./LeaseWatch.ts"
+import { makeRunQueue, type WaitingRun } from "./RunQueue.ts"
 import { run } from "./run.ts"
 
 /** How many versions one process runs at once. */
-const atOnce = 4
+const slots = 4
+/** How often a process looks for runs that were left to it. */
+const pollInterval = "3 seconds"
 
 const directory = Partition.deploymentDirectory
 
@@ -47,10 +50,8 @@ const forgetUploads = Effect.gen(function* () {
   }
 })
 
-/** A run that nobody holds, as it was found. */
-interface Waiting {
-  readonly project: Project
-  readonly id: string
+/** A run that can be taken, as it was found. */
+interface Found extends WaitingRun {
   readonly since: number
 }
 
@@ -58,24 +59,20 @@ const make = Effect.gen(function* () {
   const store = yield* Store
   const hosting = yield* Hosting
   const fibers = yield* FiberSet.make()
-  const running = new Set<string>()
+  const queue = makeRunQueue(slots)
+  const leases = makeLeaseWatch()
   const clearing = new Set<string>()
   const holder = yield* Base62.random(22)
   const withStore = Effect.provideService(Store, store)
-  /** What this process has found to do, oldest first: no project waits behind another's later uploads. */
-  let waiting: ReadonlyArray<Waiting> = []
 
   /** Starts what is waiting, as far as there is room; what ends makes room for the next. */
   const fill = (hosting: HostingShape): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const [next, ...rest] = waiting
-      if (next === undefined || running.size >= atOnce) return Effect.void
-      waiting = rest
-      if (running.has(next.id)) return fill(hosting)
-      const { project, id } = next
-      running.add(id)
-      const ended = Effect.onExit(attempted(`The run of ${id}`, run(hosting, project, id, holder)), (exit) => {
-        running.delete(id)
+      const next = queue.next()
+      if (next === undefined) return Effect.void
+      const { id } = next
+      const ended = Effect.onExit(attempted(`The run of ${id}`, run(hosting, next, holder)), (exit) => {
+        queue.finish(id)
         return Exit.isSuccess(exit) ? fill(hosting) : Effect.void
       })
       return Effect.andThen(FiberSet.run(fibers, withStore(ended)), fill(hosting))
@@ -96,9 +93,16 @@ const make = Effect.gen(function* () {
       )
     })
 
-  /** What there is to do in a project, in one round trip: runs that nobody holds, and removals that were cut off. */
+  /** The run of a version, if it can be taken: nobody holds it, or its holder has fallen silent. */
+  const findRun = Effect.fnUntraced(function* (project: Project, { value, version }: Entry<Version>) {
+    const isHeld = value.run?.holder !== undefined
+    if (isHeld && !(yield* leases.isLapsed(value.id, version))) return []
+    const since = DateTime.toEpochMillis(value.run?.until ?? value.createdOn)
+    return [{ project, id: value.id, since, ...(isHeld ? { lapsedVersion: version } : {}) }]
+  })
+
+  /** What there is to do in a project, in one round trip: runs that can be taken, and removals that were cut off. */
   const look = Effect.fnUntraced(function* (hosting: HostingShape, project: Project) {
-    const now = yield* DateTime.now
     const page = { offset: 0, limit: 100 }
     const [open, left] = yield* store.list(partitionOf(project), [
       { terms: [versions.termOf(inProgress)], ...page },
@@ -106,30 +110,23 @@ const make = Effect.gen(function* () {
     ])
     const found = yield* Effect.forEach(open?.records ?? [], versions.decode)
     for (const record of left?.records ?? []) yield* clear(hosting, project, yield* removals.decode(record))
-    return {
-      free: found
-        .filter(({ value }) => isFree(value, now))
-        .map(({ value }) => ({
-          project,
-          id: value.id,
-          since: DateTime.toEpochMillis(value.run?.until ?? value.createdOn)
-        })),
-      isIdle: open?.total === 0 && left?.total === 0
-    }
+    const runs: ReadonlyArray<ReadonlyArray<Found>> = yield* Effect.forEach(found, (entry) => findRun(project, entry))
+    return { runs: runs.flat(), isIdle: open?.total === 0 && left?.total === 0 }
   })
 
   /** Looks at every project that may have something to do, and starts what it finds. */
   const poll = Effect.fnUntraced(function* (hosting: HostingShape) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
-    const found: Array<Waiting> = []
+    const found: Array<Found> = []
+    leases.startRound()
     for (let offset = 0; ; offset += 1000) {
       const { entries, total } = yield* busy.page(directory, { offset, limit: 1000 })
       yield* Effect.forEach(
         entries,
         (entry) =>
           Effect.gen(function* () {
-            const { free, isIdle } = yield* look(hosting, entry.value)
-            found.push(...free)
+            const { runs, isIdle } = yield* look(hosting, entry.value)
+            found.push(...runs)
             const isOver = isIdle && now - DateTime.toEpochMillis(entry.value.since) >= busyFor
             if (isOver) yield* store.commit(directory, [busy.remove(entry)])
           }).pipe(Effect.catchCause((cause) => Effect.logDebug("Looking for runs failed", cause))),
@@ -137,7 +134,7 @@ const make = Effect.gen(function* () {
       )
       if (offset + entries.length >= total || entries.length === 0) break
     }
-    waiting = found.sort((left, right) => left.since - right.since)
+    queue.replace(found.sort((left, right) => left.since - right.since))
     yield* fill(hosting)
   })
 
@@ -163,7 +160,7 @@ const make = Effect.gen(function* () {
   if (hosting !== undefined) {
     yield* poll(hosting).pipe(
       Effect.catchCause((cause) => Effect.logDebug("Looking for runs failed", cause)),
-      Effect.andThen(Effect.sleep(Lease.renewal)),
+      Effect.andThen(Effect.sleep(pollInterval)),
       Effect.forever,
       withStore,
       Effect.forkScoped
@@ -175,8 +172,7 @@ const make = Effect.gen(function* () {
     nudge: (project, id) =>
       Effect.suspend(() => {
         if (hosting === undefined) return Effect.void
-        const isKnown = waiting.some((known) => known.id === id)
-        if (!isKnown) waiting = [...waiting, { project, id, since: 0 }]
+        queue.add({ project, id })
         return fill(hosting)
       })
   })

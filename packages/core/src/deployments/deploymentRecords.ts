@@ -40,9 +40,10 @@ export const deployments = Collection.make({
   key: ({ name }) => name
 })
 
-/** Who runs a version, and until when nobody else may. Nobody holds a run that has not begun, or was given back. */
+/** Who runs a version. Nobody holds a run that has not begun, or was given back. */
 const Run = Schema.Struct({
   holder: Schema.optionalKey(Schema.String),
+  /** Since when a run waits that nobody holds. Of one that is held, earlier versions of Tollgate read when it lapses. */
   until: Timestamp,
   /** How often a holder was never heard of again. */
   lapses: Schema.Int

@@ -1,7 +1,7 @@
 /**
  * How a version changes as it is run: each change a function from what was to what is.
  */
-import { DateTime } from "effect"
+import type { DateTime } from "effect"
 import type { DeploymentMessage } from "./Deployment.ts"
 import type { BuildResult, Step, StepName, Steps } from "./DeploymentStatus.ts"
 import type { Version } from "./deploymentRecords.ts"
@@ -103,8 +103,3 @@ export const succeeded = (version: Version, now: DateTime.Utc): Version => ({
   ...withoutRun(done(version, "publish", now, {})),
   status: "SUCCESS"
 })
-
-/** Whether anybody may begin, or take over, the run. */
-export const isFree = ({ status, run }: Version, now: DateTime.Utc): boolean =>
-  status === "IN_PROGRESS" &&
-  (run?.holder === undefined || DateTime.toEpochMillis(run.until) <= DateTime.toEpochMillis(now))

@@ -2,7 +2,7 @@
  * One run over one version: its steps in their order, each recorded when it starts and ends, under a lease that is
  * renewed all the while. Whoever loses the lease stops.
  */
-import { Cause, type DateTime, Effect, Option, Stream } from "effect"
+import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
 import type * as Partition from "../store/Partition.ts"
 import { Change, Store } from "../store/Store.ts"
 import { attempted } from "./attempted.ts"
@@ -12,7 +12,6 @@ import {
   deployments,
   isReleaseWanted,
   ofDeployment,
-  type Project,
   partId,
   partitionOf,
   pinName,
@@ -24,9 +23,10 @@ import type { HostingShape } from "./Hosting.ts"
 import * as Lease from "./Lease.ts"
 import { logLines } from "./logLines.ts"
 import { done, failed, failureOf, type Outcome, type RunStep, skipped, started, succeeded } from "./progress.ts"
+import type { WaitingRun } from "./RunQueue.ts"
 
-/** A run whose processes were never heard of again, this often, is not tried once more. */
-const mostLapses = 3
+/** A run whose lease has lapsed this often is ended: it is taken over once. */
+const mostLapses = 2
 
 /** How many versions of a deployment are remembered. */
 const history = 10
@@ -66,17 +66,24 @@ export const tidy = Effect.fnUntraced(
   Effect.catchTag("StoreConflict", () => Effect.void)
 )
 
-const unexpected = (step: RunStep) => (cause: Cause.Cause<StepFailed>) => {
-  const error = Cause.squash(cause)
-  if (Cause.hasInterruptsOnly(cause) || error instanceof StepFailed) return Effect.failCause(cause)
-  return Effect.logError(`The step ${step} of a deployment failed`, cause).pipe(
-    Effect.andThen(Effect.fail(new StepFailed({ problem: "something went wrong on the server; its log says what" })))
-  )
-}
+/**
+ * Runs a target's step to its end, which is a failure also if the target throws, dies, or interrupts itself. The step has
+ * a fiber of its own, so that the interruption of the run is told from one that the target made.
+ */
+const runStep = Effect.fnUntraced(function* <A>(name: RunStep, work: () => Effect.Effect<A, StepFailed>) {
+  const fiber = yield* Effect.forkChild(Effect.suspend(work))
+  const exit = yield* Effect.onInterrupt(Fiber.await(fiber), () => Fiber.interrupt(fiber))
+  if (Exit.isSuccess(exit)) return exit.value
+  const error = Cause.squash(exit.cause)
+  if (error instanceof StepFailed) return yield* error
+  yield* Effect.logError(`The step ${name} of a deployment failed`, exit.cause)
+  return yield* new StepFailed({ problem: "something went wrong on the server; its log says what" })
+})
 
 /** Runs a version from its start, if nobody else does. */
-export const run = Effect.fnUntraced(function* (hosting: HostingShape, project: Project, id: string, holder: string) {
-  const taken = yield* Lease.take(partitionOf(project), id, holder)
+export const run = Effect.fnUntraced(function* (hosting: HostingShape, waiting: WaitingRun, holder: string) {
+  const { project, id, lapsedVersion } = waiting
+  const taken = yield* Lease.take(partitionOf(project), id, holder, lapsedVersion)
   if (Option.isNone(taken)) return
   const lease = taken.value
   yield* runHeld(hosting, lease).pipe(
@@ -124,22 +131,23 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
       branchName,
       environmentType: branchName === productionBranch ? "PRODUCTION" : "PREVIEW"
     },
-    source:
-      version.source === undefined ? Stream.die("a version that is run has its source") : sources.open(version.source),
+    source: Stream.suspend(() =>
+      version.source === undefined ? Stream.die("a version that is run has its source") : sources.open(version.source)
+    ),
     log: log.add
   }
 
-  const begin = <A>(name: RunStep, work: Effect.Effect<A, StepFailed>) =>
+  const begin = <A>(name: RunStep, work: () => Effect.Effect<A, StepFailed>) =>
     Effect.andThen(
       record((current, now) => started(current, name, now)),
-      work.pipe(
-        Effect.catchCause(unexpected(name)),
-        Effect.mapError(({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const)
+      Effect.mapError(
+        runStep(name, work),
+        ({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const
       )
     )
 
   /** Runs a step that the target has, and records how it ended. */
-  const step = (name: RunStep, work: Effect.Effect<Outcome | "skipped", StepFailed> | undefined) =>
+  const step = (name: RunStep, work: (() => Effect.Effect<Outcome | "skipped", StepFailed>) | undefined) =>
     Effect.gen(function* () {
       const outcome = work === undefined ? "skipped" : yield* begin(name, work)
       yield* record((current, now) =>
@@ -148,11 +156,11 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     })
 
   const steps = Effect.gen(function* () {
-    yield* step("unpack", target.unpack?.(release))
-    yield* step("build", target.build?.(release))
-    const checked = target.check?.(release)
-    yield* step("check", checked && Effect.as(checked, {}))
-    yield* begin("publish", target.publish(release))
+    const [unpack, build, check] = [target.unpack?.bind(target), target.build?.bind(target), target.check?.bind(target)]
+    yield* step("unpack", unpack && (() => unpack(release)))
+    yield* step("build", build && (() => build(release)))
+    yield* step("check", check && (() => Effect.as(check(release), {})))
+    yield* begin("publish", () => target.publish(release))
     log.add("Published")
     const before = yield* Lease.end(
       lease,
@@ -166,7 +174,7 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
   const heartbeat = Effect.gen(function* () {
     for (let beat = 1; ; beat++) {
       yield* Effect.sleep("1 second")
-      if (log.hasNews() || beat % 3 === 0) yield* record((current) => current)
+      if (log.hasNews() || beat % Lease.renewal === 0) yield* record((current) => current)
     }
   })
 
