@@ -19,6 +19,8 @@ const answerOf = ({ run }: Operation, world: World): Promise<string> =>
     () => "done",
     (error: unknown) => {
       const name = typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : String(error)
+      // An address that is in use is as much taken as one that was used.
+      if (name === "UploadInProgress") return "AlreadyUploaded"
       return /^Unknown|NotFound$/.test(name) ? "gone" : name
     }
   )

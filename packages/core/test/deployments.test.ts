@@ -353,7 +353,7 @@ describe("a target of promises", () => {
       })
     }
     const good = await deploy("good")
-    assert.match(good.url, /^https:\/\/web-good-[0-9a-f]{7}\.example\.com\/$/)
+    assert.match(good.url, /^https:\/\/web-good-[a-z2-7]{12}\.example\.com\/$/)
     assert.include(good.buildResult.log, "building good")
     const bad = await deploy("bad")
     assert.deepInclude(bad.steps.build, { status: "failed", message: "it does not compile" })

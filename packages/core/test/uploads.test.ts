@@ -2,11 +2,13 @@
  * Uploads that are slow, or meet each other.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { memorySources, memoryTarget, type SourceStore } from "@tollgate/core"
+import { createTollgate, memorySources, memoryTarget, type SourceStore, type Uploads } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
-import { Effect, Fiber, Schedule, Stream } from "effect"
+import { Deferred, Effect, Fiber, Schedule, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { addressOf, branch, content, settled, startProcess } from "./processes.ts"
+import { vi } from "vitest"
+import { addressOf, branch, content, mortal, settled, startProcess } from "./processes.ts"
+import { secret } from "./stores.ts"
 
 const pass = (seconds: number) =>
   Effect.gen(function* () {
@@ -88,4 +90,82 @@ describe("an upload", () => {
       assert.match((yield* Fiber.join(sending)).message, /longer than 60 minutes/)
     }).pipe(Effect.scoped)
   )
+})
+
+/** An upload that has begun, and goes on until the fiber is interrupted. */
+const hang = (uploads: Uploads["Service"], address: ReturnType<typeof addressOf>) =>
+  Effect.gen(function* () {
+    const begun = yield* Deferred.make<void>()
+    const first = Stream.fromEffect(Effect.as(Deferred.succeed(begun, undefined), new Uint8Array(100_000)))
+    const steady = Stream.concat(first, trickle(100_000, 10))
+    const fiber = yield* Effect.forkChild(uploads.receive(address, steady))
+    yield* Deferred.await(begun)
+    return fiber
+  })
+
+describe("an upload's address", () => {
+  const open = { sourceLimit: 100_000_000 }
+
+  it.effect("takes one upload at a time, in all processes, and is good again when that is broken off", () =>
+    Effect.gen(function* () {
+      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const one = yield* startProcess(store, memoryTarget(), sources, open)
+      const other = yield* startProcess(store, memoryTarget(), sources, open)
+      const address = addressOf((yield* one.uploads.create(branch)).uploadUrl)
+      for (const [begin, end] of [
+        [one, one],
+        [one, other]
+      ] as const) {
+        const sending = yield* hang(begin.uploads, address)
+        for (const { uploads } of [one, other]) {
+          assert.strictEqual((yield* Effect.flip(uploads.receive(address, content)))._tag, "UploadInProgress")
+        }
+        yield* pass(90)
+        assert.strictEqual((yield* Effect.flip(other.uploads.receive(address, content)))._tag, "UploadInProgress")
+        yield* Fiber.interrupt(sending)
+        if (end === other) assert.strictEqual((yield* end.uploads.receive(address, content)).bytes, 8)
+      }
+      assert.strictEqual((yield* Effect.flip(one.uploads.receive(address, content)))._tag, "AlreadyUploaded")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is good again a minute after the process died that received an upload", () =>
+    Effect.gen(function* () {
+      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const dying = yield* mortal(store, memoryTarget(), sources)
+      const other = yield* startProcess(store, memoryTarget(), sources, open)
+      const address = addressOf((yield* other.uploads.create(branch)).uploadUrl)
+      yield* hang(dying.uploads, address)
+      dying.die()
+      yield* pass(59)
+      assert.strictEqual((yield* Effect.flip(other.uploads.receive(address, content)))._tag, "UploadInProgress")
+      yield* pass(2)
+      assert.strictEqual((yield* other.uploads.receive(address, content)).bytes, 8)
+    }).pipe(Effect.scoped)
+  )
+
+  it("answers 409 over HTTP while an upload is in progress", async () => {
+    const gate = await createTollgate({
+      store: MemoryStore.open(),
+      secret,
+      publicUrl: "http://gate",
+      deployments: { sources: memorySources(), target: memoryTarget() }
+    })
+    const { uploadUrl } = await gate.deployments.createSource({ ...branch })
+    const leaving = new AbortController()
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(5)) })
+    const init = { method: "PUT", body, duplex: "half", signal: leaving.signal } as RequestInit
+    const sending = gate.handler(new Request(uploadUrl, init))
+    const put = () => gate.handler(new Request(uploadUrl, { method: "PUT", body: "a source" }))
+    const refused = await vi.waitFor(async () => {
+      const answer = await put()
+      assert.strictEqual(answer.status, 409)
+      return answer
+    })
+    assert.include(await refused.text(), "urn:tollgate:problem:upload-in-progress")
+    leaving.abort()
+    await sending
+    assert.strictEqual((await put()).status, 200)
+    await gate.close()
+  })
 })

@@ -203,7 +203,7 @@ describe("a site", () => {
     const other = await openHouse(MemoryStore.open(), { sitesUrl: "http://sites.example:8080/" })
     try {
       const { url } = await other.deploy("origin", pageOf("own"))
-      expect(url).toMatch(/^http:\/\/sites\.example:8080\/sites\/origin-main-[0-9a-f]{7}\/$/)
+      expect(url).toMatch(/^http:\/\/sites\.example:8080\/sites\/origin-main-[a-z2-7]{12}\/$/)
       const { pathname } = new URL(url)
       const asked = async (host: string) => {
         const { hostname, port } = new URL(other.url)

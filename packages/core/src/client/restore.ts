@@ -6,13 +6,13 @@ import { Forbidden, Unauthorized } from "../access/Principal.ts"
 import { ConsumerNameTaken, ConsumerNotFound } from "../consumers/ConsumerError.ts"
 import {
   AlreadyUploaded,
-  DeploymentNameTaken,
   DeploymentNotFound,
   DeploymentsNotConfigured,
   SourceFault,
   SourceTooLarge,
   StatusNotFound,
   UploadForbidden,
+  UploadInProgress,
   UploadInterrupted,
   UploadStalled
 } from "../deployments/DeploymentError.ts"
@@ -83,8 +83,7 @@ const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown
     new SubscriptionNotActive({ status: /is ([a-z-]+):/.exec(detail)?.[1] ?? "inactive" }),
   DeploymentNotFoundProblem: (_, { deployment = "" }) => new DeploymentNotFound({ deployment }),
   StatusNotFoundProblem: (_, { statusId = "" }) => new StatusNotFound({ statusId }),
-  DeploymentNameTakenProblem: ({ detail = "" }) =>
-    new DeploymentNameTaken({ deployment: /"([^"]*)"/.exec(detail)?.[1] ?? "" }),
+  UploadInProgressProblem: () => new UploadInProgress(),
   DeploymentsNotConfiguredProblem: () => new DeploymentsNotConfigured(),
   UploadForbiddenProblem: () => new UploadForbidden(),
   AlreadyUploadedProblem: () => new AlreadyUploaded(),

@@ -2,7 +2,6 @@
  * A deployment: what is served for one branch of a project. A later upload for the branch is a new version of the same
  * deployment, at the same address.
  */
-import { createHash } from "node:crypto"
 import { Schema } from "effect"
 import { AccountName, BranchName, ProjectName, StoredBranchName } from "../shared/Names.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
@@ -58,21 +57,3 @@ export type Branch = typeof Branch.Type
 
 /** The same as it is stored, and shown. */
 export const storedBranch = { ...Branch.fields, branchName: StoredBranchName }
-
-const longest = 63
-const hashDigits = 7
-
-const slug = (text: string): string =>
-  text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-
-/** The name of a branch's deployment: readable, and told from all others by a hash. */
-export const nameOf = ({ accountName, projectName, branchName }: Branch): DeploymentName => {
-  const hash = createHash("sha256")
-    .update(JSON.stringify([accountName, projectName, branchName]))
-    .digest("hex")
-  const readable = slug(`${projectName}-${branchName}`).slice(0, longest - hashDigits - 1)
-  return DeploymentName.make(`${readable.replace(/-+$/, "")}-${hash.slice(0, hashDigits)}`)
-}

@@ -27,15 +27,6 @@ export class StatusNotFound extends Schema.TaggedError<StatusNotFound>()("Status
   }
 }
 
-/** Two branches whose names come out the same: the hash in a name has seven digits. */
-export class DeploymentNameTaken extends Schema.TaggedError<DeploymentNameTaken>()("DeploymentNameTaken", {
-  deployment: Schema.String
-}) {
-  override get message(): string {
-    return `The name "${this.deployment}" belongs to another branch; call the branch otherwise`
-  }
-}
-
 /** The address of an upload is not one that was given out, or its hour is over: which of the two is not told. */
 export class UploadForbidden extends Schema.TaggedError<UploadForbidden>()("UploadForbidden", {}) {
   override get message(): string {
@@ -46,6 +37,13 @@ export class UploadForbidden extends Schema.TaggedError<UploadForbidden>()("Uplo
 export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("AlreadyUploaded", {}) {
   override get message(): string {
     return "This address has been used: it is for one upload; ask for a new one"
+  }
+}
+
+/** Another request is sending to the same address. */
+export class UploadInProgress extends Schema.TaggedError<UploadInProgress>()("UploadInProgress", {}) {
+  override get message(): string {
+    return "Another upload to this address is in progress. If it was cut off with its server, try again in a minute."
   }
 }
 

@@ -20,7 +20,6 @@ import {
   announce,
   type DeploymentRecord,
   deployments,
-  findDeployment,
   ofDeployment,
   type Project,
   partitionOf,
@@ -30,6 +29,7 @@ import {
   type Version,
   versions
 } from "./deploymentRecords.ts"
+import { findDeployment } from "./findDeployment.ts"
 import { finishRemoval } from "./finishRemoval.ts"
 import { Hosting, type HostingShape, orNotConfigured, urlOf } from "./Hosting.ts"
 import { Pipeline } from "./Pipeline.ts"

@@ -9,9 +9,9 @@ import { paging } from "../http/parameters.ts"
 import {
   AlreadyUploadedProblem,
   anywhere,
-  DeploymentNameTakenProblem,
   DeploymentNotFoundProblem,
   DeploymentsNotConfiguredProblem,
+  LimitReachedProblem,
   makingOnce,
   PayloadTooLargeProblem,
   PreconditionFailedProblem,
@@ -20,6 +20,7 @@ import {
   StatusNotFoundProblem,
   UnsupportedEncodingProblem,
   UploadForbiddenProblem,
+  UploadInProgressProblem,
   withBody
 } from "../http/problems.ts"
 import { AccountName, ProjectName } from "../shared/Names.ts"
@@ -58,7 +59,7 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
     HttpApiEndpoint.post("createSource", "/deployments/sources", {
       payload: Branch,
       success: UploadAddress,
-      error: [DeploymentNameTakenProblem, DeploymentsNotConfiguredProblem, ...makingOnce, ...withBody]
+      error: [LimitReachedProblem, DeploymentsNotConfiguredProblem, ...makingOnce, ...withBody]
     }).annotate(OpenApi.Summary, "Ask for an address to upload a source to"),
     HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
       params: item,
@@ -97,7 +98,8 @@ export class UploadsApi extends HttpApiGroup.make("uploads")
       error: [
         UploadForbiddenProblem,
         AlreadyUploadedProblem,
-        DeploymentNameTakenProblem,
+        UploadInProgressProblem,
+        LimitReachedProblem,
         PayloadTooLargeProblem,
         UnsupportedEncodingProblem,
         RequestTimeoutProblem,

@@ -12,21 +12,21 @@ import {
   busy,
   busyFor,
   inProgress,
-  isReleaseWanted,
-  isSourceWanted,
   type Project,
   partitionOf,
   type Removal,
   removals,
-  uploads,
   type Version,
   versions
 } from "./deploymentRecords.ts"
+import { isReleaseWanted, isSourceWanted } from "./findDeployment.ts"
 import { finishRemoval } from "./finishRemoval.ts"
 import { Hosting, type HostingShape } from "./Hosting.ts"
 import { makeLeaseWatch } from "./LeaseWatch.ts"
 import { makeRunQueue, type WaitingRun } from "./RunQueue.ts"
+import { releaseAbandonedNames } from "./releaseName.ts"
 import { run } from "./run.ts"
+import { forgetExpiredUploads } from "./uploadRecords.ts"
 
 /** How many versions one process runs at once. */
 const slots = 4
@@ -34,21 +34,6 @@ const slots = 4
 const pollInterval = "3 seconds"
 
 const directory = Partition.deploymentDirectory
-
-const expiredBy = (now: DateTime.Utc, expiresOn: DateTime.Utc): boolean =>
-  DateTime.toEpochMillis(expiresOn) < DateTime.toEpochMillis(now)
-
-/** Forgets addresses whose time is over, oldest first. */
-const forgetUploads = Effect.gen(function* () {
-  const store = yield* Store
-  const now = yield* DateTime.now
-  for (;;) {
-    const { entries } = yield* uploads.page(directory, { offset: 0, limit: 100 })
-    const expired = entries.filter(({ value }) => expiredBy(now, value.expiresOn))
-    if (expired.length === 0) return
-    yield* store.commit(directory, expired.map(uploads.remove))
-  }
-})
 
 /** A run that can be taken, as it was found. */
 interface Found extends WaitingRun {
@@ -128,7 +113,9 @@ const make = Effect.gen(function* () {
             const { runs, isIdle } = yield* look(hosting, entry.value)
             found.push(...runs)
             const isOver = isIdle && now - DateTime.toEpochMillis(entry.value.since) >= busyFor
-            if (isOver) yield* store.commit(directory, [busy.remove(entry)])
+            if (isOver && (yield* releaseAbandonedNames(entry.value))) {
+              yield* store.commit(directory, [busy.remove(entry)])
+            }
           }).pipe(Effect.catchCause((cause) => Effect.logDebug("Looking for runs failed", cause))),
         { concurrency: 8 }
       )
@@ -150,7 +137,7 @@ const make = Effect.gen(function* () {
   const sweep = ({ sources, target }: HostingShape) =>
     Effect.all(
       [
-        attempted("Forgetting uploads", forgetUploads),
+        attempted("Forgetting uploads", forgetExpiredUploads()),
         attempted("Sweeping sources", sources.sweep?.(asked(isSourceWanted)) ?? Effect.void),
         attempted("Sweeping releases", target.sweep?.(asked(isReleaseWanted)) ?? Effect.void)
       ],

@@ -7,41 +7,33 @@ import { KeyVault } from "../keys/KeyVault.ts"
 import { Entropy } from "../shared/Entropy.ts"
 import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
 import type { InvalidInput } from "../shared/InvalidInput.ts"
+import { LimitReached, Limits } from "../shared/Limits.ts"
 import { spanned } from "../shared/spanned.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { mayBeApplied, type StoreFault } from "../store/StoreError.ts"
+import { mayBeApplied, StoreConflict, type StoreFault } from "../store/StoreError.ts"
 import { attempted } from "./attempted.ts"
-import { type Branch, nameOf } from "./Deployment.ts"
+import type { Branch } from "./Deployment.ts"
 import {
   AlreadyUploaded,
-  type DeploymentNameTaken,
   type DeploymentsNotConfigured,
   type SourceFault,
   SourceTooLarge,
   UploadForbidden,
+  type UploadInProgress,
   type UploadInterrupted,
   type UploadStalled
 } from "./DeploymentError.ts"
 import { StatusId } from "./DeploymentStatus.ts"
-import {
-  announce,
-  checkName,
-  deployments,
-  partId,
-  partitionOf,
-  pinName,
-  Upload,
-  uploads,
-  type Version,
-  versions
-} from "./deploymentRecords.ts"
+import { announce, deployments, partId, partitionOf, type Version, versions } from "./deploymentRecords.ts"
 import { Hosting, orNotConfigured } from "./Hosting.ts"
 import { digestsIn, measured, wrongDigest } from "./measured.ts"
 import { Pipeline } from "./Pipeline.ts"
 import { accepted, superseded } from "./progress.ts"
 import { tidy } from "./run.ts"
+import { makeUploadLeases, type UploadLease } from "./uploadLease.ts"
+import { forgetExpiredUploads, openIn, Upload, uploads } from "./uploadRecords.ts"
 
 /** How long an address is good. */
 const validity = { hours: 1 }
@@ -60,6 +52,8 @@ const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* KeyVault
   const pipeline = yield* Pipeline
+  const limits = yield* Limits
+  const leases = yield* makeUploadLeases
   const hosting = orNotConfigured(yield* Hosting)
   const withStore = Effect.provideService(Store, store)
   const uploadsOnce = commitOnce(store, vault, Upload)
@@ -76,20 +70,21 @@ const make = Effect.gen(function* () {
   const uploadAt = Effect.fnUntraced(function* ({ id, expires, signature }: UploadAddress) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
     const isGood = Schema.is(StatusId)(id) && vault.isSigned(signedText(id, expires), signature)
-    if (!isGood || !(Number(expires) > now)) return yield* new UploadForbidden()
-    const upload = yield* uploads.get(directory, id)
-    if (Option.isNone(upload)) return yield* new UploadForbidden()
-    const version = yield* versions.get(partitionOf(upload.value.value), id)
-    if (upload.value.value.used || Option.isSome(version)) return yield* new AlreadyUploaded()
-    return upload.value
+    const upload = isGood && Number(expires) > now ? yield* uploads.get(directory, id) : Option.none()
+    return Option.isNone(upload) ? yield* new UploadForbidden() : upload.value.value
   })
 
   /** Makes the version of a source that is kept, and the deployment if it is the first: all of it, or none. */
-  const accept = (upload: Upload, source: string, { bytes, digest }: Received, startedOn: DateTime.Utc) =>
+  const accept = (
+    { upload, name }: UploadLease,
+    source: string,
+    { bytes, digest }: Received,
+    startedOn: DateTime.Utc
+  ) =>
     Contention.retryWhenStale(
       Effect.gen(function* () {
         const { id, accountName, projectName, branchName } = upload
-        const [partition, name] = [partitionOf(upload), nameOf(upload)]
+        const partition = partitionOf(upload)
         // In this order: whoever uses the address after the deployment was read has changed it, and makes this one stale.
         const known = yield* deployments.get(partition, name)
         if (Option.isSome(yield* versions.get(partition, id))) return yield* new AlreadyUploaded()
@@ -120,23 +115,31 @@ const make = Effect.gen(function* () {
       })
     )
 
-  /** The version tells that the address was used; this tells it when the deployment is gone. */
-  const markUsed = (upload: Upload) =>
-    uploads
-      .modify(directory, upload.id, (known) => Effect.succeed({ ...known, used: true }))
-      .pipe(Effect.retry({ times: 3 }), Effect.ignore)
+  /** Keeps the address, and the record of its upload, within the account's limit. */
+  const record = Effect.fnUntraced(function* (upload: Upload, idempotency: Idempotency | undefined) {
+    const open = openIn(upload.accountName)
+    const max = limits.openUploadsPerAccount
+    const changes = [uploads.insert(upload), uploads.atMost(open, max - 1)]
+    const isFull = (error: unknown) => error instanceof StoreConflict && error.subject === uploads.termOf(open)
+    const attempt = uploadsOnce.commit(directory, changes, idempotency, upload)
+    return yield* attempt.pipe(
+      Effect.catchIf(isFull, (error) =>
+        Effect.flatMap(forgetExpiredUploads(open), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
+      ),
+      Effect.catchIf(isFull, () => Effect.fail(new LimitReached({ limit: "openUploadsPerAccount", max })))
+    )
+  })
 
   return Uploads.of({
     create: Effect.fnUntraced(
       function* (branch, { idempotency } = {}) {
         const { publicUrl } = yield* hosting
-        yield* checkName(branch, nameOf(branch))
         const earlier = yield* uploadsOnce.recall(directory, idempotency)
         if (earlier !== undefined) return { uploadUrl: addressOf(publicUrl, earlier) }
         const expiresOn = DateTime.add(yield* DateTime.now, validity)
         const { accountName, projectName, branchName } = branch
         const upload: Upload = { accountName, projectName, branchName, id: yield* nextId, expiresOn, used: false }
-        const committed = yield* uploadsOnce.commit(directory, [uploads.insert(upload)], idempotency, upload)
+        const committed = yield* record(upload, idempotency)
         return { uploadUrl: addressOf(publicUrl, committed.earlier ?? upload) }
       },
       withStore,
@@ -147,31 +150,35 @@ const make = Effect.gen(function* () {
       function* (address, content, { contentLength, contentDigest, isHandedOver = false } = {}) {
         const where = yield* hosting
         const { sources, sourceLimit } = where
-        const { value: upload } = yield* uploadAt(address)
+        const upload = yield* uploadAt(address)
         if (contentLength !== undefined && contentLength > sourceLimit) {
           return yield* new SourceTooLarge({ limit: sourceLimit })
         }
         if (contentDigest !== undefined && digestsIn(contentDigest).length === 0) {
           return yield* wrongDigest("give sha-256=:…: or sha-512=:…:, in base64")
         }
-        const name = nameOf(upload)
         const startedOn = yield* DateTime.now
         const nonce = Buffer.from((yield* Entropy).bytes(8)).toString("hex")
-        const key = partId({ id: upload.id, deployment: name }, nonce)
         const pieces = isHandedOver ? content : Stream.map(content, (piece) => new Uint8Array(piece))
         const { stream, watch, received } = measured(pieces, sourceLimit, contentDigest)
-        yield* Effect.raceFirst(sources.put(key, stream), watch)
-        const finish = Effect.gen(function* () {
-          yield* announce(upload)
-          yield* pinName(upload, name)
-          yield* accept(upload, key, received(), startedOn)
-        })
-        // What has arrived whole is made a version, or nothing, even if the sender leaves now.
-        yield* finish.pipe(
-          Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
-          Effect.andThen(markUsed(upload)),
-          Effect.andThen(pipeline.nudge(upload, upload.id)),
-          Effect.uninterruptible
+        const name = yield* leases.withLease(upload, (lease) =>
+          Effect.gen(function* () {
+            const key = partId({ id: upload.id, deployment: lease.name }, nonce)
+            yield* Effect.raceFirst(sources.put(key, stream), watch)
+            const finish = Effect.gen(function* () {
+              yield* announce(upload)
+              yield* leases.renew(lease)
+              yield* accept(lease, key, received(), startedOn)
+            })
+            // What has arrived whole is made a version, or nothing, even if the sender leaves now.
+            yield* finish.pipe(
+              Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
+              Effect.andThen(leases.finish(lease)),
+              Effect.andThen(pipeline.nudge(upload, upload.id)),
+              Effect.uninterruptible
+            )
+            return lease.name
+          })
         )
         yield* attempted("Forgetting old versions", tidy(where, partitionOf(upload), name))
         return { id: upload.id, ...received() }
@@ -202,10 +209,7 @@ export class Uploads extends Context.Service<
     readonly create: (
       branch: Branch,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<
-      { readonly uploadUrl: string },
-      StoreFault | OnceError | DeploymentsNotConfigured | DeploymentNameTaken
-    >
+    ) => Effect.Effect<{ readonly uploadUrl: string }, StoreFault | OnceError | DeploymentsNotConfigured | LimitReached>
     /** Keeps a source, whole or not at all, and starts its deployment. */
     readonly receive: <E>(
       address: UploadAddress,
@@ -222,9 +226,10 @@ export class Uploads extends Context.Service<
       | StoreFault
       | InvalidInput
       | DeploymentsNotConfigured
-      | DeploymentNameTaken
+      | LimitReached
       | UploadForbidden
       | AlreadyUploaded
+      | UploadInProgress
       | SourceTooLarge
       | UploadInterrupted
       | UploadStalled

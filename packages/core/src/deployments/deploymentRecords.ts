@@ -10,11 +10,10 @@ import * as Collection from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { type Branch, DeploymentMessage, DeploymentName, storedBranch } from "./Deployment.ts"
-import { DeploymentNameTaken, DeploymentNotFound } from "./DeploymentError.ts"
+import { DeploymentMessage, DeploymentName, storedBranch } from "./Deployment.ts"
 import { BuildResult, DeploymentProgress, StatusId, Steps } from "./DeploymentStatus.ts"
 
-const Project = Schema.Struct({ accountName: AccountName, projectName: ProjectName })
+export const Project = Schema.Struct({ accountName: AccountName, projectName: ProjectName })
 export type Project = typeof Project.Type
 
 export const partitionOf = ({ accountName, projectName }: Project): Partition.Partition =>
@@ -86,15 +85,6 @@ export type Removal = typeof Removal.Type
 
 export const removals = Collection.make({ name: "removal", format: 1, schema: Removal, key: ({ id }) => id })
 
-/** The directory: which branch a name belongs to. */
-const Named = Schema.Struct({ ...storedBranch, name: DeploymentName })
-export const names = Collection.make({ name: "name", format: 1, schema: Named, key: ({ name }) => name })
-
-/** The directory: addresses that were given out for an upload. */
-export const Upload = Schema.Struct({ ...storedBranch, id: StatusId, expiresOn: Timestamp, used: Schema.Boolean })
-export type Upload = typeof Upload.Type
-export const uploads = Collection.make({ name: "upload", format: 1, schema: Upload, key: ({ id }) => id })
-
 /** The directory: projects that may have something to do. */
 const Busy = Schema.Struct({ ...Project.fields, since: Timestamp })
 export const busy = Collection.make({
@@ -109,86 +99,26 @@ export const busyFor = 10 * 60 * 1000
 
 const directory = Partition.deploymentDirectory
 
-/** Puts a pointer, whether or not there is one. */
-const put = <A>(collection: Collection.Collection<A>, key: string, value: (known: A | undefined) => A | undefined) =>
-  Contention.retryWhenStale(
-    Effect.gen(function* () {
-      const store = yield* Store
-      const known = yield* collection.get(directory, key)
-      const next = value(Option.isSome(known) ? known.value.value : undefined)
-      if (next === undefined) return
-      yield* store.commit(directory, [
-        Option.isSome(known) ? collection.replace(known.value, next) : collection.insert(next)
-      ])
-    })
-  )
-
 /** Says that a project may have something to do, before it has: so that another process finds it if this one dies. */
 export const announce = Effect.fnUntraced(function* ({ accountName, projectName }: Project) {
+  const store = yield* Store
   const since = yield* DateTime.now
-  yield* put(busy, partitionOf({ accountName, projectName }), (known) =>
-    known !== undefined && DateTime.toEpochMillis(since) - DateTime.toEpochMillis(known.since) < busyFor / 2
-      ? undefined
-      : { accountName, projectName, since }
-  )
+  const key = partitionOf({ accountName, projectName })
+  const attempt = Effect.gen(function* () {
+    const known = yield* busy.get(directory, key)
+    const next = { accountName, projectName, since }
+    const last = Option.map(known, ({ value }) => DateTime.toEpochMillis(value.since))
+    const isRecent = Option.exists(last, (last) => DateTime.toEpochMillis(since) - last < busyFor / 2)
+    if (isRecent) return
+    yield* store.commit(directory, [Option.isSome(known) ? busy.replace(known.value, next) : busy.insert(next)])
+  })
+  yield* Contention.retryWhenStale(attempt)
 })
 
-/** Points from a name to its branch. It is written each time, so that nobody removes it who looked before. */
-export const pinName = Effect.fnUntraced(function* (branch: Branch, name: DeploymentName) {
-  const { accountName, projectName, branchName } = branch
-  yield* checkName(branch, name)
-  yield* put(names, name, () => ({ accountName, projectName, branchName, name }))
-})
-
-/** A name belongs to the branch that had it first. */
-export const checkName = Effect.fnUntraced(function* (branch: Branch, name: DeploymentName) {
-  const known = yield* names.get(directory, name)
-  if (Option.isNone(known)) return
-  const { accountName, projectName, branchName } = known.value.value
-  const isSame =
-    accountName === branch.accountName && projectName === branch.projectName && branchName === branch.branchName
-  if (!isSame) return yield* new DeploymentNameTaken({ deployment: name })
-})
-
-/** The project that a deployment's name belongs to. */
-export const projectOf = Effect.fnUntraced(function* (deployment: string) {
-  const known = Schema.is(DeploymentName)(deployment) ? yield* names.get(directory, deployment) : Option.none()
-  return Option.isNone(known) ? yield* new DeploymentNotFound({ deployment: String(deployment) }) : known.value.value
-})
-
-/** The deployment of that name. */
-export const findDeployment = Effect.fnUntraced(function* (deployment: string) {
-  const project = yield* projectOf(deployment)
-  const found = yield* deployments.get(partitionOf(project), deployment)
-  return Option.isNone(found) ? yield* new DeploymentNotFound({ deployment }) : found.value
-})
-
-const separator = "."
+export const separator = "."
 
 /** Names a release, or a source: fit for a file, and telling what it belongs to. Neither part has a dot in it. */
 export const partId = (version: Pick<Version, "id" | "deployment">, part: number | string): string =>
   [version.deployment, version.id, part].join(separator)
 
 export const releaseOf = (version: Version): string => partId(version, version.attempt)
-
-const versionOfPart = Effect.fnUntraced(function* (id: string) {
-  const [name = "", statusId = ""] = id.split(separator)
-  const project = yield* projectOf(name)
-  const version = yield* versions.get(partitionOf(project), statusId)
-  return { name, partition: partitionOf(project), version: Option.map(version, ({ value }) => value) }
-})
-
-/** Whether a release is being made or served. Asked in this order, since a release goes from the one to the other. */
-export const isReleaseWanted = (id: string) =>
-  Effect.gen(function* () {
-    const { name, partition, version } = yield* versionOfPart(id)
-    if (Option.isSome(version) && version.value.status === "IN_PROGRESS" && releaseOf(version.value) === id) return true
-    const deployment = yield* deployments.get(partition, name)
-    return Option.isSome(deployment) && deployment.value.value.served === id
-  }).pipe(Effect.catchTag("DeploymentNotFound", () => Effect.succeed(false)))
-
-/** Whether a version still needs its source. */
-export const isSourceWanted = (key: string) =>
-  Effect.map(versionOfPart(key), ({ version }) => Option.isSome(version) && version.value.source === key).pipe(
-    Effect.catchTag("DeploymentNotFound", () => Effect.succeed(false))
-  )

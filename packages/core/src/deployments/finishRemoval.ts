@@ -3,10 +3,10 @@
  */
 import { Effect, Option } from "effect"
 import type { Entry } from "../store/Collection.ts"
-import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { deployments, names, type Project, partitionOf, type Removal, removals } from "./deploymentRecords.ts"
+import { deployments, type Project, partitionOf, type Removal, removals } from "./deploymentRecords.ts"
 import type { HostingShape } from "./Hosting.ts"
+import { releaseName } from "./releaseName.ts"
 
 /** How long a target may take: a removal that it keeps waiting is tried again later. */
 const patience = "1 minute"
@@ -18,16 +18,11 @@ export const finishRemoval = Effect.fnUntraced(function* (
 ) {
   const store = yield* Store
   const { name, releases, sources: keys } = removal.value
+  // First: the account has its place back, however long the target takes.
+  yield* releaseName(name)
   yield* Effect.forEach(keys, (key) => sources.remove(key))
-  // In this order: whoever makes the deployment anew writes the pointer first, and once more behind it.
-  const pointer = yield* names.get(Partition.deploymentDirectory, name)
   const again = yield* deployments.get(partitionOf(project), name)
-  if (Option.isNone(again)) {
-    yield* target.remove?.(name) ?? Effect.void
-    if (Option.isSome(pointer)) {
-      yield* Effect.ignore(store.commit(Partition.deploymentDirectory, [names.remove(pointer.value)]))
-    }
-  }
+  if (Option.isNone(again)) yield* target.remove?.(name) ?? Effect.void
   // Last: what cannot be removed now is tried again later, and keeps nothing else from going.
   yield* Effect.forEach(releases, (id) => target.discard?.(id) ?? Effect.void)
   yield* store.commit(partitionOf(project), [removals.remove(removal)])

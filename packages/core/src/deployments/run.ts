@@ -10,15 +10,14 @@ import type { DeploymentMessage } from "./Deployment.ts"
 import { type Release, StepFailed } from "./DeploymentTarget.ts"
 import {
   deployments,
-  isReleaseWanted,
   ofDeployment,
   partId,
   partitionOf,
-  pinName,
   releaseOf,
   type Version,
   versions
 } from "./deploymentRecords.ts"
+import { isReleaseWanted } from "./findDeployment.ts"
 import type { HostingShape } from "./Hosting.ts"
 import * as Lease from "./Lease.ts"
 import { logLines } from "./logLines.ts"
@@ -178,10 +177,6 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     }
   })
 
-  yield* pinName(found.value.value, name).pipe(
-    // Nobody else can have it: it was pinned when the upload was taken.
-    Effect.catchTag("DeploymentNameTaken", () => Effect.fail(new Lease.Lost()))
-  )
   if (version.attempt > 1) yield* discard(hosting, partId(version, version.attempt - 1))
   yield* Effect.raceFirst(steps, heartbeat).pipe(
     Effect.timeoutOrElse({

@@ -9,13 +9,13 @@ import type { Forbidden, Unauthorized } from "../access/Principal.ts"
 import type { ConsumerNameTaken, ConsumerNotFound } from "../consumers/ConsumerError.ts"
 import type {
   AlreadyUploaded,
-  DeploymentNameTaken,
   DeploymentNotFound,
   DeploymentsNotConfigured,
   SourceFault,
   SourceTooLarge,
   StatusNotFound,
   UploadForbidden,
+  UploadInProgress,
   UploadInterrupted,
   UploadStalled
 } from "../deployments/DeploymentError.ts"
@@ -167,9 +167,9 @@ export class StatusNotFoundProblem extends HttpApiError.Problem<StatusNotFoundPr
   "StatusNotFoundProblem",
   kind("status-not-found", 404, "No such deployment status")
 ) {}
-export class DeploymentNameTakenProblem extends HttpApiError.Problem<DeploymentNameTakenProblem>()(
-  "DeploymentNameTakenProblem",
-  kind("deployment-name-taken", 409, "The deployment's name is taken")
+export class UploadInProgressProblem extends HttpApiError.Problem<UploadInProgressProblem>()(
+  "UploadInProgressProblem",
+  kind("upload-in-progress", 409, "An upload is in progress")
 ) {}
 export class UploadForbiddenProblem extends HttpApiError.Problem<UploadForbiddenProblem>()(
   "UploadForbiddenProblem",
@@ -246,7 +246,7 @@ const table = {
     new QuotaExceededProblem({ ...told, meter, max, resetsOn }),
   DeploymentNotFound: (told: Told, _: DeploymentNotFound) => new DeploymentNotFoundProblem(told),
   StatusNotFound: (told: Told, _: StatusNotFound) => new StatusNotFoundProblem(told),
-  DeploymentNameTaken: (told: Told, _: DeploymentNameTaken) => new DeploymentNameTakenProblem(told),
+  UploadInProgress: (told: Told, _: UploadInProgress) => new UploadInProgressProblem(told),
   UploadForbidden: (told: Told, _: UploadForbidden) => new UploadForbiddenProblem(told),
   AlreadyUploaded: (told: Told, _: AlreadyUploaded) => new AlreadyUploadedProblem(told),
   SourceTooLarge: (told: Told, _: SourceTooLarge) => new PayloadTooLargeProblem(told),

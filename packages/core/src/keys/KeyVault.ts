@@ -50,6 +50,7 @@ interface Secret {
   readonly sealKey: Uint8Array
   readonly signKey: Uint8Array
   readonly identityKey: Uint8Array
+  readonly nameKey: Uint8Array
 }
 
 const derive = (secret: string): Secret => {
@@ -67,7 +68,8 @@ const derive = (secret: string): Secret => {
     outer: padded(0x5c, digestBytes),
     sealKey: key("seal", 32),
     signKey: key("sign", 32),
-    identityKey: key("identity", 32)
+    identityKey: key("identity", 32),
+    nameKey: key("deployment-name", 32)
   }
 }
 
@@ -143,6 +145,7 @@ const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
     sign: (text) => signWith(current, text),
     isSigned: (text, signature) =>
       /^[0-9a-f]{64}$/.test(signature) && secrets.some((secret) => areEqual(signWith(secret, text), signature)),
+    hashName: (text) => createHmac("sha256", current.nameKey).update(text).digest(),
     isCurrent: (sealed) => sealed.startsWith(`1.${current.id}.`),
     open: (sealed, identity) =>
       Effect.suspend(() => {
@@ -180,6 +183,8 @@ export class KeyVault extends Context.Service<
     readonly sign: (text: string) => string
     /** Whether one of the secrets signed the text; compared in constant time. */
     readonly isSigned: (text: string, signature: string) => boolean
+    /** What a deployment's name is made of, under the newest secret: nobody without it can compute another's name. */
+    readonly hashName: (text: string) => Uint8Array
     /** Whether a value is sealed under the newest secret. */
     readonly isCurrent: (sealed: string) => boolean
   }
