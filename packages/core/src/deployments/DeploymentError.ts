@@ -43,7 +43,7 @@ export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("Alre
 /** Another request is sending to the same address. */
 export class UploadInProgress extends Schema.TaggedError<UploadInProgress>()("UploadInProgress", {}) {
   override get message(): string {
-    return "Another upload to this address is in progress. If it was cut off with its server, try again in a minute."
+    return "Another upload to this address is in progress. If its server stopped, try again in 30 seconds."
   }
 }
 

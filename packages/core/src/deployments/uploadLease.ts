@@ -18,8 +18,8 @@ import { releaseName, touchName } from "./releaseName.ts"
 import { explainLimit, isNamedMeanwhile, reserveName } from "./reserveName.ts"
 import { freeLapsedUploads, isReceiving, receivingIn, type Upload, uploads, withoutLease } from "./uploadRecords.ts"
 
-const duration = { seconds: 60 }
-const renewal = "20 seconds"
+const duration = { seconds: 30 }
+const renewal = "10 seconds"
 
 const directory = Partition.deploymentDirectory
 

@@ -11,7 +11,7 @@ import { StatusId } from "./DeploymentStatus.ts"
 
 /**
  * The lease of the process that receives the upload. Two machines compare their clocks by it, so it is long: clocks may
- * differ by 40 seconds. A lease that is taken too early does no harm, since a second version of one upload is refused.
+ * differ by 20 seconds. A lease that is taken too early does no harm, since a second version of one upload is refused.
  */
 const Receiving = Schema.Struct({ holder: Schema.String, until: Timestamp, name: DeploymentName })
 
