@@ -14,6 +14,7 @@ export interface Settings {
   readonly tokens: ReadonlyArray<Token> | undefined
   /** The addresses as clients see them; the server's own, and a sandbox, where none is given. */
   readonly publicUrl: string | undefined
+  /** `https://sites.example`, or `https://{name}.sites.example` for an origin for each deployment. */
   readonly sitesUrl: string | undefined
 }
 
@@ -62,6 +63,12 @@ const urlIn = (name: string, text: string): string => {
   throw new SettingsError(`${name} is an address, such as https://example.com, not "${text}"`)
 }
 
+/** `{name}` as the first label gives each deployment a host of its own; the gate checks where it stands. */
+const sitesUrlIn = (text: string): string => {
+  urlIn("TOLLGATE_SITES_URL", text.replace("{name}", "name"))
+  return text
+}
+
 export const settingsFrom = (environment: Environment): Settings => {
   const given = (name: string): string | undefined => environment[name]?.trim() || undefined
   const dataFolder = resolve(given("TOLLGATE_DATA") ?? "data")
@@ -75,6 +82,6 @@ export const settingsFrom = (environment: Environment): Settings => {
     secrets: secrets === undefined ? undefined : secretsIn(secrets),
     tokens: tokens === undefined ? undefined : tokensIn(tokens),
     publicUrl: publicUrl === undefined ? undefined : urlIn("TOLLGATE_PUBLIC_URL", publicUrl),
-    sitesUrl: sitesUrl === undefined ? undefined : urlIn("TOLLGATE_SITES_URL", sitesUrl)
+    sitesUrl: sitesUrl === undefined ? undefined : sitesUrlIn(sitesUrl)
   }
 }

@@ -1,12 +1,13 @@
 /**
  * The HTTP interface as one function from a request to an answer.
  */
-import { Cause, type Context, Effect, Exit, Layer, Scope } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Authenticator } from "./access/Authenticator.ts"
 import type { Consumers } from "./consumers/Consumers.ts"
 import { ConsumersHttp } from "./consumers/ConsumersHttp.ts"
 import type { Deployments } from "./deployments/Deployments.ts"
 import { DeploymentsHttp, UploadsHttp } from "./deployments/DeploymentsHttp.ts"
+import { Hosting } from "./deployments/Hosting.ts"
 import { SitesHttp } from "./deployments/SitesHttp.ts"
 import type { Uploads } from "./deployments/Uploads.ts"
 import { compiled } from "./http/compile.ts"
@@ -116,7 +117,8 @@ export const toWebHandler = <E>(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
       const { endpoints, routes } = yield* Effect.provideContext(makeEndpoints(docs, address), context)
-      ready = answering(context, makeEdge(endpoints, routes, settings))
+      const hosting = Context.get(context, Hosting)
+      ready = answering(context, makeEdge(endpoints, routes, { ...settings, sites: hosting?.sites }))
       return ready
     })
   )

@@ -203,6 +203,8 @@ export const createTollgate = async (options: TollgateOptions) => {
       docs: options.docs !== false,
       sites: options.deployments?.target.serve !== undefined
     })
+    const sitesAddress = Context.get(context, Hosting)?.sites
+    const isSitesHost = (host: string): boolean => sitesAddress?.siteAt(host) !== undefined
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
       keys: {
@@ -221,8 +223,13 @@ export const createTollgate = async (options: TollgateOptions) => {
       handler: async (request: Request): Promise<Response> => toResponse(await counted(askedBy(request))),
       /** The same without web objects, for bindings that have others: what those for Node call. */
       exchange: counted,
-      /** Whether a path is one of the interface's, whatever the method: what a router asks before it passes a request on. */
-      owns: (path: string): boolean => isPath(routed(path)),
+      /**
+       * Whether a request is for Tollgate, whatever its method: what a router asks before it passes a request on. Give the
+       * `Host` header too: on a host of `sitesUrl`, every path is Tollgate's.
+       */
+      owns: (path: string, host = ""): boolean => isSitesHost(host) || isPath(routed(path)),
+      /** Whether a host, as in the `Host` header, is one of `sitesUrl`, which serves sites and nothing else. */
+      isSitesHost,
       /** Ends what was started here, once the requests that run are answered. A store that was handed in stays open. */
       close: async (): Promise<void> => {
         await settled()

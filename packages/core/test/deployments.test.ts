@@ -425,6 +425,24 @@ describe("without a target", () => {
       [{ deployments, publicUrl: "example.com" }, /publicUrl/],
       [{ deployments, publicUrl: "https://a.example", sitesUrl: "ftp://b" }, /sitesUrl/],
       [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://a.example/sites" }, /sitesUrl/],
+      [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://A.example.:8443" }, /sitesUrl: .*publicUrl/],
+      [
+        { deployments, publicUrl: "https://x.b.example", sitesUrl: "https://{name}.b.example" },
+        /sitesUrl: .*publicUrl/
+      ],
+      [{ publicUrl: "https://a.example", sitesUrl: "https://a.example" }, /sitesUrl: .*publicUrl/],
+      [
+        { deployments, publicUrl: "https://a.example", sitesUrl: "https://x.{name}.example" },
+        /sitesUrl: .*first label/
+      ],
+      [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://x{name}.example" }, /sitesUrl: .*first label/],
+      [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://{name}.{name}.b" }, /sitesUrl: .*first label/],
+      [
+        { deployments, publicUrl: "https://a.example", sitesUrl: "https://b.example/{name}" },
+        /sitesUrl: .*first label/
+      ],
+      [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://{name}.b.example/x" }, /sitesUrl: .*no path/],
+      [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://{name}" }, /sitesUrl: .*first label/],
       [{ deployments: { ...deployments, sourceLimit: 0 }, publicUrl: "https://a.example" }, /sourceLimit/],
       [{ deployments: {}, publicUrl: "https://a.example" }, /sources and target/]
     ]

@@ -61,6 +61,7 @@ const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
     const value = rawHeaders[index + 1] ?? ""
     // HTTP/2 keeps the method and the path among the headers.
     if (name === ":authority") headers["host"] = value
+    else if (name === "host") headers["host"] ??= value
     else if (!name.startsWith(":")) {
       const separator = name === "cookie" ? "; " : ", "
       headers[name] = name in headers ? `${headers[name]}${separator}${value}` : value

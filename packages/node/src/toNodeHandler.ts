@@ -14,8 +14,10 @@ export interface Mountable {
   readonly handler: (request: Request) => Promise<Response>
   /** The same without web objects, which cost more than many an answer; called instead, where there is one. */
   readonly exchange?: (asked: Asked) => Promise<Answer>
-  /** Whether a path is one of the interface's. */
-  readonly owns: (path: string) => boolean
+  /** Whether a request is for it, by its path and its `Host` header. */
+  readonly owns: (path: string, host: string) => boolean
+  /** Whether a host serves sites and nothing else: then the prefix does not apply. */
+  readonly isSitesHost?: ((host: string) => boolean) | undefined
 }
 
 export interface NodeHandlerOptions {
@@ -36,6 +38,12 @@ const pathOf = (req: IncomingMessage, prefix: string): string | undefined => {
   const below = path.startsWith(prefix) ? path.slice(prefix.length) : undefined
   if (below === "") return "/"
   return below?.startsWith("/") === true ? below : below?.startsWith("?") === true ? `/${below}` : undefined
+}
+
+/** The host that was asked for. Over HTTP/2 it is a header of another name. */
+const hostOf = ({ headers }: IncomingMessage): string => {
+  const { ":authority": authority, host = "" } = headers
+  return typeof authority === "string" ? authority : host
 }
 
 /** Where the interface is mounted; Express tells what it has taken off the path. */
@@ -100,10 +108,13 @@ const send = async (answer: Answer, req: IncomingMessage, res: ServerResponse): 
  * ```
  */
 export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
-  const { handler, exchange = (asked: Asked) => through(handler, asked), owns } = gate
+  const { handler, exchange = (asked: Asked) => through(handler, asked), owns, isSitesHost } = gate
   return async (req, res, next) => {
-    const path = pathOf(req, prefix)
-    if (next !== undefined && (path === undefined || !owns(path))) return next()
+    const host = hostOf(req)
+    const below = pathOf(req, prefix)
+    const isOutside = below === undefined && isSitesHost?.(host) === true
+    const path = isOutside ? pathOf(req, "") : below
+    if (next !== undefined && (path === undefined || !owns(path, host))) return next()
     const stream = http2Stream(req)
     // The client may have left while the host was busy.
     if (res.destroyed || stream?.closed === true || (req.destroyed && !req.readableEnded)) return
@@ -123,7 +134,7 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
     const connection = stream ?? res
     connection.once("close", leave)
     try {
-      const answer = await exchange(askedBy(req, path ?? "/", baseOf(req, prefix), signal))
+      const answer = await exchange(askedBy(req, path ?? "/", baseOf(req, isOutside ? "" : prefix), signal))
       if (!isGone) await send(await settled(answer), req, res)
     } catch (error) {
       if (isGone || res.destroyed) return

@@ -198,29 +198,4 @@ describe("a site", () => {
     expect((await raw("/sites")).status).toBe(404)
     expect((await raw("/sites/nobody/")).status).toBe(404)
   })
-
-  it("is out of its sandbox on an origin of its own, and nowhere else", async () => {
-    const other = await openHouse(MemoryStore.open(), { sitesUrl: "http://sites.example:8080/" })
-    try {
-      const { url } = await other.deploy("origin", pageOf("own"))
-      expect(url).toMatch(/^http:\/\/sites\.example:8080\/sites\/origin-main-[a-z2-7]{12}\/$/)
-      const { pathname } = new URL(url)
-      const asked = async (host: string) => {
-        const { hostname, port } = new URL(other.url)
-        return new Promise<unknown>((resolve, reject) => {
-          httpRequest({ hostname, port, path: pathname, headers: { host } }, (res) => {
-            res.resume()
-            resolve([res.statusCode, res.headers["content-security-policy"]])
-          })
-            .on("error", reject)
-            .end()
-        })
-      }
-      expect(await asked("sites.example:8080")).toEqual([200, undefined])
-      for (const host of ["sites.example", "127.0.0.1", "evil.example"])
-        expect(await asked(host)).toEqual([200, "sandbox"])
-    } finally {
-      await other.close()
-    }
-  })
 })

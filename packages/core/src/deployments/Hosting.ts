@@ -6,6 +6,7 @@ import { Context, Effect } from "effect"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { DeploymentsNotConfigured } from "./DeploymentError.ts"
 import type { DeploymentTarget } from "./DeploymentTarget.ts"
+import { parseAddress, parseSitesUrl, type SitesAddress } from "./SitesAddress.ts"
 import type { SourceStore } from "./SourceStore.ts"
 
 export interface DeploymentOptions {
@@ -22,7 +23,11 @@ export interface HostingOptions {
   readonly deployments?: DeploymentOptions
   /** The interface's address as clients see it, with the path it is mounted at: `https://example.com/api/dev`. */
   readonly publicUrl?: string
-  /** An origin of its own for sites, which are strangers' code; without it, they are served in a sandbox. */
+  /**
+   * The host of sites, which are untrusted code: it serves sites and nothing else. `https://{name}.sites.example` gives each
+   * deployment an origin of its own; `https://sites.example` is one origin for all of them. Use a domain on which nothing
+   * else runs. Without this option, sites are served in a sandbox.
+   */
   readonly sitesUrl?: string
 }
 
@@ -32,7 +37,7 @@ export interface HostingShape {
   readonly sourceLimit: number
   readonly productionBranch: string
   readonly publicUrl: string
-  readonly sitesUrl: string | undefined
+  readonly sites: SitesAddress | undefined
 }
 
 export const Hosting = Context.Reference<HostingShape | undefined>("@tollgate/core/deployments/Hosting", {
@@ -46,15 +51,8 @@ export const orNotConfigured = (
   hosting === undefined ? Effect.fail(new DeploymentsNotConfigured()) : Effect.succeed(hosting)
 
 /** Where a deployment is found. */
-export const urlOf = ({ target, publicUrl, sitesUrl }: HostingShape, name: string): string =>
-  target.url?.(name) ?? `${sitesUrl ?? publicUrl}/sites/${name}/`
-
-const address = (option: string, value: string): Effect.Effect<string, ConfigurationError> => {
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  return url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === ""
-    ? Effect.succeed(value.replace(/\/+$/, ""))
-    : Effect.fail(new ConfigurationError({ option, problem: "give an address, such as https://example.com/api/dev" }))
-}
+export const urlOf = ({ target, publicUrl, sites }: HostingShape, name: string): string =>
+  target.url?.(name) ?? sites?.urlOf(name) ?? `${publicUrl}/sites/${name}/`
 
 /** The options, checked. */
 export const hostingFor = Effect.fnUntraced(function* ({
@@ -63,8 +61,8 @@ export const hostingFor = Effect.fnUntraced(function* ({
   sitesUrl
 }: HostingOptions): Effect.fn.Return<HostingShape | undefined, ConfigurationError> {
   const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
-  const publicAddress = publicUrl === undefined ? undefined : yield* address("publicUrl", publicUrl)
-  const sitesAddress = sitesUrl === undefined ? undefined : yield* address("sitesUrl", sitesUrl)
+  const publicAddress = publicUrl === undefined ? undefined : yield* parseAddress("publicUrl", publicUrl)
+  const sites = sitesUrl === undefined ? undefined : yield* parseSitesUrl(sitesUrl, publicAddress)
   if (deployments === undefined) return undefined
   const { sources, target, sourceLimit = 100 * 1024 * 1024, productionBranch = "main" } = deployments
   if (typeof sources?.put !== "function" || typeof target?.publish !== "function") {
@@ -76,8 +74,5 @@ export const hostingFor = Effect.fnUntraced(function* ({
   if (!Number.isSafeInteger(sourceLimit) || sourceLimit < 1) {
     return yield* wrong("deployments.sourceLimit", "give a number of bytes, an integer from 1")
   }
-  if (sitesAddress !== undefined && new URL(sitesAddress).host === new URL(publicAddress).host) {
-    return yield* wrong("sitesUrl", "give a host that is not publicUrl's: sites are strangers' code")
-  }
-  return { sources, target, sourceLimit, productionBranch, publicUrl: publicAddress, sitesUrl: sitesAddress }
+  return { sources, target, sourceLimit, productionBranch, publicUrl: publicAddress, sites }
 })

@@ -4,25 +4,32 @@
  */
 import { Effect } from "effect"
 import type { Endpoint } from "../http/compile.ts"
-import { type Answer, answeredBy } from "../http/Exchange.ts"
+import { type Answer, type Asked, answeredBy } from "../http/Exchange.ts"
 import { Incoming } from "../http/Incoming.ts"
 import { explained, NotFoundProblem } from "../http/problems.ts"
 import { RequestId } from "../http/RequestId.ts"
 import { DeploymentNotFound } from "./DeploymentError.ts"
 import { Deployments } from "./Deployments.ts"
-import { Hosting, type HostingShape } from "./Hosting.ts"
+import { Hosting } from "./Hosting.ts"
+import type { SiteHost } from "./SitesAddress.ts"
 
 /** How often a release may be replaced while it is being opened. */
 const patience = 5
 
-/** The deployment's name, and the path below it, as they were asked for. */
-const addressed = (url: string): { readonly name: string; readonly path: string | undefined } => {
-  const [, name = "", path] = /^\/sites\/([^/]*)(\/.*)?$/.exec(new URL(url).pathname) ?? []
-  return { name, path }
+interface SitePath {
+  readonly name: string
+  readonly path: string | undefined
+  /** Whether the site has no host of its own. */
+  readonly isSandboxed: boolean
 }
 
-const isOnSitesOrigin = ({ sitesUrl }: HostingShape, request: Request): boolean =>
-  sitesUrl !== undefined && new URL(sitesUrl).host === (request.headers.get("host") ?? new URL(request.url).host)
+/** Which file of which deployment a request is for. */
+const locate = (site: SiteHost | undefined, base: string, pathname: string): SitePath => {
+  // A site begins at the root of its host, wherever the host application has mounted the API.
+  if (site?.kind === "own") return { name: site.name, path: base + pathname, isSandboxed: false }
+  const [, name = "", path] = /^\/sites\/([^/]*)(\/.*)?$/.exec(pathname) ?? []
+  return { name, path, isSandboxed: site === undefined }
+}
 
 const packed = (response: Response, sandbox: boolean): Answer => {
   const { status, headers, body } = answeredBy(response)
@@ -42,8 +49,9 @@ export const SitesHttp = Effect.gen(function* () {
   if (hosting?.target.serve === undefined) return undefined
   const deployments = yield* Deployments
 
-  const answer = Effect.fnUntraced(function* (request: Request) {
-    const { name, path } = addressed(request.url)
+  const answer = Effect.fnUntraced(function* ({ headers, base = "" }: Asked, request: Request) {
+    const site = hosting.sites?.siteAt(headers["host"] ?? "")
+    const { name, path, isSandboxed } = locate(site, base, new URL(request.url).pathname)
     for (let attempt = 0; attempt < patience; attempt++) {
       const release = yield* deployments.served(name)
       if (path === undefined) {
@@ -54,13 +62,13 @@ export const SitesHttp = Effect.gen(function* () {
       const response = yield* hosting.target.serve?.(release, path, request) ?? nowhere
       const isNothing = response?.status === 404 && !response.headers.has("content-type")
       if (isNothing) return yield* new DeploymentNotFound({ deployment: name })
-      if (response !== undefined) return packed(response, !isOnSitesOrigin(hosting, request))
+      if (response !== undefined) return packed(response, isSandboxed)
     }
     return yield* new DeploymentNotFound({ deployment: name })
   })
 
-  const endpoint: Endpoint = ({ request }) =>
-    explained(answer(request())).pipe(
+  const endpoint: Endpoint = (asked) =>
+    explained(answer(asked, asked.request())).pipe(
       Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(Incoming, ({ path }) => nothingAt(path)))
     )
   return endpoint

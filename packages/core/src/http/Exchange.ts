@@ -48,11 +48,14 @@ export const readWhole = async (
 /** A web request, as it is asked here. */
 export const askedBy = (request: Request): Asked => {
   const { method, url } = request
-  const path = url.indexOf("/", url.indexOf("//") + 2)
+  const start = url.indexOf("//") + 2
+  const path = url.indexOf("/", start)
+  // A request that was made by hand has no Host header.
+  const authority = url.slice(start, path < 0 ? undefined : path)
   return {
     method,
     url: path < 0 ? "/" : (url.slice(path).split("#", 1)[0] ?? "/"),
-    headers: Object.fromEntries(request.headers),
+    headers: { host: authority, ...Object.fromEntries(request.headers) },
     // Asked for when it is read: whoever clones a request gives it another body.
     read: (limit) => readWhole(request.body, limit),
     stream: () => request.body,

@@ -2,6 +2,7 @@
  * The request that is being answered, for whoever needs more of it than its endpoint was given.
  */
 import { Context, Effect } from "effect"
+import type { SitesAddress } from "../deployments/SitesAddress.ts"
 import { type BodyFault, type JsonBody, jsonBody } from "./body.ts"
 import type { Asked } from "./Exchange.ts"
 
@@ -10,6 +11,8 @@ export interface InterfaceSettings {
   readonly bodyLimit: number
   /** The path of the interface's address, where the host has told it. */
   readonly base?: string
+  /** The hosts that serve sites and nothing else. */
+  readonly sites?: SitesAddress | undefined
 }
 
 export class Incoming extends Context.Service<

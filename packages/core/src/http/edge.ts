@@ -12,7 +12,7 @@ import type { Answer, Asked } from "./Exchange.ts"
 import { Incoming, type InterfaceSettings } from "./Incoming.ts"
 import { answerOf, BadRequestProblem, InternalProblem, MethodNotAllowedProblem, NotFoundProblem } from "./problems.ts"
 import { RequestId, requestIdFor } from "./RequestId.ts"
-import type { Routes } from "./routes.ts"
+import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
 
 const decodes = (text: string): boolean => {
   if (!text.includes("%")) return true
@@ -55,15 +55,22 @@ class Nowhere {
   readonly _tag = "Nowhere"
 }
 
+/** What a request was for, and which methods there are at its path. */
+interface Place {
+  readonly path: string
+  readonly method: string
+  readonly methods: () => ReadonlyArray<string>
+}
+
 /** What went wrong, as a problem. Only what is our own fault is logged, and never with what was sent. */
-const describe = Effect.fnUntraced(function* (error: unknown, path: string, method: string, { methodsOf }: Routes) {
+const describe = Effect.fnUntraced(function* (error: unknown, { path, method, methods }: Place) {
   const instance = yield* RequestId
   if (error instanceof InvalidInput) {
     return new BadRequestProblem({ detail: error.message, instance, errors: error.errors })
   }
   if (HttpServerRespondable.isRespondable(error)) return error
   if (error instanceof Nowhere) {
-    const allowed = methodsOf(path)
+    const allowed = methods()
     return allowed.length === 0 || allowed.includes(method)
       ? new NotFoundProblem({ detail: `There is nothing at ${path}`, instance })
       : new MethodNotAllowedProblem({
@@ -77,16 +84,11 @@ const describe = Effect.fnUntraced(function* (error: unknown, path: string, meth
   return new InternalProblem({ detail: "It is logged under this instance", instance })
 })
 
-const problemFor = Effect.fnUntraced(function* (
-  cause: Cause.Cause<unknown>,
-  path: string,
-  method: string,
-  routes: Routes
-) {
+const problemFor = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, place: Place) {
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
-  const answer = yield* answerOf(yield* describe(Cause.squash(cause), path, method, routes))
+  const answer = yield* answerOf(yield* describe(Cause.squash(cause), place))
   return answer.status === 405
-    ? { ...answer, headers: { ...answer.headers, allow: routes.methodsOf(path).join(", ") } }
+    ? { ...answer, headers: { ...answer.headers, allow: place.methods().join(", ") } }
     : answer
 })
 
@@ -126,12 +128,27 @@ export const makeEdge = (
     ignoreDuplicateSlashes: false,
     ignoreTrailingSlash: false
   })
+  const sites = endpoints.find(([, path]) => path === sitesPath)?.[2]
   for (const [method, path, endpoint] of endpoints) router.on(method, path as `/${string}`, endpoint)
 
   const find = (method: string, url: string) =>
     router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
 
+  const siteAt = ({ headers }: Asked) => settings.sites?.siteAt(headers["host"] ?? "")
+
+  const methodsAt = (asked: Asked, path: string): ReadonlyArray<string> => {
+    const site = siteAt(asked)
+    return site === undefined ? routes.methodsOf(path) : methodsOnSitesHost(site, path)
+  }
+
+  /** On a host of sites there is nothing else, whatever the path. */
+  const answerSite = (asked: Asked, path: string) =>
+    sites === undefined || !methodsAt(asked, path).includes(asked.method)
+      ? Effect.fail(new Nowhere())
+      : sites(asked, { params: {}, query: {} })
+
   const answer = (asked: Asked, { path, search }: Address) => {
+    if (siteAt(asked) !== undefined) return answerSite(asked, path)
     // The router decodes the fixed parts of a path too; a host's own guard in front of us does not.
     if (path.includes("%") && !routes.isPath(path)) return Effect.fail(new Nowhere())
     const found = find(asked.method, search === "" ? path : `${path}?${search}`)
@@ -149,7 +166,7 @@ export const makeEdge = (
       const { path, search } = isWrong ? { path: asked.url.split("?", 1)[0] ?? "", search: "" } : address
       const answered = isWrong ? Effect.fail(address) : Effect.suspend(() => answer(asked, address))
       return answered.pipe(
-        Effect.catchCause((cause) => problemFor(cause, path, method, routes)),
+        Effect.catchCause((cause) => problemFor(cause, { path, method, methods: () => methodsAt(asked, path) })),
         Effect.map((answer) => (method === "HEAD" ? headOf(finished(answer, id)) : finished(answer, id))),
         spanned(`http.server ${method}`, () => ({
           kind: "server",

@@ -3,6 +3,7 @@
  */
 import { HttpApi } from "effect/http-api"
 import { Api } from "../Api.ts"
+import type { SiteHost } from "../deployments/SitesAddress.ts"
 
 export const openApiPath = "/v1/openapi.json"
 export const docsPath = "/v1/docs"
@@ -45,3 +46,7 @@ export const makeRoutes = (enabled: { readonly docs: boolean; readonly sites: bo
     ]
   }
 }
+
+/** Which methods a path has on a host that serves sites and nothing else. */
+export const methodsOnSitesHost = (site: SiteHost, path: string): ReadonlyArray<string> =>
+  site.kind === "own" || path.startsWith("/sites/") ? ["GET", "HEAD"] : []

@@ -1,0 +1,171 @@
+/**
+ * The host of `sitesUrl` serves sites and nothing else.
+ */
+import { once } from "node:events"
+import { createServer, request as httpRequest, type RequestListener } from "node:http"
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2"
+import { tollgate as expressTollgate } from "@tollgate/express"
+import { tollgate as koaTollgate } from "@tollgate/koa"
+import { MemoryStore } from "@tollgate/memory"
+import { toNodeHandler } from "@tollgate/node"
+import express from "express"
+import Koa from "koa"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { pageOf } from "./archives.ts"
+import { type House, openHouse } from "./house.ts"
+
+interface Asked {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Asks a server on this machine for a path of some host. */
+const ask = (port: string, host: string, path: string, { method = "GET", headers = {} }: Asked = {}) =>
+  new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
+    httpRequest({ hostname: "127.0.0.1", port, path, method, headers: { ...headers, host } }, (res) => {
+      let text = ""
+      res.on("data", (chunk) => {
+        text += chunk
+      })
+      res.on("end", () => resolve({ status: res.statusCode ?? 0, headers: res.headers, text }))
+    })
+      .on("error", reject)
+      .end()
+  })
+
+const apiPaths = ["/", "/v1/docs", "/v1/openapi.json", "/v1/metering", "/healthz", "/readyz", "/v1/deployments/x"]
+
+describe("one host for all sites", () => {
+  let house: House
+  let path: string
+  const asked = (host: string, path: string, more?: Asked) => ask(new URL(house.url).port, host, path, more)
+  beforeAll(async () => {
+    house = await openHouse(MemoryStore.open(), { sitesUrl: "http://sites.example:8080/" })
+    const { url } = await house.deploy("origin", pageOf("own"))
+    expect(url).toMatch(/^http:\/\/sites\.example:8080\/sites\/origin-main-[a-z2-7]{12}\/$/)
+    path = new URL(url).pathname
+  })
+  afterAll(() => house.close())
+
+  it.each(["sites.example:8080", "sites.example", "SITES.Example", "sites.example.", "sites.example.:80"])(
+    "serves sites without a sandbox at %s, and nothing else",
+    async (host) => {
+      const site = await asked(host, path)
+      expect([site.status, site.text, site.headers["content-security-policy"]]).toEqual([200, "own", undefined])
+      for (const other of apiPaths) expect((await asked(host, other)).status, other).toBe(404)
+      expect((await asked(host, "/v1/docs", { method: "POST" })).status).toBe(404)
+      expect(await asked(host, path, { method: "POST" })).toMatchObject({
+        status: 405,
+        headers: { allow: "GET, HEAD" }
+      })
+    }
+  )
+
+  it.each(["127.0.0.1", "evil.example", "xsites.example", "x.sites.example"])(
+    "is not at %s, which serves sites in a sandbox and the API",
+    async (host) => {
+      const headers = { "x-forwarded-host": "sites.example:8080", forwarded: "host=sites.example" }
+      const site = await asked(host, path, { headers })
+      expect([site.status, site.headers["content-security-policy"]]).toEqual([200, "sandbox"])
+      expect((await asked(host, "/healthz", { headers })).status).toBe(200)
+    }
+  )
+
+  it("is told by the address of a web request, and by owns", async () => {
+    const get = (url: string) => house.gate.handler(new Request(url))
+    expect((await get(`http://sites.example${path}`)).headers.get("content-security-policy")).toBeNull()
+    expect((await get("http://sites.example/healthz")).status).toBe(404)
+    expect((await get("http://api.example/healthz")).status).toBe(200)
+    expect(house.gate.owns("/anything", "sites.example:1")).toBe(true)
+    expect(house.gate.owns("/anything", "api.example")).toBe(false)
+    expect(house.gate.owns("/healthz")).toBe(true)
+  })
+})
+
+describe("a host for each deployment", () => {
+  let house: House
+  let host: string
+  const close: Array<() => void> = []
+  const asked = (host: string, path: string, more?: Asked) => ask(new URL(house.url).port, host, path, more)
+  beforeAll(async () => {
+    house = await openHouse(MemoryStore.open(), { sitesUrl: "https://{name}.sites.example" })
+    const files = ["v1/docs/index.html", "healthz", "api/dev/x"].map((name) => ({ name, content: `site: ${name}` }))
+    const { url } = await house.deploy("origin", pageOf("root", ...files))
+    expect(url).toMatch(/^https:\/\/origin-main-[a-z2-7]{12}\.sites\.example\/$/)
+    host = new URL(url).host
+  })
+  afterAll(async () => {
+    for (const end of close) end()
+    await house.close()
+  })
+
+  const listen = async (listener: RequestListener): Promise<string> => {
+    const server = createServer(listener).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    close.push(() => server.close().closeAllConnections())
+    const address = server.address()
+    return String(typeof address === "object" && address !== null ? address.port : 0)
+  }
+
+  it("serves its files from the root, without a sandbox, whatever their paths are", async () => {
+    for (const named of [host, `${host}:443`, `${host.toUpperCase()}.`]) {
+      const root = await asked(named, "/")
+      expect([root.status, root.text, root.headers["content-security-policy"]]).toEqual([200, "root", undefined])
+      expect((await asked(named, "/v1/docs/")).text).toBe("site: v1/docs/index.html")
+      expect((await asked(named, "/healthz")).text).toBe("site: healthz")
+    }
+    expect((await asked(host, "/v1/docs?a=1")).headers["location"]).toBe("./docs/?a=1")
+    expect((await asked(host, "/", { method: "HEAD" })).status).toBe(200)
+    expect((await asked(host, "/", { method: "POST" })).headers["allow"]).toBe("GET, HEAD")
+    for (const path of ["/v1/openapi.json", "/readyz", `/sites/${host.split(".")[0]}/`]) {
+      expect((await asked(host, path)).status, path).toBe(404)
+    }
+  })
+
+  it("is nobody's where there is no such deployment", async () => {
+    for (const named of ["unknown.sites.example", `a.${host}`, "-.sites.example", ".sites.example"]) {
+      for (const path of ["/", "/healthz", "/v1/docs"]) expect((await asked(named, path)).status, named).toBe(404)
+    }
+    expect((await asked("sites.example", "/healthz")).status).toBe(200)
+    const sandboxed = await asked("127.0.0.1", `/sites/${host.split(".")[0]}/`)
+    expect([sandboxed.text, sandboxed.headers["content-security-policy"]]).toEqual(["root", "sandbox"])
+  })
+
+  it("is named by :authority over HTTP/2", async () => {
+    const server = createHttp2Server(toNodeHandler(house.gate) as never).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    const session = connectHttp2(`http://127.0.0.1:${port}`)
+    const statusOf = async (authority: string, path: string) => {
+      const stream = session.request({ ":authority": authority, ":path": path })
+      const [headers] = await once(stream.resume(), "response")
+      return headers[":status"]
+    }
+    expect(await statusOf(host, "/")).toBe(200)
+    expect(await statusOf(host, "/v1/openapi.json")).toBe(404)
+    expect(await statusOf("api.example", "/v1/openapi.json")).toBe(200)
+    session.destroy()
+    server.close()
+  })
+
+  it("goes before the host application's own routes, in Express, Koa, and below a prefix", async () => {
+    const app = express()
+    app.use(expressTollgate(house.gate))
+    app.get("/", (_, res) => void res.send("host"))
+    const koa = new Koa()
+    koa.use(koaTollgate(house.gate, { prefix: "/api/dev" }))
+    koa.use((ctx) => {
+      ctx.body = "host"
+    })
+    const below = toNodeHandler(house.gate, { prefix: "/api/dev" })
+    const node: RequestListener = (req, res) => void below(req, res, () => void res.end("host"))
+    for (const listener of [app, koa.callback(), node]) {
+      const port = await listen(listener as RequestListener)
+      expect((await ask(port, "api.example", "/")).text).toBe("host")
+      expect((await ask(port, host, "/")).text).toBe("root")
+      expect((await ask(port, host, "/api/dev/x")).text).toBe("site: api/dev/x")
+      expect((await ask(port, "unknown.sites.example", "/")).status).toBe(404)
+    }
+  })
+})
