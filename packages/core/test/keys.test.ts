@@ -474,6 +474,11 @@ describe("the secret", () => {
     await again.close()
   })
 
+  it("that stands in documentation is refused", async () => {
+    const error = await refusal(MemoryStore.open(), "at least 32 characters, kept as you keep a password")
+    assert.deepInclude(error, { _tag: "ConfigurationError", option: "secret" })
+  })
+
   it("can be replaced: given first, with the old one behind it until all keys are under the new one", async () => {
     const store = MemoryStore.open()
     await (await open(store, secret)).close()

@@ -28,9 +28,8 @@ export interface KeyVaultOptions {
 
 const shortestSecret = 32
 
-/** Too few different characters, or a text that has stood in documentation. */
-const isGuessable = (secret: string): boolean =>
-  new Set(secret).size < 8 || /^at least 32 characters|^change[ _-]?me|your[ _-]secret/i.test(secret)
+/** A text that has stood in documentation. */
+const isPublished = (secret: string): boolean => /^at least 32 characters/i.test(secret)
 
 /** Bytes that SHA-256 takes at once, and those that it gives. */
 const hashBlock = 64
@@ -125,8 +124,11 @@ const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
     return yield* wrong("secret", `number ${short + 1} has fewer than ${shortestSecret} characters; make it longer`)
   }
   if (new Set([newest, ...older]).size <= older.length) return yield* wrong("secret", "give each one once")
-  if ([newest, ...older].some(isGuessable)) {
-    return yield* wrong("secret", "it can be guessed; make a random one, such as `openssl rand -base64 32` prints")
+  if ([newest, ...older].some(isPublished)) {
+    return yield* wrong(
+      "secret",
+      "it stands in the documentation; make a random one, such as `openssl rand -base64 32` prints"
+    )
   }
   const current = derive(newest)
   const secrets = [current, ...older.map(derive)]
