@@ -10,7 +10,8 @@ export default defineConfig(
     .filter(isPublished)
     .map((name) => ({
       name,
-      entry: [`packages/${name}/src/index.ts`],
+      // A worker thread is started from a file of its own.
+      entry: [`packages/${name}/src/index.ts`, `packages/${name}/src/*.worker.ts`],
       outDir: `packages/${name}/dist`,
       format: "esm" as const,
       target: "node22",

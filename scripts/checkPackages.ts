@@ -15,13 +15,18 @@ const checks: ReadonlyArray<readonly [program: string, ...options: ReadonlyArray
 ]
 
 let failed = false
+const run = (label: string, program: string, options: ReadonlyArray<string>): void => {
+  const { status, stdout, stderr } = spawnSync(program, options, { encoding: "utf8" })
+  console.log(`${status === 0 ? "clean " : "FAILED"} ${label}`)
+  if (status === 0) return
+  failed = true
+  console.error(stdout, stderr)
+}
+
 for (const name of published) {
   for (const [program, ...options] of checks) {
-    const { status, stdout, stderr } = spawnSync(program, [...options, `packages/${name}`], { encoding: "utf8" })
-    console.log(`${status === 0 ? "clean " : "FAILED"} ${program} @tollgate/${name}`)
-    if (status === 0) continue
-    failed = true
-    console.error(stdout, stderr)
+    run(`${program} @tollgate/${name}`, program, [...options, `packages/${name}`])
   }
 }
+run("deployment with the built packages", process.execPath, ["scripts/tryBuiltSites.ts"])
 process.exitCode = failed ? 1 : 0

@@ -6,15 +6,16 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
-import { entranceOf, type Manifest, Unservable } from "./manifest.ts"
+import { Rejected } from "./limits.ts"
+import { entryFile, findFile, type Manifest } from "./manifest.ts"
 import { serve } from "./serve.ts"
 
 const patience = 30_000
 
 /** Fails with what is wrong with the release. */
 export const check = async (folder: string, manifest: Manifest, signal: AbortSignal): Promise<string> => {
-  const entrance = entranceOf(manifest)
-  if (entrance === undefined) throw new Unservable("there is no file to serve")
+  const entry = entryFile(manifest)
+  if (entry === undefined) throw new Rejected("there is no file to serve")
   const server = createServer(async (req, res) => {
     try {
       const request = new Request(`http://localhost${req.url}`)
@@ -30,15 +31,15 @@ export const check = async (folder: string, manifest: Manifest, signal: AbortSig
   try {
     await once(server, "listening")
     const { port } = server.address() as AddressInfo
-    const path = `/${entrance.split("/").map(encodeURIComponent).join("/")}`
+    const path = `/${entry.split("/").map(encodeURIComponent).join("/")}`
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       signal: AbortSignal.any([signal, AbortSignal.timeout(patience)])
     })
-    if (response.status !== 200) throw new Unservable(`${path} was answered with ${response.status}`)
+    if (response.status !== 200) throw new Rejected(`${path} was answered with ${response.status}`)
     const hash = createHash("sha256")
     for await (const chunk of response.body ?? []) hash.update(chunk)
-    if (hash.digest("base64url") !== manifest.files[entrance]?.digest)
-      throw new Unservable(`${path} was not answered whole`)
+    if (hash.digest("base64url") !== findFile(manifest, entry)?.digest)
+      throw new Rejected(`${path} was not answered whole`)
     return path
   } finally {
     server.closeAllConnections()

@@ -9,7 +9,7 @@ import { Option } from "effect"
 import { Mime } from "effect/http"
 import fresh from "fresh"
 import parseRange from "range-parser"
-import type { Manifest, ServedFile } from "./manifest.ts"
+import { findFile, type Manifest, type ServedFile } from "./manifest.ts"
 
 const typeOf = (path: string): string => {
   const type = Option.getOrElse(Mime.getType(path), () => "application/octet-stream")
@@ -104,18 +104,17 @@ const answer = async (path: string, name: string, file: ServedFile, status: numb
 
 /** Answers from the files below the folder. Fails with ENOENT if the folder has gone in the meantime. */
 export const serve = async (folder: string, manifest: Manifest, path: string, request: Request): Promise<Response> => {
-  const { root, files } = manifest
   const name = pathIn(path)
   if (name === undefined) return nothing()
-  const respond = (name: string, status: number) => {
-    const file = files[name]
-    return file === undefined ? undefined : answer(join(folder, root, name), name, file, status, request)
-  }
-  if (Object.hasOwn(files, name)) return (await respond(name, 200)) ?? nothing()
-  if (Object.hasOwn(files, `${name}/index.html`)) {
+  const respond = (name: string, file: ServedFile, status: number) =>
+    answer(join(folder, manifest.root, name), name, file, status, request)
+  const file = findFile(manifest, name)
+  if (file !== undefined) return respond(name, file, 200)
+  if (findFile(manifest, `${name}/index.html`) !== undefined) {
     // Relative, since only the browser knows where the site is mounted.
     const location = `./${path.split("/").at(-1)}/${new URL(request.url).search}`
     return new Response(null, { status: 308, headers: { location } })
   }
-  return (Object.hasOwn(files, "404.html") ? await respond("404.html", 404) : undefined) ?? nothing()
+  const notFound = findFile(manifest, "404.html")
+  return notFound === undefined ? nothing() : respond("404.html", notFound, 404)
 }

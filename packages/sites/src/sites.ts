@@ -2,32 +2,43 @@
  * Deployments on the disk of this machine: sources, and a target that unpacks, builds, checks, publishes and serves
  * them. Any number of processes may share the folder.
  */
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { isAbsolute, join, normalize, resolve } from "node:path"
-import { type DeploymentOptions, type DeploymentTarget, type Release, StepFailed, untilSettled } from "@tollgate/core"
-import { Effect, Stream } from "effect"
+import {
+  type DeploymentOptions,
+  type DeploymentTarget,
+  type Release,
+  SourceFault,
+  StepFailed,
+  untilSettled
+} from "@tollgate/core"
+import { Effect, Semaphore, Stream } from "effect"
 import { type BuildOptions, build } from "./build.ts"
 import { check } from "./check.ts"
 import { diskSources } from "./diskSources.ts"
-import { type Manifest, manifestOf, Unservable } from "./manifest.ts"
+import { Rejected, resolveLimits, type UnpackLimits } from "./limits.ts"
+import { decodeManifest } from "./manifest.ts"
+import { makeManifestCache } from "./manifestCache.ts"
+import { ReleaseWorkers } from "./ReleaseWorkers.ts"
 import { serve } from "./serve.ts"
-import { defaultLimits, Rejected, type UnpackLimits, unpack } from "./unpack.ts"
 
 export interface SitesOptions extends Pick<DeploymentOptions, "sourceLimit" | "productionBranch"> {
   /** Where sources and releases are kept; made if it is not there. */
   readonly folder: string
   /** Runs a command over each source. Without it, nothing of an upload is ever run. */
   readonly build?: BuildOptions
-  /** What an archive may unpack to: 20,000 entries and 500 MiB, unless said otherwise. */
+  /** What a source may cost to unpack: 20,000 entries, 500 MiB and a minute, unless said otherwise. */
   readonly limits?: Partial<UnpackLimits>
+  /** Worker threads that unpack sources and read releases at the same time: 2, unless said otherwise. */
+  readonly workers?: number
 }
 
-const manifestName = "manifest.json"
+const manifestName = "manifest"
 const contentName = "content"
 const scratchName = "scratch"
 
-/** How many releases are remembered: their manifests need not be read for every request. */
-const remembered = 100
+const defaultWorkers = 2
 
 const isMissing = (error: unknown): boolean =>
   typeof error === "object" &&
@@ -44,33 +55,15 @@ const outputIn = ({ output = "" }: BuildOptions): string => {
   return folder
 }
 
+/** What the author of the source is told. A source that has gone was replaced by a later upload. */
+const toStepFailed = (error: unknown): StepFailed | undefined =>
+  error instanceof Rejected || (error instanceof SourceFault && isMissing(error.cause))
+    ? new StepFailed({ problem: error.message })
+    : undefined
+
 /** Runs work on the disk. Only what is wrong with the source is told; what the system says is for the log. */
 const step = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StepFailed> =>
-  untilSettled(work, (error) => error).pipe(
-    Effect.catch((error) =>
-      error instanceof Rejected || error instanceof Unservable
-        ? Effect.fail(new StepFailed({ problem: error.message }))
-        : Effect.die(error)
-    )
-  )
-
-/** Removes a folder, also one that its maker has locked. */
-const removeFolder = async (path: string): Promise<void> => {
-  const remove = () => rm(path, { recursive: true, force: true })
-  try {
-    await remove()
-  } catch {
-    await unlock(path)
-    await remove()
-  }
-}
-
-const unlock = async (path: string): Promise<void> => {
-  await chmod(path, 0o700)
-  for (const entry of await readdir(path, { withFileTypes: true })) {
-    if (entry.isDirectory()) await unlock(join(path, entry.name))
-  }
-}
+  untilSettled(work, (error) => error).pipe(Effect.catch((error) => toStepFailed(error) ?? Effect.die(error)))
 
 /**
  * @example
@@ -81,28 +74,26 @@ const unlock = async (path: string): Promise<void> => {
 export const sites = (options: SitesOptions): DeploymentOptions => {
   if (typeof options.folder !== "string" || options.folder === "") throw new TypeError("folder: give a path")
   const folder = resolve(options.folder)
-  const limits = { ...defaultLimits, ...options.limits }
+  const limits = resolveLimits(options.limits)
+  const { workers = defaultWorkers } = options
+  if (!Number.isSafeInteger(workers) || workers < 1) throw new TypeError("workers: give a positive integer")
   const root = options.build === undefined ? contentName : join(contentName, outputIn(options.build))
   const staged = (id: string): string => join(folder, "staging", id)
   const published = (id: string): string => join(folder, "releases", id)
-  const manifests = new Map<string, Manifest>()
+  const manifests = makeManifestCache(async (id) => decodeManifest(await readFile(join(published(id), manifestName))))
+  const pool = new ReleaseWorkers(limits)
+  const withWorker = Semaphore.makeUnsafe(workers).withPermit
+  // Beside the others, so that removals do not wait for sources that take long.
+  const withRemoval = Semaphore.makeUnsafe(1).withPermit
 
-  const manifestAt = async (place: string): Promise<Manifest> =>
-    JSON.parse(await readFile(join(place, manifestName), "utf8"))
+  const remove = (path: string): Effect.Effect<void, unknown> =>
+    Effect.suspend(() => (existsSync(path) ? withRemoval(Effect.tryPromise(() => pool.remove(path))) : Effect.void))
 
-  const manifestFor = async (id: string): Promise<Manifest> => {
-    const known = manifests.get(id)
-    if (known !== undefined) return known
-    const manifest = await manifestAt(published(id))
-    if (manifests.size >= remembered) manifests.delete(manifests.keys().next().value ?? "")
-    manifests.set(id, manifest)
-    return manifest
-  }
-
-  const discard = async (id: string): Promise<void> => {
-    manifests.delete(id)
-    await Promise.all([staged(id), published(id)].map(removeFolder))
-  }
+  const discard = (id: string): Effect.Effect<void, unknown> =>
+    Effect.suspend(() => {
+      manifests.delete(id)
+      return Effect.all([remove(staged(id)), remove(published(id))], { discard: true })
+    })
 
   const runBuild = (options: BuildOptions, { id, log }: Release) =>
     Effect.gen(function* () {
@@ -115,29 +106,34 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
       return { exitCode }
     })
 
-  const prepareManifest = async (id: string, signal: AbortSignal): Promise<Manifest> => {
-    const manifest = await manifestOf(staged(id), root, limits, signal)
-    const path = join(staged(id), manifestName)
-    await Promise.all([removeFolder(join(staged(id), scratchName)), rm(path, { recursive: true, force: true })])
-    await writeFile(path, JSON.stringify(manifest), { flag: "wx" })
-    return manifest
-  }
+  const prepareManifest = (id: string) =>
+    Effect.gen(function* () {
+      const manifest = yield* withWorker(step((signal) => pool.describe(staged(id), root, signal)))
+      const path = join(staged(id), manifestName)
+      // A build may have written beside its folder.
+      yield* Effect.orDie(Effect.all([remove(join(staged(id), scratchName)), remove(path)]))
+      yield* step(() => writeFile(path, manifest, { flag: "wx" }))
+      return decodeManifest(manifest)
+    })
 
   const target: DeploymentTarget = {
     unpack: ({ id, source, log }) =>
-      step(async (signal) => {
-        const place = join(staged(id), contentName)
-        await mkdir(place, { recursive: true })
-        const unpacked = await unpack(Stream.toAsyncIterable(source), place, limits, signal)
-        log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
-        return unpacked
-      }),
+      withWorker(
+        step(async (signal) => {
+          const place = join(staged(id), contentName)
+          await mkdir(place, { recursive: true })
+          const unpacked = await pool.unpack(Stream.toAsyncIterable(source), place, signal)
+          log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
+          return unpacked
+        })
+      ),
 
     build: (release) => (options.build === undefined ? Effect.succeed("skipped") : runBuild(options.build, release)),
 
     check: ({ id, log }) =>
-      step(async (signal) => {
-        const path = await check(staged(id), await prepareManifest(id, signal), signal)
+      Effect.gen(function* () {
+        const manifest = yield* prepareManifest(id)
+        const path = yield* step((signal) => check(staged(id), manifest, signal))
         log(`Checked ${path}`)
       }),
 
@@ -147,7 +143,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
         await rename(staged(id), published(id))
       }),
 
-    discard: (id) => Effect.tryPromise(() => discard(id)),
+    discard,
 
     sweep: (isWanted) =>
       Effect.gen(function* () {
@@ -156,8 +152,8 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
           for (const id of ids) {
             if (yield* isWanted(id)) continue
             // One that cannot be removed keeps no other from going.
-            yield* Effect.tryPromise(() => discard(id)).pipe(
-              Effect.catch((error) => Effect.logWarning(`The release ${id} cannot be removed`, error.cause))
+            yield* discard(id).pipe(
+              Effect.catch((error) => Effect.logWarning(`The release ${id} cannot be removed`, error))
             )
           }
         }
@@ -166,7 +162,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
     serve: (id, path, request) =>
       Effect.promise(async () => {
         try {
-          return await serve(published(id), await manifestFor(id), path, request)
+          return await serve(published(id), await manifests.get(id), path, request)
         } catch (error) {
           if (isMissing(error)) return undefined
           throw error

@@ -4,32 +4,46 @@
 import { gzipSync } from "node:zlib"
 
 export interface Entry {
-  readonly name: string
-  readonly type?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "x" | "L" | "Z"
+  readonly name: string | Buffer
+  /** The field of ustar that comes before the name. */
+  readonly prefix?: string
+  readonly type?: string
   readonly content?: string | Uint8Array
   readonly link?: string
   readonly mode?: number
+  /** The size field as it is written, where it is not the size of the content. */
+  readonly size?: string | Buffer
 }
 
 const block = 512
 
 const padded = (content: Uint8Array): Buffer => Buffer.concat([content], Math.ceil(content.byteLength / block) * block)
 
-export const entryOf = ({ name, type = "0", content = "", link = "", mode = 0o644 }: Entry): Buffer => {
+export const entryOf = ({
+  name,
+  prefix = "",
+  type = "0",
+  content = "",
+  link = "",
+  mode = 0o644,
+  size
+}: Entry): Buffer => {
   const body = Buffer.from(content as string)
   const header = Buffer.alloc(block)
-  const put = (text: string, at: number, length: number) => Buffer.from(text).copy(header, at, 0, length)
+  const put = (text: string | Buffer, at: number, length: number) =>
+    Buffer.from(text as string).copy(header, at, 0, length)
   put(name, 0, 100)
   put(mode.toString(8).padStart(7, "0"), 100, 8)
   put("0000000", 108, 8)
   put("0000000", 116, 8)
-  put(body.length.toString(8).padStart(11, "0"), 124, 12)
+  put(size ?? body.length.toString(8).padStart(11, "0"), 124, 12)
   put("00000000000", 136, 12)
   put("        ", 148, 8)
   put(type, 156, 1)
   put(link, 157, 100)
   put("ustar\0", 257, 6)
   put("00", 263, 2)
+  put(prefix, 345, 155)
   const sum = header.reduce((total, byte) => total + byte, 0)
   put(`${sum.toString(8).padStart(6, "0")}\0 `, 148, 8)
   return Buffer.concat([header, padded(body)])

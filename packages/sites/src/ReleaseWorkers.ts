@@ -1,0 +1,121 @@
+/**
+ * Does the work over untrusted content in worker threads, with limits on time and memory. A worker that exceeds them, or
+ * crashes, is terminated and fails the work at once; the event loop of the server is never held.
+ */
+import { extname } from "node:path"
+import { Worker } from "node:worker_threads"
+import { Rejected, type UnpackLimits } from "./limits.ts"
+import { SourceSender } from "./SourceSender.ts"
+import type { Unpacked } from "./unpack.ts"
+import type { WorkerMessage, WorkerTask } from "./workerMessages.ts"
+
+/** `.ts` beside the sources, `.js` in the package. */
+const workerUrl = new URL(`./release.worker${extname(import.meta.url)}`, import.meta.url)
+
+/** How long a worker without work is kept: the next deployment starts faster. */
+const idleMs = 10_000
+
+interface RunOptions {
+  readonly source?: AsyncIterable<Uint8Array> | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+}
+
+/** Not all of them: Node has listeners of its own on a worker, by which messages flow. */
+const removeListeners = (worker: Worker): void => {
+  for (const event of ["message", "error", "exit"]) worker.removeAllListeners(event)
+}
+
+export class ReleaseWorkers {
+  readonly #limits: UnpackLimits
+  readonly #idle = new Map<Worker, NodeJS.Timeout>()
+
+  constructor(limits: UnpackLimits) {
+    this.#limits = limits
+  }
+
+  /** Unpacks a gzip tar into a folder that exists and is empty. */
+  async unpack(source: AsyncIterable<Uint8Array>, folder: string, signal: AbortSignal): Promise<Unpacked> {
+    const limits = this.#limits
+    const options = { source, signal, timeoutMs: limits.timeoutMs }
+    return (await this.#run({ type: "unpack", folder, limits }, options)) as Unpacked
+  }
+
+  /** Reads the files that a release will serve, and gives its manifest. */
+  async describe(folder: string, root: string, signal: AbortSignal): Promise<Buffer> {
+    const limits = this.#limits
+    const options = { signal, timeoutMs: limits.timeoutMs }
+    return Buffer.from((await this.#run({ type: "describe", folder, root, limits }, options)) as Uint8Array)
+  }
+
+  /** Removes a folder with all that is in it; nothing if it is not there. */
+  async remove(folder: string): Promise<void> {
+    await this.#run({ type: "remove", folder }, {})
+  }
+
+  async #run(task: WorkerTask, { source, signal, timeoutMs }: RunOptions): Promise<unknown> {
+    signal?.throwIfAborted()
+    const worker = this.#take()
+    const sender = source && new SourceSender(worker, source)
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const abort = () => reject(signal?.reason)
+    signal?.addEventListener("abort", abort)
+    const timeout = () => reject(new Rejected(`it takes longer than the ${timeoutMs} ms allowed`))
+    const timer = timeoutMs === undefined ? undefined : setTimeout(timeout, timeoutMs)
+    worker.on("error", (error) => reject(this.#explainCrash(error)))
+    worker.on("exit", (code) => reject(new Error(`A worker thread exited early, with ${code}`)))
+    worker.on("message", (message: WorkerMessage) => {
+      if (message.type === "open") sender?.open()
+      else if (message.type === "pull") sender?.send().catch(reject)
+      else if (message.type === "done") resolve(message.result)
+      else reject(message.type === "rejected" ? new Rejected(message.reason) : message.error)
+    })
+    worker.postMessage(task)
+    try {
+      const result = await promise
+      this.#keep(worker)
+      return result
+    } catch (error) {
+      // It writes nothing more once this has ended, so that what it wrote can be removed.
+      await worker.terminate()
+      throw error
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener("abort", abort)
+      sender?.close()
+    }
+  }
+
+  #explainCrash(error: unknown): unknown {
+    const { memoryMb } = this.#limits
+    return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
+      ? new Rejected(`it takes more than the ${memoryMb} MiB of memory allowed`)
+      : error
+  }
+
+  #take(): Worker {
+    for (const [worker, timer] of this.#idle) {
+      clearTimeout(timer)
+      this.#idle.delete(worker)
+      removeListeners(worker)
+      worker.ref()
+      return worker
+    }
+    const resourceLimits = { maxOldGenerationSizeMb: this.#limits.memoryMb, maxYoungGenerationSizeMb: 4 }
+    // Nothing of the host's environment or options: the worker needs none of it.
+    return new Worker(workerUrl, { env: {}, execArgv: [], resourceLimits })
+  }
+
+  #keep(worker: Worker): void {
+    const drop = () => {
+      clearTimeout(this.#idle.get(worker))
+      this.#idle.delete(worker)
+      void worker.terminate()
+    }
+    removeListeners(worker)
+    worker.on("error", drop)
+    worker.on("exit", drop)
+    worker.unref()
+    this.#idle.set(worker, setTimeout(drop, idleMs).unref())
+  }
+}

@@ -1,0 +1,48 @@
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import { createGunzip } from "node:zlib"
+import { type Budget, maxInflatedBytes } from "./Budget.ts"
+import { ByteReader } from "./ByteReader.ts"
+import { quote, Rejected, type UnpackLimits } from "./limits.ts"
+import { readTar, type TarEntry } from "./readTar.ts"
+import { Damaged } from "./tarHeader.ts"
+
+const isDamage = (error: unknown): boolean =>
+  error instanceof Damaged ||
+  (error instanceof Error && "code" in error && ["Z_DATA_ERROR", "Z_BUF_ERROR"].includes(String(error.code)))
+
+/** Calls `visit` with every entry of a gzip tar, one at a time. */
+export const readArchive = async (
+  source: AsyncIterable<Uint8Array>,
+  budget: Budget,
+  limits: UnpackLimits,
+  visit: (entry: TarEntry) => Promise<void>
+): Promise<void> => {
+  const mostInflated = maxInflatedBytes(limits)
+  let inflated = 0
+  let last: string | undefined
+
+  async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      inflated += chunk.length
+      if (inflated > mostInflated) throw new Rejected(`it unpacks to more than the ${limits.bytes} bytes allowed`)
+      yield chunk
+    }
+  }
+
+  const visitEntries = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const entry of readTar(new ByteReader(counted(chunks)), budget)) {
+      last = entry.path
+      await visit(entry)
+    }
+  }
+
+  try {
+    const gunzip = createGunzip({ chunkSize: 64 * 1024 })
+    await pipeline(Readable.from(source, { objectMode: false }), gunzip, visitEntries)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    if (inflated === 0) throw new Rejected("it is not a gzip archive, or is damaged")
+    throw new Rejected(`it is damaged or cut off${last === undefined ? "" : ` after ${quote(last)}`}`)
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The worker thread: performs one task after the other. It asks for a source chunk by chunk.
+ */
+import { once } from "node:events"
+import { type MessagePort, parentPort } from "node:worker_threads"
+import { describeRelease } from "./describeRelease.ts"
+import { Rejected } from "./limits.ts"
+import { removeFolder } from "./removeFolder.ts"
+import { unpack } from "./unpack.ts"
+import type { WorkerMessage, WorkerTask } from "./workerMessages.ts"
+
+/** The source, which can be read more than once. */
+const sourceFrom = (port: MessagePort): AsyncIterable<Uint8Array> => ({
+  async *[Symbol.asyncIterator]() {
+    port.postMessage({ type: "open" } satisfies WorkerMessage)
+    for (;;) {
+      const received = once(port, "message")
+      port.postMessage({ type: "pull" } satisfies WorkerMessage)
+      const [chunk] = await received
+      if (chunk === undefined) return
+      yield chunk
+    }
+  }
+})
+
+const perform = async (port: MessagePort, task: WorkerTask): Promise<unknown> => {
+  switch (task.type) {
+    case "unpack":
+      return unpack(sourceFrom(port), task.folder, task.limits)
+    case "describe":
+      return describeRelease(task.folder, task.root, task.limits)
+    case "remove":
+      return removeFolder(task.folder)
+  }
+}
+
+const toMessage = (error: unknown): WorkerMessage =>
+  error instanceof Rejected ? { type: "rejected", reason: error.message } : { type: "failed", error }
+
+const performAll = async (port: MessagePort): Promise<void> => {
+  for (;;) {
+    const [task] = await once(port, "message")
+    const message = await perform(port, task).then((result): WorkerMessage => ({ type: "done", result }), toMessage)
+    port.postMessage(message)
+  }
+}
+
+if (parentPort !== null) performAll(parentPort)

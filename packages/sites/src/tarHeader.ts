@@ -1,0 +1,99 @@
+/**
+ * One 512-byte header of a tar archive, read strictly: what other programs might read differently is refused.
+ */
+import { isUtf8 } from "node:buffer"
+import { quote, Rejected } from "./limits.ts"
+
+export const blockSize = 512
+
+export interface TarHeader {
+  readonly type: string
+  readonly path: string
+  readonly linkPath: string
+  readonly size: number
+  readonly mode: number
+}
+
+export class Damaged extends Error {
+  override readonly name = "Damaged"
+}
+
+const zeros = Buffer.alloc(64 * 1024)
+
+export const isZero = (bytes: Buffer): boolean => {
+  for (let at = 0; at < bytes.length; at += zeros.length) {
+    const piece = bytes.subarray(at, at + zeros.length)
+    if (!piece.equals(zeros.subarray(0, piece.length))) return false
+  }
+  return true
+}
+
+/** A name: what follows its first zero byte would be lost without a word. */
+export const decodeName = (bytes: Buffer): string => {
+  const zero = bytes.indexOf(0)
+  const name = zero === -1 ? bytes : bytes.subarray(0, zero)
+  if (!isUtf8(name)) throw new Rejected(`${quote(name.toString("latin1"))} is a name that is not UTF-8`)
+  if (zero !== -1 && !isZero(bytes.subarray(zero))) {
+    const end = bytes.findLastIndex((byte) => byte !== 0) + 1
+    throw new Rejected(`${quote(bytes.toString("utf8", 0, end))} has a zero in its name`)
+  }
+  return name.toString("utf8")
+}
+
+const [space, zeroDigit, sevenDigit] = [0x20, 0x30, 0x37]
+
+/** A number in octal digits, or in base 256 as GNU tar writes large ones. */
+const decodeNumber = (field: Buffer): number => {
+  const first = field[0] ?? 0
+  if (first >= 0x80) return decodeBase256(field)
+  let [value, at] = [0, 0]
+  while (field[at] === space) at++
+  for (; at < field.length; at++) {
+    const byte = field[at] ?? 0
+    if (byte < zeroDigit || byte > sevenDigit) break
+    value = value * 8 + (byte - zeroDigit)
+  }
+  for (; at < field.length; at++) {
+    if (field[at] !== space && field[at] !== 0) throw new Damaged("a number that is not octal")
+  }
+  return value
+}
+
+const decodeBase256 = (field: Buffer): number => {
+  if (field[0] !== 0x80) throw new Damaged("a negative number")
+  let value = 0
+  for (const byte of field.subarray(1)) {
+    value = value * 256 + byte
+    if (value > Number.MAX_SAFE_INTEGER) throw new Damaged("a number that is too large")
+  }
+  return value
+}
+
+const checksumAt = 148
+const checksumEnd = 156
+
+const hasValidChecksum = (block: Buffer): boolean => {
+  let sum = 0
+  for (let at = 0; at < blockSize; at++) sum += at >= checksumAt && at < checksumEnd ? space : (block[at] ?? 0)
+  return sum === decodeNumber(block.subarray(checksumAt, checksumEnd))
+}
+
+/** The field that ustar adds before a name. GNU tar keeps times there, and others do behind its first 130 bytes. */
+const decodePrefix = (block: Buffer): string => {
+  if (block.toString("latin1", 257, 263) !== "ustar\0") return ""
+  return decodeName(block.subarray(345, block[475] === 0 ? 475 : 500))
+}
+
+/** Fails with Damaged where the block is no header, and with Rejected where its names are refused. */
+export const decodeHeader = (block: Buffer): TarHeader => {
+  if (block.length < blockSize || !hasValidChecksum(block)) throw new Damaged("no header")
+  const name = decodeName(block.subarray(0, 100))
+  const prefix = decodePrefix(block)
+  return {
+    type: String.fromCharCode(block[156] ?? 0),
+    path: prefix === "" ? name : `${prefix}/${name}`,
+    linkPath: decodeName(block.subarray(157, 257)),
+    size: decodeNumber(block.subarray(124, 136)),
+    mode: decodeNumber(block.subarray(100, 108))
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Deploys a page with the packages as they were built, and requests it: the worker threads of `@tollgate/sites` are
+ * started from files that nothing imports.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { createTollgate } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { sites } from "@tollgate/sites"
+import { pageOf } from "../packages/sites/test/archives.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "tollgate-built-"))
+const store = MemoryStore.open()
+const gate = await createTollgate({
+  store,
+  secret: "a secret of the build's own, never used again",
+  tokens: [{ token: "a-token-of-the-build", account: "*" }],
+  publicUrl: "http://localhost",
+  deployments: sites({ folder })
+})
+const request = async (path: string, init: RequestInit = {}) => {
+  const headers = { authorization: "Bearer a-token-of-the-build" }
+  return gate.handler(new Request(new URL(path, "http://localhost"), { headers, ...init }))
+}
+try {
+  const branch = { accountName: "acme", projectName: "web", branchName: "main" }
+  const { uploadUrl } = await gate.deployments.createSource(branch)
+  await request(uploadUrl, { method: "PUT", body: new Uint8Array(pageOf("built")) })
+  const id = new URL(uploadUrl).pathname.split("/").at(-1)?.replace(".tar.gz", "")
+  const path = `/v1/accounts/acme/projects/web/deployment-status/${id}`
+  let status = { status: "IN_PROGRESS", url: "", buildResult: { error: "" } }
+  while (status.status === "IN_PROGRESS") {
+    await setTimeout(50)
+    status = JSON.parse(await (await request(path)).text())
+  }
+  const page = status.status === "SUCCESS" ? await (await request(status.url)).text() : status.buildResult.error
+  if (page !== "built") throw new Error(`The built package does not deploy: ${page}`)
+} finally {
+  await gate.close()
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+}
