@@ -7,9 +7,10 @@ import { quote, Rejected, type UnpackLimits } from "./limits.ts"
 import { readTar, type TarEntry } from "./readTar.ts"
 import { Damaged } from "./tarHeader.ts"
 
-const isDamage = (error: unknown): boolean =>
-  error instanceof Damaged ||
-  (error instanceof Error && "code" in error && ["Z_DATA_ERROR", "Z_BUF_ERROR"].includes(String(error.code)))
+const hasCode = (error: unknown, ...codes: ReadonlyArray<string>): boolean =>
+  error instanceof Error && "code" in error && codes.includes(String(error.code))
+
+const isDamage = (error: unknown): boolean => error instanceof Damaged || hasCode(error, "Z_DATA_ERROR", "Z_BUF_ERROR")
 
 /** Calls `visit` with every entry of a gzip tar, one at a time. */
 export const readArchive = async (
@@ -21,6 +22,7 @@ export const readArchive = async (
   const mostInflated = maxInflatedBytes(limits)
   let inflated = 0
   let last: string | undefined
+  let isRead = false
 
   async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
@@ -35,12 +37,15 @@ export const readArchive = async (
       last = entry.path
       await visit(entry)
     }
+    isRead = true
   }
 
   try {
     const gunzip = createGunzip({ chunkSize: 64 * 1024 })
     await pipeline(Readable.from(source, { objectMode: false }), gunzip, visitEntries)
   } catch (error) {
+    // Zeros behind the end of gzip, which other programs ignore as well.
+    if (isRead && hasCode(error, "ERR_STREAM_PREMATURE_CLOSE")) return
     if (!isDamage(error)) throw error
     if (inflated === 0) throw new Rejected("it is not a gzip archive, or is damaged")
     throw new Rejected(`it is damaged or cut off${last === undefined ? "" : ` after ${quote(last)}`}`)

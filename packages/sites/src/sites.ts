@@ -17,7 +17,7 @@ import { Effect, Semaphore, Stream } from "effect"
 import { type BuildOptions, build } from "./build.ts"
 import { check } from "./check.ts"
 import { diskSources } from "./diskSources.ts"
-import { Rejected, resolveLimits, type UnpackLimits } from "./limits.ts"
+import { defaultLimits, Rejected, resolveLimits, type UnpackLimits } from "./limits.ts"
 import { decodeManifest } from "./manifest.ts"
 import { makeManifestCache } from "./manifestCache.ts"
 import { ReleaseWorkers } from "./ReleaseWorkers.ts"
@@ -83,11 +83,12 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const manifests = makeManifestCache(async (id) => decodeManifest(await readFile(join(published(id), manifestName))))
   const pool = new ReleaseWorkers(limits)
   const withWorker = Semaphore.makeUnsafe(workers).withPermit
-  // Beside the others, so that removals do not wait for sources that take long.
-  const withRemoval = Semaphore.makeUnsafe(1).withPermit
+  // Removals wait for no source that takes long, and work whatever the limits of sources are.
+  const removers = new ReleaseWorkers(defaultLimits)
+  const withRemover = Semaphore.makeUnsafe(1).withPermit
 
   const remove = (path: string): Effect.Effect<void, unknown> =>
-    Effect.suspend(() => (existsSync(path) ? withRemoval(Effect.tryPromise(() => pool.remove(path))) : Effect.void))
+    Effect.suspend(() => (existsSync(path) ? withRemover(Effect.tryPromise(() => removers.remove(path))) : Effect.void))
 
   const discard = (id: string): Effect.Effect<void, unknown> =>
     Effect.suspend(() => {

@@ -6,6 +6,7 @@ import { readdirSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { pageOf } from "./archives.ts"
 import { hostileArchives } from "./hostileArchives.ts"
 import { type House, openHouse } from "./house.ts"
 
@@ -34,5 +35,26 @@ describe("an upload", () => {
       expect(readdirSync(house.folder).sort()).toEqual(["sources", "staging"])
       expect(delay.max / 1e6).toBeLessThan(250)
     }
+  )
+
+  it.each([
+    ["time", { timeoutMs: 1 }, /it takes longer than the 1 ms allowed/],
+    ["memory", { memoryMb: 4 }, /it takes more than the 4 MiB of memory allowed/]
+  ])(
+    "that takes more %s than it may fails its run at once",
+    async (_, limits, reason) => {
+      const other = await openHouse(MemoryStore.open(), { limits })
+      try {
+        const links = Array.from({ length: 15_000 }, (_, index) => ({ name: `${"n".repeat(90)}${index}`, type: "2" }))
+        const { status, steps, buildResult } = await other.deploy("p", pageOf("x", ...links))
+        expect(status).toBe("ERROR")
+        expect(steps.unpack.message).toMatch(reason)
+        expect(buildResult.log).toEqual([expect.stringMatching(/^Received/), steps.unpack.message])
+        await expect.poll(() => other.onDisk(), { timeout: 10_000 }).toMatchObject({ staging: [], releases: [] })
+      } finally {
+        await other.close()
+      }
+    },
+    30_000
   )
 })

@@ -110,6 +110,39 @@ describe("unpack", () => {
     expect(readdirSync(folder).sort()).toEqual([one, other])
   })
 
+  it("takes what git archive, macOS and npm pack add", async () => {
+    const archive = archiveOf(
+      { name: "pax_global_header", type: "g", content: pax("comment", "0123456789abcdef") },
+      { name: "PaxHeader/a", type: "x", content: pax("SCHILY.xattr.com.apple.x", "\0binary\0") + pax("uid", "501") },
+      file("package/a"),
+      { name: "PaxHeader/ü", type: "x", content: pax("LIBARCHIVE.creationtime", "1") + pax("hdrcharset", "BINARY") },
+      file("package/ü"),
+      { name: "package/._a", content: "x" },
+      { name: "package/contiguous", type: "7", content: "x" },
+      { name: "package/old", type: "\0", content: "x" },
+      { name: "package/folder/", type: "0" },
+      { name: "file", prefix: "p".repeat(155), content: "x" }
+    )
+    expect(await run(archive)).toEqual({ files: 6, bytes: 6 })
+    expect(readdirSync(join(folder, "package")).sort()).toEqual(["._a", "a", "contiguous", "folder", "old", "ü"])
+    expect(readdirSync(join(folder, "p".repeat(155)))).toEqual(["file"])
+  })
+
+  it("takes several gzip members, zeros behind the end, and no end at all", async () => {
+    const tar = tarOf(file("a"))
+    for (const archive of [
+      Buffer.concat([gzipSync(tar.subarray(0, 700)), gzipSync(tar.subarray(700))]),
+      Buffer.concat([gzipSync(tar), Buffer.alloc(100_000)]),
+      gzipSync(Buffer.concat([tar, Buffer.alloc(1_000_000)])),
+      gzipSync(entryOf(file("a")))
+    ]) {
+      for (const size of [100, 1000, 1_000_000]) {
+        emptyFolder()
+        expect(await run(archive, {}, size)).toEqual({ files: 1, bytes: 1 })
+      }
+    }
+  })
+
   it("makes a copy for a link to a file of the archive, however often it is linked", async () => {
     const archive = archiveOf(
       { name: "early", type: "2", link: "a/real.txt" },
