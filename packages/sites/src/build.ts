@@ -1,13 +1,21 @@
 /**
  * Runs the host's own command over a source, with a clean environment, and leaves no process behind.
  */
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdir, readdir, readFile, readlink, realpath } from "node:fs/promises"
 import { join } from "node:path"
 import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
+import { promisify } from "node:util"
 
+/**
+ * A build is not a sandbox. Without `uid` and `gid` its command, and everything that an upload makes it run, is your
+ * server's own user: it can read what your server can, such as the environment of the server's process
+ * (`/proc/<pid>/environ`, with your secrets), its files and its database, and it can signal the server. With them it is
+ * another user, but it still has the network, and the CPU, memory and disk of the machine. Run the build of untrusted
+ * sources in a container or a virtual machine.
+ */
 export interface BuildOptions {
   /** What a shell runs in the folder of the unpacked source: `npm ci && npm run build`. */
   readonly command: string
@@ -17,6 +25,23 @@ export interface BuildOptions {
   readonly env?: Readonly<Record<string, string>>
   /** The folder that is served, below the source's: `dist`. All of it, unless said otherwise. */
   readonly output?: string
+  /**
+   * The user and group that the command runs as; give both. Needs a server that may change users, such as root, and a
+   * `folder` that this user can reach.
+   */
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/** Fails for a user without a group: the build would keep the server's group. */
+export const checkBuildUser = ({ uid, gid }: BuildOptions): void => {
+  if ((uid === undefined) !== (gid === undefined)) throw new TypeError("build: give uid and gid together")
+}
+
+/** Gives the folders to the user of the build. They hold files and folders alone: there is no link to follow. */
+const giveFolders = async ({ uid, gid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
+  if (uid === undefined) return
+  await promisify(execFile)("chown", ["-R", "-h", `${uid}:${gid}`, "--", ...folders])
 }
 
 export const defaultTimeout = 10 * 60 * 1000
@@ -95,15 +120,18 @@ export interface BuildContext {
 
 /** Runs the command, and gives how it ended: by a code, or by the time-out. */
 export const build = async (
-  { command, timeout = defaultTimeout, env = {} }: BuildOptions,
+  options: BuildOptions,
   { id, folder, scratch, log, signal }: BuildContext
 ): Promise<number | "timed out"> => {
+  const { command, timeout = defaultTimeout, env = {}, uid, gid } = options
   const [home, tmp] = [join(scratch, "home"), join(scratch, "tmp")]
   await Promise.all([mkdir(home, { recursive: true }), mkdir(tmp, { recursive: true })])
+  await giveFolders(options, folder, scratch)
   const place = await realpath(folder)
   signal.throwIfAborted()
   const child = spawn("/bin/sh", ["-c", command], {
     cwd: folder,
+    ...(uid === undefined ? {} : { uid, gid }),
     // A group of its own, so that it can be ended with all that it started.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],

@@ -14,7 +14,7 @@ import {
   untilSettled
 } from "@tollgate/core"
 import { Effect, Semaphore, Stream } from "effect"
-import { type BuildOptions, build } from "./build.ts"
+import { type BuildOptions, build, checkBuildUser } from "./build.ts"
 import { check } from "./check.ts"
 import { diskSources } from "./diskSources.ts"
 import { defaultLimits, Rejected, resolveLimits, type UnpackLimits } from "./limits.ts"
@@ -77,6 +77,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const limits = resolveLimits(options.limits)
   const { workers = defaultWorkers } = options
   if (!Number.isSafeInteger(workers) || workers < 1) throw new TypeError("workers: give a positive integer")
+  if (options.build !== undefined) checkBuildUser(options.build)
   const root = options.build === undefined ? contentName : join(contentName, outputIn(options.build))
   const staged = (id: string): string => join(folder, "staging", id)
   const published = (id: string): string => join(folder, "releases", id)

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
+import { chmodSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { MemoryStore } from "@tollgate/memory"
+import { sites } from "@tollgate/sites"
 import { afterEach, describe, expect, it } from "vitest"
 import { pageOf } from "./archives.ts"
 import { type House, openHouse } from "./house.ts"
@@ -55,6 +56,26 @@ describe("a build", () => {
       "TOLLGATE_RELEASE"
     ])
     expect(environment).toContain(house.folder)
+  })
+
+  const isRoot = process.getuid?.() === 0
+  const readServer = "cat /proc/$PPID/environ > /dev/null && echo read the environment; cat index.html > copy.html; id"
+
+  it.runIf(isRoot)("as another user reads nothing of the server's process (only root can try this)", async () => {
+    const { deploy, folder, call } = await building(readServer, { uid: 65_534, gid: 65_534 })
+    chmodSync(folder, 0o755)
+    const { status, buildResult, url } = await deploy("p", pageOf("mine", { name: "d/e/f" }))
+    expect(status).toBe("SUCCESS")
+    expect(buildResult.log.join("\n")).toMatch(/environ: Permission denied/)
+    expect(buildResult.log.join("\n")).toMatch(/uid=65534\S* gid=65534\S* groups=65534/)
+    expect(buildResult.log).not.toContain("read the environment")
+    expect((await call("GET", `${url}copy.html`)).body).toBe("mine")
+    expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
+    expect(house.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
+  })
+
+  it("needs a group with its user", () => {
+    expect(() => sites({ folder: "x", build: { command: "true", uid: 1 } })).toThrow("build: give uid and gid together")
   })
 
   it("that fails is told, with its log", async () => {
