@@ -34,10 +34,6 @@ export class Budget {
     if (this.#bytes > bytes) throw new Rejected(`${quote(entry)} brings the files over the ${bytes} bytes allowed`)
   }
 
-  returnBytes(size: number): void {
-    this.#bytes -= diskBytes(size)
-  }
-
   /** A PAX header or a GNU long name: it costs time, though nothing of it is written. */
   addHeader(size: number, name: string): void {
     const { entries, headerBytes } = this.#limits
@@ -59,6 +55,9 @@ const maxHeaderBytes = 64 * 1024
 
 const tarBlock = 512
 
+/** The zeros that may fill an archive up behind its end. */
+export const maxFillingBytes = 1024 * 1024
+
 /** The most that an archive within its limits can inflate to: contents, headers, padding, and the filling of its end. */
 export const maxInflatedBytes = ({ bytes, entries, headerBytes }: UnpackLimits): number =>
-  bytes + entries * 2 * tarBlock + 2 * entries * 2 * tarBlock + headerBytes + 1024 * 1024
+  bytes + entries * 2 * tarBlock + 2 * entries * 2 * tarBlock + headerBytes + maxFillingBytes

@@ -52,7 +52,8 @@ export class ReleasePlan {
     if (this.#folders.has(path)) refuseName(entry.path)
     // tar writes a file that is named twice as a link to itself.
     if (target === path && this.#files.has(path)) return
-    this.#forget(path)
+    this.#files.delete(path)
+    this.#links.delete(path)
     this.#addParents(path, entry.path)
     if (target !== undefined) this.#links.set(path, { entry: entry.path, target })
     else {
@@ -60,13 +61,6 @@ export class ReleasePlan {
       this.#budget.addBytes(size, entry.path)
       this.#files.set(path, { index, file: { path, size, isExecutable } })
     }
-  }
-
-  #forget(path: string): void {
-    const known = this.#files.get(path)
-    if (known !== undefined) this.#budget.returnBytes(known.file.size)
-    this.#files.delete(path)
-    this.#links.delete(path)
   }
 
   #addParents(path: string, entry: string): void {

@@ -3,11 +3,11 @@
  * crashes, is terminated and fails the work at once; the event loop of the server is never held.
  */
 import { extname } from "node:path"
-import { Worker } from "node:worker_threads"
+import { MessageChannel, Worker } from "node:worker_threads"
 import { Rejected, type UnpackLimits } from "./limits.ts"
 import { SourceSender } from "./SourceSender.ts"
 import type { Unpacked } from "./unpack.ts"
-import type { WorkerMessage, WorkerTask } from "./workerMessages.ts"
+import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
 
 /** `.ts` beside the sources, `.js` in the package. */
 const workerUrl = new URL(`./release.worker${extname(import.meta.url)}`, import.meta.url)
@@ -15,15 +15,18 @@ const workerUrl = new URL(`./release.worker${extname(import.meta.url)}`, import.
 /** How long a worker without work is kept: the next deployment starts faster. */
 const idleMs = 10_000
 
+/** How a task ends without harm to its worker, which can be used again. */
+type Outcome = Extract<WorkerMessage, { readonly type: "done" | "rejected" }>
+
 interface RunOptions {
   readonly source?: AsyncIterable<Uint8Array> | undefined
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
 }
 
-/** Not all of them: Node has listeners of its own on a worker, by which messages flow. */
+/** Not all of them: Node has listeners of its own on a worker. */
 const removeListeners = (worker: Worker): void => {
-  for (const event of ["message", "error", "exit"]) worker.removeAllListeners(event)
+  worker.removeAllListeners("error").removeAllListeners("exit")
 }
 
 export class ReleaseWorkers {
@@ -38,43 +41,51 @@ export class ReleaseWorkers {
   async unpack(source: AsyncIterable<Uint8Array>, folder: string, signal: AbortSignal): Promise<Unpacked> {
     const limits = this.#limits
     const options = { source, signal, timeoutMs: limits.timeoutMs }
-    return (await this.#run({ type: "unpack", folder, limits }, options)) as Unpacked
+    return (await this.#perform({ type: "unpack", folder, limits }, options)) as Unpacked
   }
 
   /** Reads the files that a release will serve, and gives its manifest. */
   async describe(folder: string, root: string, signal: AbortSignal): Promise<Buffer> {
     const limits = this.#limits
     const options = { signal, timeoutMs: limits.timeoutMs }
-    return Buffer.from((await this.#run({ type: "describe", folder, root, limits }, options)) as Uint8Array)
+    return Buffer.from((await this.#perform({ type: "describe", folder, root, limits }, options)) as Uint8Array)
   }
 
   /** Removes a folder with all that is in it; nothing if it is not there. */
   async remove(folder: string): Promise<void> {
-    await this.#run({ type: "remove", folder }, {})
+    await this.#perform({ type: "remove", folder }, {})
   }
 
-  async #run(task: WorkerTask, { source, signal, timeoutMs }: RunOptions): Promise<unknown> {
+  /** What a task gives; fails with Rejected where the content is refused. */
+  async #perform(task: WorkerTask, options: RunOptions): Promise<unknown> {
+    const outcome = await this.#run(task, options)
+    if (outcome.type === "rejected") throw new Rejected(outcome.reason)
+    return outcome.result
+  }
+
+  async #run(task: WorkerTask, { source, signal, timeoutMs }: RunOptions): Promise<Outcome> {
     signal?.throwIfAborted()
     const worker = this.#take()
-    const sender = source && new SourceSender(worker, source)
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const { port1: port, port2 } = new MessageChannel()
+    const sender = source && new SourceSender(port, source)
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
     const abort = () => reject(signal?.reason)
     signal?.addEventListener("abort", abort)
     const timeout = () => reject(new Rejected(`it takes longer than the ${timeoutMs} ms allowed`))
     const timer = timeoutMs === undefined ? undefined : setTimeout(timeout, timeoutMs)
     worker.on("error", (error) => reject(this.#explainCrash(error)))
     worker.on("exit", (code) => reject(new Error(`A worker thread exited early, with ${code}`)))
-    worker.on("message", (message: WorkerMessage) => {
+    port.on("message", (message: WorkerMessage) => {
       if (message.type === "open") sender?.open()
       else if (message.type === "pull") sender?.send().catch(reject)
-      else if (message.type === "done") resolve(message.result)
-      else reject(message.type === "rejected" ? new Rejected(message.reason) : message.error)
+      else if (message.type === "failed") reject(message.error)
+      else resolve(message)
     })
-    worker.postMessage(task)
+    worker.postMessage({ task, port: port2 } satisfies WorkerRequest, [port2])
     try {
-      const result = await promise
+      const outcome = await promise
       this.#keep(worker)
-      return result
+      return outcome
     } catch (error) {
       // It writes nothing more once this has ended, so that what it wrote can be removed.
       await worker.terminate()
@@ -83,6 +94,7 @@ export class ReleaseWorkers {
       clearTimeout(timer)
       signal?.removeEventListener("abort", abort)
       sender?.close()
+      port.close()
     }
   }
 

@@ -1,13 +1,13 @@
-import type { Worker } from "node:worker_threads"
+import type { MessagePort } from "node:worker_threads"
 
 /** Sends a worker what it asks for of a source. */
 export class SourceSender {
-  readonly #worker: Worker
+  readonly #port: MessagePort
   readonly #source: AsyncIterable<Uint8Array>
   #chunks: AsyncIterator<Uint8Array> | undefined
 
-  constructor(worker: Worker, source: AsyncIterable<Uint8Array>) {
-    this.#worker = worker
+  constructor(port: MessagePort, source: AsyncIterable<Uint8Array>) {
+    this.#port = port
     this.#source = source
   }
 
@@ -18,10 +18,10 @@ export class SourceSender {
 
   async send(): Promise<void> {
     const next = await this.#chunks?.next()
-    if (next === undefined || next.done === true) return this.#worker.postMessage(undefined)
+    if (next === undefined || next.done === true) return this.#port.postMessage(undefined)
     // A copy, since the rest of the chunk's buffer may hold something else.
     const chunk = new Uint8Array(next.value)
-    this.#worker.postMessage(chunk, [chunk.buffer])
+    this.#port.postMessage(chunk, [chunk.buffer])
   }
 
   /** Does not wait: a source that hangs must not hold up a failure. */

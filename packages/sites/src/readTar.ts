@@ -2,7 +2,7 @@
  * Reads the entries of a tar archive: ustar, PAX and GNU long names. Written here, and strict, because general readers
  * hold an extended header of any declared size in memory, and forgive what an attacker may use.
  */
-import type { Budget } from "./Budget.ts"
+import { type Budget, maxFillingBytes } from "./Budget.ts"
 import type { ByteReader } from "./ByteReader.ts"
 import { quote, Rejected } from "./limits.ts"
 import { type Overrides, readRecords } from "./paxRecords.ts"
@@ -98,9 +98,11 @@ export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerato
     await readExactly(paddingOf(size))
   }
 
-  for (;;) {
+  for (let filling = 0; filling <= maxFillingBytes; ) {
     const rest = await input.readSome(Number.MAX_SAFE_INTEGER)
     if (rest.length === 0) return
     if (!isZero(rest)) throw new Rejected("it has data behind the end of the archive")
+    filling += rest.length
   }
+  throw new Rejected(`it has more than ${maxFillingBytes} bytes behind the end of the archive`)
 }

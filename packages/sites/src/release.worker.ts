@@ -2,12 +2,13 @@
  * The worker thread: performs one task after the other. It asks for a source chunk by chunk.
  */
 import { once } from "node:events"
+import { setPriority } from "node:os"
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { describeRelease } from "./describeRelease.ts"
 import { Rejected } from "./limits.ts"
 import { removeFolder } from "./removeFolder.ts"
 import { unpack } from "./unpack.ts"
-import type { WorkerMessage, WorkerTask } from "./workerMessages.ts"
+import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
 
 /** The source, which can be read more than once. */
 const sourceFrom = (port: MessagePort): AsyncIterable<Uint8Array> => ({
@@ -34,15 +35,15 @@ const perform = async (port: MessagePort, task: WorkerTask): Promise<unknown> =>
   }
 }
 
-const toMessage = (error: unknown): WorkerMessage =>
+const toDone = (result: unknown): WorkerMessage => ({ type: "done", result })
+
+const toFailure = (error: unknown): WorkerMessage =>
   error instanceof Rejected ? { type: "rejected", reason: error.message } : { type: "failed", error }
 
-const performAll = async (port: MessagePort): Promise<void> => {
-  for (;;) {
-    const [task] = await once(port, "message")
-    const message = await perform(port, task).then((result): WorkerMessage => ({ type: "done", result }), toMessage)
-    port.postMessage(message)
-  }
+if (parentPort !== null) {
+  // Requests come first. On Linux this is the priority of the thread alone, elsewhere that of the process.
+  if (process.platform === "linux") setPriority(5)
+  parentPort.on("message", async ({ task, port }: WorkerRequest) => {
+    port.postMessage(await perform(port, task).then(toDone, toFailure))
+  })
 }
-
-if (parentPort !== null) performAll(parentPort)

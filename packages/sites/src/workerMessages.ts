@@ -1,3 +1,4 @@
+import type { MessagePort } from "node:worker_threads"
 import type { UnpackLimits } from "./limits.ts"
 
 /** What a worker thread is asked to do. */
@@ -6,7 +7,13 @@ export type WorkerTask =
   | { readonly type: "describe"; readonly folder: string; readonly root: string; readonly limits: UnpackLimits }
   | { readonly type: "remove"; readonly folder: string }
 
-/** What a worker thread says. */
+/** A task, and the port by which the worker thread speaks of it. */
+export interface WorkerRequest {
+  readonly task: WorkerTask
+  readonly port: MessagePort
+}
+
+/** What a worker thread says of its task. */
 export type WorkerMessage =
   /** Begins the source from its start. */
   | { readonly type: "open" }
