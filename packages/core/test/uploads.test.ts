@@ -4,6 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, memorySources, memoryTarget, type SourceStore, type Uploads } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
+import { StoreState } from "@tollgate/store-testkit"
 import { Deferred, Effect, Fiber, Schedule, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
@@ -141,6 +142,17 @@ describe("an upload's address", () => {
       assert.strictEqual((yield* Effect.flip(other.uploads.receive(address, content)))._tag, "UploadInProgress")
       yield* pass(2)
       assert.strictEqual((yield* other.uploads.receive(address, content)).bytes, 8)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("leaves nothing in the store when its first upload fails: no name, no count, no lease", () =>
+    Effect.gen(function* () {
+      const { store, state } = StoreState.watch(MemoryStore.open())
+      const { uploads } = yield* startProcess(store, memoryTarget())
+      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
+      const before = yield* state.hash
+      assert.strictEqual((yield* Effect.flip(uploads.receive(address, Stream.empty)))._tag, "UploadInterrupted")
+      assert.strictEqual(yield* state.hash, before)
     }).pipe(Effect.scoped)
   )
 

@@ -24,7 +24,7 @@ import { finishRemoval } from "./finishRemoval.ts"
 import { Hosting, type HostingShape } from "./Hosting.ts"
 import { makeLeaseWatch } from "./LeaseWatch.ts"
 import { makeRunQueue, type WaitingRun } from "./RunQueue.ts"
-import { releaseAbandonedNames } from "./releaseName.ts"
+import { endLapsedLeases } from "./releaseName.ts"
 import { run } from "./run.ts"
 import { forgetExpiredUploads } from "./uploadRecords.ts"
 
@@ -113,9 +113,7 @@ const make = Effect.gen(function* () {
             const { runs, isIdle } = yield* look(hosting, entry.value)
             found.push(...runs)
             const isOver = isIdle && now - DateTime.toEpochMillis(entry.value.since) >= busyFor
-            if (isOver && (yield* releaseAbandonedNames(entry.value))) {
-              yield* store.commit(directory, [busy.remove(entry)])
-            }
+            if (isOver) yield* store.commit(directory, [busy.remove(entry)])
           }).pipe(Effect.catchCause((cause) => Effect.logDebug("Looking for runs failed", cause))),
         { concurrency: 8 }
       )
@@ -138,6 +136,7 @@ const make = Effect.gen(function* () {
     Effect.all(
       [
         attempted("Forgetting uploads", forgetExpiredUploads()),
+        attempted("Ending uploads of processes that died", endLapsedLeases()),
         attempted("Sweeping sources", sources.sweep?.(asked(isSourceWanted)) ?? Effect.void),
         attempted("Sweeping releases", target.sweep?.(asked(isReleaseWanted)) ?? Effect.void)
       ],

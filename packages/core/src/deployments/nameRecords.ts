@@ -2,8 +2,8 @@
  * What the directory holds of names: which branch a name belongs to, for good, and which names count as deployments of
  * their account.
  *
- * A name counts from the moment at which an upload for it begins. It stops to count when there is neither a deployment
- * nor an upload in progress, and stays as a reservation: the branch gets the same name again, and no other branch does.
+ * A name counts from the moment at which an upload for it begins, until there is neither a deployment nor an upload in
+ * progress. The name of a deployment that was removed stays: its branch gets it again, and no other branch does.
  */
 import { Effect, Option, Schema } from "effect"
 import * as Collection from "../store/Collection.ts"
@@ -17,7 +17,9 @@ const Named = Schema.Struct({
   ...storedBranch,
   name: DeploymentName,
   /** Whether the name counts. Records of earlier versions do not say so; they count from their next upload on. */
-  isCounted: Schema.optionalKey(Schema.Boolean)
+  isCounted: Schema.optionalKey(Schema.Boolean),
+  /** Whether a deployment has had the name. Then it stays its branch's when it no longer counts. */
+  isKept: Schema.optionalKey(Schema.Boolean)
 })
 export type Named = typeof Named.Type
 

@@ -1,26 +1,20 @@
 /**
- * Stops a name from counting, once there is nothing to count.
+ * Stops a name from counting, once there is neither a deployment nor an upload in progress for it.
+ *
+ * The deployment stands in another partition than its name, so it is looked for before the commit. An upload that makes
+ * the deployment meanwhile holds a lease, which the commit checks, and changes the name's record when it ends.
  */
 import { Effect, Option } from "effect"
+import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { type Change, Store } from "../store/Store.ts"
-import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import { StoreConflict } from "../store/StoreError.ts"
 import { deployments, type Project, partitionOf } from "./deploymentRecords.ts"
-import { names, ofProject, projects } from "./nameRecords.ts"
-import { freeLapsedUploads, receivingFor, uploads } from "./uploadRecords.ts"
+import { names, projects } from "./nameRecords.ts"
+import { findLapsedLeases, receivingFor, type UploadLeaseRecord, uploadLeases } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
-
-const isUploadInProgress = (name: string) => (error: unknown) =>
-  error instanceof StoreConflict && error.reason === "limit" && error.subject === uploads.termOf(receivingFor(name))
-
-/** A change that is refused to whoever has read the name before now. */
-export const touchName = (name: string) =>
-  Effect.map(
-    names.get(directory, name),
-    (entry): ReadonlyArray<Change> => (Option.isSome(entry) ? [names.replace(entry.value, entry.value.value)] : [])
-  )
 
 const uncountProject = Effect.fnUntraced(function* (project: Project) {
   const known = yield* projects.get(directory, partitionOf(project))
@@ -32,48 +26,83 @@ const uncountProject = Effect.fnUntraced(function* (project: Project) {
 })
 
 /**
- * Stops a name from counting if there is no deployment and no upload in progress for it; the name stays reserved. An upload
- * that ends changes the name's record, so that this is refused if one has made the deployment since it was looked for.
+ * What becomes of a name: it is kept if a deployment has had it, and forgotten otherwise. Where there is a deployment, the
+ * record is written all the same, so that it is stale for whoever looked for the deployment before.
  */
-export const releaseName = (name: string): Effect.Effect<void, StoreFault, Store> =>
+const planRelease = Effect.fnUntraced(function* (name: string, { hadDeployment }: { readonly hadDeployment: boolean }) {
+  const known = yield* names.get(directory, name)
+  if (Option.isNone(known)) return { isReleased: false, changes: [] }
+  const { value } = known.value
+  if (Option.isSome(yield* deployments.get(partitionOf(value), name))) {
+    const isTouched = hadDeployment || value.isKept !== true
+    return { isReleased: false, changes: isTouched ? [names.replace(known.value, { ...value, isKept: true })] : [] }
+  }
+  if (value.isCounted !== true) return { isReleased: false, changes: [] }
+  const isKept = hadDeployment || value.isKept === true
+  const change = isKept ? names.replace(known.value, { ...value, isCounted: false, isKept }) : names.remove(known.value)
+  return { isReleased: true, changes: [change, ...(yield* uncountProject(value))] }
+})
+
+const isUploadInProgress = (name: string) => (error: unknown) =>
+  error instanceof StoreConflict &&
+  error.reason === "limit" &&
+  error.subject === uploadLeases.termOf(receivingFor(name))
+
+const tryRelease = (name: string) =>
   Contention.retryWhenStale(
     Effect.gen(function* () {
       const store = yield* Store
-      const known = yield* names.get(directory, name)
-      if (Option.isNone(known) || known.value.value.isCounted !== true) return
-      const { value } = known.value
-      if (Option.isSome(yield* deployments.get(partitionOf(value), name))) return
-      yield* store.commit(directory, [
-        names.replace(known.value, { ...value, isCounted: false }),
-        ...(yield* uncountProject(value)),
-        uploads.atMost(receivingFor(name), 0)
-      ])
+      const { changes } = yield* planRelease(name, { hadDeployment: true })
+      if (changes.length === 0) return
+      yield* store.commit(directory, [...changes, uploadLeases.atMost(receivingFor(name), 0)])
     })
-  ).pipe(
-    Effect.catchIf(isUploadInProgress(name), () =>
-      Effect.gen(function* () {
-        if (yield* freeLapsedUploads(receivingFor(name))) yield* releaseName(name)
-      })
-    )
   )
 
 /**
- * Releases the names of a project whose deployments never came to be, because a process died during an upload. Tells
- * whether none is left.
+ * Releases the name of a deployment that is gone. If an upload for it is in progress, its end will: once the record was
+ * written, no upload can end that has looked for the deployment before.
  */
-export const releaseAbandonedNames = Effect.fnUntraced(function* (project: Project) {
-  const [limit, partition] = [1000, partitionOf(project)]
-  const missing: Array<string> = []
-  for (let offset = 0; ; offset += limit) {
-    const { entries, total } = yield* names.page(directory, { where: [ofProject(project)], offset, limit })
-    const store = yield* Store
-    const found = yield* store.get(
-      partition,
-      entries.map(({ value }) => deployments.keyOf(value.name))
+export const releaseName = Effect.fnUntraced(function* (name: string) {
+  const leaveToUpload = Effect.catchIf(isUploadInProgress(name), () => Effect.void)
+  yield* tryRelease(name).pipe(
+    Effect.catchIf(isUploadInProgress(name), () =>
+      Effect.andThen(
+        names.modify(directory, name, (value) => Effect.succeed({ ...value, isKept: true })),
+        leaveToUpload(tryRelease(name))
+      )
     )
-    missing.push(...entries.filter((_, index) => found[index] === undefined).map(({ value }) => value.name))
-    if (entries.length === 0 || offset + entries.length >= total) break
-  }
-  yield* Effect.forEach(missing, releaseName)
-  return missing.length === 0
+  )
+})
+
+/** Ends an upload, and releases its name if it was the last for it. */
+const endLease = Effect.fnUntraced(function* (
+  lease: Entry<UploadLeaseRecord>,
+  { hadDeployment, more }: { readonly hadDeployment: boolean; readonly more: ReadonlyArray<Change> }
+) {
+  const store = yield* Store
+  const { name } = lease.value
+  const { isReleased, changes } = yield* planRelease(name, { hadDeployment })
+  const end = [uploadLeases.remove(lease), ...more]
+  // Another upload for the name goes on, and releases it.
+  const isLast = isReleased ? [uploadLeases.atMost(receivingFor(name), 1)] : []
+  yield* store
+    .commit(directory, [...end, ...changes, ...isLast])
+    .pipe(Effect.catchIf(isUploadInProgress(name), () => store.commit(directory, end)))
+})
+
+/** Ends an upload that has made its version; `more` is committed with it. */
+export const finishLease = (lease: Entry<UploadLeaseRecord>, more: ReadonlyArray<Change>) =>
+  endLease(lease, { hadDeployment: true, more })
+
+/** Ends an upload that has made nothing. */
+export const abandonLease = (lease: Entry<UploadLeaseRecord>) => endLease(lease, { hadDeployment: false, more: [] })
+
+/** Ends the uploads whose process died. Tells whether there were any. */
+export const endLapsedLeases = Effect.fnUntraced(function* (term?: string) {
+  const lapsed = yield* findLapsedLeases(term)
+  // One that has changed meanwhile is not lapsed, or another process has ended it.
+  const end = (lease: Entry<UploadLeaseRecord>) =>
+    Effect.catchTag(abandonLease(lease), "StoreConflict", () => Effect.void)
+  yield* Effect.forEach(lapsed, end, { discard: true })
+  return lapsed.length > 0
 })

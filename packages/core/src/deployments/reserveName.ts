@@ -8,7 +8,7 @@ import { StoreConflict } from "../store/StoreError.ts"
 import type { Branch } from "./Deployment.ts"
 import { deployments, type Project, partitionOf } from "./deploymentRecords.ts"
 import { findFreeName, findName, type Named, names, ofAccount, projects } from "./nameRecords.ts"
-import { receivingIn, uploads } from "./uploadRecords.ts"
+import { receivingIn, uploadLeases } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
 
@@ -36,7 +36,7 @@ export const reserveName = Effect.fnUntraced(function* (
   const known = Option.getOrUndefined(yield* findName(branch))
   if (known?.value.isCounted === true) return { name: known.value.name, changes: [names.unchanged(known)] }
   const name = known?.value.name ?? (yield* findFreeName(branch, hashName))
-  const counted: Named = { accountName, projectName, branchName, name, isCounted: true }
+  const counted: Named = { accountName, projectName, branchName, name, isCounted: true, isKept: known !== undefined }
   const project = yield* countProject(branch)
   const changes = [known === undefined ? names.insert(counted) : names.replace(known, counted), project.change]
   const isDeployed = Option.isSome(yield* deployments.get(partitionOf(branch), name))
@@ -55,12 +55,12 @@ export const reserveName = Effect.fnUntraced(function* (
 export const isNamedMeanwhile = (error: unknown): boolean =>
   error instanceof StoreConflict && error.reason === "claimed"
 
-/** Which of the account's limits a commit would have passed. */
+/** Which of the account's limits a commit would have passed; the conflict itself if it was none of them. */
 export const explainLimit = (limits: LimitsShape, accountName: string) => (error: StoreConflict) => {
   const reached = {
     [projects.termOf(ofAccount(accountName))]: "projectsPerAccount",
     [names.termOf(ofAccount(accountName))]: "deploymentsPerAccount",
-    [uploads.termOf(receivingIn(accountName))]: "concurrentUploadsPerAccount"
+    [uploadLeases.termOf(receivingIn(accountName))]: "concurrentUploadsPerAccount"
   } as const
   const limit = error.reason === "limit" ? reached[error.subject] : undefined
   return limit === undefined ? error : new LimitReached({ limit, max: limits[limit] })

@@ -1,5 +1,5 @@
 /**
- * Lets one request at a time send to an upload's address, over all processes: it holds a lease in the upload's record.
+ * Lets one request at a time send to an upload's address, over all processes: it holds a lease in the store.
  * An upload that fails gives the address back at once; one whose process dies gives it back when the lease lapses.
  */
 import { DateTime, Effect, Exit, Option } from "effect"
@@ -13,10 +13,10 @@ import { StoreConflict } from "../store/StoreError.ts"
 import { attempted } from "./attempted.ts"
 import type { DeploymentName } from "./Deployment.ts"
 import { AlreadyUploaded, UploadForbidden, UploadInProgress } from "./DeploymentError.ts"
-import { announce, partitionOf, versions } from "./deploymentRecords.ts"
-import { releaseName, touchName } from "./releaseName.ts"
+import { partitionOf, versions } from "./deploymentRecords.ts"
+import { abandonLease, endLapsedLeases, finishLease } from "./releaseName.ts"
 import { explainLimit, isNamedMeanwhile, reserveName } from "./reserveName.ts"
-import { freeLapsedUploads, isReceiving, receivingIn, type Upload, uploads, withoutLease } from "./uploadRecords.ts"
+import { isPast, receivingIn, type Upload, type UploadLeaseRecord, uploadLeases, uploads } from "./uploadRecords.ts"
 
 const duration = { seconds: 30 }
 const renewal = "10 seconds"
@@ -38,8 +38,8 @@ export const makeUploadLeases = Effect.gen(function* () {
   /** What this process receives now. A lease of its own for anything else was left by an upload that has ended. */
   const receivingHere = new Set<string>()
 
-  const isTaken = (upload: Upload, now: DateTime.Utc): boolean =>
-    isReceiving(upload, now) && upload.receiving?.holder.startsWith(process) !== true
+  const isTaken = ({ holder, until }: UploadLeaseRecord, now: DateTime.Utc): boolean =>
+    !holder.startsWith(process) && !isPast(until, now)
 
   const take = Effect.fnUntraced(function* (id: string, holder: string) {
     const now = yield* DateTime.now
@@ -48,51 +48,57 @@ export const makeUploadLeases = Effect.gen(function* () {
     const upload = entry.value.value
     const isUsed = upload.used || Option.isSome(yield* versions.get(partitionOf(upload), id))
     if (isUsed) return yield* new AlreadyUploaded()
-    if (isTaken(upload, now)) return yield* new UploadInProgress()
+    const earlier = yield* uploadLeases.get(directory, id)
+    if (Option.exists(earlier, ({ value }) => isTaken(value, now))) return yield* new UploadInProgress()
     const { name, changes } = yield* reserveName(upload, limits, hashName)
-    const receiving = { holder, until: DateTime.add(now, duration), name }
-    const isCounted = upload.receiving !== undefined
-    const others = limits.concurrentUploadsPerAccount - 1
+    const { accountName } = upload
+    const lease: UploadLeaseRecord = { id: upload.id, accountName, name, holder, until: DateTime.add(now, duration) }
     yield* store.commit(directory, [
-      uploads.replace(entry.value, { ...upload, receiving }),
-      ...changes,
-      ...(isCounted ? [] : [uploads.atMost(receivingIn(upload.accountName), others)])
+      uploads.unchanged(entry.value),
+      ...(Option.isSome(earlier)
+        ? [uploadLeases.replace(earlier.value, lease)]
+        : [
+            uploadLeases.insert(lease),
+            uploadLeases.atMost(receivingIn(accountName), limits.concurrentUploadsPerAccount - 1)
+          ]),
+      ...changes
     ])
     return { upload, holder, name }
   })
 
-  /** Takes the lease. Uploads of the account that a process left when it died are freed if they are in the way. */
-  const acquire = Effect.fnUntraced(function* (upload: Upload) {
-    const { id, accountName } = upload
+  const isLimit = (error: unknown) => error instanceof StoreConflict && error.reason === "limit"
+
+  /** Takes the lease. What processes of this account left when they died is ended if it is in the way. */
+  const acquire = Effect.fnUntraced(function* ({ id, accountName }: Upload) {
     if (receivingHere.has(id)) return yield* new UploadInProgress()
     receivingHere.add(id)
     const holder = `${process}.${yield* Base62.random(8)}`
     const attempt = Contention.retryWhenStale(take(id, holder), isNamedMeanwhile)
-    const isFull = (error: unknown) =>
-      error instanceof StoreConflict && error.subject === uploads.termOf(receivingIn(accountName))
-    return yield* Effect.andThen(announce(upload), attempt).pipe(
-      Effect.catchIf(isFull, (error) =>
-        Effect.flatMap(freeLapsedUploads(receivingIn(accountName)), (isFreed) =>
-          isFreed ? attempt : Effect.fail(error)
-        )
+    return yield* attempt.pipe(
+      Effect.catchIf(isLimit, (error) =>
+        Effect.flatMap(endLapsedLeases(receivingIn(accountName)), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
       ),
       Effect.catchTag("StoreConflict", (error) => Effect.fail(explainLimit(limits, accountName)(error))),
       Effect.tapCause(() => Effect.sync(() => receivingHere.delete(id)))
     )
   })
 
-  const isHeld = ({ holder }: UploadLease, { receiving }: Upload): boolean => receiving?.holder === holder
+  /** The lease as it is stored; none if it lapsed and is another's now, or nobody's. */
+  const findHeld = ({ upload, holder }: UploadLease) =>
+    Effect.map(
+      uploadLeases.get(directory, upload.id),
+      Option.filter(({ value }) => value.holder === holder)
+    )
 
-  const renew = Effect.fnUntraced(function* (lease: UploadLease) {
-    const renewed = yield* uploads.modify(directory, lease.upload.id, (current) =>
+  const renew = (lease: UploadLease) =>
+    Contention.retryWhenStale(
       Effect.gen(function* () {
-        if (!isHeld(lease, current)) return yield* new UploadInProgress()
+        const held = yield* findHeld(lease)
+        if (Option.isNone(held)) return yield* new UploadInProgress()
         const until = DateTime.add(yield* DateTime.now, duration)
-        return { ...current, receiving: { holder: lease.holder, name: lease.name, until } }
+        yield* store.commit(directory, [uploadLeases.replace(held.value, { ...held.value.value, until })])
       })
     )
-    if (Option.isNone(renewed)) return yield* new UploadInProgress()
-  })
 
   /** Renews until the lease is lost. A store that is away for a moment is asked again. */
   const keep = (lease: UploadLease): Effect.Effect<never, UploadInProgress, Store> =>
@@ -109,32 +115,21 @@ export const makeUploadLeases = Effect.gen(function* () {
   const finish = (lease: UploadLease) =>
     Contention.retryWhenStale(
       Effect.gen(function* () {
-        const { upload, name } = lease
-        const entry = yield* uploads.get(directory, upload.id)
-        const held = Option.filter(entry, ({ value }) => isHeld(lease, value))
+        const entry = yield* uploads.get(directory, lease.upload.id)
+        const used = Option.toArray(
+          Option.map(entry, (known) => uploads.replace(known, { ...known.value, used: true }))
+        )
+        const held = yield* findHeld(lease)
+        if (Option.isSome(held)) return yield* finishLease(held.value, used)
         // A lease that lapsed did not keep the name from being released.
-        const changes = Option.isSome(held)
-          ? yield* touchName(name)
-          : (yield* reserveName(upload, limits, hashName)).changes
-        const used = Option.map(entry, (known) => uploads.replace(known, { ...withoutLease(known.value), used: true }))
-        yield* store.commit(directory, [...Option.toArray(used), ...changes])
+        const { changes } = yield* reserveName(lease.upload, limits, hashName)
+        yield* store.commit(directory, [...used, ...changes])
       })
-    ).pipe(
-      // The deployment may have been removed already, while the lease kept its name from being released.
-      Effect.andThen(releaseName(lease.name)),
-      Effect.retry({ times: 3 }),
-      Effect.ignore
-    )
+    ).pipe(Effect.retry({ times: 3 }), Effect.ignore)
 
   const abandon = (lease: UploadLease) =>
     Contention.retryWhenStale(
-      Effect.gen(function* () {
-        const entry = yield* uploads.get(directory, lease.upload.id)
-        if (Option.isSome(entry) && isHeld(lease, entry.value.value)) {
-          yield* store.commit(directory, [uploads.replace(entry.value, withoutLease(entry.value.value))])
-        }
-        yield* releaseName(lease.name)
-      })
+      Effect.flatMap(findHeld(lease), (held) => (Option.isSome(held) ? abandonLease(held.value) : Effect.void))
     )
 
   /** Runs what receives an upload, while nobody else can. */
