@@ -91,14 +91,14 @@ describe("npm start", () => {
     await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow(), { timeout: 12_000 })
   }, 30_000)
 
-  it("deploys a folder with tar and curl, as the README says", async () => {
+  it("deploys a folder with tar and curl, as the documentation says", async () => {
     const site = join(folder, "site")
     mkdirSync(join(site, "docs"), { recursive: true })
     writeFileSync(join(site, "index.html"), "<h1>It works</h1>")
     writeFileSync(join(site, "docs/index.html"), "docs")
     const started = await startServer({ TOLLGATE_DATA: data })
-    const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8")
-    const lines = /```sh\n(URL=[^`]+)```/.exec(readme)?.[1] ?? ""
+    const start = readFileSync(new URL("../../../docs/start.md", import.meta.url), "utf8")
+    const lines = /```sh\n(URL=[^`]+)```/.exec(start)?.[1] ?? ""
     const server = /is at (\S+)/.exec(started.output)?.[1] ?? ""
     const token = readFileSync(join(data, "management-token"), "utf8").trim()
     const pasted = lines.replace("http://127.0.0.1:3000", server).replace(/TOKEN=\S+/, `TOKEN=${token}`)

@@ -104,7 +104,7 @@ describe("a deployment's name", () => {
       const name = yield* deploy(process)
       yield* process.deployments.remove(name)
       assert.strictEqual((yield* Effect.flip(process.deployments.get(name)))._tag, "DeploymentNotFound")
-      assert.strictEqual(yield* deploy(yield* start(store, newer)), name)
+      assert.strictEqual(yield* deploy(yield* start(store, [newer, secret])), name)
     }).pipe(Effect.scoped)
   )
 
