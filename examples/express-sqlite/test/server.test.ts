@@ -101,7 +101,7 @@ describe("npm start", () => {
     const lines = /```sh\n(URL=[^`]+)```/.exec(start)?.[1] ?? ""
     const server = /is at (\S+)/.exec(started.output)?.[1] ?? ""
     const token = readFileSync(join(data, "management-token"), "utf8").trim()
-    const pasted = lines.replace("http://127.0.0.1:3000", server).replace(/TOKEN=\S+/, `TOKEN=${token}`)
+    const pasted = lines.replace("http://127.0.0.1:3000", server).replace(/TOKEN=\$\([^)]*\)/, `TOKEN=${token}`)
     const { stdout } = await promisify(execFile)("sh", ["-ec", pasted], { cwd: folder })
     const { url } = JSON.parse(stdout.slice(stdout.indexOf('{"status"')))
     await vi.waitFor(async () => expect(await (await fetch(url)).text()).toBe("<h1>It works</h1>"))

@@ -32,18 +32,27 @@ export const readArchive = async (
     }
   }
 
+  // On Node 22, pipeline() rejects with an AbortError instead of what its last function threw.
+  let thrown: { readonly error: unknown } | undefined
+
   const visitEntries = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
-    for await (const entry of readTar(new ByteReader(counted(chunks)), budget)) {
-      last = entry.path
-      await visit(entry)
+    try {
+      for await (const entry of readTar(new ByteReader(counted(chunks)), budget)) {
+        last = entry.path
+        await visit(entry)
+      }
+      isRead = true
+    } catch (error) {
+      thrown = { error }
+      throw error
     }
-    isRead = true
   }
 
   try {
     const gunzip = createGunzip({ chunkSize: 64 * 1024 })
     await pipeline(Readable.from(source, { objectMode: false }), gunzip, visitEntries)
-  } catch (error) {
+  } catch (reported) {
+    const error = thrown === undefined ? reported : thrown.error
     // Zeros behind the end of gzip, which other programs ignore as well.
     if (isRead && hasCode(error, "ERR_STREAM_PREMATURE_CLOSE")) return
     if (!isDamage(error)) throw error
