@@ -20,5 +20,11 @@ const readme = { extends: true as const, test: { name: "readme", include: ["test
 export default defineConfig({
   resolve: source,
   ssr: { resolve: source },
-  test: { projects: [...projects, readme], globalSetup: "vitest.setup.ts" }
+  test: {
+    // Generous: the machines that tests run on are shared, and a test that hangs still ends.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    projects: [...projects, readme],
+    globalSetup: "vitest.setup.ts"
+  }
 })
