@@ -179,6 +179,37 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
+  it.effect("keeps unknown fields of equal items apart, and takes no longer for long lists", () =>
+    Effect.gen(function* () {
+      const partition = Partition.keys("collection", "equal")
+      const named = { name: "bag", format: 1, key: ({ id }: { readonly id: string }) => id }
+      const older = Collection.make({
+        ...named,
+        schema: Schema.Struct({
+          id: Schema.String,
+          items: Schema.Array(Schema.Struct({ size: Schema.Int })),
+          numbers: Schema.Array(Schema.Int)
+        })
+      })
+      const numbers = Array.from({ length: 20_000 }, (_, index) => index)
+      const items = Array.from({ length: 5_000 }, (_, index) => ({ size: index % 2, colour: `colour ${index}` }))
+      const store = yield* Store
+      const body = JSON.stringify({ id: "1", items, numbers, note: "kept" })
+      yield* store.commit(partition, [
+        Change.Put({ key: "bag/1", expect: 0, body: `1 ${body}`, terms: ["bag"], claims: [] })
+      ])
+      const entry = Option.getOrThrow(yield* older.get(partition, "1"))
+      yield* commit(partition, older.replace(entry, { ...entry.value, numbers: numbers.slice(1) }))
+      const [record] = yield* store.get(partition, ["bag/1"])
+      assert.deepStrictEqual(JSON.parse(record?.body.slice(2) ?? ""), {
+        id: "1",
+        items,
+        numbers: numbers.slice(1),
+        note: "kept"
+      })
+    })
+  )
+
   it.effect("modifies a value again when another writer was faster, even while the test's clock stands still", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "modify")

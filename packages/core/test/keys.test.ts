@@ -474,6 +474,23 @@ describe("the secret", () => {
     await again.close()
   })
 
+  it("of a new store is one, although two processes with different ones start at once", async () => {
+    const inner = MemoryStore.open()
+    const store = { ...inner, list: (...args: Parameters<typeof inner.list>) => Effect.delay(inner.list(...args), 20) }
+    const started = await Promise.allSettled([open(store, secret), open(store, other)])
+    assert.deepStrictEqual(started.map(({ status }) => status).sort(), ["fulfilled", "rejected"])
+    for (const result of started) {
+      if (result.status === "fulfilled") await result.value.close()
+      else assert.deepInclude(result.reason, { _tag: "ConfigurationError", option: "secret" })
+    }
+    const together = await Promise.allSettled([open(MemoryStore.open(), secret), open(inner, [secret, other])])
+    for (const result of together) if (result.status === "fulfilled") await result.value.close()
+    assert.deepStrictEqual(
+      together.map(({ status }) => status),
+      ["fulfilled", "fulfilled"]
+    )
+  })
+
   it("that stands in documentation is refused", async () => {
     const error = await refusal(MemoryStore.open(), "at least 32 characters, kept as you keep a password")
     assert.deepInclude(error, { _tag: "ConfigurationError", option: "secret" })

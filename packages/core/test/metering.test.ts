@@ -219,6 +219,20 @@ describe("trials", () => {
     })
   )
 
+  it.effect("that have ended are found behind any number that end later in the same hour", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2031, 4, 20, 10, 30))
+      const { bucketId, plan, subscriptions } = yield* setUp()
+      const trial = (trialEndDate: string) =>
+        subscriptions.create(bucketId, subscription(plan, { status: "trialing", trialEndDate: at(trialEndDate) }))
+      for (let index = 0; index < 450; index++) yield* trial("2031-05-20T10:59:00Z")
+      yield* trial("2031-05-20T10:29:00Z")
+      const page = { limit: 1, offset: 0 }
+      assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "active" })).total, 1)
+      assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "trialing" })).total, 450)
+    }).pipe(Effect.provide(over(MemoryStore.open())))
+  )
+
   it.effect("that an earlier release wrote without an index are found too", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()

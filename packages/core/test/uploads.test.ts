@@ -62,6 +62,29 @@ describe("an upload", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("that is stored is not taken for another's because the store answers late", () =>
+    Effect.gen(function* () {
+      const store = MemoryStore.open()
+      let late = 0
+      const slow: typeof store = {
+        ...store,
+        commit: (partition, changes, once) => {
+          const endsLease = changes.some(({ _tag }) => _tag === "Delete")
+          const committed = store.commit(partition, changes, once)
+          if (!endsLease) return committed
+          late++
+          return Effect.tap(committed, () => Effect.sleep("25 seconds"))
+        }
+      }
+      const { uploads } = yield* startProcess(slow, memoryTarget())
+      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
+      const sending = yield* Effect.forkChild(uploads.receive(address, content))
+      yield* pass(60)
+      assert.isAbove(late, 0)
+      assert.strictEqual((yield* Fiber.join(sending)).bytes, 8)
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("that trickles is given up after its grace period", () =>
     Effect.gen(function* () {
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget())

@@ -23,18 +23,18 @@ const drainRequest = (req: IncomingMessage): Promise<void> =>
     req.once("end", done).once("close", done).on("error", done).resume()
   })
 
-/** How often to look whether a response has been sent to its end. */
-const pollMs = 100
+/** How often, and how many times, to look whether a response has been sent to its end. */
+const [pollMs, maxPolls] = [100, 300]
 
 /**
  * RST_STREAM with NO_ERROR after a complete response tells the client to stop sending and to keep the response (RFC
  * 9113, 8.1). Node's `finish` event comes before the frame that ends the response, or before anyone can listen, so the
  * state of the stream is what counts: a reset that comes too soon makes the response incomplete.
  */
-const resetAfterResponse = (stream: ServerHttp2Stream): void => {
+const resetAfterResponse = (stream: ServerHttp2Stream, polls = 0): void => {
   if (stream.destroyed || stream.closed) return
-  if (stream.state.localClose === 1) stream.close()
-  else setTimeout(() => resetAfterResponse(stream), pollMs)
+  if (stream.state.localClose === 1 || polls >= maxPolls) stream.close()
+  else setTimeout(() => resetAfterResponse(stream, polls + 1), pollMs).unref()
 }
 
 export const endEarly = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {

@@ -44,6 +44,13 @@ const giveFolders = async ({ uid, gid }: BuildOptions, ...folders: ReadonlyArray
   await promisify(execFile)("chown", ["-R", "-h", `${uid}:${gid}`, "--", ...folders])
 }
 
+/** Takes the folders back, so that no later build, which is the same user, can change what this one has made. */
+const takeFolders = async ({ uid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
+  if (uid === undefined) return
+  await promisify(execFile)("chown", ["-R", "-h", `${process.getuid?.()}:${process.getgid?.()}`, "--", ...folders])
+  await promisify(execFile)("chmod", ["-R", "u+rwX,go-w", "--", ...folders])
+}
+
 export const defaultTimeout = 10 * 60 * 1000
 
 /** Marks every process of a build, so that those are found which left its group. */
@@ -158,6 +165,7 @@ export const build = async (
     return "timed out"
   } finally {
     await endAll(child, id, place)
+    await takeFolders(options, folder, scratch)
     // Whoever is left may hold its output open; nobody waits for that.
     const enough = setTimeout(() => child.stdout.destroy(), 1000)
     await Promise.race([closed, once(child.stdout, "close")])

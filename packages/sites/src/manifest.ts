@@ -40,6 +40,12 @@ export const decodeManifest = (bytes: Buffer): Manifest => {
   return { root: String(JSON.parse(bytes.toString("utf8", 0, end))), lines: bytes.subarray(end + 1) }
 }
 
+/** A manifest as releases before 0.2 wrote it: one JSON object. */
+export const decodeJsonManifest = (text: string): Manifest => {
+  const { root, files } = JSON.parse(text) as { readonly root: string; readonly files: Record<string, ServedFile> }
+  return decodeManifest(encodeManifest(root, Object.entries(files)))
+}
+
 const keyEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(tab, start)
 
 const lineEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(newline, start)

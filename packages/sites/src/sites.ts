@@ -18,7 +18,7 @@ import { type BuildOptions, build, checkBuildUser } from "./build.ts"
 import { check } from "./check.ts"
 import { diskSources } from "./diskSources.ts"
 import { defaultLimits, Rejected, resolveLimits, type UnpackLimits } from "./limits.ts"
-import { decodeManifest } from "./manifest.ts"
+import { decodeJsonManifest, decodeManifest } from "./manifest.ts"
 import { makeManifestCache } from "./manifestCache.ts"
 import { ReleaseWorkers } from "./ReleaseWorkers.ts"
 import { serve } from "./serve.ts"
@@ -35,6 +35,7 @@ export interface SitesOptions extends Pick<DeploymentOptions, "sourceLimit" | "p
 }
 
 const manifestName = "manifest"
+const jsonManifestName = "manifest.json"
 const contentName = "content"
 const scratchName = "scratch"
 
@@ -81,7 +82,14 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const root = options.build === undefined ? contentName : join(contentName, outputIn(options.build))
   const staged = (id: string): string => join(folder, "staging", id)
   const published = (id: string): string => join(folder, "releases", id)
-  const manifests = makeManifestCache(async (id) => decodeManifest(await readFile(join(published(id), manifestName))))
+  const manifests = makeManifestCache(async (id) => {
+    try {
+      return decodeManifest(await readFile(join(published(id), manifestName)))
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      return decodeJsonManifest(await readFile(join(published(id), jsonManifestName), "utf8"))
+    }
+  })
   const pool = new ReleaseWorkers(limits)
   const withWorker = Semaphore.makeUnsafe(workers).withPermit
   // Removals wait for no source that takes long, and work whatever the limits of sources are.

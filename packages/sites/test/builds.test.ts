@@ -70,6 +70,9 @@ describe("a build", () => {
     expect(buildResult.log.join("\n")).toMatch(/uid=65534\S* gid=65534\S* groups=65534/)
     expect(buildResult.log).not.toContain("read the environment")
     expect((await call("GET", `${url}copy.html`)).body).toBe("mine")
+    // Later builds are the same user: what is published is not theirs to change.
+    const changeable = ["-uid", "65534", "-o", "-perm", "/go=w"]
+    expect(execFileSync("find", [join(folder, "releases"), ...changeable], { encoding: "utf8" })).toBe("")
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
     expect(house.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
   })

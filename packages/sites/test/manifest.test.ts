@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest"
-import { decodeManifest, encodeManifest, entryFile, findFile, type ServedFile } from "../src/manifest.ts"
+import {
+  decodeJsonManifest,
+  decodeManifest,
+  encodeManifest,
+  entryFile,
+  findFile,
+  type ServedFile
+} from "../src/manifest.ts"
 import { makeManifestCache } from "../src/manifestCache.ts"
 
 const fileOf = (size: number): ServedFile => ({ size, digest: `digest-${size}` })
@@ -13,6 +20,13 @@ const manifestOf = (...paths: ReadonlyArray<string>) =>
   )
 
 describe("a manifest", () => {
+  it("that an earlier release wrote as JSON is read as well", () => {
+    const files = { "index.html": fileOf(1), "a/b.txt": fileOf(2) }
+    const manifest = decodeJsonManifest(JSON.stringify({ root: "content/dist", files }))
+    expect(manifest.root).toBe("content/dist")
+    expect([findFile(manifest, "a/b.txt"), findFile(manifest, "a/c.txt")]).toEqual([fileOf(2), undefined])
+  })
+
   it("finds every file by its exact path, and nothing else", () => {
     const odd = [
       "",

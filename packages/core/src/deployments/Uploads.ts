@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
         const name = yield* leases.withLease(upload, (lease) =>
           Effect.gen(function* () {
             const key = partId({ id: upload.id, deployment: lease.name }, nonce)
-            yield* Effect.raceFirst(sources.put(key, stream), watch)
+            yield* leases.renewing(lease, Effect.raceFirst(sources.put(key, stream), watch))
             const finish = Effect.gen(function* () {
               yield* announce(upload)
               yield* leases.renew(lease)

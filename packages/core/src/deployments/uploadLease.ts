@@ -134,14 +134,14 @@ export const makeUploadLeases = Effect.gen(function* () {
 
   /** Runs what receives an upload, while nobody else can. */
   const withLease = <A, E, R>(upload: Upload, receive: (lease: UploadLease) => Effect.Effect<A, E, R>) =>
-    Effect.acquireUseRelease(
-      acquire(upload),
-      (lease) => Effect.raceFirst(receive(lease), keep(lease)),
-      (lease, exit) => {
-        receivingHere.delete(upload.id)
-        return Exit.isSuccess(exit) ? Effect.void : attempted("Giving an upload address back", abandon(lease))
-      }
-    )
+    Effect.acquireUseRelease(acquire(upload), receive, (lease, exit) => {
+      receivingHere.delete(upload.id)
+      return Exit.isSuccess(exit) ? Effect.void : attempted("Giving an upload address back", abandon(lease))
+    })
 
-  return { withLease, renew, finish }
+  /** Renews the lease while something runs, which fails if the lease is lost. */
+  const renewing = <A, E, R>(lease: UploadLease, effect: Effect.Effect<A, E, R>) =>
+    Effect.raceFirst(effect, keep(lease))
+
+  return { withLease, renewing, renew, finish }
 })

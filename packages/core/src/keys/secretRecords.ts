@@ -6,8 +6,10 @@ import { DateTime, Effect, Schema } from "effect"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import * as Collection from "../store/Collection.ts"
+import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
+import { StoreConflict } from "../store/StoreError.ts"
 import type { KeyVault } from "./KeyVault.ts"
 
 const secretRecords = Collection.make({
@@ -22,7 +24,12 @@ const directory = Partition.keysDirectory
 const readAll = Effect.map(secretRecords.page(directory, { offset: 0, limit: 1_000 }), ({ entries }) => entries)
 
 /** Refuses secrets that do not fit the store; records the newest, so that it fits from now on. */
-export const registerSecrets = Effect.fnUntraced(function* ({ secretIds }: KeyVault["Service"]) {
+export const registerSecrets = (vault: KeyVault["Service"]) => Contention.retryWhenStale(register(vault), isConflict)
+
+/** Another process has registered a secret meanwhile, which may be another one. */
+const isConflict = (error: unknown): boolean => error instanceof StoreConflict
+
+const register = Effect.fnUntraced(function* ({ secretIds }: KeyVault["Service"]) {
   const store = yield* Store
   const known = yield* readAll
   const isGiven = (entry: (typeof known)[number]) => secretIds.includes(entry.value.id)
@@ -40,9 +47,10 @@ export const registerSecrets = Effect.fnUntraced(function* ({ secretIds }: KeyVa
   }
   const [newest = ""] = secretIds
   if (known.some(({ value }) => value.id === newest)) return
-  const inserted = store.commit(directory, [secretRecords.insert({ id: newest, firstUsedOn: yield* DateTime.now })])
-  // Another process with the same secret was faster.
-  yield* Effect.catchTag(inserted, "StoreConflict", () => Effect.void)
+  yield* store.commit(directory, [
+    secretRecords.insert({ id: newest, firstUsedOn: yield* DateTime.now }),
+    secretRecords.atMost(undefined, known.length)
+  ])
 })
 
 /** Forgets all secrets but the newest, once nothing is under them any more. */

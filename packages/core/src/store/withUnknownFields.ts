@@ -9,9 +9,6 @@ const isObject = (value: Json | undefined): value is { readonly [key: string]: J
 
 const isArray = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
-const isSame = (left: Json | undefined, right: Json | undefined): boolean =>
-  JSON.stringify(left) === JSON.stringify(right)
-
 /** `next` with what `stored` has and `known`, the same as this version reads it, lacks. */
 const merge = (next: Json, known: Json | undefined, stored: Json | undefined): Json => {
   if (isObject(next) && isObject(known) && isObject(stored)) {
@@ -22,14 +19,28 @@ const merge = (next: Json, known: Json | undefined, stored: Json | undefined): J
     ])
     return Object.fromEntries([...merged, ...kept])
   }
-  if (isArray(next) && isArray(known) && isArray(stored)) {
-    // Items that are as they were are found again wherever they stand now.
-    return next.map((item) => {
-      const index = known.findIndex((other) => isSame(item, other))
-      return index < 0 ? item : merge(item, known[index], stored[index])
-    })
+  return isArray(next) && isArray(known) && isArray(stored) ? mergeItems(next, known, stored) : next
+}
+
+/** Items that are as they were are found again wherever they stand now; of equal ones, the first that is left. */
+const mergeItems = (
+  next: ReadonlyArray<Json>,
+  known: ReadonlyArray<Json>,
+  stored: ReadonlyArray<Json>
+): ReadonlyArray<Json> => {
+  if (!stored.some((item) => typeof item === "object" && item !== null)) return next
+  const places = new Map<string, Array<number>>()
+  for (const [index, item] of known.entries()) {
+    const text = JSON.stringify(item)
+    const same = places.get(text)
+    if (same === undefined) places.set(text, [index])
+    else same.push(index)
   }
-  return next
+  for (const indices of places.values()) indices.reverse()
+  return next.map((item) => {
+    const index = places.get(JSON.stringify(item))?.pop()
+    return index === undefined ? item : merge(item, known[index], stored[index])
+  })
 }
 
 /** All three are JSON: the value to write, and the one that it replaces as this version reads it and as it is stored. */

@@ -14,7 +14,7 @@ import { inStatus, subscriptionRecords } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
 import { endedTerms, trialIndexed } from "./trialEnds.ts"
 
-const pageSize = 1_000
+const pageSize = 200
 
 /** How many subscriptions one commit writes. */
 const batchSize = 100
@@ -24,12 +24,20 @@ const nothingToWrite: ReadonlyArray<Entry<StoredSubscription>> = []
 /** Some of the trials that have ended and are not yet written so; found by when they end. */
 const findEnded = Effect.fnUntraced(function* (root: Entry<Bucket>, now: DateTime.Utc) {
   const partition = Partition.metering(root.value.id)
-  const terms = [inStatus("trialing"), trialIndexed].map((term) => ({ where: [term], offset: 0, limit: 0 }))
-  const ended = endedTerms(now).map((term) => ({ where: [term], offset: 0, limit: pageSize }))
-  const [trialing, indexed, ...pages] = yield* subscriptionRecords.pages(partition, [...terms, ...ended])
-  const found = pages.flatMap(({ entries }) => entries).filter(({ value }) => Trial.isOverdue(value, now))
-  if (found.length > 0 || trialing?.total === indexed?.total) return found
-  return yield* findNotIndexed(root, trialing?.total ?? 0)
+  const terms = [inStatus("trialing"), trialIndexed, ...endedTerms(now)]
+  const totals = yield* subscriptionRecords.pages(
+    partition,
+    terms.map((term) => ({ where: [term], offset: 0, limit: 0 }))
+  )
+  const [trialing, indexed, ...ended] = totals.map(({ total }) => total)
+  for (const [index, term] of endedTerms(now).entries()) {
+    for (let offset = 0; offset < (ended[index] ?? 0); offset += pageSize) {
+      const { entries } = yield* subscriptionRecords.page(partition, { where: [term], offset, limit: pageSize })
+      const found = entries.filter(({ value }) => Trial.isOverdue(value, now))
+      if (found.length > 0) return found
+    }
+  }
+  return trialing === indexed ? nothingToWrite : yield* findNotIndexed(root, trialing ?? 0)
 })
 
 /** Trials that a release before 0.2 wrote: written again, they are indexed. */
