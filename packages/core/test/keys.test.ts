@@ -476,7 +476,8 @@ describe("the secret", () => {
 
   it("of a new store is one, although two processes with different ones start at once", async () => {
     const inner = MemoryStore.open()
-    const store = { ...inner, list: (...args: Parameters<typeof inner.list>) => Effect.delay(inner.list(...args), 20) }
+    const list: typeof inner.list = (...args) => Effect.tap(inner.list(...args), () => Effect.yieldNow)
+    const store = { ...inner, list }
     const started = await Promise.allSettled([open(store, secret), open(store, other)])
     assert.deepStrictEqual(started.map(({ status }) => status).sort(), ["fulfilled", "rejected"])
     for (const result of started) {
