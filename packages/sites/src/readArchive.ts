@@ -1,8 +1,6 @@
-import { Readable } from "node:stream"
-import { pipeline } from "node:stream/promises"
-import { createGunzip } from "node:zlib"
 import { type Budget, maxInflatedBytes } from "./Budget.ts"
 import { ByteReader } from "./ByteReader.ts"
+import { gunzip } from "./gunzip.ts"
 import { quote, Rejected, type UnpackLimits } from "./limits.ts"
 import { readTar, type TarEntry } from "./readTar.ts"
 import { Damaged } from "./tarHeader.ts"
@@ -22,7 +20,6 @@ export const readArchive = async (
   const mostInflated = maxInflatedBytes(limits)
   let inflated = 0
   let last: string | undefined
-  let isRead = false
 
   async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
@@ -32,29 +29,12 @@ export const readArchive = async (
     }
   }
 
-  // On Node 22, pipeline() rejects with an AbortError instead of what its last function threw.
-  let thrown: { readonly error: unknown } | undefined
-
-  const visitEntries = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
-    try {
-      for await (const entry of readTar(new ByteReader(counted(chunks)), budget)) {
-        last = entry.path
-        await visit(entry)
-      }
-      isRead = true
-    } catch (error) {
-      thrown = { error }
-      throw error
-    }
-  }
-
   try {
-    const gunzip = createGunzip({ chunkSize: 64 * 1024 })
-    await pipeline(Readable.from(source, { objectMode: false }), gunzip, visitEntries)
-  } catch (reported) {
-    const error = thrown === undefined ? reported : thrown.error
-    // Zeros behind the end of gzip, which other programs ignore as well.
-    if (isRead && hasCode(error, "ERR_STREAM_PREMATURE_CLOSE")) return
+    for await (const entry of readTar(new ByteReader(counted(gunzip(source))), budget)) {
+      last = entry.path
+      await visit(entry)
+    }
+  } catch (error) {
     if (!isDamage(error)) throw error
     if (inflated === 0) throw new Rejected("it is not a gzip archive, or is damaged")
     throw new Rejected(`it is damaged or cut off${last === undefined ? "" : ` after ${quote(last)}`}`)

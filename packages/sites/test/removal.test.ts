@@ -33,7 +33,8 @@ describe("removing a release", () => {
     await workers.remove(folder)
     delay.disable()
     expect(existsSync(folder)).toBe(false)
-    expect(delay.max / 1e6).toBeLessThan(250)
+    // Generous, for busy machines: on the event loop it takes seconds.
+    expect(delay.max / 1e6).toBeLessThan(1_000)
   }, 120_000)
 
   it("is not stopped by folders too deep for any path", async () => {
