@@ -26,7 +26,7 @@ export const defaultLimits: LimitsShape = {
   projectsPerAccount: 1_000,
   deploymentsPerAccount: 1_000,
   openUploadsPerAccount: 100,
-  concurrentUploadsPerAccount: 8
+  concurrentUploadsPerAccount: 32
 }
 
 export const Limits = Context.Reference<LimitsShape>("@tollgate/core/shared/Limits", {
