@@ -112,7 +112,7 @@ export interface Collection<A, I = unknown> {
 }
 
 /** Characters of the bodies whose values a collection remembers, in all and of one. */
-const maxRemembered = 4_000_000
+const maxRemembered = 1_000_000
 const longestRemembered = 4_096
 
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
