@@ -6,5 +6,12 @@ const source = { conditions: ["source"] }
 export default defineConfig({
   resolve: source,
   ssr: { resolve: source },
-  test: { name: "faults", include: ["test/faults/*.test.ts"], globalSetup: "vitest.setup.ts", fileParallelism: false }
+  test: {
+    name: "faults",
+    include: ["test/faults/*.test.ts"],
+    globalSetup: "vitest.setup.ts",
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000
+  }
 })
