@@ -26,16 +26,15 @@ beforeEach(() => {
 afterEach(() => rmSync(parent, { recursive: true, force: true }))
 
 describe("removing a release", () => {
-  it("of 20,000 files leaves the event loop free", async () => {
+  it("of 20,000 files leaves the event loop free", { timeout: 120_000, retry: 2 }, async () => {
     for (let index = 0; index < 20_000; index++) writeFileSync(join(folder, `${index}`), "")
     const delay = monitorEventLoopDelay({ resolution: 10 })
     delay.enable()
     await workers.remove(folder)
     delay.disable()
     expect(existsSync(folder)).toBe(false)
-    // Generous, for busy machines: on the event loop it takes seconds.
-    expect(delay.max / 1e6).toBeLessThan(1_000)
-  }, 120_000)
+    expect(delay.max / 1e6).toBeLessThan(250)
+  })
 
   it("is not stopped by folders too deep for any path", async () => {
     mkdirSync(join(folder, "a"))
