@@ -461,7 +461,7 @@ describe.each(stores)("bad input, on %s", (_, layer) => {
       { name: "alice", tags: { team: "blue" } },
       { withApiKey: true }
     )
-    const [mine, theirs] = [await gate.buckets.create("acme"), await gate.buckets.create("acme")]
+    const [mine, theirs] = [await gate.meteringBuckets.create("acme"), await gate.meteringBuckets.create("acme")]
     const plan = { label: "Pro", planExternalId: "pro", meters: { requests: { max: 10 } } }
     const [pro, other] = [await gate.plans.create(mine.id, plan), await gate.plans.create(theirs.id, plan)]
     const { id: subscriptionId } = await gate.subscriptions.create(
@@ -622,7 +622,7 @@ describe.each(breakable)("%s", (_, open) => {
     const gate = await createTollgate({ store, secret, tokens: grants })
     const alice = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
     const key = alice.apiKeys?.[0]?.key ?? ""
-    const { id: bucketId } = await gate.buckets.create("acme")
+    const { id: bucketId } = await gate.meteringBuckets.create("acme")
     await destroy()
     const logged = listenToLog()
     const requests: ReadonlyArray<readonly [method: string, path: string, body?: unknown]> = [

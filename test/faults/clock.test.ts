@@ -7,11 +7,11 @@ import { describe, it } from "@effect/vitest"
 import {
   AccountName,
   ApiKeys,
-  BucketName,
-  Buckets,
   ConsumerName,
   Consumers,
+  KeyBucketName,
   layer,
+  MeteringBuckets,
   Plans,
   Store,
   Subscriptions,
@@ -27,7 +27,7 @@ import { openedFor, secret, stores } from "./stores.ts"
 const seed = seedFrom("CLOCK_SEED")
 const jumps = 300
 const hour = 60 * 60 * 1000
-const bucket = { accountName: AccountName.make("acme"), bucketName: BucketName.make("b") }
+const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("b") }
 
 /** Twelve hours before the end of a period; the trial ends with it. */
 const start = Date.UTC(2030, 0, 31, 12)
@@ -43,7 +43,7 @@ const walk = Effect.gen(function* () {
     apiKeys: expiries.map((expiresOn) => ({ expiresOn: DateTime.makeUnsafe(expiresOn) }))
   })
   const values = alice.apiKeys?.map(({ key = "" }) => key) ?? []
-  const bucketId = (yield* (yield* Buckets).create(bucket.accountName)).value.id
+  const bucketId = (yield* (yield* MeteringBuckets).create(bucket.accountName)).value.id
   const meters = { requests: { max: 1_000_000 } }
   const plan = (yield* (yield* Plans).create(bucketId, { label: "P", planExternalId: "p", meters })).value
   const anchored = { quotaResetAnchor: DateTime.makeUnsafe(Date.UTC(2030, 0, 1)) }

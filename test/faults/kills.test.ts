@@ -116,7 +116,7 @@ describe("redis-server", () => {
     const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
     const store = await RedisStore.open(server.url)
     const gate = await createTollgate({ store, secret })
-    const { id: bucketId } = await gate.buckets.create("acme")
+    const { id: bucketId } = await gate.meteringBuckets.create("acme")
     const plan = await gate.plans.create(bucketId, {
       label: "P",
       planExternalId: "p",

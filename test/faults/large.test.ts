@@ -25,8 +25,8 @@ const fill = async (gate: Tollgate): Promise<ReadonlyArray<string>> => {
   await forEachOf(count, 100, (index) =>
     gate.consumers.create(account, "consumers", { name: `c-${index}`, tags: { team: index % 2 }, description: "d" })
   )
-  const { id: bucketId } = await gate.buckets.create(account)
-  await forEachOf(count - 1, 100, () => gate.buckets.create(account))
+  const { id: bucketId } = await gate.meteringBuckets.create(account)
+  await forEachOf(count - 1, 100, () => gate.meteringBuckets.create(account))
   await forEachOf(count, 100, (index) =>
     gate.plans.create(bucketId, {
       label: "P",

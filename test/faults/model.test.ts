@@ -30,7 +30,7 @@ const walk = async (empty: StoreOperations, seed: number) => {
   const openGate = () =>
     createTollgate({ store, secret, ...(chance.chance(0.5) ? { verifyCache: { ttl: 600_000 } } : {}) })
   let gate = await openGate()
-  const { id: bucketId } = await gate.buckets.create(account)
+  const { id: bucketId } = await gate.meteringBuckets.create(account)
 
   let isFaulty = false
   const withFault = async <A>(share: number, work: () => Promise<A>): Promise<A> => {

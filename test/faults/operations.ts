@@ -86,18 +86,18 @@ export const operations: Readonly<Record<string, Operation>> = {
     isDone: async ({ gate, key }) => !(await gate.keys.verify(account, bucket, key.value)).valid,
     whenRepeated: "KeyNotFound"
   },
-  "buckets.list": { run: ({ gate }) => gate.buckets.list(account) },
-  "buckets.get": { run: ({ gate, bucketId }) => gate.buckets.get(bucketId) },
+  "buckets.list": { run: ({ gate }) => gate.meteringBuckets.list(account) },
+  "buckets.get": { run: ({ gate, bucketId }) => gate.meteringBuckets.get(bucketId) },
   "buckets.create": {
-    run: ({ gate }) => gate.buckets.create(account, once),
-    isDone: async ({ gate }) => (await gate.buckets.list(account)).total === 2,
+    run: ({ gate }) => gate.meteringBuckets.create(account, once),
+    isDone: async ({ gate }) => (await gate.meteringBuckets.list(account)).total === 2,
     inSteps: true
   },
   "buckets.remove": {
-    run: ({ gate, bucketId }) => gate.buckets.remove(bucketId),
-    isDone: async ({ gate }) => (await gate.buckets.list(account)).total === 0,
+    run: ({ gate, bucketId }) => gate.meteringBuckets.remove(bucketId),
+    isDone: async ({ gate }) => (await gate.meteringBuckets.list(account)).total === 0,
     inSteps: true,
-    whenRepeated: "BucketNotFound"
+    whenRepeated: "MeteringBucketNotFound"
   },
   "plans.list": { run: ({ gate, bucketId }) => gate.plans.list(bucketId) },
   "plans.get": { run: ({ gate, bucketId, planId }) => gate.plans.get(bucketId, planId) },
@@ -144,7 +144,12 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   authorize: {
     run: ({ gate, bucketId, key }) =>
-      gate.authorize({ account, bucket, key: key.value, metering: { bucketId, meters: { requests: 1 } } }),
+      gate.authorize({
+        account,
+        bucket,
+        key: key.value,
+        metering: { meteringBucketId: bucketId, meters: { requests: 1 } }
+      }),
     // Without an idempotency key, a use whose answer was lost is counted again when it is repeated.
     isDone: async ({ gate, bucketId, subscriptionId }) =>
       ((await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"]?.used ?? 0) >= 1
@@ -197,7 +202,7 @@ export const makeWorld = async (empty: StoreOperations) => {
     { name: "alice", tags: { team: "blue" } },
     { withApiKey: true }
   )
-  const { id: bucketId } = await gate.buckets.create(account)
+  const { id: bucketId } = await gate.meteringBuckets.create(account)
   const plan = await gate.plans.create(bucketId, {
     label: "Pro",
     planExternalId: "pro",

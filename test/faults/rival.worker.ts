@@ -14,7 +14,11 @@ export interface RivalInput extends Stakes {
 worker(async ({ store, at, secret, ...stakes }: RivalInput) => {
   const told: Array<number> = []
   const opened = store === "SQLite" ? await SqliteStore.open(at) : await RedisStore.open(at)
-  const gate = await createTollgate({ store: opened, secret, onQuota: ({ threshold }) => void told.push(threshold) })
+  const gate = await createTollgate({
+    store: opened,
+    secret,
+    onQuotaThreshold: ({ threshold }) => void told.push(threshold)
+  })
   const result = await compete(gate, stakes)
   await gate.close()
   await opened.close()

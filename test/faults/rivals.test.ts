@@ -36,7 +36,7 @@ const judge = async (
   for (const one of ["rolled", ...rounds])
     await gate.consumers.create(account, bucket, { name: one }, { withApiKey: true })
   const alice = await gate.consumers.create(account, bucket, { name: "alice" }, { withApiKey: true })
-  const { id: bucketId } = await gate.buckets.create(account)
+  const { id: bucketId } = await gate.meteringBuckets.create(account)
   const plan = { label: "P", planExternalId: "p", meters: { requests: { max: quota } } }
   const { id: planId } = await gate.plans.create(bucketId, plan)
   const { id: subscriptionId } = await gate.subscriptions.create(bucketId, subscriptionTo(planId, "p", {}))

@@ -82,7 +82,7 @@ export const compete = async (
     const direct = Array.from({ length: quota / 2 }, () =>
       isDone(gate.usage.consume(bucketId, subscriptionId, { requests: 1 }), "QuotaExceeded")
     )
-    const metering = { bucketId, meters: { requests: 1 } }
+    const metering = { meteringBucketId: bucketId, meters: { requests: 1 } }
     const byKey = Array.from({ length: quota / 2 }, async () => {
       const answer = await gate.authorize({ account, bucket, key, metering })
       if (!answer.allowed && answer.reason !== "over-quota") others.push(answer.reason)

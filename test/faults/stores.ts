@@ -29,7 +29,7 @@ const partOf = (store: StoreOperations, name: string): StoreOperations => {
   const within = (partition: Partition.Partition) => `${name}/${partition}` as Partition.Partition
   return {
     get: (partition, ...rest) => store.get(within(partition), ...rest),
-    claimed: (partition, ...rest) => store.claimed(within(partition), ...rest),
+    getByUniqueKey: (partition, ...rest) => store.getByUniqueKey(within(partition), ...rest),
     list: (partition, ...rest) => store.list(within(partition), ...rest),
     counters: (partition, ...rest) => store.counters(within(partition), ...rest),
     commit: (partition, ...rest) => store.commit(within(partition), ...rest),

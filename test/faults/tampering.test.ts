@@ -14,7 +14,7 @@ const [account, bucket] = ["acme", "b"]
 const recordOf = async (store: StoreOperations, keyId: string) => {
   const partition = Partition.keys(account, bucket)
   const find = async () => {
-    const [page] = await Effect.runPromise(store.list(partition, [{ terms: ["key"], offset: 0, limit: 100 }]))
+    const [page] = await Effect.runPromise(store.list(partition, [{ indexTerms: ["key"], offset: 0, limit: 100 }]))
     const record = page?.records.find(({ key }) => key.endsWith(keyId))
     if (record === undefined) throw new Error("there is no such key")
     return record
@@ -22,13 +22,13 @@ const recordOf = async (store: StoreOperations, keyId: string) => {
   const pattern = /(?<="sealed":")[^"]*/
   const sealed = pattern.exec((await find()).body)?.[0] ?? ""
   const write = async (changed: string) => {
-    const { version, body, key, terms, claims, parent } = await find()
+    const { version, body, key, indexTerms, uniqueKeys, parent } = await find()
     const forged = {
       key,
       expect: version,
       body: body.replace(pattern, changed),
-      terms,
-      claims,
+      indexTerms,
+      uniqueKeys,
       ...(parent && { parent })
     }
     await Effect.runPromise(store.commit(partition, [Change.Put(forged)]))

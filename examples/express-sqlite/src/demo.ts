@@ -16,7 +16,7 @@ export interface Demo {
 const meters = { requests: { label: "Requests", max: 5 } }
 
 export const prepareDemo = async (gate: Tollgate): Promise<Demo> => {
-  const [known] = (await gate.buckets.list(account, { limit: 1 })).data
+  const [known] = (await gate.meteringBuckets.list(account, { limit: 1 })).data
   if (known !== undefined) return { bucketId: known.id, key: undefined }
   const made = await gate.consumers.create(
     account,
@@ -24,7 +24,7 @@ export const prepareDemo = async (gate: Tollgate): Promise<Demo> => {
     { name: "alice" },
     { withApiKey: true, idempotencyKey: "demo" }
   )
-  const { id: bucketId } = await gate.buckets.create(account, { idempotencyKey: "demo" })
+  const { id: bucketId } = await gate.meteringBuckets.create(account, { idempotencyKey: "demo" })
   const plan = await gate.plans.create(
     bucketId,
     { label: "Free", planExternalId: "free", meters },

@@ -75,7 +75,7 @@ export const start = async (settings: Settings): Promise<Running> => {
     const app = express()
     app.disable("x-powered-by")
     app.use(tollgate(gate))
-    const metering = { bucketId: demo.bucketId, meters: { requests: 1 } }
+    const metering = { meteringBucketId: demo.bucketId, meters: { requests: 1 } }
     app.get("/hello", requireApiKey(gate, { account, bucket, metering }), (req, res) => {
       res.json({ hello: req.consumer?.sub, remaining: req.consumer?.remaining["requests"] })
     })

@@ -27,7 +27,10 @@ const stopTimeoutMs = 5_000
 export const start = async ({ redis, secret, token, bucketId }: Options): Promise<Example> => {
   const store = await RedisStore.open(redis)
   const gate = await createTollgate({ store, secret, tokens: [{ token, account: "acme" }] })
-  const metering = { bucketId: bucketId ?? (await gate.buckets.create("acme")).id, meters: { requests: 1 } }
+  const metering = {
+    meteringBucketId: bucketId ?? (await gate.meteringBuckets.create("acme")).id,
+    meters: { requests: 1 }
+  }
 
   const app = new Koa()
   app.use(tollgate(gate, { prefix: "/api/dev" }))

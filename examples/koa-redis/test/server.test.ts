@@ -23,7 +23,7 @@ it.live("serves the interface below a path, and counts the calls of its own rout
       const url = `http://127.0.0.1:${await portOf(example)}`
       const client = createClient({ baseUrl: `${url}/api/dev`, token })
       const { apiKeys } = await client.consumers.create("acme", "production", { name: "alice" }, { withApiKey: true })
-      const bucketId = (await client.buckets.list("acme")).data[0]?.id ?? ""
+      const bucketId = (await client.meteringBuckets.list("acme")).data[0]?.id ?? ""
       const plan = await client.plans.create(bucketId, {
         label: "P",
         planExternalId: "p",

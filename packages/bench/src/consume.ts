@@ -26,7 +26,7 @@ const inFlight = 64
 /** A gate whose consumers each have a key and a subscription. */
 const load = async (store: StoreOperations) => {
   const gate = await createTollgate({ store, secret })
-  const { id: bucketId } = await gate.buckets.create(account)
+  const { id: bucketId } = await gate.meteringBuckets.create(account)
   const plan = await gate.plans.create(bucketId, {
     label: "Pro",
     planExternalId: "pro",
@@ -47,7 +47,12 @@ const load = async (store: StoreOperations) => {
     gate,
     keys: made.map(({ key }) => key),
     authorize: (index: number) =>
-      gate.authorize({ account, bucket, key: at(index).key, metering: { bucketId, meters: { requests: 1 } } }),
+      gate.authorize({
+        account,
+        bucket,
+        key: at(index).key,
+        metering: { meteringBucketId: bucketId, meters: { requests: 1 } }
+      }),
     consume: (index: number) => gate.usage.consume(bucketId, at(index).subscriptionId, { requests: 1 })
   }
 }

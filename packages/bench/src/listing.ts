@@ -33,8 +33,8 @@ const load = Effect.fnUntraced(function* (store: StoreOperations) {
             name: `consumer-${first + index}`,
             description: "a consumer of usual size ".repeat(8)
           }),
-          terms: ["consumer", "consumer/tag:team=blue", "consumer/tag:tier=gold"],
-          claims: []
+          indexTerms: ["consumer", "consumer/tag:team=blue", "consumer/tag:tier=gold"],
+          uniqueKeys: []
         })
       )
     )
@@ -52,7 +52,7 @@ export const measureListing = Effect.fnUntraced(function* ({ name, store }: Adap
     for (let round = 0; round < rounds; round++) {
       const start = performance.now()
       const [found] = yield* store.list(partition, [
-        { terms: ["consumer/tag:team=blue", "consumer/tag:tier=gold"], offset, limit }
+        { indexTerms: ["consumer/tag:team=blue", "consumer/tag:tier=gold"], offset, limit }
       ])
       times.push(performance.now() - start)
       if (found?.total !== records || found.records.length !== limit) return yield* Effect.die("a wrong page")

@@ -10,17 +10,17 @@ import { DeploymentsHttp, UploadsHttp } from "./deployments/DeploymentsHttp.ts"
 import { Hosting } from "./deployments/Hosting.ts"
 import { SitesHttp } from "./deployments/SitesHttp.ts"
 import type { Uploads } from "./deployments/Uploads.ts"
-import { compiled } from "./http/compile.ts"
+import { buildRoutes } from "./http/compile.ts"
 import { type DocsOption, makeDocsEndpoints } from "./http/docs/docs.ts"
-import { type Answer, type Asked, askedBy, toResponse } from "./http/Exchange.ts"
-import { makeEdge } from "./http/edge.ts"
+import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./http/Exchange.ts"
+import { makeRequestHandler } from "./http/edge.ts"
 import { makeRoutes, sitesPath } from "./http/routes.ts"
 import { SystemHttp } from "./http/SystemHttp.ts"
 import type { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeysHttp } from "./keys/KeysHttp.ts"
-import type { KeyVault } from "./keys/KeyVault.ts"
-import type { Buckets } from "./metering/Buckets.ts"
-import { BucketsHttp } from "./metering/BucketsHttp.ts"
+import type { SecretBox } from "./keys/KeyVault.ts"
+import type { MeteringBuckets } from "./metering/Buckets.ts"
+import { MeteringBucketsHttp } from "./metering/BucketsHttp.ts"
 import type { Usage } from "./metering/Usage.ts"
 import type { Plans } from "./plans/Plans.ts"
 import { PlansHttp } from "./plans/PlansHttp.ts"
@@ -46,12 +46,12 @@ export interface HttpOptions {
 }
 
 /** Every service that the interface stands on. */
-export type Services = Consumers | ApiKeys | Buckets | Plans | Subscriptions | Usage | Deployments | Uploads
+export type Services = Consumers | ApiKeys | MeteringBuckets | Plans | Subscriptions | Usage | Deployments | Uploads
 
 const handlers = Effect.all({
   consumers: ConsumersHttp,
   keys: KeysHttp,
-  buckets: BucketsHttp,
+  buckets: MeteringBucketsHttp,
   plans: PlansHttp,
   subscriptions: SubscriptionsHttp,
   deployments: DeploymentsHttp,
@@ -62,7 +62,7 @@ const handlers = Effect.all({
 const makeEndpoints = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
   const sites = yield* SitesHttp
   const endpoints = [
-    ...(yield* compiled(yield* handlers)),
+    ...(yield* buildRoutes(yield* handlers)),
     ...(yield* makeDocsEndpoints(docs, publicUrl)),
     ...(sites === undefined ? [] : [["GET", sitesPath, sites] as const])
   ]
@@ -70,20 +70,22 @@ const makeEndpoints = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: 
 })
 
 /** Whoever asked has left; nobody reads this. */
-const left: Answer = { status: 499, headers: {}, body: undefined }
+const clientClosedRequest: TransportResponse = { status: 499, headers: {}, body: undefined }
 
-const outcome = (exit: Exit.Exit<Answer>): Promise<Answer> => {
+const fromExit = (exit: Exit.Exit<TransportResponse>): Promise<TransportResponse> => {
   if (Exit.isSuccess(exit)) return Promise.resolve(exit.value)
-  return Cause.hasInterruptsOnly(exit.cause) ? Promise.resolve(left) : Promise.reject(Cause.squash(exit.cause))
+  return Cause.hasInterruptsOnly(exit.cause)
+    ? Promise.resolve(clientClosedRequest)
+    : Promise.reject(Cause.squash(exit.cause))
 }
 
 /** Answers, and stops when whoever asked leaves; what needs not wait is not waited for. */
-const answering =
-  (context: Context.Context<never>, edge: (asked: Asked) => Effect.Effect<Answer>) =>
-  (asked: Asked): Promise<Answer> => {
+const runRequest =
+  (context: Context.Context<never>, edge: (asked: TransportRequest) => Effect.Effect<TransportResponse>) =>
+  (asked: TransportRequest): Promise<TransportResponse> => {
     const fiber = Effect.runForkWith(context)(edge(asked))
     const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return outcome(exit)
+    if (exit !== undefined) return fromExit(exit)
     const signal = asked.signal()
     const leave = () => fiber.interruptUnsafe()
     if (signal.aborted) leave()
@@ -91,44 +93,44 @@ const answering =
     return new Promise((resolve) =>
       fiber.addObserver((exit) => {
         signal.removeEventListener("abort", leave)
-        resolve(outcome(exit))
+        resolve(fromExit(exit))
       })
     )
   }
 
-export interface HttpInterface {
+export interface HttpHandlers {
   /** From a web request to a web response. */
   readonly handler: (request: Request) => Promise<Response>
   /** The same without web objects, for bindings that have others. */
-  readonly exchange: (asked: Asked) => Promise<Answer>
+  readonly dispatch: (asked: TransportRequest) => Promise<TransportResponse>
   readonly dispose: () => Promise<void>
 }
 
 /** The interface over the services, and how to end it. */
 export const toWebHandler = <E>(
-  services: Layer.Layer<Services | KeyVault | Authenticator | Store, E>,
+  services: Layer.Layer<Services | SecretBox | Authenticator | Store, E>,
   { bodyLimit = 1024 * 1024, publicUrl, docs = true }: HttpOptions = {}
-): HttpInterface => {
+): HttpHandlers => {
   const address = publicUrl?.replace(/\/+$/, "")
   const settings = { bodyLimit, ...optional({ base: address && new URL(address).pathname.replace(/\/$/, "") }) }
   const scope = Scope.makeUnsafe()
-  let ready: ((asked: Asked) => Promise<Answer>) | undefined
-  const building = Effect.runPromise(
+  let handle: ((asked: TransportRequest) => Promise<TransportResponse>) | undefined
+  const initializing = Effect.runPromise(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
       const { endpoints, routes } = yield* Effect.provideContext(makeEndpoints(docs, address), context)
       const hosting = Context.get(context, Hosting)
-      ready = answering(context, makeEdge(endpoints, routes, { ...settings, sites: hosting?.sites }))
-      return ready
+      handle = runRequest(context, makeRequestHandler(endpoints, routes, { ...settings, sites: hosting?.sites }))
+      return handle
     })
   )
   // Whoever asks is told; until then, nobody need hear of it.
-  building.catch(() => undefined)
-  const exchange = (asked: Asked): Promise<Answer> =>
-    ready === undefined ? building.then((answer) => answer(asked)) : ready(asked)
+  initializing.catch(() => undefined)
+  const dispatch = (asked: TransportRequest): Promise<TransportResponse> =>
+    handle === undefined ? initializing.then((answer) => answer(asked)) : handle(asked)
   return {
-    exchange,
-    handler: async (request) => toResponse(await exchange(askedBy(request))),
+    dispatch,
+    handler: async (request) => toWebResponse(await dispatch(fromWebRequest(request))),
     dispose: () => Effect.runPromise(Scope.close(scope, Exit.void))
   }
 }

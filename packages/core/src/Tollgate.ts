@@ -12,40 +12,40 @@ import { Hosting, hostingFor } from "./deployments/Hosting.ts"
 import { Pipeline } from "./deployments/Pipeline.ts"
 import { Uploads } from "./deployments/Uploads.ts"
 import { type Services, toWebHandler } from "./Http.ts"
-import { type Answer, type Asked, askedBy, toResponse } from "./http/Exchange.ts"
+import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./http/Exchange.ts"
 import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { keysPromise } from "./keys/KeysPromise.ts"
-import { KeyVault } from "./keys/KeyVault.ts"
-import type { Resealed } from "./keys/Reseal.ts"
+import { SecretBox } from "./keys/KeyVault.ts"
+import type { ReencryptResult } from "./keys/Reseal.ts"
 import { registerSecrets } from "./keys/secretRecords.ts"
 import { VerifyCache } from "./keys/VerifyCache.ts"
 import { authorizePromise } from "./metering/AuthorizePromise.ts"
-import { Buckets } from "./metering/Buckets.ts"
-import { bucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "./metering/MeteringPromise.ts"
-import { type QuotaEvent, QuotaWatch } from "./metering/QuotaWatch.ts"
+import { MeteringBuckets } from "./metering/Buckets.ts"
+import { meteringBucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "./metering/MeteringPromise.ts"
+import { type QuotaEvent, QuotaThresholds } from "./metering/QuotaWatch.ts"
 import { Usage } from "./metering/Usage.ts"
 import { Plans } from "./plans/Plans.ts"
 import { ConfigurationError } from "./shared/ConfigurationError.ts"
 import { Limits, parseLimits } from "./shared/Limits.ts"
-import { Moments } from "./shared/Moments.ts"
+import { TrustedClock } from "./shared/Moments.ts"
 import { optional } from "./shared/optional.ts"
 import * as Promises from "./shared/Promises.ts"
-import { waitAtMost } from "./shared/waitAtMost.ts"
+import { settleWithin } from "./shared/waitAtMost.ts"
 import { Store } from "./store/Store.ts"
-import type { StoreFault } from "./store/StoreError.ts"
+import type { StoreError } from "./store/StoreError.ts"
 import { Subscriptions } from "./subscriptions/Subscriptions.ts"
-import { mistakeIn, type ServiceOptions, type TollgateOptions } from "./TollgateOptions.ts"
+import { type ServiceOptions, type TollgateOptions, validateOptions } from "./TollgateOptions.ts"
 
 /** How long requests that run may take to end, once the gate is closed. */
-const patience = 5_000
+const drainTimeoutMs = 5_000
 
 /** The same, and a way to wait for the requests that it is answering: what they began is then over. */
-const countingInFlight = (exchange: (asked: Asked) => Promise<Answer>) => {
+const trackInFlight = (dispatch: (asked: TransportRequest) => Promise<TransportResponse>) => {
   const inFlight = new Set<Promise<unknown>>()
-  const counted = (asked: Asked): Promise<Answer> => {
-    const answer = exchange(asked)
+  const handle = (asked: TransportRequest): Promise<TransportResponse> => {
+    const answer = dispatch(asked)
     const over: Promise<unknown> = answer.then(
       () => inFlight.delete(over),
       () => inFlight.delete(over)
@@ -53,8 +53,8 @@ const countingInFlight = (exchange: (asked: Asked) => Promise<Answer>) => {
     inFlight.add(over)
     return answer
   }
-  const settled = (): Promise<void> => waitAtMost(patience, Promise.all(inFlight))
-  return { counted, settled }
+  const drain = (): Promise<void> => settleWithin(drainTimeoutMs, Promise.all(inFlight))
+  return { counted: handle, settled: drain }
 }
 
 /** A path as it is routed: without its query, a trailing slash, or an encoded dollar sign. */
@@ -62,13 +62,15 @@ const routed = (path: string): string => (path.split("?", 1)[0] ?? "").replace(/
 
 const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
 
-const secretsIn = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> => {
+const parseSecrets = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> => {
   const secrets = Array.isArray(secret) ? secret : secret === undefined ? [] : [secret]
   return secrets.map((one) => Redacted.make(typeof one === "string" ? one : ""))
 }
 
-const cacheFor = ({ verifyCache }: Omit<ServiceOptions, "secret">): Layer.Layer<VerifyCache, ConfigurationError> => {
-  if (verifyCache === undefined) return VerifyCache.layerNone
+const verifyCacheLayer = ({
+  verifyCache
+}: Omit<ServiceOptions, "secret">): Layer.Layer<VerifyCache, ConfigurationError> => {
+  if (verifyCache === undefined) return VerifyCache.layerDisabled
   const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
   return isCount(verifyCache.ttl) && isCount(verifyCache.capacity ?? 1)
     ? VerifyCache.layer(verifyCache)
@@ -81,12 +83,15 @@ const cacheFor = ({ verifyCache }: Omit<ServiceOptions, "secret">): Layer.Layer<
       )
 }
 
-const watchFor = ({ onQuota }: Omit<ServiceOptions, "secret">): Layer.Layer<never, ConfigurationError> => {
-  if (onQuota === undefined) return Layer.empty
-  const { thresholds, notify } = typeof onQuota === "function" ? { thresholds: [0.8, 1], notify: onQuota } : onQuota
+const quotaThresholdLayer = ({
+  onQuotaThreshold
+}: Omit<ServiceOptions, "secret">): Layer.Layer<never, ConfigurationError> => {
+  if (onQuotaThreshold === undefined) return Layer.empty
+  const { thresholds, notify } =
+    typeof onQuotaThreshold === "function" ? { thresholds: [0.8, 1], notify: onQuotaThreshold } : onQuotaThreshold
   if (!Array.isArray(thresholds) || !thresholds.every((threshold) => threshold > 0 && threshold <= 1)) {
     return Layer.effectDiscard(
-      new ConfigurationError({ option: "onQuota", problem: "give thresholds above 0 and up to 1" })
+      new ConfigurationError({ option: "onQuotaThreshold", problem: "give thresholds above 0 and up to 1" })
     )
   }
   const watch = {
@@ -97,13 +102,13 @@ const watchFor = ({ onQuota }: Omit<ServiceOptions, "secret">): Layer.Layer<neve
         Effect.forkDetach(
           Effect.catch(
             Effect.tryPromise(async () => notify(event)),
-            () => Effect.logError(`onQuota failed for ${event.subscriptionId}, ${event.meter}`)
+            () => Effect.logError(`onQuotaThreshold failed for ${event.subscriptionId}, ${event.meter}`)
           ),
           { startImmediately: true }
         )
       )
   }
-  return Layer.succeed(QuotaWatch, watch)
+  return Layer.succeed(QuotaThresholds, watch)
 }
 
 /**
@@ -117,22 +122,22 @@ const watchFor = ({ onQuota }: Omit<ServiceOptions, "secret">): Layer.Layer<neve
 export const layer = ({
   secret,
   ...options
-}: ServiceOptions): Layer.Layer<Services | KeyVault, ConfigurationError | StoreFault, Store> => {
+}: ServiceOptions): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> => {
   const { deployments, publicUrl, sitesUrl } = options
-  const vault = KeyVault.layer({
-    secrets: secretsIn(secret),
-    ...optional({ retention: options.keyRetention, prefix: options.keyPrefix })
-  }).pipe(Layer.tap((context) => registerSecrets(Context.get(context, KeyVault))))
+  const vault = SecretBox.layer({
+    secrets: parseSecrets(secret),
+    ...optional({ storage: options.keyStorage, prefix: options.keyPrefix })
+  }).pipe(Layer.tap((context) => registerSecrets(Context.get(context, SecretBox))))
   return Layer.mergeAll(
     Consumers.layer,
     ApiKeys.layer,
-    Buckets.layer,
+    MeteringBuckets.layer,
     Plans.layer,
     Subscriptions.layer,
     Usage.layer,
     Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(Pipeline.layer))
   ).pipe(
-    Layer.provide([KeyBuckets.layer, Moments.layer, cacheFor(options), watchFor(options)]),
+    Layer.provide([KeyBuckets.layer, TrustedClock.layer, verifyCacheLayer(options), quotaThresholdLayer(options)]),
     Layer.provideMerge(
       Layer.mergeAll(
         vault,
@@ -144,7 +149,7 @@ export const layer = ({
   )
 }
 
-const authenticatorFor = ({
+const authenticatorLayer = ({
   tokens,
   authenticate
 }: TollgateOptions): Layer.Layer<Authenticator, ConfigurationError> => {
@@ -165,7 +170,7 @@ const authenticatorFor = ({
   return Authenticator.layer(ask)
 }
 
-const storeFor = ({ store }: TollgateOptions): Layer.Layer<Store, unknown> => {
+const storeLayer = ({ store }: TollgateOptions): Layer.Layer<Store, unknown> => {
   if (store === undefined || store === null) {
     return Layer.effect(
       Store,
@@ -189,17 +194,19 @@ const storeFor = ({ store }: TollgateOptions): Layer.Layer<Store, unknown> => {
 export const createTollgate = async (options: TollgateOptions) => {
   const scope = Scope.makeUnsafe()
   const close = () => Promises.run(Scope.close(scope, Exit.void))
-  const services = Layer.mergeAll(layer(options), authenticatorFor(options)).pipe(Layer.provideMerge(storeFor(options)))
+  const services = Layer.mergeAll(layer(options), authenticatorLayer(options)).pipe(
+    Layer.provideMerge(storeLayer(options))
+  )
   try {
-    const mistake = mistakeIn(options)
+    const mistake = validateOptions(options)
     if (mistake !== undefined) throw mistake
     const context = await Promises.run(Layer.buildWithScope(services, scope))
-    const { exchange, dispose } = toWebHandler(
+    const { dispatch, dispose } = toWebHandler(
       Layer.succeedContext(context),
       optional({ bodyLimit: options.bodyLimit, publicUrl: options.publicUrl, docs: options.docs })
     )
-    const { counted, settled } = countingInFlight(exchange)
-    const { isPath } = makeRoutes({
+    const { counted: handle, settled: drain } = trackInFlight(dispatch)
+    const { matchesRoute: isPath } = makeRoutes({
       docs: options.docs !== false,
       sites: options.deployments?.target.serve !== undefined
     })
@@ -210,9 +217,9 @@ export const createTollgate = async (options: TollgateOptions) => {
       keys: {
         ...keysPromise(Context.get(context, ApiKeys)),
         /** Puts every key under the newest secret, while the service runs. */
-        reseal: (): Promise<Resealed> => Promises.run(Context.get(context, ApiKeys).reseal())
+        reencryptKeys: (): Promise<ReencryptResult> => Promises.run(Context.get(context, ApiKeys).reencryptKeys())
       },
-      buckets: bucketsPromise(Context.get(context, Buckets)),
+      meteringBuckets: meteringBucketsPromise(Context.get(context, MeteringBuckets)),
       plans: plansPromise(Context.get(context, Plans)),
       subscriptions: subscriptionsPromise(Context.get(context, Subscriptions)),
       usage: usagePromise(Context.get(context, Usage)),
@@ -220,19 +227,19 @@ export const createTollgate = async (options: TollgateOptions) => {
       /** Verifies a key and counts its use, in one call: what a server asks for every request that it protects. */
       authorize: authorizePromise(Context.get(context, ApiKeys), Context.get(context, Usage)),
       /** The HTTP interface: a web handler, to be mounted anywhere. */
-      handler: async (request: Request): Promise<Response> => toResponse(await counted(askedBy(request))),
+      handler: async (request: Request): Promise<Response> => toWebResponse(await handle(fromWebRequest(request))),
       /** The same without web objects, for bindings that have others: what those for Node call. */
-      exchange: counted,
+      dispatch: handle,
       /**
        * Whether a request is for Tollgate, whatever its method: what a router asks before it passes a request on. Give the
        * `Host` header too: on a host of `sitesUrl`, every path is Tollgate's.
        */
-      owns: (path: string, host = ""): boolean => isSitesHost(host) || isPath(routed(path)),
+      matches: (path: string, host = ""): boolean => isSitesHost(host) || isPath(routed(path)),
       /** Whether a host, as in the `Host` header, is one of `sitesUrl`, which serves sites and nothing else. */
       isSitesHost,
       /** Ends what was started here, once the requests that run are answered. A store that was handed in stays open. */
       close: async (): Promise<void> => {
-        await settled()
+        await drain()
         await dispose()
         await close()
       }

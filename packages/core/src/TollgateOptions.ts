@@ -7,7 +7,7 @@ import type { BearerToken } from "./access/Authenticator.ts"
 import type { PrincipalShape } from "./access/Principal.ts"
 import type { HostingOptions } from "./deployments/Hosting.ts"
 import type { HttpOptions } from "./Http.ts"
-import type { KeyRetention } from "./keys/KeyVault.ts"
+import type { KeyStorage } from "./keys/KeyVault.ts"
 import type { VerifyCacheOptions } from "./keys/VerifyCache.ts"
 import type { QuotaEvent } from "./metering/QuotaWatch.ts"
 import { ConfigurationError } from "./shared/ConfigurationError.ts"
@@ -19,14 +19,14 @@ type PrincipalJson = typeof PrincipalShape.Encoded
 export interface ServiceOptions extends HostingOptions {
   /**
    * What keys are hashed and encrypted with: at least 32 random characters, such as `openssl rand -base64 32` prints,
-   * kept out of the code. To replace it, give the new one first and the old one behind it, run `reseal`, then take the
+   * kept out of the code. To replace it, give the new one first and the old one behind it, run `reencryptKeys`, then take the
    * old one away.
    */
   readonly secret: string | ReadonlyArray<string> | undefined
   /** What key values begin with: `tg`, unless said otherwise. */
   readonly keyPrefix?: string
   /** `sealed` (the default) keeps values so that they can be shown again; `hashed` keeps none. */
-  readonly keyRetention?: KeyRetention
+  readonly keyStorage?: KeyStorage
   /** Keeps the answers of `verify` in the process for a while. Off by default. */
   readonly verifyCache?: VerifyCacheOptions
   /** How much one account may hold; each limit has a default. `{ projectsPerAccount: 20 }` sets one. */
@@ -35,7 +35,7 @@ export interface ServiceOptions extends HostingOptions {
    * Called when a quota has been used up to a share of it: once for each period, meter and share, from whichever
    * process counted. The shares are 0.8 and 1, unless said otherwise. What it throws is logged, and stops nothing.
    */
-  readonly onQuota?:
+  readonly onQuotaThreshold?:
     | ((event: QuotaEvent) => void | Promise<void>)
     | { readonly thresholds: ReadonlyArray<number>; readonly notify: (event: QuotaEvent) => void | Promise<void> }
 }
@@ -50,15 +50,15 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
 }
 
 /** Every option there is. */
-const known: Readonly<Record<keyof TollgateOptions, true>> = {
+const optionNames: Readonly<Record<keyof TollgateOptions, true>> = {
   store: true,
   secret: true,
   tokens: true,
   authenticate: true,
   keyPrefix: true,
-  keyRetention: true,
+  keyStorage: true,
   verifyCache: true,
-  onQuota: true,
+  onQuotaThreshold: true,
   bodyLimit: true,
   docs: true,
   limits: true,
@@ -70,26 +70,32 @@ const known: Readonly<Record<keyof TollgateOptions, true>> = {
 const isFunction = (value: unknown): boolean => typeof value === "function"
 
 /** What is wrong with the options as such. */
-export const mistakeIn = (options: TollgateOptions): ConfigurationError | undefined => {
-  const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
+export const validateOptions = (options: TollgateOptions): ConfigurationError | undefined => {
+  const configurationError = (option: string, problem: string) => new ConfigurationError({ option, problem })
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name))
   if (unknown !== undefined)
-    return wrong(unknown, `there is no such option; there are ${Object.keys(known).join(", ")}`)
-  const { bodyLimit: limit, store, authenticate, onQuota, docs } = options
+    return configurationError(unknown, `there is no such option; there are ${Object.keys(optionNames).join(", ")}`)
+  const { bodyLimit: limit, store, authenticate, onQuotaThreshold, docs } = options
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
-    return wrong("bodyLimit", "give a number of bytes, an integer from 1")
+    return configurationError("bodyLimit", "give a number of bytes, an integer from 1")
   }
   if (docs !== undefined && typeof docs !== "boolean" && docs !== "protected") {
-    return wrong("docs", 'give true, false or "protected"')
+    return configurationError("docs", 'give true, false or "protected"')
   }
   if (isFunction((store as { readonly then?: unknown } | undefined)?.then)) {
-    return wrong("store", "it is a promise: await it, as in store: await SqliteStore.open(…)")
+    return configurationError("store", "it is a promise: await it, as in store: await SqliteStore.open(…)")
   }
   if (authenticate !== undefined && !isFunction(authenticate)) {
-    return wrong("authenticate", "give a function of the request, which says { id, account, access }, or nothing")
+    return configurationError(
+      "authenticate",
+      "give a function of the request, which says { id, account, access }, or nothing"
+    )
   }
-  if (onQuota !== undefined && !isFunction(typeof onQuota === "function" ? onQuota : onQuota?.notify)) {
-    return wrong("onQuota", "give a function of the event, or { thresholds, notify }")
+  if (
+    onQuotaThreshold !== undefined &&
+    !isFunction(typeof onQuotaThreshold === "function" ? onQuotaThreshold : onQuotaThreshold?.notify)
+  ) {
+    return configurationError("onQuotaThreshold", "give a function of the event, or { thresholds, notify }")
   }
   return undefined
 }

@@ -18,8 +18,8 @@ const people = Collection.make({
   format: 2,
   schema: Person,
   key: (person) => person.name,
-  terms: (person) => [`team:${person.team}`],
-  claims: (person) => [`email:${person.email}`]
+  indexTerms: (person) => [`team:${person.team}`],
+  uniqueKeys: (person) => [`email:${person.email}`]
 })
 
 const Note = Schema.Struct({ id: Schema.String, by: Schema.String, text: Schema.String })
@@ -28,8 +28,8 @@ const notes = Collection.make({
   format: 1,
   schema: Note,
   key: (note) => note.id,
-  claims: (note) => [`text:${note.text}`],
-  parent: (note) => people.keyOf(note.by)
+  uniqueKeys: (note) => [`text:${note.text}`],
+  parent: (note) => people.recordKey(note.by)
 })
 
 const person = (name: string, fields: Partial<Person> = {}) =>
@@ -88,12 +88,12 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "claimed")
       yield* commit(partition, people.insert(person("bob")), notes.insert({ id: "1", by: "bob", text: "hello" }))
-      const found = Option.getOrThrow(yield* notes.claimed(partition, "text:hello"))
+      const found = Option.getOrThrow(yield* notes.getByUniqueKey(partition, "text:hello"))
       assert.strictEqual(found.entry.value.id, "1")
       assert.isDefined(found.parent)
       if (found.parent === undefined) return
       assert.strictEqual((yield* people.decode(found.parent)).value.name, "bob")
-      assert.deepStrictEqual(yield* notes.claimed(partition, "text:other"), Option.none())
+      assert.deepStrictEqual(yield* notes.getByUniqueKey(partition, "text:other"), Option.none())
     })
   )
 
@@ -102,7 +102,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
       const partition = Partition.keys("collection", "changes")
       yield* commit(partition, people.insert(person("alice")))
       const entry = Option.getOrThrow(yield* people.get(partition, "alice"))
-      yield* commit(partition, people.unchanged(entry), people.atMost("team:blue", 1))
+      yield* commit(partition, people.assertUnchanged(entry), people.assertAtMost("team:blue", 1))
       const newer = person("alice", { visits: 1 })
       yield* commit(partition, people.replace(entry, newer))
       const before = yield* stateHash
@@ -110,8 +110,8 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
         people.insert(person("alice")),
         people.replace(entry, newer),
         people.remove(entry),
-        people.unchanged(entry),
-        people.atMost("team:blue", 0),
+        people.assertUnchanged(entry),
+        people.assertAtMost("team:blue", 0),
         people.insert(person("eve", { email: "alice@example.com" }))
       ]
       for (const change of refused) {
@@ -196,7 +196,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
       const store = yield* Store
       const body = JSON.stringify({ id: "1", items, numbers, note: "kept" })
       yield* store.commit(partition, [
-        Change.Put({ key: "bag/1", expect: 0, body: `1 ${body}`, terms: ["bag"], claims: [] })
+        Change.Put({ key: "bag/1", expect: 0, body: `1 ${body}`, indexTerms: ["bag"], uniqueKeys: [] })
       ])
       const entry = Option.getOrThrow(yield* older.get(partition, "1"))
       yield* commit(partition, older.replace(entry, { ...entry.value, numbers: numbers.slice(1) }))
@@ -271,7 +271,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "newer")
       const put = (name: string, body: string) =>
-        Change.Put({ key: people.keyOf(name), expect: 0, body, terms: [people.termOf()], claims: [] })
+        Change.Put({ key: people.recordKey(name), expect: 0, body, indexTerms: [people.indexTerm()], uniqueKeys: [] })
       yield* commit(partition, put("newer", '3 {"secret":"x"}'), put("odd", "{}"), put("wrong", '2 {"secret":"x"}'))
       const problemOf = (name: string) => Effect.flip(people.get(partition, name))
       const newer = yield* problemOf("newer")

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer } from "effect"
-import { Moments } from "../src/shared/Moments.ts"
+import { TrustedClock } from "../src/shared/Moments.ts"
 
 /** A machine whose wall clock can be set apart from the time that passes. */
 const makeMachine = () => {
@@ -25,7 +25,9 @@ const makeMachine = () => {
 
 const hour = 60 * 60 * 1000
 
-const reader = Effect.map(Effect.scoped(Layer.build(Moments.layer)), (context) => Context.get(context, Moments))
+const reader = Effect.map(Effect.scoped(Layer.build(TrustedClock.layer)), (context) =>
+  Context.get(context, TrustedClock)
+)
 
 describe("time", () => {
   it.effect("comes back when a clock that had jumped ahead is corrected", () =>

@@ -16,7 +16,7 @@ const counting = (store: StoreOperations): { readonly store: StoreOperations; re
     calls: () => calls,
     store: {
       get: counted(store.get),
-      claimed: counted(store.claimed),
+      getByUniqueKey: counted(store.getByUniqueKey),
       list: counted(store.list),
       counters: counted(store.counters),
       commit: counted(store.commit),

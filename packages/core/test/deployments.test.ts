@@ -67,11 +67,11 @@ describe("an upload's address", () => {
     Effect.gen(function* () {
       const store = MemoryStore.open()
       const { uploads } = yield* startProcess(store, memoryTarget())
-      const before = (yield* store.list("deployments" as never, [{ terms: ["upload"], offset: 0, limit: 10 }]))[0]
+      const before = (yield* store.list("deployments" as never, [{ indexTerms: ["upload"], offset: 0, limit: 10 }]))[0]
         ?.total
       yield* uploads.create(branch)
       const count = Effect.map(
-        store.list("deployments" as never, [{ terms: ["upload"], offset: 0, limit: 10 }]),
+        store.list("deployments" as never, [{ indexTerms: ["upload"], offset: 0, limit: 10 }]),
         ([page]) => page?.total
       )
       assert.deepStrictEqual([before, yield* count], [0, 1])
@@ -357,7 +357,7 @@ describe("a target of promises", () => {
     assert.include(good.buildResult.log, "building good")
     const bad = await deploy("bad")
     assert.deepInclude(bad.steps.build, { status: "failed", message: "it does not compile" })
-    assert.isFalse(gate.owns("/sites/web-good/"), "a target that serves nothing has no paths")
+    assert.isFalse(gate.matches("/sites/web-good/"), "a target that serves nothing has no paths")
     const { data } = await gate.deployments.list("acme", "web")
     await gate.deployments.remove(data[0]?.name ?? "")
     assert.deepStrictEqual(seen, [`${data[0]?.name} source of good`, `removed ${data[0]?.name}`])
@@ -413,8 +413,8 @@ describe("without a target", () => {
       const response = await gate.handler(new Request(`http://gate${path}`, { method, headers, ...given }))
       assert.strictEqual(response.status, 501, path)
     }
-    assert.isFalse(gate.owns("/sites/x/"))
-    assert.isTrue(gate.owns("/v1/deployments/x"))
+    assert.isFalse(gate.matches("/sites/x/"))
+    assert.isTrue(gate.matches("/v1/deployments/x"))
     await gate.close()
   })
 

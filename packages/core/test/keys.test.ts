@@ -4,15 +4,15 @@ import {
   AccountName,
   type ApiKeyJson,
   ApiKeys,
-  BucketName,
   type ConfigurationError,
   ConsumerName,
   Consumers,
   createTollgate,
+  KeyBucketName,
+  KeyDecryptionError,
   KeyFormat,
-  KeyVault,
   layer,
-  SealBroken,
+  SecretBox,
   type ServiceOptions,
   Store,
   type StoreOperations,
@@ -23,7 +23,7 @@ import { Arbitrary, DateTime, Effect, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { secret } from "./stores.ts"
 
-const bucket = { accountName: AccountName.make("acme"), bucketName: BucketName.make("production") }
+const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
 const alice = ConsumerName.make("alice")
 const at = (text: string) => DateTime.makeUnsafe(text)
 
@@ -69,7 +69,7 @@ describe("the key format", () => {
 
 describe("the key vault", () => {
   const vaultWith = (...secrets: ReadonlyArray<string>) =>
-    Effect.provide(KeyVault, KeyVault.layer({ secrets: secrets.map((one) => Redacted.make(one)) }))
+    Effect.provide(SecretBox, SecretBox.layer({ secrets: secrets.map((one) => Redacted.make(one)) }))
   const Text = Schema.String.check(Schema.makeFilter((text: string) => text.isWellFormed()))
 
   it.effect("opens what it sealed, and nothing that was moved or changed", () =>
@@ -79,13 +79,13 @@ describe("the key vault", () => {
         Arbitrary.all([Arbitrary.schema(Text), Arbitrary.schema(Text), Arbitrary.schema(Schema.Int)]),
         ([value, identity, place]) =>
           Effect.gen(function* () {
-            const sealed = yield* vault.seal(value, identity)
-            const opened = yield* vault.open(sealed, identity)
-            const moved = yield* Effect.flip(vault.open(sealed, `${identity}'`))
+            const sealed = yield* vault.encrypt(value, identity)
+            const opened = yield* vault.decrypt(sealed, identity)
+            const moved = yield* Effect.flip(vault.decrypt(sealed, `${identity}'`))
             const index = 12 + (Math.abs(place) % (sealed.length - 15))
             const changed = sealed.slice(0, index) + (sealed[index] === "A" ? "B" : "A") + sealed.slice(index + 1)
-            const broken = yield* Effect.flip(vault.open(changed, identity))
-            return opened === value && moved instanceof SealBroken && broken instanceof SealBroken
+            const broken = yield* Effect.flip(vault.decrypt(changed, identity))
+            return opened === value && moved instanceof KeyDecryptionError && broken instanceof KeyDecryptionError
           }).pipe(Effect.catch(() => Effect.succeed(false))),
         { runs: 300 }
       )
@@ -96,7 +96,7 @@ describe("the key vault", () => {
   it.effect("seals the same value differently every time, and hashes it alike", () =>
     Effect.gen(function* () {
       const vault = yield* vaultWith(secret)
-      assert.notStrictEqual(yield* vault.seal("value", "id"), yield* vault.seal("value", "id"))
+      assert.notStrictEqual(yield* vault.encrypt("value", "id"), yield* vault.encrypt("value", "id"))
       assert.deepStrictEqual(vault.hashes("value"), vault.hashes("value"))
       assert.notInclude(vault.hashes("value")[0], "value")
     })
@@ -119,11 +119,11 @@ describe("the key vault", () => {
         yield* vaultWith("n".repeat(32), "o".repeat(32)),
         yield* vaultWith("n".repeat(32))
       ]
-      const sealed = yield* older.seal("value", "id")
-      assert.strictEqual(yield* both.open(sealed, "id"), "value")
-      assert.isFalse(both.isCurrent(sealed))
-      assert.include((yield* Effect.flip(newer.open(sealed, "id"))).message, "none of the configured secrets")
-      assert.strictEqual(yield* newer.open(yield* both.seal("value", "id"), "id"), "value")
+      const sealed = yield* older.encrypt("value", "id")
+      assert.strictEqual(yield* both.decrypt(sealed, "id"), "value")
+      assert.isFalse(both.isUnderCurrentSecret(sealed))
+      assert.include((yield* Effect.flip(newer.decrypt(sealed, "id"))).message, "none of the configured secrets")
+      assert.strictEqual(yield* newer.decrypt(yield* both.encrypt("value", "id"), "id"), "value")
       assert.deepStrictEqual(both.hashes("value"), [...newer.hashes("value"), ...older.hashes("value")])
     })
   )
@@ -275,7 +275,7 @@ describe("a change of secrets", () => {
     Effect.flatMap(ApiKeys, (service) =>
       Effect.forEach(keys, (key) => Effect.map(service.verify(bucket, key), ({ valid }) => valid))
     )
-  const reseal = Effect.flatMap(ApiKeys, (keys) => keys.reseal())
+  const reencrypt = Effect.flatMap(ApiKeys, (keys) => keys.reencryptKeys())
   const visible = Effect.flatMap(ApiKeys, (keys) =>
     Effect.map(keys.list(bucket, "alice", { limit: 10, offset: 0, keyFormat: "visible" }), ({ data }) =>
       data.map(({ key }) => key)
@@ -298,17 +298,17 @@ describe("a change of secrets", () => {
       assert.strictEqual(taken._tag, "KeyValueTaken")
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), over(store, { secret: newer })), [false, false])
 
-      assert.deepStrictEqual(yield* Effect.provide(reseal, both), {
-        resealed: 2,
+      assert.deepStrictEqual(yield* Effect.provide(reencrypt, both), {
+        reencrypted: 2,
         unchanged: 0,
-        unrecoverable: 0,
-        broken: 0
+        notStored: 0,
+        undecryptable: 0
       })
-      assert.deepStrictEqual(yield* Effect.provide(reseal, both), {
-        resealed: 0,
+      assert.deepStrictEqual(yield* Effect.provide(reencrypt, both), {
+        reencrypted: 0,
         unchanged: 2,
-        unrecoverable: 0,
-        broken: 0
+        notStored: 0,
+        undecryptable: 0
       })
       const after = over(store, { secret: newer })
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), after), [true, true])
@@ -346,12 +346,12 @@ describe("a change of secrets", () => {
             return yield* store.commit(partition, changes, once)
           })
       }
-      yield* Effect.provide(reseal, over(shrinking, { secret: [newer, older] }))
+      yield* Effect.provide(reencrypt, over(shrinking, { secret: [newer, older] }))
       const left = made.filter(({ id }) => !gone.has(id)).map(({ key = "" }) => key)
       const valid = yield* Effect.provide(verifyAll(left), over(store, { secret: newer }))
       assert.strictEqual(valid.filter((one) => !one).length, 0)
-      const byOldSecret = yield* Effect.provide(reseal, over(store, { secret: newer }))
-      assert.deepInclude(byOldSecret, { broken: 0, unrecoverable: 0 })
+      const byOldSecret = yield* Effect.provide(reencrypt, over(store, { secret: newer }))
+      assert.deepInclude(byOldSecret, { undecryptable: 0, notStored: 0 })
       const retired = yield* Effect.flip(Effect.provide(verifyAll(left), over(store, { secret: older })))
       assert.strictEqual(retired._tag, "ConfigurationError")
     })
@@ -366,21 +366,21 @@ describe("a change of secrets", () => {
         consumers.create(bucket, { name: ConsumerName.make("bob") }, { withApiKey: true })
       )
       yield* Effect.provide(second, over(store, { secret: [older, third] }))
-      const counted = yield* Effect.provide(reseal, over(store, { secret: [newer, older] }))
-      assert.deepStrictEqual(counted, { resealed: 1, unchanged: 0, unrecoverable: 0, broken: 2 })
+      const counted = yield* Effect.provide(reencrypt, over(store, { secret: [newer, older] }))
+      assert.deepStrictEqual(counted, { reencrypted: 1, unchanged: 0, notStored: 0, undecryptable: 2 })
     })
   )
 
   it.effect("tells of keys whose value is not kept: they need the secret they were made under", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const keys = yield* Effect.provide(create, over(store, { secret: older, keyRetention: "hashed" }))
-      const both = over(store, { secret: [newer, older], keyRetention: "hashed" })
-      assert.deepStrictEqual(yield* Effect.provide(reseal, both), {
-        resealed: 0,
+      const keys = yield* Effect.provide(create, over(store, { secret: older, keyStorage: "hash-only" }))
+      const both = over(store, { secret: [newer, older], keyStorage: "hash-only" })
+      assert.deepStrictEqual(yield* Effect.provide(reencrypt, both), {
+        reencrypted: 0,
         unchanged: 0,
-        unrecoverable: 2,
-        broken: 0
+        notStored: 2,
+        undecryptable: 0
       })
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), both), [true, true])
     })
@@ -390,8 +390,8 @@ describe("a change of secrets", () => {
     Effect.gen(function* () {
       const store = MemoryStore.open()
       const keys = yield* Effect.provide(create, over(store))
-      const hashed = over(store, { keyRetention: "hashed" })
-      assert.strictEqual((yield* Effect.provide(reseal, hashed)).resealed, 2)
+      const hashed = over(store, { keyStorage: "hash-only" })
+      assert.strictEqual((yield* Effect.provide(reencrypt, hashed)).reencrypted, 2)
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), hashed), [true, true])
       assert.strictEqual((yield* Effect.flip(Effect.provide(visible, over(store))))._tag, "KeyNotRetained")
     })
@@ -400,7 +400,7 @@ describe("a change of secrets", () => {
 
 describe("hashed retention", () => {
   it("shows a value once, and answers 409 to whoever asks again; a replay has no value", async () => {
-    const gate = await createTollgate({ store: MemoryStore.open(), secret, keyRetention: "hashed" })
+    const gate = await createTollgate({ store: MemoryStore.open(), secret, keyStorage: "hash-only" })
     const create = () =>
       gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true, idempotencyKey: "once" })
     const made = await create()
@@ -422,7 +422,7 @@ describe("hashed retention", () => {
 
   it("a rolled key is shown when it is made, in process and over HTTP, also where no values are kept", async () => {
     const tokens = [{ token: "management-token", account: "acme", access: "write" }] as const
-    const gate = await createTollgate({ store: MemoryStore.open(), secret, keyRetention: "hashed", tokens })
+    const gate = await createTollgate({ store: MemoryStore.open(), secret, keyStorage: "hash-only", tokens })
     const [old] = (await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })).apiKeys ?? []
     const past = { expiresOn: "2020-01-01T00:00:00Z" }
     const valid = async (key?: string) => (await gate.keys.verify("acme", "b", key ?? "")).valid
@@ -502,7 +502,7 @@ describe("the secret", () => {
     await (await open(store, secret)).close()
     const gate = await open(store, [other, secret])
     const { apiKeys } = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
-    await gate.keys.reseal()
+    await gate.keys.reencryptKeys()
     await gate.close()
     assert.deepInclude(await refusal(store, secret), { _tag: "ConfigurationError", option: "secret" })
     const replaced = await open(store, other)
@@ -583,13 +583,13 @@ describe("settings that are wrong", () => {
     [{ tokens: [{ token: "x".repeat(20), account: "a", access: "admin" }] }, 'give it the access "read" or "write"'],
     [{ tokens: [], authenticate: () => undefined }, "give one of the two"],
     [{ verifyCache: { ttl: 0 } }, "verifyCache: give ttl"],
-    [{ keyRetention: "hash" }, "keyRetention: give"],
+    [{ keyStorage: "hash" }, "keyStorage: give"],
     [{ bodyLimit: Number.NaN }, "bodyLimit: give a number of bytes"],
     [{ secret: [secret, secret] }, "secret: give each one once"],
     [{ tokens: [{ account: "acme" }] }, "tokens: number 1: give a token"],
-    [{ onQuota: { thresholds: [2], notify } }, "onQuota: give thresholds"],
-    [{ onQuota: "often" }, "onQuota: give a function"],
-    [{ onQuota: { notify } }, "onQuota: give thresholds"],
+    [{ onQuotaThreshold: { thresholds: [2], notify } }, "onQuotaThreshold: give thresholds"],
+    [{ onQuotaThreshold: "often" }, "onQuotaThreshold: give a function"],
+    [{ onQuotaThreshold: { notify } }, "onQuotaThreshold: give thresholds"],
     [{ authenticate: "me" }, "authenticate: give a function"],
     [{ keyPrefx: "tg" }, "keyPrefx: there is no such option"],
     [{ store: Promise.resolve(MemoryStore.open()) }, "store: it is a promise: await it"],

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   AccountName,
-  Buckets,
   createTollgate,
   layer,
+  MeteringBuckets,
   Partition,
   Period,
   Plans,
@@ -120,7 +120,7 @@ const subscription = (plan: { readonly id: string; readonly planExternalId: stri
 
 /** A bucket with a plan of ten requests. */
 const setUp = Effect.fnUntraced(function* (fields: object = {}) {
-  const bucketId = (yield* (yield* Buckets).create(acme)).value.id
+  const bucketId = (yield* (yield* MeteringBuckets).create(acme)).value.id
   const plan = (yield* (yield* Plans).create(bucketId, {
     label: "Plan",
     planExternalId: "plan",
@@ -243,7 +243,9 @@ describe("trials", () => {
           store.commit(
             partition,
             changes.map((change) =>
-              change._tag === "Put" ? { ...change, terms: change.terms.filter((term) => !isNew(term)) } : change
+              change._tag === "Put"
+                ? { ...change, indexTerms: change.indexTerms.filter((term) => !isNew(term)) }
+                : change
             ),
             once
           )
@@ -395,7 +397,7 @@ describe("quotas", () => {
           ["requests", 0.8, 20],
           ["requests", 1, 20]
         ])
-      }).pipe(Effect.provide(over(MemoryStore.open(), { onQuota })))
+      }).pipe(Effect.provide(over(MemoryStore.open(), { onQuotaThreshold: onQuota })))
     })
   )
 
@@ -424,7 +426,7 @@ describe("quotas", () => {
         failing = false
         yield* usage.consume(bucketId, id, { requests: 1 })
         assert.deepStrictEqual(events, [0.8])
-      }).pipe(Effect.provide(over(sometimes, { onQuota })))
+      }).pipe(Effect.provide(over(sometimes, { onQuotaThreshold: onQuota })))
     })
   )
 })
@@ -437,7 +439,7 @@ describe("authorize", () => {
     await subscribe()
     await subscribe({ planIds: [addOn.id], planExternalIds: ["add-on"] })
     const ask = (meters: Record<string, number>) =>
-      gate.authorize({ account: "acme", bucket: "b", key, metering: { bucketId, meters } })
+      gate.authorize({ account: "acme", bucket: "b", key, metering: { meteringBucketId: bucketId, meters } })
     for (const meter of ["requests", "exports", "requests"]) assert.isTrue((await ask({ [meter]: 1 })).allowed)
     assert.propertyVal(await ask({ requests: 1 }), "reason", "over-quota")
     for (const wrong of [{ request: 1 }, { requests: 1, exports: 1 }]) {
@@ -453,10 +455,10 @@ describe("authorize", () => {
     const { id } = await subscribe()
     const stranger = await gate.consumers.create("other", "b", { name: "alice" }, { withApiKey: true })
     const ask = (account: string, key: string) =>
-      gate.authorize({ account, bucket: "b", key, metering: { bucketId, meters: { requests: 1 } } })
+      gate.authorize({ account, bucket: "b", key, metering: { meteringBucketId: bucketId, meters: { requests: 1 } } })
     for (let turn = 1; turn <= 2; turn++) {
       const error = await ask("other", stranger.apiKeys?.[0]?.key ?? "").catch((error: unknown) => error)
-      assert.propertyVal(error, "_tag", "BucketNotFound")
+      assert.propertyVal(error, "_tag", "MeteringBucketNotFound")
       assert.isTrue((await ask("acme", key)).allowed)
       assert.strictEqual((await gate.usage.quotas(bucketId, id)).meters["requests"]?.used, turn)
     }
@@ -471,7 +473,7 @@ describe("authorize", () => {
       { name: "alice", tags: { plan: "pro" } },
       { withApiKey: true }
     )
-    const { id: bucketId } = await gate.buckets.create("acme")
+    const { id: bucketId } = await gate.meteringBuckets.create("acme")
     const plan = await gate.plans.create(bucketId, {
       label: "P",
       planExternalId: "p",
@@ -492,7 +494,12 @@ describe("authorize", () => {
       })
     const key = apiKeys?.[0]?.key ?? ""
     const ask = (value = key) =>
-      gate.authorize({ account: "acme", bucket: "b", key: value, metering: { bucketId, meters: { requests: 1 } } })
+      gate.authorize({
+        account: "acme",
+        bucket: "b",
+        key: value,
+        metering: { meteringBucketId: bucketId, meters: { requests: 1 } }
+      })
     return { gate, bucketId, plan, subscribe, ask, key }
   }
 
@@ -530,18 +537,26 @@ describe("authorize", () => {
     // However many newer ones there are that may not.
     for (let count = 0; count < 25; count++) await subscribe({ status: "canceled" })
     assert.isTrue((await ask()).allowed)
-    for (const wrong of [{ metring: {} }, { metering: null }, { metering: { bucketId: 5, meters: { requests: 1 } } }]) {
+    for (const wrong of [
+      { metring: {} },
+      { metering: null },
+      { metering: { meteringBucketId: 5, meters: { requests: 1 } } }
+    ]) {
       const error = await gate
         .authorize({ account: "acme", bucket: "b", key, ...wrong } as never)
         .catch((error: unknown) => error)
       assert.propertyVal(error, "_tag", "InvalidInput")
     }
     for (const id of [5, null, undefined]) {
-      assert.propertyVal(await gate.buckets.get(id as never).catch((error: unknown) => error), "_tag", "BucketNotFound")
+      assert.propertyVal(
+        await gate.meteringBuckets.get(id as never).catch((error: unknown) => error),
+        "_tag",
+        "MeteringBucketNotFound"
+      )
     }
-    await gate.buckets.remove(bucketId)
+    await gate.meteringBuckets.remove(bucketId)
     const gone = await ask().catch((error: unknown) => error)
-    assert.propertyVal(gone, "_tag", "BucketNotFound")
+    assert.propertyVal(gone, "_tag", "MeteringBucketNotFound")
     await gate.close()
   })
 
@@ -562,7 +577,7 @@ describe("authorize", () => {
     await ask()
     calls.length = 0
     assert.isTrue((await ask()).allowed)
-    assert.deepStrictEqual(calls, ["claimed", "commit"])
+    assert.deepStrictEqual(calls, ["getByUniqueKey", "commit"])
     await gate.close()
   })
 })
@@ -622,7 +637,7 @@ describe("the creation of a bucket", () => {
         }
       }
       yield* Effect.gen(function* () {
-        const buckets = yield* Buckets
+        const buckets = yield* MeteringBuckets
         const first = yield* buckets.create(acme, once("f"))
         assert.deepStrictEqual((yield* buckets.create(acme, once("f"))).value, first.value)
         assert.strictEqual((yield* Effect.flip(buckets.create(acme, once("other"))))._tag, "IdempotencyKeyReused")
@@ -651,7 +666,7 @@ describe("a list of buckets", () => {
       let isStuck = false
       yield* Effect.provide(
         Effect.gen(function* () {
-          const buckets = yield* Buckets
+          const buckets = yield* MeteringBuckets
           const other = yield* buckets.create(AccountName.make("other"))
           yield* Effect.flip(buckets.remove(bucketId))
           isStuck = true
@@ -678,15 +693,15 @@ describe("the removal of a bucket", () => {
           commit: (...args) => (++calls === cut ? Effect.fail(cutOff) : store.commit(...args)),
           clear: (...args) => (++calls === cut ? Effect.fail(cutOff) : store.clear(...args))
         }
-        const remove = Effect.flatMap(Buckets, (buckets) => buckets.remove(bucketId))
+        const remove = Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId))
         const first = yield* Effect.result(Effect.provide(remove, over(failing)))
         // A new process may have completed it already, when it started.
-        const again = Effect.catchTag(remove, "BucketNotFound", () => Effect.void)
+        const again = Effect.catchTag(remove, "MeteringBucketNotFound", () => Effect.void)
         if (first._tag === "Failure") yield* Effect.provide(again, over(store))
-        const [plans] = yield* store.list(Partition.metering(bucketId), [{ terms: ["plan"], offset: 0, limit: 0 }])
+        const [plans] = yield* store.list(Partition.metering(bucketId), [{ indexTerms: ["plan"], offset: 0, limit: 0 }])
         assert.strictEqual(plans?.total, 0)
         const { total } = yield* Effect.provide(
-          Effect.flatMap(Buckets, (buckets) => buckets.list(acme, { limit: 1, offset: 0 })),
+          Effect.flatMap(MeteringBuckets, (buckets) => buckets.list(acme, { limit: 1, offset: 0 })),
           over(store)
         )
         assert.strictEqual(total, 0)
@@ -716,17 +731,17 @@ describe("the removal of a bucket", () => {
         ) as unknown as StoreOperations
         const removed = yield* Effect.result(
           Effect.provide(
-            Effect.flatMap(Buckets, (buckets) => buckets.remove(bucketId)),
+            Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId)),
             over(failing)
           )
         )
         const [listed, read, left] = yield* Effect.provide(
           Effect.gen(function* () {
-            const buckets = yield* Buckets
+            const buckets = yield* MeteringBuckets
             const { total } = yield* buckets.list(acme, { limit: 10, offset: 0 })
             const read = yield* Effect.result(buckets.get(bucketId))
             const removing = store.list(Partition.meteringDirectory, [
-              { terms: ["listing/deleting"], offset: 0, limit: 0 }
+              { indexTerms: ["listing/deleting"], offset: 0, limit: 0 }
             ])
             for (let turn = 0; turn < 1_000 && (yield* removing)[0]?.total !== 0; turn++) yield* Effect.yieldNow
             return [total, read, (yield* removing)[0]?.total] as const
@@ -739,7 +754,7 @@ describe("the removal of a bucket", () => {
         const [root] = yield* store.get(Partition.metering(bucketId), ["bucket/root"])
         const again = yield* Effect.result(
           Effect.provide(
-            Effect.flatMap(Buckets, (buckets) => buckets.remove(bucketId)),
+            Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId)),
             over(store)
           )
         )

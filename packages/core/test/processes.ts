@@ -151,8 +151,8 @@ export const writeEarlierDeployment = (
       key: `${collection}/${key}`,
       expect: 0,
       body: `1 ${JSON.stringify(body)}`,
-      terms: [collection],
-      claims: []
+      indexTerms: [collection],
+      uniqueKeys: []
     })
   const at = "2026-01-01T00:00:00.000Z"
   const latest = "00000000-0000-4000-8000-000000000000"

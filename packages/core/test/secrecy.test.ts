@@ -55,7 +55,7 @@ const failing = (store: StoreOperations, after: () => number): StoreOperations =
         : operation(...args)
   return {
     get: guarded(store.get),
-    claimed: guarded(store.claimed),
+    getByUniqueKey: guarded(store.getByUniqueKey),
     list: guarded(store.list),
     counters: guarded(store.counters),
     commit: guarded(store.commit) as StoreOperations["commit"],
@@ -184,7 +184,7 @@ describe("an idempotent request", () => {
     const store = MemoryStore.open()
     const remembered: Array<string> = []
     const commit: typeof store.commit = (partition, changes, once) => {
-      if (once !== undefined) remembered.push(once.id, once.fingerprint, once.answer)
+      if (once !== undefined) remembered.push(once.id, once.fingerprint, once.result)
       return store.commit(partition, changes, once)
     }
     return { store: { ...store, commit }, remembered }

@@ -3,10 +3,10 @@
  */
 import {
   AccountName,
-  BucketName,
   type Consumers,
   createClient,
   createTollgate,
+  KeyBucketName,
   memorySources,
   targetOf
 } from "@tollgate/core"
@@ -22,7 +22,7 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   // @ts-expect-error: no such option
   await createTollgate({ store, secret, tokenz: [] })
   // @ts-expect-error: no such retention
-  await createTollgate({ store, secret, keyRetention: "plain" })
+  await createTollgate({ store, secret, keyStorage: "plain" })
 
   const gate = await createTollgate({ store, secret })
   // @ts-expect-error: a consumer has a name
@@ -53,6 +53,6 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   createClient({ baseUrl: "https://example.com" })
 
   // @ts-expect-error: in Effect a name is checked before it is used
-  consumers.get({ accountName: "acme", bucketName: BucketName.make("b") }, "alice")
-  consumers.get({ accountName: AccountName.make("acme"), bucketName: BucketName.make("b") }, "alice")
+  consumers.get({ accountName: "acme", bucketName: KeyBucketName.make("b") }, "alice")
+  consumers.get({ accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("b") }, "alice")
 }

@@ -84,7 +84,7 @@ describe("what a caller gives", () => {
       commit: (...given: Parameters<typeof memory.commit>) => Effect.andThen(Effect.yieldNow, memory.commit(...given))
     }
     const gate = await createTollgate({ store: slow, secret })
-    const { id: bucketId } = await gate.buckets.create("acme")
+    const { id: bucketId } = await gate.meteringBuckets.create("acme")
     const plan = await gate.plans.create(bucketId, {
       label: "P",
       planExternalId: "p",
@@ -107,8 +107,8 @@ describe("a key's record", () => {
     let change = (body: string): string => body
     const store = {
       ...memory,
-      claimed: (...given: Parameters<typeof memory.claimed>) =>
-        Effect.map(memory.claimed(...given), (found) =>
+      claimed: (...given: Parameters<typeof memory.getByUniqueKey>) =>
+        Effect.map(memory.getByUniqueKey(...given), (found) =>
           found.map((one) => one && { ...one, record: { ...one.record, body: change(one.record.body) } })
         )
     }

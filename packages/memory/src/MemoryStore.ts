@@ -2,7 +2,7 @@
  * A store in memory: everything the contract asks for, and gone with the process. For tests, for demos, and for a
  * single process that may forget.
  */
-import { type Opened, type Partition, Store, StoreConflict, type StoreOperations } from "@tollgate/core"
+import { type ClosableStore, type Partition, Store, StoreConflict, type StoreOperations } from "@tollgate/core"
 import { Effect, Layer } from "effect"
 import { PartitionState } from "./PartitionState.ts"
 
@@ -14,7 +14,7 @@ const make = (): StoreOperations => {
 
   return Store.make({
     get: (partition, keys) => Effect.sync(() => keys.map((key) => read(partition).get(key))),
-    claimed: (partition, claims) => Effect.sync(() => claims.map((claim) => read(partition).claimed(claim))),
+    getByUniqueKey: (partition, claims) => Effect.sync(() => claims.map((claim) => read(partition).claimed(claim))),
     list: (partition, queries) => Effect.sync(() => queries.map((query) => read(partition).list(query))),
     counters: (partition, names) =>
       Effect.clockWith((clock) => {
@@ -42,7 +42,7 @@ const make = (): StoreOperations => {
  */
 export const MemoryStore = {
   /** A new, empty store. There is nothing to close; `close` is there because every store has one. */
-  open: (): Opened<StoreOperations> => ({ ...make(), close: () => Promise.resolve() }),
+  open: (): ClosableStore<StoreOperations> => ({ ...make(), close: () => Promise.resolve() }),
   /** A new, empty store wherever the layer is built. */
   layer: Layer.sync(Store, make)
 }

@@ -4,9 +4,9 @@
  */
 import {
   type Change,
-  type ClaimedRecord,
-  type Committed,
-  type Once,
+  type CommitResult,
+  type IdempotencyRecord,
+  type RecordWithParent,
   Refusal,
   type StoreConflict,
   type StorePage,
@@ -22,8 +22,8 @@ export interface Stored {
   record: StoreRecord
 }
 
-interface Remembered extends Committed {
-  readonly replayed: { readonly fingerprint: string; readonly answer: string }
+interface Remembered extends CommitResult {
+  readonly replayed: { readonly fingerprint: string; readonly result: string }
 }
 
 export class PartitionState {
@@ -38,19 +38,19 @@ export class PartitionState {
     return this.#records.get(key)?.record
   }
 
-  claimed(claim: string): ClaimedRecord | undefined {
+  claimed(claim: string): RecordWithParent | undefined {
     const record = this.#claims.get(claim)?.record
     if (record === undefined) return undefined
     const parent = record.parent === undefined ? undefined : this.get(record.parent)
     return parent === undefined ? { record } : { record, parent }
   }
 
-  list({ terms, offset, limit }: StoreQuery): StorePage {
+  list({ indexTerms: terms, offset, limit }: StoreQuery): StorePage {
     const [shortest = []] = terms.map((term) => this.#terms.get(term) ?? []).sort((a, b) => a.length - b.length)
     const found =
       terms.length === 1
         ? shortest
-        : shortest.filter(({ record }) => terms.every((term) => record.terms.includes(term)))
+        : shortest.filter(({ record }) => terms.every((term) => record.indexTerms.includes(term)))
     return { records: found.slice(offset, offset + limit).map(({ record }) => record), total: found.length }
   }
 
@@ -58,13 +58,17 @@ export class PartitionState {
     return this.#counters.get(name, now) ?? 0
   }
 
-  commit(changes: ReadonlyArray<Change>, once: Once | undefined, now: number): Committed | StoreConflict {
+  commit(
+    changes: ReadonlyArray<Change>,
+    once: IdempotencyRecord | undefined,
+    now: number
+  ): CommitResult | StoreConflict {
     const remembered = once === undefined ? undefined : this.#once.get(once.id, now)
     if (remembered !== undefined) return structuredClone(remembered)
 
-    const refusal = Refusal.find(changes, {
+    const refusal = Refusal.firstViolation(changes, {
       version: (key) => this.#records.get(key)?.record.version ?? 0,
-      holder: (claim) => this.#claims.get(claim)?.record.key,
+      owner: (claim) => this.#claims.get(claim)?.record.key,
       total: (term) => this.#terms.get(term)?.length ?? 0,
       counter: (name) => this.counter(name, now)
     })
@@ -72,7 +76,7 @@ export class PartitionState {
 
     const committed = this.#apply(changes, now)
     if (once !== undefined) {
-      const replayed = { fingerprint: once.fingerprint, answer: once.answer }
+      const replayed = { fingerprint: once.fingerprint, result: once.result }
       this.#once.set(once.id, structuredClone({ ...committed, replayed }), now + once.ttl, now)
     }
     return committed
@@ -82,13 +86,13 @@ export class PartitionState {
     for (const held of [this.#records, this.#claims, this.#terms, this.#counters, this.#once]) held.clear()
   }
 
-  #apply(changes: ReadonlyArray<Change>, now: number): Committed {
+  #apply(changes: ReadonlyArray<Change>, now: number): CommitResult {
     const versions = new Map<string, number>()
     const totals = new Map<string, number>()
     // Claims are given up before any is taken: one commit may hand a claim from one record to another.
     for (const change of changes) {
       if (change._tag !== "Put" && change._tag !== "Delete") continue
-      for (const claim of this.#records.get(change.key)?.record.claims ?? []) this.#claims.delete(claim)
+      for (const claim of this.#records.get(change.key)?.record.uniqueKeys ?? []) this.#claims.delete(claim)
     }
     for (const change of changes) {
       if (change._tag === "Put") versions.set(change.key, this.#put(change))
@@ -102,19 +106,19 @@ export class PartitionState {
     return { versions, totals }
   }
 
-  #put({ key, body, terms, claims, parent }: Change & { readonly _tag: "Put" }): number {
+  #put({ key, body, indexTerms: terms, uniqueKeys: claims, parent }: Change & { readonly _tag: "Put" }): number {
     const version = ++this.#sequence
     const record: StoreRecord = Object.freeze({
       key,
       version,
       body,
-      terms: Object.freeze([...terms]),
-      claims: Object.freeze([...claims]),
+      indexTerms: Object.freeze([...terms]),
+      uniqueKeys: Object.freeze([...claims]),
       ...(parent === undefined ? {} : { parent })
     })
     const existing = this.#records.get(key)
     const stored = existing ?? { created: version, record }
-    const before = existing?.record.terms ?? []
+    const before = existing?.record.indexTerms ?? []
     stored.record = record
     this.#records.set(key, stored)
     for (const term of before) if (!terms.includes(term)) this.#unlist(term, stored)
@@ -127,7 +131,7 @@ export class PartitionState {
     const stored = this.#records.get(key)
     if (stored === undefined) return
     this.#records.delete(key)
-    for (const term of stored.record.terms) this.#unlist(term, stored)
+    for (const term of stored.record.indexTerms) this.#unlist(term, stored)
   }
 
   #enlist(term: string, stored: Stored): void {

@@ -10,7 +10,9 @@ storeContract("memory", MemoryStore.layer)
 it("opens for callers outside Effect, each time a new and empty store", async () => {
   const [one, two] = [MemoryStore.open(), MemoryStore.open()]
   const partition = Partition.keys("acme", "production")
-  await Effect.runPromise(one.commit(partition, [Change.Put({ key: "a", expect: 0, body: "", terms: [], claims: [] })]))
+  await Effect.runPromise(
+    one.commit(partition, [Change.Put({ key: "a", expect: 0, body: "", indexTerms: [], uniqueKeys: [] })])
+  )
   expect(await Effect.runPromise(two.get(partition, ["a"]))).toEqual([undefined])
   await one.close()
 })
@@ -20,7 +22,7 @@ it.effect("forgets counters and ids when their time is over, and does not pile t
     const store = MemoryStore.open()
     const partition = Partition.keys("acme", "production")
     const add = (counter: string) => Change.Add({ counter, by: 1, ttl: 1_000 })
-    const once = { id: "id", fingerprint: "", answer: "", ttl: 1_000 }
+    const once = { id: "id", fingerprint: "", result: "", ttl: 1_000 }
     yield* store.commit(partition, [add("n")], once)
     yield* TestClock.adjust("999 millis")
     expect(yield* store.counters(partition, ["n"])).toEqual([1])

@@ -3,9 +3,9 @@
  * bindings for frameworks put it into their own words.
  */
 import {
-  type AuthorizationJson,
   type AuthorizeInput,
   type AuthorizeOptions,
+  type AuthorizeResultJson,
   ConfigurationError,
   checkAuthorizeOptions,
   logRequestError,
@@ -47,7 +47,7 @@ export type Admission =
   | { readonly status: Refused["status"]; readonly headers: Headers; readonly problem: object }
 
 interface Authorizing {
-  readonly authorize: (input: AuthorizeInput) => Promise<AuthorizationJson>
+  readonly authorize: (input: AuthorizeInput) => Promise<AuthorizeResultJson>
 }
 
 const keyIn = ({ header, query }: RequestReader, from: RequireApiKeyOptions["from"]): string => {
@@ -68,7 +68,7 @@ interface Refused {
   readonly members?: object
 }
 
-const refusalOf = (answer: Extract<AuthorizationJson, { readonly allowed: false }>): Refused => {
+const refusalOf = (answer: Extract<AuthorizeResultJson, { readonly allowed: false }>): Refused => {
   if (answer.reason === "invalid-key") {
     const headers = { "www-authenticate": "Bearer" }
     return { status: 401, type: "unauthorized", title: "Not authenticated", detail: "Send a valid API key", headers }
@@ -136,7 +136,7 @@ const admit = async (
   request: RequestReader
 ): Promise<Admission> => {
   const requestId = () => requestIdFor(request.header("x-request-id"))
-  let answer: AuthorizationJson
+  let answer: AuthorizeResultJson
   try {
     answer = await gate.authorize({ ...options, key: keyIn(request, from) })
   } catch (error) {

@@ -2,7 +2,7 @@
  * Node's request as the interface is asked; as a web request only for whoever wants one.
  */
 import type { IncomingMessage } from "node:http"
-import { type Asked, readWhole } from "@tollgate/core"
+import { readBody, type TransportRequest } from "@tollgate/core"
 import { bodyOf, wholeOf } from "./bodyOf.ts"
 
 type Body = string | Buffer | ReadableStream<Uint8Array>
@@ -79,7 +79,12 @@ const withoutLength = (headers: Headers): Headers => {
 const streamOf = (body: Body): ReadableStream<Uint8Array> | null =>
   body instanceof ReadableStream ? body : new Response(typeof body === "string" ? body : new Uint8Array(body)).body
 
-export const askedBy = (req: IncomingMessage, path: string, base: string, signal: () => AbortSignal): Asked => {
+export const askedBy = (
+  req: IncomingMessage,
+  path: string,
+  base: string,
+  signal: () => AbortSignal
+): TransportRequest => {
   const method = methodOf(req)
   const hasBody = method !== "GET" && method !== "HEAD"
   const sent = headersOf(req)
@@ -91,18 +96,18 @@ export const askedBy = (req: IncomingMessage, path: string, base: string, signal
   }
   const read = async (limit: number): Promise<Uint8Array | undefined> => {
     if (parsed === undefined && hasBody && !req.readableEnded) return wholeOf(req, limit)
-    return readWhole(stream(), limit)
+    return readBody(stream(), limit)
   }
   let made: Request | undefined
   return {
     method,
     url: path,
-    base,
+    basePath: base,
     headers,
     signal,
-    stream: () => (made === undefined ? stream() : made.body),
-    read: (limit) => (made === undefined ? read(limit) : readWhole(made.body, limit)),
-    request: () => {
+    body: () => (made === undefined ? stream() : made.body),
+    bytes: (limit) => (made === undefined ? read(limit) : readBody(made.body, limit)),
+    toWebRequest: () => {
       if (made !== undefined) return made
       const init = { method, headers, signal: signal(), body: stream(), duplex: "half" }
       made = new Request(`http://localhost${path}`, init as RequestInit)

@@ -71,7 +71,7 @@ export const wholeOf = (req: IncomingMessage, limit: number): Promise<Uint8Array
   })
 
 /**
- * A stream of bytes, so that its reader owns each piece. Whoever has read enough leaves the request as it is: it still
+ * A stream of bytes, so that its reader matches each piece. Whoever has read enough leaves the request as it is: it still
  * has to be answered.
  */
 export const bodyOf = (req: IncomingMessage): ReadableStream<Uint8Array> => {

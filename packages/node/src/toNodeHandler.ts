@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { type Answer, type Asked, answeredBy } from "@tollgate/core"
+import { fromWebResponse, type TransportRequest, type TransportResponse } from "@tollgate/core"
 import { askedBy } from "./askedBy.ts"
 import { abandon } from "./bodyOf.ts"
 import { endEarly } from "./endEarly.ts"
@@ -13,9 +13,9 @@ import { http2Stream } from "./http2Stream.ts"
 export interface Mountable {
   readonly handler: (request: Request) => Promise<Response>
   /** The same without web objects, which cost more than many an answer; called instead, where there is one. */
-  readonly exchange?: (asked: Asked) => Promise<Answer>
+  readonly exchange?: (asked: TransportRequest) => Promise<TransportResponse>
   /** Whether a request is for it, by its path and its `Host` header. */
-  readonly owns: (path: string, host: string) => boolean
+  readonly matches: (path: string, host: string) => boolean
   /** Whether a host serves sites and nothing else: then the prefix does not apply. */
   readonly isSitesHost?: ((host: string) => boolean) | undefined
 }
@@ -53,20 +53,20 @@ const baseOf = (req: IncomingMessage, prefix: string): string => {
 }
 
 /** Asks a web handler. */
-const through = async (handler: Mountable["handler"], asked: Asked): Promise<Answer> => {
-  const answer = answeredBy(await handler(asked.request()))
+const through = async (handler: Mountable["handler"], asked: TransportRequest): Promise<TransportResponse> => {
+  const answer = fromWebResponse(await handler(asked.toWebRequest()))
   return asked.method === "HEAD" ? { ...answer, body: undefined } : answer
 }
 
 /** What is small is read whole: a stream for it would cost more than the answer, and could fail in the middle of it. */
-const settled = async (answer: Answer): Promise<Answer> => {
+const settled = async (answer: TransportResponse): Promise<TransportResponse> => {
   const isSmall = Number(answer.headers["content-length"] ?? Number.NaN) <= 64 * 1024
   if (!isSmall || !(answer.body instanceof ReadableStream)) return answer
   return { ...answer, body: new Uint8Array(await new Response(answer.body).arrayBuffer()) }
 }
 
 /** Puts an answer's status and headers down, and gives a way to take them back. */
-const putHead = ({ status, headers }: Answer, res: ServerResponse): (() => void) => {
+const putHead = ({ status, headers }: TransportResponse, res: ServerResponse): (() => void) => {
   res.statusCode = status
   for (const name in headers) res.setHeader(name, headers[name] ?? "")
   return () => {
@@ -74,9 +74,9 @@ const putHead = ({ status, headers }: Answer, res: ServerResponse): (() => void)
   }
 }
 
-const failed: Answer = { status: 500, headers: { "content-length": "0" }, body: undefined }
+const failed: TransportResponse = { status: 500, headers: { "content-length": "0" }, body: undefined }
 
-const send = async (answer: Answer, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+const send = async (answer: TransportResponse, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const { status, headers, body } = answer
   const isEarly = !req.complete
   if (!isEarly && !(body instanceof ReadableStream)) {
@@ -108,13 +108,13 @@ const send = async (answer: Answer, req: IncomingMessage, res: ServerResponse): 
  * ```
  */
 export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
-  const { handler, exchange = (asked: Asked) => through(handler, asked), owns, isSitesHost } = gate
+  const { handler, exchange = (asked: TransportRequest) => through(handler, asked), matches, isSitesHost } = gate
   return async (req, res, next) => {
     const host = hostOf(req)
     const below = pathOf(req, prefix)
     const isOutside = below === undefined && isSitesHost?.(host) === true
     const path = isOutside ? pathOf(req, "") : below
-    if (next !== undefined && (path === undefined || !owns(path, host))) return next()
+    if (next !== undefined && (path === undefined || !matches(path, host))) return next()
     const stream = http2Stream(req)
     // The client may have left while the host was busy.
     if (res.destroyed || stream?.closed === true || (req.destroyed && !req.readableEnded)) return

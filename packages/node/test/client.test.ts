@@ -80,7 +80,7 @@ describe("a client in another process", () => {
       "b",
       "alice",
       { description: "d" },
-      { guard: { team: "blue" } }
+      { ifTags: { team: "blue" } }
     )
     expect(changed.description).toBe("d")
     await client.consumers.remove("acme", "b", "alice")
@@ -88,14 +88,14 @@ describe("a client in another process", () => {
   })
 
   it("meters", async () => {
-    const { id: bucketId } = await client.buckets.create("acme", { idempotencyKey: "once" })
-    expect((await client.buckets.create("acme", { idempotencyKey: "once" })).id).toBe(bucketId)
-    expect(await client.buckets.list("acme")).toEqual(await gate.buckets.list("acme"))
-    expect(await failureOf(client.buckets.list("other"))).toMatchObject({ _tag: "Forbidden" })
-    await gate.buckets.create("other")
+    const { id: bucketId } = await client.meteringBuckets.create("acme", { idempotencyKey: "once" })
+    expect((await client.meteringBuckets.create("acme", { idempotencyKey: "once" })).id).toBe(bucketId)
+    expect(await client.meteringBuckets.list("acme")).toEqual(await gate.meteringBuckets.list("acme"))
+    expect(await failureOf(client.meteringBuckets.list("other"))).toMatchObject({ _tag: "Forbidden" })
+    await gate.meteringBuckets.create("other")
     const everybody = createClient({ baseUrl, token: "a-token-for-all-accounts" })
-    expect(await everybody.buckets.list("acme")).toEqual(await gate.buckets.list("acme"))
-    expect(await everybody.buckets.list("*")).toEqual(await gate.buckets.list("*"))
+    expect(await everybody.meteringBuckets.list("acme")).toEqual(await gate.meteringBuckets.list("acme"))
+    expect(await everybody.meteringBuckets.list("*")).toEqual(await gate.meteringBuckets.list("*"))
     const plan = await client.plans.create(bucketId, {
       label: "P",
       planExternalId: "p",
@@ -120,8 +120,11 @@ describe("a client in another process", () => {
     await client.plans.update(bucketId, plan.id, { label: "Q" })
     expect((await client.plans.get(bucketId, plan.id)).label).toBe("Q")
     await client.plans.remove(bucketId, plan.id)
-    await client.buckets.remove(bucketId)
-    expect(await failureOf(client.buckets.get(bucketId))).toMatchObject({ _tag: "BucketNotFound", bucketId })
+    await client.meteringBuckets.remove(bucketId)
+    expect(await failureOf(client.meteringBuckets.get(bucketId))).toMatchObject({
+      _tag: "MeteringBucketNotFound",
+      bucketId
+    })
   })
 
   it("fails with the same tagged errors", async () => {
@@ -164,7 +167,9 @@ describe("a client in another process", () => {
     const port = typeof address === "object" && address !== null ? address.port : 0
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     try {
-      const asking = failureOf(createClient({ baseUrl: `http://127.0.0.1:${port}`, token }).buckets.list("acme"))
+      const asking = failureOf(
+        createClient({ baseUrl: `http://127.0.0.1:${port}`, token }).meteringBuckets.list("acme")
+      )
       await once(silent, "request")
       await vi.advanceTimersByTimeAsync(30_000)
       expect(await asking).toMatchObject({ _tag: "StoreUnavailable", retryable: true })

@@ -9,7 +9,7 @@ import express, { type ErrorRequestHandler } from "express"
 import { expect, it } from "vitest"
 
 const failing = toNodeHandler({
-  owns: () => true,
+  matches: () => true,
   handler: async (request) => {
     await request.body?.getReader().read()
     throw new Error("of the handler")

@@ -43,7 +43,7 @@ export const serveHandler = async (handle: NodeHandler): Promise<Serving> => {
 export const serve = (mounted: Mountable): Promise<Serving> => serveHandler(toNodeHandler(mounted))
 
 export const responding = (respond: (request: Request) => Response | Promise<Response>): Mountable => ({
-  owns: () => true,
+  matches: () => true,
   handler: async (request) => respond(request)
 })
 

@@ -43,7 +43,7 @@ const asked: Tollgate = new Proxy({} as Tollgate, {
 })
 let isDown = false
 const down = new StoreUnavailable({
-  operation: "claimed",
+  operation: "getByUniqueKey",
   problem: "a secret place is not reachable",
   retryable: true,
   outcome: "not-applied"
@@ -128,7 +128,7 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
   })
 
   it("checks its options when it is made, and names the one that is wrong", async () => {
-    const metering = { bucketId: "bckt_1", meters: { requests: 1 } }
+    const metering = { meteringBucketId: "bckt_1", meters: { requests: 1 } }
     const wrong: ReadonlyArray<readonly [option: string, options: object]> = [
       ["meter", { meter: metering }],
       ["acount", { acount: "acme" }],
@@ -159,13 +159,13 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
   })
 
   it("counts, tells what is left, and ends with 429 and when to come again", async () => {
-    bucketId = (await gate.buckets.create("acme")).id
+    bucketId = (await gate.meteringBuckets.create("acme")).id
     const plan = await gate.plans.create(bucketId, {
       label: "P",
       planExternalId: "p",
       meters: { requests: { max: 2 } }
     })
-    const url = await serve({ metering: { bucketId, meters: { requests: 1 } } })
+    const url = await serve({ metering: { meteringBucketId: bucketId, meters: { requests: 1 } } })
     expect((await fetch(url, bearer())).status).toBe(403)
     await gate.subscriptions.create(bucketId, subscription(plan.id, "alice", "unpaid"))
     const unpaid = await fetch(url, bearer())

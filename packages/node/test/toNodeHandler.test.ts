@@ -378,7 +378,7 @@ describe("in a host", () => {
     expect((await ask({ ":path": "/healthz" })).status).toBe(200)
     let host: string | null = null
     const seeing = toNodeHandler({
-      owns: () => true,
+      matches: () => true,
       handler: async (request) => {
         host = request.headers.get("host")
         return new Response(null)
@@ -390,7 +390,7 @@ describe("in a host", () => {
     // Answered before it was read: the stream is closed, whatever is left to send.
     server
       .removeAllListeners("request")
-      .on("request", toNodeHandler({ owns: () => true, handler: async () => new Response("no") }) as never)
+      .on("request", toNodeHandler({ matches: () => true, handler: async () => new Response("no") }) as never)
     const early = session.request({ ":method": "POST", ":path": "/" })
     early.on("error", () => undefined).resume()
     early.write(Buffer.alloc(2_000_000))
@@ -440,7 +440,7 @@ describe("in a host", () => {
   })
 
   const answering = (body: () => ReadableStream<Uint8Array> | string, headers: Record<string, string> = {}) =>
-    serve(toNodeHandler({ owns: () => true, handler: async () => new Response(body(), { headers }) }))
+    serve(toNodeHandler({ matches: () => true, handler: async () => new Response(body(), { headers }) }))
   const failing = (after: number) => () => {
     let left = after
     return new ReadableStream<Uint8Array>({
@@ -480,7 +480,7 @@ describe("in a host", () => {
     const kept: Array<Buffer> = []
     let text = ""
     const handler = toNodeHandler({
-      owns: () => true,
+      matches: () => true,
       handler: async (request) => {
         text = await request.text()
         return new Response(null)
@@ -518,7 +518,7 @@ describe("in a host", () => {
     let seen: ReadonlyArray<string | null> = []
     const url = await serve(
       toNodeHandler({
-        owns: () => true,
+        matches: () => true,
         handler: async ({ headers }) => {
           seen = [headers.get("cookie"), headers.get("x-many")]
           return new Response(null)
@@ -546,7 +546,7 @@ describe("in a host", () => {
   it("does not begin for a client that left while the host was busy", async () => {
     let asked = 0
     const handler = toNodeHandler({
-      owns: () => true,
+      matches: () => true,
       handler: async () => {
         asked++
         return new Response(null)
@@ -569,7 +569,7 @@ describe("in a host", () => {
     const started = Promise.withResolvers<void>()
     const url = await serve(
       toNodeHandler({
-        owns: () => true,
+        matches: () => true,
         handler: (request) => {
           aborted = once(request.signal, "abort")
           started.resolve()

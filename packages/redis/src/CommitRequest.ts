@@ -1,7 +1,7 @@
 /**
  * A commit as the script's keys and arguments, and the script's reply as a result.
  */
-import { type Change, type Committed, type Once, StoreConflict, type StoreRecord } from "@tollgate/core"
+import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, type StoreRecord } from "@tollgate/core"
 import { counterMember, type Keys, onceMember } from "./Keys.ts"
 import { packHolder, packTail } from "./packing.ts"
 
@@ -38,7 +38,7 @@ export const makeRequest = (
   keys: Keys,
   attempt: string,
   changes: ReadonlyArray<Change>,
-  once: Once | undefined,
+  once: IdempotencyRecord | undefined,
   existing: ReadonlyMap<string, StoreRecord>
 ): CommitRequest => {
   const memory = once === undefined ? keys.attempt(attempt) : keys.expiringKey(onceMember(once.id))
@@ -51,7 +51,7 @@ export const makeRequest = (
     numbers.set(key, number)
     return number
   }
-  const remembered = JSON.stringify([attempt, once?.fingerprint ?? "", once?.answer ?? "", once && namesIn(changes)])
+  const remembered = JSON.stringify([attempt, once?.fingerprint ?? "", once?.result ?? "", once && namesIn(changes)])
   const args: Array<Argument> = [
     remembered,
     once?.ttl ?? attemptTtl,
@@ -69,24 +69,24 @@ export const makeRequest = (
       case "Put": {
         const before = existing.get(change.key)
         args.push("P", change.key, change.expect)
-        terms((before?.terms ?? []).filter((term) => !change.terms.includes(term)))
-        names(before?.claims ?? [])
+        terms((before?.indexTerms ?? []).filter((term) => !change.indexTerms.includes(term)))
+        names(before?.uniqueKeys ?? [])
         args.push(packTail(change), packHolder(change.key, change.parent))
-        terms(change.terms.filter((term) => before?.terms.includes(term) !== true))
-        names(change.claims)
+        terms(change.indexTerms.filter((term) => before?.indexTerms.includes(term) !== true))
+        names(change.uniqueKeys)
         break
       }
       case "Delete": {
         const before = existing.get(change.key)
         args.push("D", change.key, change.expect)
-        terms(before?.terms ?? [])
-        names(before?.claims ?? [])
+        terms(before?.indexTerms ?? [])
+        names(before?.uniqueKeys ?? [])
         break
       }
       case "Check":
         args.push("C", change.key, change.expect)
         break
-      case "Limit":
+      case "AtMost":
         args.push("L", numberOf(keys.term(change.term)), change.atMost, change.term)
         break
       case "Add":
@@ -110,24 +110,24 @@ const byName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): R
   new Map(numbers.map((number, index) => [names[index] ?? "", number]))
 
 /** The script answers numbers in the order of the changes: versions, then totals. */
-const committedIn = (result: string, { records, counters }: Names): Committed => {
+const committedIn = (result: string, { records, counters }: Names): CommitResult => {
   const [versions = "", totals = ""] = result.split("\n", 2)
   return { versions: byName(records, numbersIn(versions)), totals: byName(counters, numbersIn(totals)) }
 }
 
 /** What is remembered behind a result. Releases before 0.2 kept no names: those of the repeated commit stand in. */
-type Remembered = [attempt: string, fingerprint: string, answer: string, names?: Names | null]
+type Remembered = [attempt: string, fingerprint: string, result: string, names?: Names | null]
 
 export const readReply = (
   reply: unknown,
   attempt: string,
   changes: ReadonlyArray<Change>
-): Committed | StoreConflict => {
+): CommitResult | StoreConflict => {
   const [outcome, text] = reply as ["done" | "seen" | StoreConflict["reason"], string]
   if (outcome === "done") return committedIn(text, namesIn(changes))
   if (outcome !== "seen") return new StoreConflict({ reason: outcome, subject: text })
   const end = text.indexOf("\n", text.indexOf("\n") + 1)
-  const [by, fingerprint, answer, names] = JSON.parse(text.slice(end + 1)) as Remembered
+  const [by, fingerprint, result, names] = JSON.parse(text.slice(end + 1)) as Remembered
   const committed = committedIn(text, names ?? namesIn(changes))
-  return by === attempt ? committed : { ...committed, replayed: { fingerprint, answer } }
+  return by === attempt ? committed : { ...committed, replayed: { fingerprint, result } }
 }

@@ -4,11 +4,11 @@
 import { randomUUID } from "node:crypto"
 import {
   type Change,
-  type ClaimedRecord,
-  type Committed,
-  type Once,
-  type Opened,
+  type ClosableStore,
+  type CommitResult,
+  type IdempotencyRecord,
   type Partition,
+  type RecordWithParent,
   Store,
   StoreConflict,
   type StoreOpenError,
@@ -38,7 +38,7 @@ type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyA
 /** So many records, or counters, are removed by one script of a `clear`. */
 const clearedAtOnce = 500
 
-const readClaimed = (reply: ClaimedReply | null): ClaimedRecord | undefined => {
+const readClaimed = (reply: ClaimedReply | null): RecordWithParent | undefined => {
   if (reply === null) return undefined
   const [key, packed, parentKey, parent] = reply
   const record = unpackRecord(key, packed)
@@ -74,9 +74,9 @@ const operations = (
     partition: Partition.Partition,
     attempt: string,
     changes: ReadonlyArray<Change>,
-    once: Once | undefined,
+    once: IdempotencyRecord | undefined,
     existing: ReadonlyArray<StoreRecord | undefined>
-  ): Promise<Committed | StoreConflict> => {
+  ): Promise<CommitResult | StoreConflict> => {
     const known = new Map<string, StoreRecord>()
     for (const record of existing) if (record !== undefined) known.set(record.key, record)
     const request = makeRequest(keysIn(partition), attempt, changes, once, known)
@@ -114,7 +114,7 @@ const operations = (
   })
 
   const claimed = gathered((partition, asked: ReadonlyArray<ReadonlyArray<string>>) =>
-    patiently("claimed", async () => {
+    patiently("getByUniqueKey", async () => {
       const { records, claims } = keysIn(partition)
       const found = (await run(client, scripts.claimed, [records, claims], asked.flat())) as ReadonlyArray<ClaimedReply>
       let next = 0
@@ -122,7 +122,7 @@ const operations = (
     })
   )
 
-  const resultOf = (result: Committed | StoreConflict) =>
+  const resultOf = (result: CommitResult | StoreConflict) =>
     result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
 
   const clear: StoreOperations["clear"] = (partition) =>
@@ -133,12 +133,12 @@ const operations = (
 
   return Store.make({
     get: (partition, keys) => patiently("get", () => get(partition, keys)),
-    claimed,
+    getByUniqueKey: claimed,
     list: (partition, queries) =>
       patiently("list", async () => {
         const keys = keysIn(partition)
         const declared = [keys.records]
-        const args = queries.flatMap(({ terms, offset, limit }) => [
+        const args = queries.flatMap(({ indexTerms: terms, offset, limit }) => [
           terms.length,
           ...terms.map((term) => declared.push(keys.term(term))),
           offset,
@@ -187,6 +187,6 @@ export const RedisStore = {
   layer: (source: RedisSource, options?: RedisStoreOptions): Layer.Layer<Store, StoreOpenError> =>
     Layer.effect(Store, make(source, options)),
   /** The same for callers outside Effect. */
-  open: (source: RedisSource, options?: RedisStoreOptions): Promise<Opened<StoreOperations>> =>
+  open: (source: RedisSource, options?: RedisStoreOptions): Promise<ClosableStore<StoreOperations>> =>
     Store.open(make(source, options))
 }

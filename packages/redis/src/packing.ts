@@ -8,7 +8,7 @@ type Index = [terms: ReadonlyArray<string>, claims: ReadonlyArray<string>, paren
 
 /** Everything after the numbers, which the script puts in front. */
 export const packTail = (record: Omit<StoreRecord, "key" | "version">): string => {
-  const index: Index = [record.terms, record.claims]
+  const index: Index = [record.indexTerms, record.uniqueKeys]
   if (record.parent !== undefined) index.push(record.parent)
   const text = JSON.stringify(index)
   return `${text.length} ${text}${record.body}`
@@ -19,8 +19,8 @@ export const unpackRecord = (key: string, packed: string): StoreRecord => {
   const second = packed.indexOf(" ", first + 1)
   const third = packed.indexOf(" ", second + 1)
   const end = third + 1 + Number(packed.slice(second + 1, third))
-  const [terms, claims, parent] = JSON.parse(packed.slice(third + 1, end)) as Index
-  const record = { key, version: Number(packed.slice(0, first)), body: packed.slice(end), terms, claims }
+  const [indexTerms, uniqueKeys, parent] = JSON.parse(packed.slice(third + 1, end)) as Index
+  const record = { key, version: Number(packed.slice(0, first)), body: packed.slice(end), indexTerms, uniqueKeys }
   return parent === undefined ? record : { ...record, parent }
 }
 

@@ -85,7 +85,7 @@ for _, change in ipairs(changes) do
           local holder = string.sub(held, colon + 1, colon + tonumber(string.sub(held, 1, colon - 1)))
           held = not rewritten[holder]
         end
-        if held or (taken[claim] and taken[claim] ~= change.key) then return {'claimed', claim} end
+        if held or (taken[claim] and taken[claim] ~= change.key) then return {'unique-key', claim} end
         taken[claim] = change.key
       end
     end

@@ -2,7 +2,7 @@
  * Several commits that only check and count, as one script's arguments, and the script's reply as their results. Each
  * is judged by itself, in order, and applied or refused by itself; what several rely on is looked at once.
  */
-import { type Change, type Committed, StoreConflict } from "@tollgate/core"
+import { type Change, type CommitResult, StoreConflict } from "@tollgate/core"
 import { counterMember, type Keys } from "./Keys.ts"
 
 type Light = Extract<Change, { readonly _tag: "Check" | "Add" }>
@@ -47,10 +47,10 @@ export const makeTally = (keys: Keys, attempt: string, commits: ReadonlyArray<Li
   const counted = counters.names.map((counter) => keys.expiringKey(counterMember(counter)))
 
   /** What the script said of each commit. */
-  const read = (reply: unknown): ReadonlyArray<Committed | StoreConflict> => {
+  const read = (reply: unknown): ReadonlyArray<CommitResult | StoreConflict> => {
     const outcomes = reply as ReadonlyArray<string | number>
     let at = 0
-    return commits.map((commit): Committed | StoreConflict => {
+    return commits.map((commit): CommitResult | StoreConflict => {
       const outcome = outcomes[at++]
       if (typeof outcome === "string") {
         const number = Number(outcome.slice(1)) - 1

@@ -16,7 +16,7 @@ import { Cluster, Redis } from "ioredis"
 
 const partition = Partition.keys("acme", "production")
 const put = (key: string, fields: Partial<Extract<Change, { _tag: "Put" }>> = {}) =>
-  Change.Put({ key, expect: 0, body: "body", terms: ["t"], claims: [], ...fields })
+  Change.Put({ key, expect: 0, body: "body", indexTerms: ["t"], uniqueKeys: [], ...fields })
 const add = (counter: string, by = 1) => Change.Add({ counter, by, ttl: 60_000 })
 
 const open = (source: RedisSource, options?: RedisStoreOptions): Effect.Effect<StoreOperations, never, Scope.Scope> =>
@@ -126,7 +126,7 @@ describe("opening a Redis store", () => {
       const { url } = yield* startRedis()
       const host = new Redis(url, { keyPrefix: "shop:", maxRetriesPerRequest: 7 })
       const store = yield* Effect.promise(() => RedisStore.open(host))
-      yield* store.commit(partition, [put("a", { claims: ["c"] }), add("n")])
+      yield* store.commit(partition, [put("a", { uniqueKeys: ["c"] }), add("n")])
       yield* Effect.promise(() => store.close())
       assert.strictEqual(host.status, "ready")
       assert.strictEqual(host.options.maxRetriesPerRequest, 7)
@@ -141,8 +141,8 @@ describe("opening a Redis store", () => {
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const [one, two] = [yield* open(url, { prefix: "one:" }), yield* open(url, { prefix: "two:" })]
-      yield* one.commit(partition, [put("a", { claims: ["c"] })])
-      yield* two.commit(partition, [put("a", { claims: ["c"] })])
+      yield* one.commit(partition, [put("a", { uniqueKeys: ["c"] })])
+      yield* two.commit(partition, [put("a", { uniqueKeys: ["c"] })])
       yield* one.clear(partition)
       assert.strictEqual((yield* two.get(partition, ["a"]))[0]?.key, "a")
     })
@@ -166,10 +166,10 @@ describe("a Redis store", () => {
           committed.versions.get(`r${round}`)
         )
       }
-      const once = { id: "id", fingerprint: "f", answer: "mark 6", ttl: 60_000 }
+      const once = { id: "id", fingerprint: "f", result: "mark 6", ttl: 60_000 }
       proxy.cutReplyTo("mark 6")
       assert.isUndefined((yield* store.commit(partition, [add("n")], once)).replayed)
-      assert.strictEqual((yield* store.commit(partition, [add("n")], once)).replayed?.answer, "mark 6")
+      assert.strictEqual((yield* store.commit(partition, [add("n")], once)).replayed?.result, "mark 6")
       assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [6])
     })
   )
@@ -183,7 +183,7 @@ describe("a Redis store", () => {
       const calls: ReadonlyArray<Effect.Effect<unknown, StoreUnavailable | StoreConflict>> = [
         store.get(partition, ["kept"]),
         store.commit(partition, [put("a")]),
-        store.list(partition, [{ terms: ["t"], offset: 0, limit: 1 }])
+        store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 1 }])
       ]
       for (const call of calls) {
         const error = yield* Effect.timeout(Effect.flip(call), "3 seconds")
@@ -208,7 +208,7 @@ describe("a Redis store", () => {
       // The batch is sent once this turn of the event loop ends, which no fiber here yields to.
       const left = yield* Effect.forkChild(store.commit(partition, [add("left")]), { startImmediately: true })
       const stayed = yield* Effect.forkChild(store.commit(partition, [add("stayed")]), { startImmediately: true })
-      const lookup = yield* Effect.forkChild(store.claimed(partition, ["c"]), { startImmediately: true })
+      const lookup = yield* Effect.forkChild(store.getByUniqueKey(partition, ["c"]), { startImmediately: true })
       yield* Effect.all([Fiber.interrupt(left), Fiber.interrupt(lookup)])
       assert.strictEqual((yield* Fiber.join(stayed)).totals.get("stayed"), 1)
       assert.deepStrictEqual(yield* store.counters(partition, ["left", "stayed"]), [0, 1])
@@ -289,9 +289,9 @@ describe("a Redis store", () => {
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const [store, admin] = [yield* open(url), yield* client(url)]
-      const { versions } = yield* store.commit(partition, [put("a", { claims: ["c"], terms: ["t", "u"] })])
+      const { versions } = yield* store.commit(partition, [put("a", { uniqueKeys: ["c"], indexTerms: ["t", "u"] })])
       yield* store.commit(partition, [Change.Delete({ key: "a", expect: versions.get("a") ?? 0 })])
-      yield* store.commit(partition, [add("n")], { id: "id", fingerprint: "", answer: "", ttl: 60_000 })
+      yield* store.commit(partition, [add("n")], { id: "id", fingerprint: "", result: "", ttl: 60_000 })
       const keys = yield* Effect.promise(() => admin.keys("*"))
       for (const key of keys) {
         if (/:(sequence|expiring)$/.test(key)) continue

@@ -12,7 +12,7 @@ import { Cluster as Cluster5, Redis as Redis5, type RedisOptions } from "ioredis
 
 const partition = Partition.keys("acme", "production")
 const add = (counter: string) => Change.Add({ counter, by: 1, ttl: 60_000 })
-const put = (key: string, body = "body") => Change.Put({ key, expect: 0, body, terms: ["t"], claims: ["c"] })
+const put = (key: string, body = "body") => Change.Put({ key, expect: 0, body, indexTerms: ["t"], uniqueKeys: ["c"] })
 
 /** What the tests themselves ask of a host's client. */
 interface Host extends IoredisClient {
@@ -116,7 +116,7 @@ describe.each(majors)("a client of $name that is handed in", ({ redis, cluster }
       for (let round = 1; round <= 3; round++) {
         proxy.cutReplyTo(`mark ${round}`)
         const committed = yield* store.commit(partition, [
-          Change.Put({ key: `r${round}`, expect: 0, body: `mark ${round}`, terms: [], claims: [] }),
+          Change.Put({ key: `r${round}`, expect: 0, body: `mark ${round}`, indexTerms: [], uniqueKeys: [] }),
           add("n")
         ])
         assert.strictEqual(proxy.cuts(), round)

@@ -28,7 +28,7 @@ describe("a Redis store over ioredis 5", () => {
         )
         proxy.cutReplyTo(`mark ${index}`)
         const committed = yield* store.commit(partition, [
-          Change.Put({ key: `r${index}`, expect: 0, body: `mark ${index}`, terms: [], claims: [] }),
+          Change.Put({ key: `r${index}`, expect: 0, body: `mark ${index}`, indexTerms: [], uniqueKeys: [] }),
           Change.Add({ counter: "n", by: 1, ttl: 60_000 })
         ])
         assert.strictEqual(proxy.cuts(), index + 1)

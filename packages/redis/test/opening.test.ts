@@ -127,7 +127,7 @@ describe("opening a Redis store", () => {
       )
       proxy.cutReplyTo("mark")
       const committed = yield* store.commit(partition, [
-        Change.Put({ key: "a", expect: 0, body: "mark", terms: [], claims: [] })
+        Change.Put({ key: "a", expect: 0, body: "mark", indexTerms: [], uniqueKeys: [] })
       ])
       assert.strictEqual(proxy.cuts(), 1)
       assert.lengthOf(committed.versions, 1)

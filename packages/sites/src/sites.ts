@@ -6,12 +6,12 @@ import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { isAbsolute, join, normalize, resolve } from "node:path"
 import {
+  abortablePromise,
   type DeploymentOptions,
   type DeploymentTarget,
   type Release,
   SourceFault,
-  StepFailed,
-  untilSettled
+  StepFailed
 } from "@tollgate/core"
 import { Effect, Semaphore, Stream } from "effect"
 import { type BuildOptions, build, checkBuildUser } from "./build.ts"
@@ -64,7 +64,7 @@ const toStepFailed = (error: unknown): StepFailed | undefined =>
 
 /** Runs work on the disk. Only what is wrong with the source is told; what the system says is for the log. */
 const step = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StepFailed> =>
-  untilSettled(work, (error) => error).pipe(Effect.catch((error) => toStepFailed(error) ?? Effect.die(error)))
+  abortablePromise(work, (error) => error).pipe(Effect.catch((error) => toStepFailed(error) ?? Effect.die(error)))
 
 /**
  * @example

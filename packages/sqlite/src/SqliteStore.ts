@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto"
 import { chmod, rename, rm, stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import {
-  type Opened,
+  type ClosableStore,
   Store,
   StoreConflict,
   type StoreOpenError,
@@ -107,7 +107,7 @@ const operations = (database: Database, tables: Tables, queue: CommitQueue): Sto
 
   return Store.make({
     get: (partition, keys) => read("get", () => tables.get(partition, keys)),
-    claimed: (partition, claims) => read("claimed", () => tables.claimed(partition, claims)),
+    getByUniqueKey: (partition, claims) => read("getByUniqueKey", () => tables.claimed(partition, claims)),
     list: (partition, queries) => read("list", () => tables.list(partition, queries)),
     counters: (partition, names) =>
       Effect.clockWith((clock) =>
@@ -161,7 +161,7 @@ export class SqliteStore extends Context.Service<SqliteStore, SqliteStoreOperati
   static async open(
     source: string | Database,
     options?: SqliteOptions
-  ): Promise<Opened<StoreOperations> & { readonly backup: (path: string) => Promise<void> }> {
+  ): Promise<ClosableStore<StoreOperations> & { readonly backup: (path: string) => Promise<void> }> {
     const store = await Store.open(make(source, options))
     return { ...store, backup: (path) => Effect.runPromise(store.backup(path)) }
   }

@@ -5,10 +5,10 @@
 import {
   BoundedMap,
   type Change,
-  type ClaimedRecord,
-  type Committed,
-  type Once,
+  type CommitResult,
+  type IdempotencyRecord,
   type Partition,
+  type RecordWithParent,
   Refusal,
   type StoreConflict,
   type StorePage,
@@ -23,11 +23,11 @@ import { Versions } from "./Versions.ts"
 type Names = ReadonlyArray<string>
 
 const recordOf = (key: string, [version, parent, terms, claims, body]: RecordRow): StoreRecord => {
-  const record = { key, version, body, terms: JSON.parse(terms) as Names, claims: JSON.parse(claims) as Names }
+  const record = { key, version, body, indexTerms: JSON.parse(terms) as Names, uniqueKeys: JSON.parse(claims) as Names }
   return parent === null ? record : { ...record, parent }
 }
 
-const claimedOf = (row: ClaimedRow): ClaimedRecord => {
+const claimedOf = (row: ClaimedRow): RecordWithParent => {
   const [key, version, parent, terms, claims, body, parentVersion, ...rest] = row
   const record = recordOf(key, [version, parent, terms, claims, body])
   return parent === null || parentVersion === null
@@ -71,7 +71,7 @@ export class Tables {
     })
   }
 
-  claimed(partition: Partition.Partition, claims: Names): ReadonlyArray<ClaimedRecord | undefined> {
+  claimed(partition: Partition.Partition, claims: Names): ReadonlyArray<RecordWithParent | undefined> {
     const id = this.#partition(partition)
     return this.#snapshot(claims, (claim) => {
       const row = this.#sql.claimed.get(id, claim)
@@ -93,18 +93,18 @@ export class Tables {
   apply(
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>,
-    once: Once | undefined,
+    once: IdempotencyRecord | undefined,
     now: number
-  ): Committed | StoreConflict {
+  ): CommitResult | StoreConflict {
     const sql = this.#sql
     const known = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? nowhere
     const remembered = once === undefined ? undefined : sql.remembered.get(known, once.id, now)
     if (remembered !== undefined) return decodeReplay(remembered, changes)
 
     const counts = new Map<string, number>()
-    const refusal = Refusal.find(changes, {
+    const refusal = Refusal.firstViolation(changes, {
       version: (key) => this.versions.get(known, key, this.#version),
-      holder: (claim) => sql.holder.get(known, claim),
+      owner: (claim) => sql.holder.get(known, claim),
       total: (term) => sql.term.get(known, term)?.total ?? 0,
       counter: (name) => {
         const count = sql.counter.get(known, name, now) ?? 0
@@ -117,7 +117,7 @@ export class Tables {
     const id = known === nowhere ? must(sql.makePartition.get(partition)) : known
     const committed = this.#write(id, changes, counts, now)
     if (once !== undefined) {
-      const replayed = { fingerprint: once.fingerprint, answer: once.answer }
+      const replayed = { fingerprint: once.fingerprint, result: once.result }
       sql.remember.run(id, once.id, encodeReplay(committed, replayed), now + once.ttl)
     }
     if (once !== undefined || committed.totals.size > 0) this.#sweep(now)
@@ -158,7 +158,7 @@ export class Tables {
     return names.length === 1 ? all() : this.#database.transaction(all)()
   }
 
-  #page(partition: number, { terms, offset, limit }: StoreQuery): StorePage {
+  #page(partition: number, { indexTerms: terms, offset, limit }: StoreQuery): StorePage {
     const found = terms.map((term) => this.#sql.term.get(partition, term)).filter((term) => term !== undefined)
     const [first] = found
     if (first === undefined || found.length < terms.length) return { records: [], total: 0 }
@@ -201,7 +201,7 @@ export class Tables {
     changes: ReadonlyArray<Change>,
     counts: ReadonlyMap<string, number>,
     now: number
-  ): Committed {
+  ): CommitResult {
     const sql = this.#sql
     const versions = new Map<string, number>()
     const totals = new Map<string, number>()
@@ -226,7 +226,7 @@ export class Tables {
   }
 
   #put(partition: number, change: Change & { readonly _tag: "Put" }, version: number): void {
-    const { key, body, terms, claims, parent = null } = change
+    const { key, body, indexTerms: terms, uniqueKeys: claims, parent = null } = change
     const sql = this.#sql
     this.versions.drop(partition, key)
     const existing = change.expect === 0 ? undefined : sql.indexed.get(partition, key)

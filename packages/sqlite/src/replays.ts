@@ -1,26 +1,31 @@
 /**
  * What a commit answered, as it is kept to answer the same commit again.
  */
-import type { Change, Committed } from "@tollgate/core"
+import type { Change, CommitResult } from "@tollgate/core"
 
-type Replayed = NonNullable<Committed["replayed"]>
+type Replayed = NonNullable<CommitResult["replayed"]>
 type Numbers = ReadonlyArray<readonly [name: string, value: number]>
 
 interface StoredReplay {
   /** The results by name; releases before 0.2 kept the numbers alone, in the order of the changes. */
   readonly versions: Numbers | ReadonlyArray<number>
   readonly totals: Numbers | ReadonlyArray<number>
-  readonly replayed: Replayed
+  /** Stored as `answer` since the first release. */
+  readonly replayed: { readonly fingerprint: string; readonly answer: string }
 }
 
-export const encodeReplay = ({ versions, totals }: Committed, replayed: Replayed): string =>
-  JSON.stringify({ versions: [...versions], totals: [...totals], replayed } satisfies StoredReplay)
+export const encodeReplay = ({ versions, totals }: CommitResult, replayed: Replayed): string =>
+  JSON.stringify({
+    versions: [...versions],
+    totals: [...totals],
+    replayed: { fingerprint: replayed.fingerprint, answer: replayed.result }
+  } satisfies StoredReplay)
 
 const byName = (stored: StoredReplay["versions"], names: ReadonlyArray<string>): ReadonlyMap<string, number> =>
   new Map(stored.flatMap((item, index) => (typeof item === "number" ? [[names[index] ?? "", item] as const] : [item])))
 
 /** `changes` are those of the repeated commit, which names what an older release left unnamed. */
-export const decodeReplay = (stored: string, changes: ReadonlyArray<Change>): Committed => {
+export const decodeReplay = (stored: string, changes: ReadonlyArray<Change>): CommitResult => {
   const { versions, totals, replayed } = JSON.parse(stored) as StoredReplay
   return {
     versions: byName(
@@ -31,6 +36,6 @@ export const decodeReplay = (stored: string, changes: ReadonlyArray<Change>): Co
       totals,
       changes.flatMap((change) => (change._tag === "Add" ? [change.counter] : []))
     ),
-    replayed
+    replayed: { fingerprint: replayed.fingerprint, result: replayed.answer }
   }
 }

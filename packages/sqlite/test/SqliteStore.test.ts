@@ -21,7 +21,7 @@ import { TestClock } from "effect/testing"
 
 const partition = Partition.keys("acme", "production")
 const put = (key: string, fields: Partial<Extract<Change, { _tag: "Put" }>> = {}) =>
-  Change.Put({ key, expect: 0, body: "body", terms: ["t"], claims: [], ...fields })
+  Change.Put({ key, expect: 0, body: "body", indexTerms: ["t"], uniqueKeys: [], ...fields })
 
 const inFolder = (name: string) => Effect.map(temporaryFolder, (folder) => join(folder, name))
 /** As a host without types would call it. */
@@ -202,7 +202,7 @@ describe("opening a SQLite store", () => {
         return
       }
       const error = yield* Effect.flip(
-        Context.get(damaged.value, Store).list(partition, [{ terms: ["t"], offset: 0, limit: 500 }])
+        Context.get(damaged.value, Store).list(partition, [{ indexTerms: ["t"], offset: 0, limit: 500 }])
       )
       assert.deepInclude(error, { _tag: "StoreUnavailable", retryable: false })
       assert.include(error.message, "the database is damaged; restore a backup")
@@ -309,7 +309,7 @@ describe("a SQLite store", () => {
     Effect.gen(function* () {
       const path = yield* inFolder("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
-      const once = { id: "id", fingerprint: "f", answer: "a", ttl: 60_000 }
+      const once = { id: "id", fingerprint: "f", result: "a", ttl: 60_000 }
       const changes = [put("a"), Change.Add({ counter: "n", by: 2, ttl: 60_000 }), put("b")]
       yield* store.commit(partition, changes, once)
       const database = new Sqlite(path)
@@ -322,7 +322,7 @@ describe("a SQLite store", () => {
           ["b", 8]
         ]),
         totals: new Map([["n", 2]]),
-        replayed: { fingerprint: "f", answer: "a" }
+        replayed: { fingerprint: "f", result: "a" }
       })
       yield* Effect.promise(() => store.close())
     })
@@ -408,7 +408,7 @@ describe("a SQLite store", () => {
     Effect.gen(function* () {
       const path = yield* inFolder("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
-      const once = { id: "id", fingerprint: "", answer: "", ttl: 1_000 }
+      const once = { id: "id", fingerprint: "", result: "", ttl: 1_000 }
       yield* store.commit(partition, [Change.Add({ counter: "n", by: 3, ttl: 1_000 })], once)
       yield* TestClock.adjust("999 millis")
       assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [3])
@@ -431,7 +431,7 @@ describe("a SQLite store", () => {
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       const [p, q] = [Partition.keys("acme", "p"), Partition.keys("acme", "q")]
       // In one turn: a new partition, a clear of it that must not remember its number, and what rolls both back.
-      const poison = Change.Put({ key: "x", expect: 0, body: {} as string, terms: [], claims: [] })
+      const poison = Change.Put({ key: "x", expect: 0, body: {} as string, indexTerms: [], uniqueKeys: [] })
       yield* Effect.all(
         [store.commit(p, [put("p")]), store.clear(p), Effect.exit(Effect.suspend(() => store.commit(q, [poison])))].map(
           (effect) => Effect.exit(effect as Effect.Effect<unknown>)
@@ -441,7 +441,7 @@ describe("a SQLite store", () => {
       const { versions } = yield* store.commit(p, [put("acknowledged")])
       assert.isAbove(versions.get("acknowledged") ?? 0, 0)
       yield* store.commit(q, [put("q")])
-      const [page] = yield* store.list(q, [{ terms: ["t"], offset: 0, limit: 10 }])
+      const [page] = yield* store.list(q, [{ indexTerms: ["t"], offset: 0, limit: 10 }])
       assert.deepStrictEqual(
         page?.records.map(({ key }) => key),
         ["q"]
@@ -471,7 +471,7 @@ describe("a SQLite store", () => {
     Effect.gen(function* () {
       const path = yield* inFolder("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
-      const { versions } = yield* store.commit(partition, [put("a", { claims: ["c"], terms: ["t", "u"] })])
+      const { versions } = yield* store.commit(partition, [put("a", { uniqueKeys: ["c"], indexTerms: ["t", "u"] })])
       yield* store.commit(partition, [Change.Delete({ key: "a", expect: versions.get("a") ?? 0 })])
       const reader = new Sqlite(path)
       for (const table of ["records", "claims", "terms", "postings"]) {
@@ -539,7 +539,7 @@ layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(
       yield* store.backup(path)
       yield* store.commit(partition, [put("later")])
       const copy = yield* Effect.promise(() => SqliteStore.open(path))
-      const [page] = yield* copy.list(partition, [{ terms: ["t"], offset: 0, limit: 0 }])
+      const [page] = yield* copy.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 0 }])
       assert.strictEqual(page?.total, 2_000)
       yield* Effect.promise(() => copy.close())
       assert.deepStrictEqual(
@@ -550,7 +550,7 @@ layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(
       writeFileSync(`${path}-wal`, "left behind")
       yield* Effect.all([store.backup(path), store.backup(path)], { concurrency: "unbounded" })
       const renewed = yield* Effect.promise(() => SqliteStore.open(path))
-      const [whole] = yield* renewed.list(partition, [{ terms: ["t"], offset: 0, limit: 0 }])
+      const [whole] = yield* renewed.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 0 }])
       assert.strictEqual(whole?.total, 2_001)
       yield* Effect.promise(() => renewed.close())
     })

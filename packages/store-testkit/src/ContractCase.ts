@@ -5,8 +5,8 @@
 import { randomUUID } from "node:crypto"
 import {
   Change,
-  type Committed,
-  type Once,
+  type CommitResult,
+  type IdempotencyRecord,
   Partition,
   Store,
   StoreConflict,
@@ -48,11 +48,11 @@ export interface Bench {
   /** The key of the record that holds a claim. */
   readonly holder: (claim: string) => Effect.Effect<string | undefined, unknown>
   readonly counter: (name: string) => Effect.Effect<number, unknown>
-  readonly commit: (changes: ReadonlyArray<Change>, once?: Once) => ReturnType<StoreOperations["commit"]>
+  readonly commit: (changes: ReadonlyArray<Change>, once?: IdempotencyRecord) => ReturnType<StoreOperations["commit"]>
   /** Why a commit was refused; dies if it was not. */
   readonly refusal: (
     changes: ReadonlyArray<Change>,
-    once?: Once
+    once?: IdempotencyRecord
   ) => Effect.Effect<{ readonly reason: string; readonly name: string }, unknown>
   readonly store: StoreOperations
   /** The same bench over another store. */
@@ -65,11 +65,11 @@ const benchOver = (store: StoreOperations, partition: Partition.Partition): Benc
   over: (store) => benchOver(store, partition),
   get: (key) => Effect.map(store.get(partition, [key]), ([record]) => record),
   list: (terms, { offset = 0, limit = 1000 } = {}) =>
-    Effect.map(store.list(partition, [{ terms, offset, limit }]), ([page]) => ({
+    Effect.map(store.list(partition, [{ indexTerms: terms, offset, limit }]), ([page]) => ({
       keys: (page?.records ?? []).map(({ key }) => key),
       total: page?.total ?? -1
     })),
-  holder: (claim) => Effect.map(store.claimed(partition, [claim]), ([claimed]) => claimed?.record.key),
+  holder: (claim) => Effect.map(store.getByUniqueKey(partition, [claim]), ([claimed]) => claimed?.record.key),
   counter: (name) => Effect.map(store.counters(partition, [name]), ([value]) => value ?? -1),
   commit: (changes, once) => store.commit(partition, changes, once),
   refusal: (changes, once) =>
@@ -100,22 +100,22 @@ export const cases = (
 type Fields<Tag extends Change["_tag"]> = Partial<Omit<Extract<Change, { readonly _tag: Tag }>, "_tag" | "key">>
 
 /** The versions of the records that a commit put, in the order in which it put them. */
-export const inOrder = ({ versions }: Committed): ReadonlyArray<number> => [...versions.values()]
+export const inOrder = ({ versions }: CommitResult): ReadonlyArray<number> => [...versions.values()]
 
 /** What a commit answers that puts nothing and counts nothing. */
-export const nothing = (): Committed => ({ versions: new Map(), totals: new Map() })
+export const nothing = (): CommitResult => ({ versions: new Map(), totals: new Map() })
 
 /** A `Put` of a new record, unless `expect` says otherwise. */
 export const put = (key: string, fields: Fields<"Put"> = {}): Change =>
-  Change.Put({ key, expect: 0, body: `body of ${key}`, terms: [], claims: [], ...fields })
+  Change.Put({ key, expect: 0, body: `body of ${key}`, indexTerms: [], uniqueKeys: [], ...fields })
 
 export const add = (counter: string, by: number, max?: number): Change =>
   Change.Add({ counter, by, ttl: 600_000, ...(max === undefined ? {} : { max }) })
 
-export const once = (id: string, fields: Partial<Once> = {}): Once => ({
+export const once = (id: string, fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
   id,
   fingerprint: `fingerprint of ${id}`,
-  answer: `answer of ${id}`,
+  result: `answer of ${id}`,
   ttl: 600_000,
   ...fields
 })

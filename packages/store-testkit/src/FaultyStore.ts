@@ -45,7 +45,7 @@ export const makeFaulty = (store: StoreOperations): FaultyStore => {
   return {
     store: {
       get: (...given) => tried("get", () => store.get(...given)),
-      claimed: (...given) => tried("claimed", () => store.claimed(...given)),
+      getByUniqueKey: (...given) => tried("getByUniqueKey", () => store.getByUniqueKey(...given)),
       list: (...given) => tried("list", () => store.list(...given)),
       counters: (...given) => tried("counters", () => store.counters(...given)),
       commit: (...given) => tried("commit", () => store.commit(...given)),

@@ -4,8 +4,8 @@
  */
 import {
   type Change,
-  type Committed,
-  type Once,
+  type CommitResult,
+  type IdempotencyRecord,
   type Partition,
   Store,
   StoreConflict,
@@ -19,14 +19,14 @@ interface State {
   /** In the order of creation. */
   readonly records: ReadonlyArray<StoreRecord>
   readonly counters: ReadonlyMap<string, number>
-  readonly once: ReadonlyMap<string, Committed>
+  readonly once: ReadonlyMap<string, CommitResult>
 }
 
 const empty: State = { sequence: 0, records: [], counters: new Map(), once: new Map() }
 
 const find = (state: State, key: string) => state.records.find((record) => record.key === key)
 const carrying = (state: State, terms: ReadonlyArray<string>) =>
-  state.records.filter((record) => terms.every((term) => record.terms.includes(term)))
+  state.records.filter((record) => terms.every((term) => record.indexTerms.includes(term)))
 
 const refused = (reason: StoreConflict["reason"], name: string) => new StoreConflict({ reason, subject: name })
 
@@ -56,7 +56,7 @@ const applied = (state: State, change: Change): State => {
 
 const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): StoreConflict | undefined => {
   for (const change of changes) {
-    if (change._tag === "Limit") {
+    if (change._tag === "AtMost") {
       if (carrying(before, [change.term]).length > change.atMost) return refused("limit", change.term)
     } else if (change._tag === "Add") {
       const value = (before.counters.get(change.counter) ?? 0) + change.by
@@ -67,12 +67,12 @@ const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): 
       const earlier = changes
         .slice(0, changes.indexOf(change))
         .flatMap((other) => (other._tag === "Put" ? [other.key] : []))
-      for (const claim of change.claims) {
+      for (const claim of change.uniqueKeys) {
         const rival = after.records.find(
-          ({ key, claims, version }) =>
+          ({ key, uniqueKeys: claims, version }) =>
             key !== change.key && claims.includes(claim) && (version <= before.sequence || earlier.includes(key))
         )
-        if (rival !== undefined) return refused("claimed", claim)
+        if (rival !== undefined) return refused("unique-key", claim)
       }
     }
   }
@@ -82,8 +82,8 @@ const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): 
 const commit = (
   state: State,
   changes: ReadonlyArray<Change>,
-  once: Once | undefined
-): [State, Committed] | StoreConflict => {
+  once: IdempotencyRecord | undefined
+): [State, CommitResult] | StoreConflict => {
   const remembered = once === undefined ? undefined : state.once.get(once.id)
   if (remembered !== undefined) return [state, remembered]
   let after = state
@@ -97,7 +97,7 @@ const commit = (
   const refusal = conflict(state, after, changes)
   if (refusal !== undefined) return refusal
   if (once === undefined) return [after, { versions, totals }]
-  const replayed = { fingerprint: once.fingerprint, answer: once.answer }
+  const replayed = { fingerprint: once.fingerprint, result: once.result }
   return [
     { ...after, once: new Map([...after.once, [once.id, { versions, totals, replayed }]]) },
     { versions, totals }
@@ -109,17 +109,17 @@ export const make = (): StoreOperations => {
   const read = (partition: Partition.Partition) => states.get(partition) ?? empty
   return Store.make({
     get: (partition, keys) => Effect.sync(() => structuredClone(keys.map((key) => find(read(partition), key)))),
-    claimed: (partition, claims) =>
+    getByUniqueKey: (partition, claims) =>
       Effect.sync(() =>
         claims.map((claim) => {
-          const record = read(partition).records.find((record) => record.claims.includes(claim))
+          const record = read(partition).records.find((record) => record.uniqueKeys.includes(claim))
           const parent = record?.parent === undefined ? undefined : find(read(partition), record.parent)
           return record === undefined ? undefined : parent === undefined ? { record } : { record, parent }
         })
       ),
     list: (partition, queries) =>
       Effect.sync(() =>
-        queries.map(({ terms, offset, limit }) => {
+        queries.map(({ indexTerms: terms, offset, limit }) => {
           const found = carrying(read(partition), terms)
           return { records: found.slice(offset, offset + limit), total: found.length }
         })

@@ -39,11 +39,11 @@ class Names {
 
   notice(change: Change): void {
     if (change._tag === "Add") this.counters.add(change.counter)
-    else if (change._tag === "Limit") this.terms.add(change.term)
+    else if (change._tag === "AtMost") this.terms.add(change.term)
     else this.keys.add(change.key)
     if (change._tag !== "Put") return
-    for (const term of change.terms) this.terms.add(term)
-    for (const claim of change.claims) this.claims.add(claim)
+    for (const term of change.indexTerms) this.terms.add(term)
+    for (const claim of change.uniqueKeys) this.claims.add(claim)
   }
 }
 
@@ -59,11 +59,11 @@ const picture = Effect.fnUntraced(function* (store: StoreOperations, partition: 
   const counters = [...names.counters].sort()
   const pages = yield* store.list(
     partition,
-    terms.map((term) => ({ terms: [term], offset: 0, limit: everything }))
+    terms.map((term) => ({ indexTerms: [term], offset: 0, limit: everything }))
   )
   for (const { records } of pages) for (const { key } of records) names.keys.add(key)
   const records = yield* store.get(partition, [...names.keys].sort())
-  const holders = yield* store.claimed(partition, claims)
+  const holders = yield* store.getByUniqueKey(partition, claims)
   const values = yield* store.counters(partition, counters)
   return {
     records: records.filter((record) => record !== undefined),

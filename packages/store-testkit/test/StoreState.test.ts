@@ -4,7 +4,8 @@ import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { Effect } from "effect"
 
-const put = (key: string, expect = 0, body = "body") => Change.Put({ key, expect, body, terms: ["t"], claims: [key] })
+const put = (key: string, expect = 0, body = "body") =>
+  Change.Put({ key, expect, body, indexTerms: ["t"], uniqueKeys: [key] })
 
 layer(StoreState.layer(MemoryStore.layer))("the state hash", (it) => {
   it.effect("changes with every change, and with nothing else", () =>
@@ -25,10 +26,16 @@ layer(StoreState.layer(MemoryStore.layer))("the state hash", (it) => {
       yield* differs(store.commit(Partition.keys("state", "other"), [put("a")]))
       const before = yield* stateHash
       yield* Effect.flip(store.commit(partition, [put("b"), put("a", 1, "lost")]))
-      const unheard = Change.Put({ key: "c", expect: 9, body: "", terms: ["unheard of"], claims: ["unheard of"] })
+      const unheard = Change.Put({
+        key: "c",
+        expect: 9,
+        body: "",
+        indexTerms: ["unheard of"],
+        uniqueKeys: ["unheard of"]
+      })
       yield* Effect.flip(store.commit(partition, [unheard]))
       yield* Effect.flip(store.commit(Partition.keys("state", "unheard of"), [unheard]))
-      yield* store.list(partition, [{ terms: ["t"], offset: 0, limit: 10 }])
+      yield* store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 10 }])
       yield* store.commit(partition, [Change.Check({ key: "none", expect: 0 })])
       assert.strictEqual(yield* stateHash, before)
       yield* differs(store.commit(partition, [Change.Delete({ key: "a", expect: 2 })]))

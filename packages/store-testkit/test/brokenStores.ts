@@ -54,7 +54,7 @@ const beforehand = (sound: StoreOperations, partition: Partition.Partition, chan
 
 /** A record in nobody's way, left to hold what should be gone. */
 const ghost = (fields: Partial<Tagged<"Put">>): Change =>
-  Change.Put({ key: `ghost ${Math.random()}`, expect: 0, body: "", terms: [], claims: [], ...fields })
+  Change.Put({ key: `ghost ${Math.random()}`, expect: 0, body: "", indexTerms: [], uniqueKeys: [], ...fields })
 
 /** Takes the version that is there for the one that was expected, for the changes in question. */
 const trusting = (isAffected: (change: Tagged<"Put">) => boolean): BrokenStore["breaking"] =>
@@ -70,7 +70,7 @@ const trusting = (isAffected: (change: Tagged<"Put">) => boolean): BrokenStore["
   )
 
 /** Deletes a record, but not all of it. */
-const leaving = (what: "terms" | "claims"): BrokenStore["breaking"] =>
+const leaving = (what: "indexTerms" | "uniqueKeys"): BrokenStore["breaking"] =>
   withCommit((sound) =>
     Effect.fnUntraced(function* (partition, changes, once) {
       const deleted = new Set(changes.flatMap((change) => (change._tag === "Delete" ? [change.key] : [])))
@@ -117,7 +117,7 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   {
     fault: "a claim is not released by a delete",
     caughtBy: "a delete releases the claims of the record",
-    breaking: leaving("claims")
+    breaking: leaving("uniqueKeys")
   },
   {
     fault: "a claim is not enforced",
@@ -126,11 +126,11 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
       (sound) => (partition, changes, once) =>
         Effect.catchIf(
           sound.commit(partition, changes, once),
-          (error) => error._tag === "StoreConflict" && error.reason === "claimed",
+          (error) => error._tag === "StoreConflict" && error.reason === "unique-key",
           () =>
             sound.commit(
               partition,
-              changes.map((change) => ("claims" in change ? { ...change, claims: [] } : change)),
+              changes.map((change) => ("uniqueKeys" in change ? { ...change, uniqueKeys: [] } : change)),
               once
             )
         )
@@ -174,14 +174,14 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
       list: (partition, queries) =>
         sound.list(
           partition,
-          queries.map((query) => ({ ...query, terms: query.terms.slice(0, 1) }))
+          queries.map((query) => ({ ...query, indexTerms: query.indexTerms.slice(0, 1) }))
         )
     })
   },
   {
     fault: "a term is left behind after a delete",
     caughtBy: "a deleted record leaves all its terms",
-    breaking: leaving("terms")
+    breaking: leaving("indexTerms")
   },
   {
     fault: "a commit is applied in part",
@@ -200,7 +200,7 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   {
     fault: "a limit is not looked at",
     caughtBy: "a limit looks at how many carried the term before the commit",
-    breaking: rewriting((change) => (change._tag === "Limit" ? [] : [change]))
+    breaking: rewriting((change) => (change._tag === "AtMost" ? [] : [change]))
   },
   {
     fault: "a counter passes its maximum",
@@ -301,8 +301,8 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     caughtBy: "a claim gives the record's parent with it",
     breaking: (sound) => ({
       ...sound,
-      claimed: (partition, claims) =>
-        Effect.map(sound.claimed(partition, claims), (found) =>
+      getByUniqueKey: (partition, claims) =>
+        Effect.map(sound.getByUniqueKey(partition, claims), (found) =>
           found.map((claimed) => (claimed === undefined ? undefined : { record: claimed.record }))
         )
     })
@@ -373,9 +373,9 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
             records.map((record) => {
               if (record === undefined) return undefined
               const id = `${partition} ${record.key} ${record.version}`
-              const terms = own.get(id) ?? [...record.terms]
+              const terms = own.get(id) ?? [...record.indexTerms]
               own.set(id, terms)
-              return { ...record, terms }
+              return { ...record, indexTerms: terms }
             })
           )
       }
@@ -396,13 +396,15 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
       list: (partition, queries) =>
         sound.list(
           partition,
-          queries.map((query) => ({ ...query, terms: query.terms.map((term) => term.toLowerCase()) }))
+          queries.map((query) => ({ ...query, indexTerms: query.indexTerms.map((term) => term.toLowerCase()) }))
         ),
       commit: (partition, changes, once) =>
         sound.commit(
           partition,
           changes.map((change) =>
-            change._tag === "Put" ? { ...change, terms: change.terms.map((term) => term.toLowerCase()) } : change
+            change._tag === "Put"
+              ? { ...change, indexTerms: change.indexTerms.map((term) => term.toLowerCase()) }
+              : change
           ),
           once
         )

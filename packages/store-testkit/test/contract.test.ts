@@ -52,7 +52,9 @@ describe("the contract", () => {
         sound.commit(
           partition,
           changes.some(({ _tag }) => _tag === "Add")
-            ? changes.map((change) => (change._tag === "Put" ? { ...change, terms: change.terms.slice(1) } : change))
+            ? changes.map((change) =>
+                change._tag === "Put" ? { ...change, indexTerms: change.indexTerms.slice(1) } : change
+              )
             : changes,
           once
         )

@@ -2,7 +2,7 @@
  * What several processes do to one store at the same time, and what must come of it: every name has one winner, and
  * no counter passes its maximum. Shared by the adapters whose stores can be shared.
  */
-import { Change, type Committed, Partition, StoreConflict, type StoreOperations } from "@tollgate/core"
+import { Change, type CommitResult, Partition, StoreConflict, type StoreOperations } from "@tollgate/core"
 import { Effect } from "effect"
 
 const partition = Partition.keys("rivalry", "shared")
@@ -21,12 +21,12 @@ export interface RivalResult {
 }
 
 const put = (key: string, body: string, expect: number) =>
-  Change.Put({ key, expect, body, terms: ["record"], claims: [], parent: "shared" })
+  Change.Put({ key, expect, body, indexTerms: ["record"], uniqueKeys: [], parent: "shared" })
 
 /** One process's part: 50 creates, 100 counts against a maximum of 100 for all, 25 read-compute-commits. */
 export const compete = async (store: StoreOperations): Promise<RivalResult> => {
   const failures: Array<string> = []
-  const attempt = (changes: ReadonlyArray<Change>): Effect.Effect<Committed | undefined> =>
+  const attempt = (changes: ReadonlyArray<Change>): Effect.Effect<CommitResult | undefined> =>
     store.commit(partition, changes).pipe(
       Effect.catch((error) =>
         Effect.sync(() => {
@@ -85,6 +85,6 @@ export const judge = async (store: StoreOperations, results: ReadonlyArray<Rival
   expect("the counter", await Effect.runPromise(store.counters(partition, ["quota"])), [maximum])
   const [shared] = await Effect.runPromise(store.get(partition, ["shared"]))
   expect("updates that were kept", Number(shared?.body), sum(results.map(({ incremented }) => incremented)))
-  const [page] = await Effect.runPromise(store.list(partition, [{ terms: ["record"], offset: 0, limit: 0 }]))
+  const [page] = await Effect.runPromise(store.list(partition, [{ indexTerms: ["record"], offset: 0, limit: 0 }]))
   expect("records in the list", page?.total, names + 1)
 }

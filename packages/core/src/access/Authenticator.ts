@@ -3,7 +3,7 @@
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
-import type { Asked } from "../http/Exchange.ts"
+import type { TransportRequest } from "../http/Exchange.ts"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { AccountName } from "../shared/Names.ts"
 import { parseBearer } from "./bearer.ts"
@@ -12,7 +12,7 @@ import { type PrincipalShape, Unauthorized } from "./Principal.ts"
 /** Who asks; an Effect of the host's own. */
 export type Authenticate = (request: Request) => Effect.Effect<PrincipalShape, Unauthorized>
 
-type AuthenticateAsked = (asked: Asked) => Effect.Effect<PrincipalShape, Unauthorized>
+type AuthenticateTransport = (asked: TransportRequest) => Effect.Effect<PrincipalShape, Unauthorized>
 
 /** A token, whom it acts for (`*` is everybody), and what it may do; writing is the default. */
 export interface BearerToken {
@@ -26,7 +26,7 @@ const digest = (text: string): Buffer => hash("sha256", text, "buffer")
 const shortestToken = 16
 
 /** Tokens are kept as hashes, and every one is compared, in constant time. */
-const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<AuthenticateAsked, ConfigurationError> =>
+const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<AuthenticateTransport, ConfigurationError> =>
   Effect.gen(function* () {
     const known = yield* Effect.forEach(tokens, (given, index) => {
       const wrong = (problem: string) => new ConfigurationError({ option: `tokens: number ${index + 1}`, problem })
@@ -53,7 +53,7 @@ interface KnownToken {
 
 /** A function of its own, so that it keeps the hashes and not the tokens that they were made of. */
 const authenticateBy =
-  (known: ReadonlyArray<KnownToken>): AuthenticateAsked =>
+  (known: ReadonlyArray<KnownToken>): AuthenticateTransport =>
   ({ headers }) => {
     const token = parseBearer(headers["authorization"])
     const hash = digest(token ?? "")
@@ -62,7 +62,7 @@ const authenticateBy =
     return token === undefined || found === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(found)
   }
 
-export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: AuthenticateAsked }>()(
+export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: AuthenticateTransport }>()(
   "@tollgate/core/access/Authenticator"
 ) {
   /** Lets nobody in: what holds until a host configures something else. */
@@ -71,7 +71,7 @@ export class Authenticator extends Context.Service<Authenticator, { readonly aut
   })
 
   static layer(authenticate: Authenticate): Layer.Layer<Authenticator> {
-    return Layer.succeed(Authenticator, { authenticate: ({ request }) => authenticate(request()) })
+    return Layer.succeed(Authenticator, { authenticate: ({ toWebRequest: request }) => authenticate(request()) })
   }
 
   static layerBearer(tokens: ReadonlyArray<BearerToken>): Layer.Layer<Authenticator, ConfigurationError> {

@@ -28,5 +28,5 @@ export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", { pr
   }
 }
 
-export const mayActFor = ({ account }: PrincipalShape, accountName: string): boolean =>
+export const canAccessAccount = ({ account }: PrincipalShape, accountName: string): boolean =>
   account === "*" || account === accountName

@@ -5,7 +5,12 @@ import { Effect } from "effect"
 import { consumersPromise } from "../consumers/ConsumersPromise.ts"
 import { deploymentsPromise } from "../deployments/DeploymentsPromise.ts"
 import { keysPromise } from "../keys/KeysPromise.ts"
-import { bucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "../metering/MeteringPromise.ts"
+import {
+  meteringBucketsPromise,
+  plansPromise,
+  subscriptionsPromise,
+  usagePromise
+} from "../metering/MeteringPromise.ts"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { remoteServices } from "./remoteServices.ts"
 
@@ -33,7 +38,7 @@ export const createClient = ({ baseUrl, token }: ClientOptions) => {
   return {
     consumers: consumersPromise(services.consumers),
     keys: keysPromise(services.keys),
-    buckets: bucketsPromise(services.buckets),
+    meteringBuckets: meteringBucketsPromise(services.buckets),
     plans: plansPromise(services.plans),
     subscriptions: subscriptionsPromise(services.subscriptions),
     usage: usagePromise(services.usage),

@@ -6,7 +6,7 @@ import { Context, Effect, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "../Api.ts"
-import type { Consumers, ConsumerView } from "../consumers/Consumers.ts"
+import type { ConsumerInclude, Consumers } from "../consumers/Consumers.ts"
 import { DeploymentName } from "../deployments/Deployment.ts"
 import { DeploymentNotFound, StatusNotFound } from "../deployments/DeploymentError.ts"
 import { StatusId } from "../deployments/DeploymentStatus.ts"
@@ -14,27 +14,27 @@ import type { Deployments } from "../deployments/Deployments.ts"
 import type { Uploads } from "../deployments/Uploads.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import { notVerified } from "../keys/Verification.ts"
-import type { Buckets } from "../metering/Buckets.ts"
+import type { MeteringBuckets } from "../metering/Buckets.ts"
 import type { Usage } from "../metering/Usage.ts"
 import type { Plans } from "../plans/Plans.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
 import { optional } from "../shared/optional.ts"
 import type { TagFilter } from "../shared/Tags.ts"
 import type { Subscriptions } from "../subscriptions/Subscriptions.ts"
-import { restored, restoredUpload } from "./restore.ts"
+import { mapProblems, mapUploadProblems } from "./restore.ts"
 
 /** Headers of one request, beside those of all. */
 const RequestHeaders = Context.Reference<Readonly<Record<string, string>>>("@tollgate/core/client/RequestHeaders", {
   defaultValue: () => ({})
 })
 
-const once = (idempotency: Idempotency | undefined) =>
+const idempotencyHeader = (idempotency: Idempotency | undefined) =>
   Effect.provideService(RequestHeaders, idempotency === undefined ? {} : { "idempotency-key": idempotency.id })
 
 const tagParameters = (tags: TagFilter | undefined): Record<`tag.${string}`, string> =>
   Object.fromEntries(Object.entries(tags ?? {}).map(([name, value]) => [`tag.${name}`, value]))
 
-const viewParameters = ({ apiKeys, managers, managerInvites, keyFormat }: ConsumerView) =>
+const viewParameters = ({ apiKeys, managers, managerInvites, keyFormat }: ConsumerInclude) =>
   optional({
     "include-api-keys": apiKeys,
     "include-managers": managers,
@@ -42,23 +42,24 @@ const viewParameters = ({ apiKeys, managers, managerInvites, keyFormat }: Consum
     "key-format": keyFormat
   })
 
-const conditions = (ifMatch: ReadonlyArray<number> | undefined) =>
+const ifMatchHeader = (ifMatch: ReadonlyArray<number> | undefined) =>
   optional({ "if-match": ifMatch?.map((version) => `"${version}"`).join(", ") })
 
 /** An item, and its version from its ETag. */
-const versioned = <A>({ body, headers }: { readonly body: A; readonly headers: { readonly etag: string } }) => ({
+const fromETag = <A>({ body, headers }: { readonly body: A; readonly headers: { readonly etag: string } }) => ({
   value: body,
   version: Number(headers.etag.slice(1, -1))
 })
 
 /** What cannot be sent as it is can be no key. */
-const isAskable = (key: unknown): boolean => typeof key === "string" && key.isWellFormed() && !key.includes("\u0000")
+const isTransmittable = (key: unknown): boolean =>
+  typeof key === "string" && key.isWellFormed() && !key.includes("\u0000")
 
 /** What can be asked over HTTP. */
 export interface RemoteServices {
   readonly consumers: Consumers["Service"]
-  readonly keys: Omit<ApiKeys["Service"], "reseal">
-  readonly buckets: Omit<Buckets["Service"], "owner">
+  readonly keys: Omit<ApiKeys["Service"], "reencryptKeys">
+  readonly buckets: Omit<MeteringBuckets["Service"], "owner">
   readonly plans: Plans["Service"]
   readonly subscriptions: Subscriptions["Service"]
   readonly usage: Omit<Usage["Service"], "consumeFor">
@@ -82,7 +83,7 @@ const make = Effect.fnUntraced(function* (
 
   const consumers: RemoteServices["consumers"] = {
     list: (params, { limit, offset, tags, managerEmail, ...view }) =>
-      restored(
+      mapProblems(
         client.consumers.list({
           params,
           query: {
@@ -95,51 +96,51 @@ const make = Effect.fnUntraced(function* (
         })
       ),
     create: (params, payload, { withApiKey, idempotency } = {}) =>
-      restored(
+      mapProblems(
         client.consumers
           .create({ params, payload, query: optional({ "with-api-key": withApiKey }) })
-          .pipe(Effect.map(versioned), once(idempotency)),
+          .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
         { consumer: payload.name }
       ),
-    get: (bucket, consumerName, { guard, ...view } = {}) =>
-      restored(
+    get: (bucket, consumerName, { ifTags, ...view } = {}) =>
+      mapProblems(
         Effect.map(
           client.consumers.get({
             params: { ...bucket, consumerName },
-            query: { ...tagParameters(guard), ...viewParameters(view) }
+            query: { ...tagParameters(ifTags), ...viewParameters(view) }
           }),
-          versioned
+          fromETag
         ),
         { consumer: consumerName }
       ),
-    update: (bucket, consumerName, payload, { guard, ifMatch } = {}) =>
-      restored(
+    update: (bucket, consumerName, payload, { ifTags, ifMatch } = {}) =>
+      mapProblems(
         Effect.map(
           client.consumers.update({
             params: { ...bucket, consumerName },
             payload,
-            query: tagParameters(guard),
-            headers: conditions(ifMatch)
+            query: tagParameters(ifTags),
+            headers: ifMatchHeader(ifMatch)
           }),
-          versioned
+          fromETag
         ),
         { consumer: consumerName }
       ),
-    remove: (bucket, consumerName, { guard, ifMatch } = {}) =>
-      restored(
+    remove: (bucket, consumerName, { ifTags, ifMatch } = {}) =>
+      mapProblems(
         client.consumers.remove({
           params: { ...bucket, consumerName },
-          query: tagParameters(guard),
-          headers: conditions(ifMatch)
+          query: tagParameters(ifTags),
+          headers: ifMatchHeader(ifMatch)
         }),
         { consumer: consumerName }
       ),
-    rollKey: (bucket, consumerName, expiresOn, { guard, idempotency } = {}) =>
-      restored(
+    rollKey: (bucket, consumerName, expiresOn, { ifTags, idempotency } = {}) =>
+      mapProblems(
         client.consumers
-          .rollKey({ params: { ...bucket, consumerName }, payload: { expiresOn }, query: tagParameters(guard) })
+          .rollKey({ params: { ...bucket, consumerName }, payload: { expiresOn }, query: tagParameters(ifTags) })
           .pipe(
-            once(idempotency),
+            idempotencyHeader(idempotency),
             Effect.flatMap(({ body, headers }) => {
               if (body !== undefined) return Effect.succeed(body)
               const keyId = headers.location.split("/").at(-1) ?? ""
@@ -153,7 +154,7 @@ const make = Effect.fnUntraced(function* (
 
   const keys: RemoteServices["keys"] = {
     list: (bucket, consumerName, { limit, offset, keyFormat }) =>
-      restored(
+      mapProblems(
         client.keys.list({
           params: { ...bucket, consumerName },
           query: { limit, offset, ...optional({ "key-format": keyFormat }) }
@@ -161,118 +162,132 @@ const make = Effect.fnUntraced(function* (
         { consumer: consumerName }
       ),
     create: (bucket, consumerName, payload, { idempotency } = {}) =>
-      restored(
+      mapProblems(
         client.keys
           .create({ params: { ...bucket, consumerName }, payload })
-          .pipe(Effect.map(versioned), once(idempotency)),
+          .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
         { consumer: consumerName }
       ),
     createMany: (bucket, consumerName, payload, { idempotency } = {}) =>
-      restored(client.keys.createMany({ params: { ...bucket, consumerName }, payload }).pipe(once(idempotency)), {
-        consumer: consumerName
-      }),
-    get: (bucket, consumerName, keyId, { guard, keyFormat } = {}) =>
-      restored(
+      mapProblems(
+        client.keys.createMany({ params: { ...bucket, consumerName }, payload }).pipe(idempotencyHeader(idempotency)),
+        {
+          consumer: consumerName
+        }
+      ),
+    get: (bucket, consumerName, keyId, { ifTags, keyFormat } = {}) =>
+      mapProblems(
         Effect.map(
           client.keys.get({
             params: { ...bucket, consumerName, keyId },
-            query: { ...tagParameters(guard), ...optional({ "key-format": keyFormat }) }
+            query: { ...tagParameters(ifTags), ...optional({ "key-format": keyFormat }) }
           }),
-          versioned
+          fromETag
         ),
         { consumer: consumerName }
       ),
-    update: (bucket, consumerName, keyId, payload, { guard, ifMatch } = {}) =>
-      restored(
+    update: (bucket, consumerName, keyId, payload, { ifTags, ifMatch } = {}) =>
+      mapProblems(
         Effect.map(
           client.keys.update({
             params: { ...bucket, consumerName, keyId },
             payload,
-            query: tagParameters(guard),
-            headers: conditions(ifMatch)
+            query: tagParameters(ifTags),
+            headers: ifMatchHeader(ifMatch)
           }),
-          versioned
+          fromETag
         ),
         { consumer: consumerName }
       ),
-    remove: (bucket, consumerName, keyId, { guard, ifMatch } = {}) =>
-      restored(
+    remove: (bucket, consumerName, keyId, { ifTags, ifMatch } = {}) =>
+      mapProblems(
         client.keys.remove({
           params: { ...bucket, consumerName, keyId },
-          query: tagParameters(guard),
-          headers: conditions(ifMatch)
+          query: tagParameters(ifTags),
+          headers: ifMatchHeader(ifMatch)
         }),
         { consumer: consumerName }
       ),
     verify: (params, key) =>
-      isAskable(key) ? restored(client.keys.verify({ params, payload: { key } })) : Effect.succeed(notVerified)
+      isTransmittable(key) ? mapProblems(client.keys.verify({ params, payload: { key } })) : Effect.succeed(notVerified)
   }
 
   const buckets: RemoteServices["buckets"] = {
     list: (account, page) =>
-      restored(client.buckets.list({ query: account === "*" ? page : { ...page, accountName: account } })),
+      mapProblems(client.buckets.list({ query: account === "*" ? page : { ...page, accountName: account } })),
     create: (accountName, { idempotency } = {}) =>
-      restored(client.buckets.create({ payload: { accountName } }).pipe(Effect.map(versioned), once(idempotency))),
-    get: (bucketId) => restored(Effect.map(client.buckets.get({ params: { bucketId } }), versioned), { bucketId }),
+      mapProblems(
+        client.buckets.create({ payload: { accountName } }).pipe(Effect.map(fromETag), idempotencyHeader(idempotency))
+      ),
+    get: (bucketId) => mapProblems(Effect.map(client.buckets.get({ params: { bucketId } }), fromETag), { bucketId }),
     remove: (bucketId, { ifMatch } = {}) =>
-      restored(client.buckets.remove({ params: { bucketId }, query: {}, headers: conditions(ifMatch) }), { bucketId })
+      mapProblems(client.buckets.remove({ params: { bucketId }, query: {}, headers: ifMatchHeader(ifMatch) }), {
+        bucketId
+      })
   }
 
   const plans: RemoteServices["plans"] = {
-    list: (bucketId, query) => restored(client.plans.list({ params: { bucketId }, query }), { bucketId }),
+    list: (bucketId, query) => mapProblems(client.plans.list({ params: { bucketId }, query }), { bucketId }),
     create: (bucketId, payload, { idempotency } = {}) =>
-      restored(client.plans.create({ params: { bucketId }, payload }).pipe(Effect.map(versioned), once(idempotency)), {
-        bucketId,
-        planExternalId: payload.planExternalId
-      }),
+      mapProblems(
+        client.plans
+          .create({ params: { bucketId }, payload })
+          .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
+        {
+          bucketId,
+          planExternalId: payload.planExternalId
+        }
+      ),
     get: (bucketId, planId) =>
-      restored(Effect.map(client.plans.get({ params: { bucketId, planId } }), versioned), { bucketId, planId }),
+      mapProblems(Effect.map(client.plans.get({ params: { bucketId, planId } }), fromETag), { bucketId, planId }),
     update: (bucketId, planId, payload, { ifMatch } = {}) =>
-      restored(
+      mapProblems(
         Effect.map(
-          client.plans.update({ params: { bucketId, planId }, payload, query: {}, headers: conditions(ifMatch) }),
-          versioned
+          client.plans.update({ params: { bucketId, planId }, payload, query: {}, headers: ifMatchHeader(ifMatch) }),
+          fromETag
         ),
         { bucketId, planId, ...optional({ planExternalId: payload.planExternalId }) }
       ),
     remove: (bucketId, planId, { ifMatch } = {}) =>
-      restored(client.plans.remove({ params: { bucketId, planId }, query: {}, headers: conditions(ifMatch) }), {
+      mapProblems(client.plans.remove({ params: { bucketId, planId }, query: {}, headers: ifMatchHeader(ifMatch) }), {
         bucketId,
         planId
       })
   }
 
   const subscriptions: RemoteServices["subscriptions"] = {
-    list: (bucketId, query) => restored(client.subscriptions.list({ params: { bucketId }, query }), { bucketId }),
+    list: (bucketId, query) => mapProblems(client.subscriptions.list({ params: { bucketId }, query }), { bucketId }),
     create: (bucketId, payload, { idempotency } = {}) =>
-      restored(
-        client.subscriptions.create({ params: { bucketId }, payload }).pipe(Effect.map(versioned), once(idempotency)),
+      mapProblems(
+        client.subscriptions
+          .create({ params: { bucketId }, payload })
+          .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
         { bucketId, subscriptionExternalId: payload.subscriptionExternalId }
       ),
     get: (bucketId, subscriptionId) =>
-      restored(Effect.map(client.subscriptions.get({ params: { bucketId, subscriptionId } }), versioned), {
+      mapProblems(Effect.map(client.subscriptions.get({ params: { bucketId, subscriptionId } }), fromETag), {
         bucketId,
         subscriptionId
       }),
     update: (bucketId, subscriptionId, payload, { ifMatch } = {}) =>
-      restored(
+      mapProblems(
         Effect.map(
           client.subscriptions.update({
             params: { bucketId, subscriptionId },
             payload,
             query: {},
-            headers: conditions(ifMatch)
+            headers: ifMatchHeader(ifMatch)
           }),
-          versioned
+          fromETag
         ),
         { bucketId, subscriptionId }
       ),
     remove: (bucketId, subscriptionId, { ifMatch } = {}) =>
-      restored(
+      mapProblems(
         client.subscriptions.remove({
           params: { bucketId, subscriptionId },
           query: {},
-          headers: conditions(ifMatch)
+          headers: ifMatchHeader(ifMatch)
         }),
         { bucketId, subscriptionId }
       )
@@ -280,46 +295,50 @@ const make = Effect.fnUntraced(function* (
 
   const usage: RemoteServices["usage"] = {
     quotas: (bucketId, subscriptionId) =>
-      restored(client.subscriptions.quotas({ params: { bucketId, subscriptionId } }), { bucketId, subscriptionId }),
+      mapProblems(client.subscriptions.quotas({ params: { bucketId, subscriptionId } }), { bucketId, subscriptionId }),
     consume: (bucketId, subscriptionId, meters, { idempotency } = {}) =>
-      restored(
+      mapProblems(
         client.subscriptions
           .consume({ params: { bucketId, subscriptionId }, payload: { meters } })
-          .pipe(once(idempotency)),
+          .pipe(idempotencyHeader(idempotency)),
         { bucketId, subscriptionId }
       )
   }
 
   /** What cannot be a name is nobody's, and might lead to another path. */
-  const named = (name: string) =>
+  const validateName = (name: string) =>
     Schema.is(DeploymentName)(name) ? Effect.succeed(name) : Effect.fail(new DeploymentNotFound({ deployment: name }))
 
   const deployments: RemoteServices["deployments"] = {
-    list: (params, query) => restored(client.deployments.list({ params, query })),
+    list: (params, query) => mapProblems(client.deployments.list({ params, query })),
     get: (deployment) =>
-      Effect.flatMap(named(deployment), (deploymentName) =>
-        restored(Effect.map(client.deployments.get({ params: { deploymentName } }), versioned), { deployment })
+      Effect.flatMap(validateName(deployment), (deploymentName) =>
+        mapProblems(Effect.map(client.deployments.get({ params: { deploymentName } }), fromETag), { deployment })
       ),
     status: (project, statusId) =>
       Schema.is(StatusId)(statusId)
-        ? restored(Effect.map(client.deployments.status({ params: { ...project, statusId } }), versioned), { statusId })
+        ? mapProblems(Effect.map(client.deployments.status({ params: { ...project, statusId } }), fromETag), {
+            statusId
+          })
         : Effect.fail(new StatusNotFound({ statusId })),
     deploy: (deployment, { idempotency } = {}) =>
-      Effect.flatMap(named(deployment), (deploymentName) =>
-        restored(client.deployments.deploy({ params: { deploymentName } }).pipe(once(idempotency)), { deployment })
+      Effect.flatMap(validateName(deployment), (deploymentName) =>
+        mapProblems(client.deployments.deploy({ params: { deploymentName } }).pipe(idempotencyHeader(idempotency)), {
+          deployment
+        })
       ),
     remove: (deployment, { ifMatch } = {}) =>
-      Effect.flatMap(named(deployment), (deploymentName) => {
-        const request = { params: { deploymentName }, query: {}, headers: conditions(ifMatch) }
-        return restored(client.deployments.remove(request), { deployment })
+      Effect.flatMap(validateName(deployment), (deploymentName) => {
+        const request = { params: { deploymentName }, query: {}, headers: ifMatchHeader(ifMatch) }
+        return mapProblems(client.deployments.remove(request), { deployment })
       })
   }
 
   const uploads: RemoteServices["uploads"] = {
     create: (payload, { idempotency } = {}) =>
-      restored(client.deployments.createSource({ payload }).pipe(once(idempotency))),
+      mapProblems(client.deployments.createSource({ payload }).pipe(idempotencyHeader(idempotency))),
     receive: ({ id, expires, signature }, payload, { contentDigest } = {}) =>
-      restoredUpload(
+      mapUploadProblems(
         client.uploads.receive({
           params: { file: `${id}.tar.gz` },
           query: { expires, signature },

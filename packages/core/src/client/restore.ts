@@ -17,10 +17,10 @@ import {
   UploadStalled
 } from "../deployments/DeploymentError.ts"
 import { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
-import { BucketNotFound } from "../metering/Bucket.ts"
+import { MeteringBucketNotFound } from "../metering/Bucket.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/Quota.ts"
 import { PlanExternalIdTaken, PlanInUse, PlanNotFound, UnknownPlan } from "../plans/PlanError.ts"
-import { AnswerForgotten, IdempotencyKeyReused } from "../shared/Idempotency.ts"
+import { IdempotencyKeyReused, ReplayUnavailable } from "../shared/Idempotency.ts"
 import { InvalidInput } from "../shared/InvalidInput.ts"
 import { LimitReached } from "../shared/Limits.ts"
 import { VersionMismatch } from "../shared/VersionMismatch.ts"
@@ -28,7 +28,7 @@ import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 import { SubscriptionExternalIdTaken, SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
 
 /** What was asked for, by the names that errors repeat. */
-export interface Asked {
+export interface RequestSubject {
   readonly consumer?: string
   readonly bucketId?: string
   readonly planId?: string
@@ -40,7 +40,7 @@ export interface Asked {
 }
 
 /** The server was not reached, or what answered is none of ours. */
-const unreachable = (): StoreUnavailable =>
+const serverUnreachable = (): StoreUnavailable =>
   new StoreUnavailable({
     operation: "commit",
     problem: "the server cannot be reached, or did not answer as Tollgate does",
@@ -51,9 +51,9 @@ const unreachable = (): StoreUnavailable =>
 // biome-ignore lint/suspicious/noExplicitAny: a problem is told by its tag, and has what its class declares
 type Problem = any
 
-const busy = () => new StoreConflict({ reason: "stale", subject: "" })
+const conflict = () => new StoreConflict({ reason: "stale", subject: "" })
 
-const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown>> = {
+const table: Readonly<Record<string, (problem: Problem, asked: RequestSubject) => unknown>> = {
   BadRequestProblem: ({ errors }) => new InvalidInput({ errors }),
   PayloadTooLargeProblem: ({ detail = "it is too large" }) => new InvalidInput({ errors: [{ pointer: "", detail }] }),
   UnauthorizedProblem: () => new Unauthorized(),
@@ -65,12 +65,12 @@ const table: Readonly<Record<string, (problem: Problem, asked: Asked) => unknown
   KeyLimitReachedProblem: () => new KeyLimitReached(),
   LimitReachedProblem: ({ limit, max }) => new LimitReached({ limit, max }),
   KeyNotRetainedProblem: () => new KeyNotRetained(),
-  ConcurrentUpdateProblem: busy,
-  RequestInProgressProblem: busy,
+  ConcurrentUpdateProblem: conflict,
+  RequestInProgressProblem: conflict,
   PreconditionFailedProblem: () => new VersionMismatch(),
   IdempotencyKeyReusedProblem: () => new IdempotencyKeyReused(),
-  AnswerForgottenProblem: () => new AnswerForgotten(),
-  BucketNotFoundProblem: (_, { bucketId = "" }) => new BucketNotFound({ bucketId }),
+  AnswerForgottenProblem: () => new ReplayUnavailable(),
+  BucketNotFoundProblem: (_, { bucketId = "" }) => new MeteringBucketNotFound({ bucketId }),
   PlanNotFoundProblem: (_, { planId = "" }) => new PlanNotFound({ planId }),
   PlanExternalIdTakenProblem: (_, { planExternalId = "" }) => new PlanExternalIdTaken({ planExternalId }),
   PlanInUseProblem: (_, { planId = "" }) => new PlanInUse({ planId }),
@@ -111,15 +111,18 @@ const tagOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : ""
 
 /** An upload, failing as the service would have failed. */
-export const restoredUpload = <A, E, Wanted>(effect: Effect.Effect<A, E>): Effect.Effect<A, Wanted> =>
-  Effect.mapError(effect, (error) => (uploadTable[tagOf(error)]?.(error, {}) ?? unreachable()) as Wanted)
+export const mapUploadProblems = <A, E, Wanted>(effect: Effect.Effect<A, E>): Effect.Effect<A, Wanted> =>
+  Effect.mapError(effect, (error) => (uploadTable[tagOf(error)]?.(error, {}) ?? serverUnreachable()) as Wanted)
 
 /** How long an answer may take; an upload takes as long as its source needs. */
-const patience = "30 seconds"
+const responseTimeout = "30 seconds"
 
 /** The same effect, failing as the service would have failed. */
-export const restored = <A, E, Wanted>(effect: Effect.Effect<A, E>, asked: Asked = {}): Effect.Effect<A, Wanted> =>
+export const mapProblems = <A, E, Wanted>(
+  effect: Effect.Effect<A, E>,
+  asked: RequestSubject = {}
+): Effect.Effect<A, Wanted> =>
   Effect.timeoutOrElse(
-    Effect.mapError(effect, (error) => (table[tagOf(error)]?.(error, asked) ?? unreachable()) as Wanted),
-    { duration: patience, orElse: () => Effect.fail(unreachable() as Wanted) }
+    Effect.mapError(effect, (error) => (table[tagOf(error)]?.(error, asked) ?? serverUnreachable()) as Wanted),
+    { duration: responseTimeout, orElse: () => Effect.fail(serverUnreachable() as Wanted) }
   )

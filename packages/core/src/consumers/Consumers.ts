@@ -2,45 +2,45 @@
  * The operations on consumers. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
-import { ApiKey, type KeyFormatParameter } from "../keys/ApiKey.ts"
+import { ApiKey, type KeyVisibility } from "../keys/ApiKey.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
 import { KeyLimitReached, type KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
 import * as KeyMaker from "../keys/KeyMaker.ts"
-import { KeyVault } from "../keys/KeyVault.ts"
-import { keyRecords, keysOf, maximumKeys, openKeysOf } from "../keys/keyRecords.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
+import { byConsumer, keyRecords, maximumKeys, withoutExpiryByConsumer } from "../keys/keyRecords.ts"
 import { VerifyCache } from "../keys/VerifyCache.ts"
 import * as Id from "../shared/Id.ts"
-import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
 import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
 import { forEachInTurns } from "../shared/inTurns.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
 import { LimitReached, Limits } from "../shared/Limits.ts"
 import { optional } from "../shared/optional.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
-import { spanned } from "../shared/spanned.ts"
-import { type TagFilter, termsOf } from "../shared/Tags.ts"
+import { withSafeSpan } from "../shared/spanned.ts"
+import { type TagFilter, tagTerms } from "../shared/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import { Store } from "../store/Store.ts"
-import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import { StoreConflict, type StoreError } from "../store/StoreError.ts"
 import { Consumer, type ConsumerCreate, ConsumerId, type ConsumerUpdate, type StoredConsumer } from "./Consumer.ts"
 import { ConsumerNameTaken, type ConsumerNotFound } from "./ConsumerError.ts"
 import { consumerRecords } from "./consumerRecords.ts"
 import { findConsumer } from "./findConsumer.ts"
-import { type ManagersCreate, termOf as managerTerm } from "./Manager.ts"
+import { type ManagersCreate, managerTerm } from "./Manager.ts"
 
 /** What an answer shows beside the consumer itself. */
-export interface ConsumerView {
+export interface ConsumerInclude {
   readonly apiKeys?: boolean
   readonly managers?: boolean
   readonly managerInvites?: boolean
-  readonly keyFormat?: KeyFormatParameter
+  readonly keyFormat?: KeyVisibility
 }
 
 /** Conditions of a write: tags that the consumer must carry, and the version it must be at. */
 export interface WriteConditions {
-  readonly guard?: TagFilter
+  readonly ifTags?: TagFilter
   readonly ifMatch?: ReadonlyArray<number>
 }
 
@@ -49,7 +49,7 @@ const embeddedInOne = 1_000
 const embeddedInItem = 100
 const embeddedInList = 1_000
 
-const managersFrom = Effect.fnUntraced(function* (input: ManagersCreate = [], now: DateTime.Utc) {
+const makeManagers = Effect.fnUntraced(function* (input: ManagersCreate = [], now: DateTime.Utc) {
   const managers: Array<StoredConsumer["managers"][number]> = []
   const managerInvites: Array<StoredConsumer["managerInvites"][number]> = []
   for (const item of input) {
@@ -61,40 +61,40 @@ const managersFrom = Effect.fnUntraced(function* (input: ManagersCreate = [], no
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* KeyVault
+  const vault = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const consumersOnce = commitOnce(store, vault, Consumer)
-  const rollsOnce = commitOnce(store, vault, ApiKey)
+  const consumersOnce = idempotentCommit(store, vault, Consumer)
+  const rollsOnce = idempotentCommit(store, vault, ApiKey)
   const withStore = Effect.provideService(Store, store)
   const { consumersPerKeyBucket } = yield* Limits
 
-  const present = ({ managers, managerInvites, ...fields }: StoredConsumer, view: ConsumerView): Consumer => ({
+  const toConsumer = ({ managers, managerInvites, ...fields }: StoredConsumer, view: ConsumerInclude): Consumer => ({
     ...fields,
     ...(view.managers === true ? { managers } : {}),
     ...(view.managerInvites === true ? { managerInvites } : {})
   })
 
   /** Consumers as they are shown, with the keys of all of them read in one call. */
-  const presentAll = Effect.fnUntraced(function* (
+  const toConsumers = Effect.fnUntraced(function* (
     bucket: KeyBucket,
     consumers: ReadonlyArray<StoredConsumer>,
-    view: ConsumerView,
+    view: ConsumerInclude,
     maxEach: number
   ) {
-    const shown = consumers.map((consumer) => present(consumer, view))
+    const shown = consumers.map((consumer) => toConsumer(consumer, view))
     if (view.apiKeys !== true || consumers.length === 0) return shown
     const limits = yield* embeddedLimits(bucket, consumers, maxEach)
     const pages = yield* keyRecords.pages(
       partitionOf(bucket),
-      limits.map(({ name, limit }) => ({ where: [keysOf(name)], offset: 0, limit }))
+      limits.map(({ name, limit }) => ({ where: [byConsumer(name)], offset: 0, limit }))
     )
     return yield* forEachInTurns(shown, (consumer, index) =>
       index >= limits.length
         ? Effect.succeed(consumer)
         : Effect.map(
             Effect.forEach(pages[index]?.entries ?? [], ({ value }) =>
-              KeyMaker.show(vault, bucket, value, view.keyFormat)
+              KeyMaker.toApiKey(vault, bucket, value, view.keyFormat)
             ),
             (apiKeys): Consumer => ({ ...consumer, apiKeys })
           )
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
     if (consumers.length === 1) return consumers.map(({ name }) => ({ name, limit: maxEach }))
     const totals = yield* keyRecords.pages(
       partitionOf(bucket),
-      consumers.map(({ name }) => ({ where: [keysOf(name)], offset: 0, limit: 0 }))
+      consumers.map(({ name }) => ({ where: [byConsumer(name)], offset: 0, limit: 0 }))
     )
     const limits: Array<{ readonly name: string; readonly limit: number }> = []
     let left = embeddedInList
@@ -124,26 +124,26 @@ const make = Effect.gen(function* () {
   })
 
   /** All keys that carry a term: what a roll or a delete has to reach. */
-  const keysWith = Effect.fnUntraced(function* (bucket: KeyBucket, term: string) {
+  const listKeysByTerm = Effect.fnUntraced(function* (bucket: KeyBucket, term: string) {
     const page = yield* keyRecords.page(partitionOf(bucket), { where: [term], offset: 0, limit: maximumKeys })
     return page.entries
   })
 
-  const changing = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
-    cache.changing(partitionOf(bucket), effect)
+  const invalidatingCache = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
+    cache.invalidateAfter(partitionOf(bucket), effect)
 
   /** A replay shows no value where none are kept. */
-  const replayed = (key: ApiKey) => KeyMaker.forgetful(vault, key)
+  const toReplayedKey = (key: ApiKey) => KeyMaker.redactForReplay(vault, key)
 
-  const isLimitOn = (term: string) => (error: unknown) =>
-    error instanceof StoreConflict && error.reason === "limit" && error.subject === keyRecords.termOf(term)
+  const isLimitConflict = (term: string) => (error: unknown) =>
+    error instanceof StoreConflict && error.reason === "limit" && error.subject === keyRecords.indexTerm(term)
 
   return Consumers.of({
     list: Effect.fnUntraced(
       function* (bucket, { limit, offset, tags, managerEmail, ...view }) {
-        const where = [...termsOf(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
+        const where = [...tagTerms(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
         const page = yield* consumerRecords.page(partitionOf(bucket), { where: [...new Set(where)], offset, limit })
-        const data = yield* presentAll(
+        const data = yield* toConsumers(
           bucket,
           page.entries.map(({ value }) => value),
           view,
@@ -152,15 +152,15 @@ const make = Effect.gen(function* () {
         return { data, limit, offset, total: page.total }
       },
       withStore,
-      spanned("Consumers.list")
+      withSafeSpan("Consumers.list")
     ),
 
     create: Effect.fnUntraced(
       function* (bucket, input, { withApiKey, idempotency } = {}) {
         const now = yield* DateTime.now
         const { name, managers, apiKeys, ...fields } = input
-        const asked = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
-        const keys = yield* Effect.forEach(asked, (key, index) =>
+        const requestedKeys = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
+        const keys = yield* Effect.forEach(requestedKeys, (key, index) =>
           KeyMaker.make(vault, bucket, name, key, now, `/apiKeys/${index}`)
         )
         const stored: StoredConsumer = {
@@ -169,11 +169,11 @@ const make = Effect.gen(function* () {
           createdOn: now,
           updatedOn: now,
           ...fields,
-          ...(yield* managersFrom(managers, now))
+          ...(yield* makeManagers(managers, now))
         }
-        const withKeys = (shown: ReadonlyArray<ApiKey>): Consumer =>
-          shown.length === 0 ? present(stored, {}) : { ...present(stored, {}), apiKeys: shown }
-        const shown = keys.map(KeyMaker.reveal)
+        const withApiKeys = (shown: ReadonlyArray<ApiKey>): Consumer =>
+          shown.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys: shown }
+        const shown = keys.map(KeyMaker.withPlaintext)
         yield* buckets.ensure(bucket)
         const committed = yield* consumersOnce
           .commit(
@@ -181,15 +181,15 @@ const make = Effect.gen(function* () {
             [
               consumerRecords.insert(stored),
               ...keys.map((key) => keyRecords.insert(key.stored)),
-              consumerRecords.atMost(undefined, consumersPerKeyBucket - 1)
+              consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
             ],
             idempotency,
-            withKeys(shown.map((key) => KeyMaker.forgetful(vault, key)))
+            withApiKeys(shown.map((key) => KeyMaker.redactForReplay(vault, key)))
           )
           .pipe(
             Effect.catchTag("StoreConflict", (conflict) =>
               Effect.fail(
-                conflict.reason === "claimed"
+                conflict.reason === "unique-key"
                   ? new KeyValueTaken()
                   : conflict.reason === "limit"
                     ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
@@ -197,23 +197,26 @@ const make = Effect.gen(function* () {
               )
             )
           )
-        const { earlier } = committed
-        const again = earlier?.apiKeys?.map(replayed)
-        const value = earlier === undefined ? withKeys(shown) : { ...earlier, ...optional({ apiKeys: again }) }
+        const { previousResult } = committed
+        const replayedKeys = previousResult?.apiKeys?.map(toReplayedKey)
+        const value =
+          previousResult === undefined
+            ? withApiKeys(shown)
+            : { ...previousResult, ...optional({ apiKeys: replayedKeys }) }
         return { value, version: consumerRecords.versionIn(committed, name) }
       },
       withStore,
-      spanned("Consumers.create")
+      withSafeSpan("Consumers.create")
     ),
 
     get: Effect.fnUntraced(
-      function* (bucket, name, { guard, ...view } = {}) {
-        const entry = yield* findConsumer(bucket, name, guard)
-        const [value = present(entry.value, view)] = yield* presentAll(bucket, [entry.value], view, embeddedInOne)
+      function* (bucket, name, { ifTags, ...view } = {}) {
+        const entry = yield* findConsumer(bucket, name, ifTags)
+        const [value = toConsumer(entry.value, view)] = yield* toConsumers(bucket, [entry.value], view, embeddedInOne)
         return { value, version: entry.version }
       },
       withStore,
-      spanned("Consumers.get")
+      withSafeSpan("Consumers.get")
     ),
 
     update: Effect.fnUntraced(
@@ -222,7 +225,7 @@ const make = Effect.gen(function* () {
           return yield* invalidBody("/name", "a consumer's name cannot be changed")
         }
         const attempt = Effect.gen(function* () {
-          const entry = yield* findConsumer(bucket, name, conditions.guard)
+          const entry = yield* findConsumer(bucket, name, conditions.ifTags)
           yield* checkVersion(entry, conditions.ifMatch)
           const { description: before, ...rest } = entry.value
           const description = patch.description === undefined ? before : (patch.description ?? undefined)
@@ -234,63 +237,66 @@ const make = Effect.gen(function* () {
             updatedOn: yield* DateTime.now
           }
           const committed = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
-          return { value: present(value, {}), version: consumerRecords.versionIn(committed, name) }
+          return { value: toConsumer(value, {}), version: consumerRecords.versionIn(committed, name) }
         })
-        return yield* changing(bucket, Contention.retryWhenStale(attempt))
+        return yield* invalidatingCache(bucket, Contention.retryOnConflict(attempt))
       },
       withStore,
-      spanned("Consumers.update")
+      withSafeSpan("Consumers.update")
     ),
 
     remove: Effect.fnUntraced(
       function* (bucket, name, conditions = {}) {
         const attempt = Effect.gen(function* () {
-          const entry = yield* findConsumer(bucket, name, conditions.guard)
+          const entry = yield* findConsumer(bucket, name, conditions.ifTags)
           yield* checkVersion(entry, conditions.ifMatch)
-          const keys = yield* keysWith(bucket, keysOf(name))
+          const keys = yield* listKeysByTerm(bucket, byConsumer(name))
           yield* store.commit(partitionOf(bucket), [
             consumerRecords.remove(entry),
-            keyRecords.atMost(keysOf(name), keys.length),
+            keyRecords.assertAtMost(byConsumer(name), keys.length),
             ...keys.map(keyRecords.remove)
           ])
         })
         // A key that was made in between is to go with the others.
-        yield* changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(keysOf(name))))
+        yield* invalidatingCache(bucket, Contention.retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
       },
       withStore,
-      spanned("Consumers.remove")
+      withSafeSpan("Consumers.remove")
     ),
 
     rollKey: Effect.fnUntraced(
-      function* (bucket, name, expiresOn, { guard, idempotency } = {}) {
+      function* (bucket, name, expiresOn, { ifTags, idempotency } = {}) {
         const attempt = Effect.gen(function* () {
-          const entry = yield* findConsumer(bucket, name, guard)
-          const open = yield* keysWith(bucket, openKeysOf(name))
+          const entry = yield* findConsumer(bucket, name, ifTags)
+          const open = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
           const now = yield* DateTime.now
           const made = yield* KeyMaker.make(vault, bucket, name, {}, now, "")
-          const key = KeyMaker.reveal(made)
+          const key = KeyMaker.withPlaintext(made)
           const committed = yield* rollsOnce.commit(
             partitionOf(bucket),
             [
-              consumerRecords.unchanged(entry),
-              keyRecords.atMost(openKeysOf(name), open.length),
-              keyRecords.atMost(keysOf(name), maximumKeys - 1),
+              consumerRecords.assertUnchanged(entry),
+              keyRecords.assertAtMost(withoutExpiryByConsumer(name), open.length),
+              keyRecords.assertAtMost(byConsumer(name), maximumKeys - 1),
               ...open.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
               keyRecords.insert(made.stored)
             ],
             idempotency,
-            KeyMaker.forgetful(vault, key)
+            KeyMaker.redactForReplay(vault, key)
           )
-          return committed.earlier === undefined ? key : replayed(committed.earlier)
+          return committed.previousResult === undefined ? key : toReplayedKey(committed.previousResult)
         })
-        const rolled = changing(bucket, Contention.retryWhenStale(attempt, isLimitOn(openKeysOf(name)))).pipe(
-          Effect.catchIf(isLimitOn(keysOf(name)), () => Effect.fail(new KeyLimitReached())),
+        const rolled = invalidatingCache(
+          bucket,
+          Contention.retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
+        ).pipe(
+          Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
           Effect.catchTag("InvalidInput", Effect.die)
         )
-        return yield* rollsOnce.recalling(partitionOf(bucket), idempotency, replayed, rolled)
+        return yield* rollsOnce.recalling(partitionOf(bucket), idempotency, toReplayedKey, rolled)
       },
       withStore,
-      spanned("Consumers.rollKey")
+      withSafeSpan("Consumers.rollKey")
     )
   })
 })
@@ -301,8 +307,8 @@ export class Consumers extends Context.Service<
     /** A page of the consumers that carry all the tags, oldest first. */
     readonly list: (
       bucket: KeyBucket,
-      query: PageRequest & ConsumerView & { readonly tags?: TagFilter; readonly managerEmail?: string }
-    ) => Effect.Effect<Page<Consumer>, StoreFault | KeyNotRetained>
+      query: PageRequest & ConsumerInclude & { readonly tags?: TagFilter; readonly managerEmail?: string }
+    ) => Effect.Effect<Page<Consumer>, StoreError | KeyNotRetained>
     /** Makes a consumer, and its keys with it. The keys that were made are in the answer, with their values. */
     readonly create: (
       bucket: KeyBucket,
@@ -310,32 +316,32 @@ export class Consumers extends Context.Service<
       options?: { readonly withApiKey?: boolean; readonly idempotency?: Idempotency }
     ) => Effect.Effect<
       Entry<Consumer>,
-      StoreFault | InvalidInput | ConsumerNameTaken | KeyValueTaken | LimitReached | OnceError
+      StoreError | InvalidInput | ConsumerNameTaken | KeyValueTaken | LimitReached | IdempotencyError
     >
     readonly get: (
       bucket: KeyBucket,
       name: string,
-      options?: ConsumerView & { readonly guard?: TagFilter }
-    ) => Effect.Effect<Entry<Consumer>, StoreFault | ConsumerNotFound | KeyNotRetained>
+      options?: ConsumerInclude & { readonly ifTags?: TagFilter }
+    ) => Effect.Effect<Entry<Consumer>, StoreError | ConsumerNotFound | KeyNotRetained>
     readonly update: (
       bucket: KeyBucket,
       name: string,
       patch: ConsumerUpdate,
       conditions?: WriteConditions
-    ) => Effect.Effect<Entry<Consumer>, StoreFault | InvalidInput | ConsumerNotFound | VersionMismatch>
+    ) => Effect.Effect<Entry<Consumer>, StoreError | InvalidInput | ConsumerNotFound | VersionMismatch>
     /** Removes a consumer with its keys, managers and invites, in one step. */
     readonly remove: (
       bucket: KeyBucket,
       name: string,
       conditions?: WriteConditions
-    ) => Effect.Effect<void, StoreFault | ConsumerNotFound | VersionMismatch>
+    ) => Effect.Effect<void, StoreError | ConsumerNotFound | VersionMismatch>
     /** Sets the expiry of every key that has none and makes a new key, atomically; the new key has its value. */
     readonly rollKey: (
       bucket: KeyBucket,
       name: string,
       expiresOn: DateTime.Utc,
-      options?: { readonly guard?: TagFilter; readonly idempotency?: Idempotency }
-    ) => Effect.Effect<ApiKey, StoreFault | ConsumerNotFound | KeyLimitReached | OnceError>
+      options?: { readonly ifTags?: TagFilter; readonly idempotency?: Idempotency }
+    ) => Effect.Effect<ApiKey, StoreError | ConsumerNotFound | KeyLimitReached | IdempotencyError>
   }
 >()("@tollgate/core/consumers/Consumers") {
   static readonly layer = Layer.effect(Consumers, make)

@@ -5,23 +5,23 @@ import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { checkKeyFormat } from "../http/checkKeyFormat.ts"
 import type { HandlersOf } from "../http/handlers.ts"
-import { Incoming } from "../http/Incoming.ts"
-import { makeIdempotent } from "../http/idempotent.ts"
-import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
-import { explained } from "../http/problems.ts"
-import type { KeyFormatParameter } from "../keys/ApiKey.ts"
-import { KeyVault } from "../keys/KeyVault.ts"
+import { RequestContext } from "../http/Incoming.ts"
+import { makeIdempotentRunner } from "../http/idempotent.ts"
+import { parseIfMatch, parseTagFilter, withETag } from "../http/parameters.ts"
+import { toProblems } from "../http/problems.ts"
+import type { KeyVisibility } from "../keys/ApiKey.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
 import { optional } from "../shared/optional.ts"
 import { Consumers } from "./Consumers.ts"
 
-interface ViewQuery {
+interface IncludeQuery {
   readonly "include-api-keys"?: boolean
   readonly "include-managers"?: boolean
   readonly "include-manager-invites"?: boolean
-  readonly "key-format"?: KeyFormatParameter
+  readonly "key-format"?: KeyVisibility
 }
 
-const viewIn = (query: ViewQuery) =>
+const parseInclude = (query: IncludeQuery) =>
   optional({
     apiKeys: query["include-api-keys"],
     managers: query["include-managers"],
@@ -31,23 +31,23 @@ const viewIn = (query: ViewQuery) =>
 
 export const ConsumersHttp = Effect.gen(function* () {
   const consumers = yield* Consumers
-  const idempotent = yield* makeIdempotent
-  const { retention } = yield* KeyVault
+  const idempotent = yield* makeIdempotentRunner
+  const { storage } = yield* SecretBox
   return {
     list: ({ params, query }) =>
       Effect.gen(function* () {
         yield* checkKeyFormat(query["key-format"])
-        const filter = optional({ tags: tagsIn(query), managerEmail: query["manager-email"] })
+        const filter = optional({ tags: parseTagFilter(query), managerEmail: query["manager-email"] })
         return yield* consumers.list(params, {
           limit: query.limit,
           offset: query.offset,
           ...filter,
-          ...viewIn(query)
+          ...parseInclude(query)
         })
-      }).pipe(explained),
+      }).pipe(toProblems),
     create: ({ params, query, payload }) =>
       idempotent((idempotency) =>
-        explained(
+        toProblems(
           Effect.map(
             consumers.create(params, payload, optional({ withApiKey: query["with-api-key"], idempotency })),
             withETag
@@ -57,33 +57,39 @@ export const ConsumersHttp = Effect.gen(function* () {
     get: ({ params, query }) =>
       Effect.gen(function* () {
         yield* checkKeyFormat(query["key-format"])
-        const options = { ...viewIn(query), ...optional({ guard: tagsIn(query) }) }
+        const options = { ...parseInclude(query), ...optional({ ifTags: parseTagFilter(query) }) }
         return withETag(yield* consumers.get(params, params.consumerName, options))
-      }).pipe(explained),
+      }).pipe(toProblems),
     update: ({ params, query, headers, payload }) =>
       Effect.gen(function* () {
-        const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
+        const conditions = optional({
+          ifTags: parseTagFilter(query),
+          ifMatch: yield* parseIfMatch(headers["if-match"])
+        })
         return withETag(yield* consumers.update(params, params.consumerName, payload, conditions))
-      }).pipe(explained),
+      }).pipe(toProblems),
     remove: ({ params, query, headers }) =>
       Effect.gen(function* () {
-        const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
+        const conditions = optional({
+          ifTags: parseTagFilter(query),
+          ifMatch: yield* parseIfMatch(headers["if-match"])
+        })
         yield* consumers.remove(params, params.consumerName, conditions)
-      }).pipe(explained),
+      }).pipe(toProblems),
     rollKey: ({ params, query, payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
           const { accountName, bucketName, consumerName } = params
-          const options = optional({ guard: tagsIn(query), idempotency })
+          const options = optional({ ifTags: parseTagFilter(query), idempotency })
           const key = yield* consumers.rollKey(params, consumerName, payload.expiresOn, options)
           const parts = ["accounts", accountName, "key-buckets", bucketName, "consumers", consumerName, "keys", key.id]
-          const { base } = yield* Incoming
+          const { basePath: base } = yield* RequestContext
           const location = `${base}/v1/${parts.map(encodeURIComponent).join("/")}`
           const headers = { location }
-          return retention === "hashed"
+          return storage === "hash-only"
             ? HttpApiSchema.withHeaders({ body: key, headers })
             : HttpApiSchema.withHeaders({ body: undefined, headers })
-        }).pipe(explained)
+        }).pipe(toProblems)
       )
   } satisfies HandlersOf<"consumers">
 })

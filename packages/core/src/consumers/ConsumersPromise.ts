@@ -2,7 +2,7 @@
  * Consumers for callers outside Effect.
  */
 import { Effect, Schema } from "effect"
-import { ApiKey, KeyFormatParameter } from "../keys/ApiKey.ts"
+import { ApiKey, KeyVisibility } from "../keys/ApiKey.ts"
 import { optional } from "../shared/optional.ts"
 import { firstPage, Page, PageQuery } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
@@ -25,7 +25,7 @@ const View = {
   apiKeys: Schema.optionalKey(Schema.Boolean),
   managers: Schema.optionalKey(Schema.Boolean),
   managerInvites: Schema.optionalKey(Schema.Boolean),
-  keyFormat: Schema.optionalKey(KeyFormatParameter)
+  keyFormat: Schema.optionalKey(KeyVisibility)
 }
 const ListQuery = Schema.Struct({
   ...View,
@@ -33,25 +33,25 @@ const ListQuery = Schema.Struct({
   tags: Schema.optionalKey(TagFilter),
   managerEmail: Schema.optionalKey(Email)
 })
-const GetOptions = Schema.Struct({ ...View, guard: Schema.optionalKey(TagFilter) })
-const Guard = Schema.Struct({ guard: Schema.optionalKey(TagFilter) })
+const GetOptions = Schema.Struct({ ...View, ifTags: Schema.optionalKey(TagFilter) })
+const IfTags = Schema.Struct({ ifTags: Schema.optionalKey(TagFilter) })
 const CreateOptions = Schema.Struct({
   withApiKey: Schema.optionalKey(Schema.Boolean),
   idempotencyKey: Schema.optionalKey(Promises.IdempotencyKey)
 })
 const RollOptions = Schema.Struct({
-  guard: Schema.optionalKey(TagFilter),
+  ifTags: Schema.optionalKey(TagFilter),
   idempotencyKey: Schema.optionalKey(Promises.IdempotencyKey)
 })
 
-const listQuery = Promises.parameters(ListQuery)
-const getOptions = Promises.parameters(GetOptions)
-const guardIn = Promises.parameters(Guard)
-const createOptions = Promises.parameters(CreateOptions)
-const rollOptions = Promises.parameters(RollOptions)
-const createBody = Promises.body(ConsumerCreate)
-const updateBody = Promises.body(ConsumerUpdate)
-const rollBody = Promises.body(Schema.Struct({ expiresOn: Timestamp }))
+const listQuery = Promises.decodeParameters(ListQuery)
+const getOptions = Promises.decodeParameters(GetOptions)
+const decodeIfTags = Promises.decodeParameters(IfTags)
+const createOptions = Promises.decodeParameters(CreateOptions)
+const rollOptions = Promises.decodeParameters(RollOptions)
+const createBody = Promises.decodeBody(ConsumerCreate)
+const updateBody = Promises.decodeBody(ConsumerUpdate)
+const rollBody = Promises.decodeBody(Schema.Struct({ expiresOn: Timestamp }))
 const encode = Promises.encoder(Consumer)
 const encodeKey = Promises.encoder(ApiKey)
 const encodePage = Promises.encoder(Page(Consumer))
@@ -84,8 +84,8 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
         const { withApiKey, idempotencyKey } = yield* createOptions(options)
         const consumer = yield* createBody(input)
         const idempotency = Promises.idempotency(idempotencyKey, operation, [input, withApiKey])
-        const asked = optional({ withApiKey, idempotency })
-        return encode((yield* consumers.create(bucket, consumer, asked)).value)
+        const decoded = optional({ withApiKey, idempotency })
+        return encode((yield* consumers.create(bucket, consumer, decoded)).value)
       })
     ),
 
@@ -107,21 +107,23 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
     bucketName: string,
     name: string,
     patch: typeof ConsumerUpdate.Encoded,
-    options: typeof Guard.Encoded = {}
+    options: typeof IfTags.Encoded = {}
   ): Promise<ConsumerJson> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        return encode((yield* consumers.update(bucket, name, yield* updateBody(patch), yield* guardIn(options))).value)
+        return encode(
+          (yield* consumers.update(bucket, name, yield* updateBody(patch), yield* decodeIfTags(options))).value
+        )
       })
     ),
 
   /** Removes a consumer with its keys, managers and invites. */
-  remove: (accountName: string, bucketName: string, name: string, options: typeof Guard.Encoded = {}): Promise<void> =>
+  remove: (accountName: string, bucketName: string, name: string, options: typeof IfTags.Encoded = {}): Promise<void> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        yield* consumers.remove(bucket, name, yield* guardIn(options))
+        yield* consumers.remove(bucket, name, yield* decodeIfTags(options))
       })
     ),
 
@@ -138,9 +140,12 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
         const { expiresOn } = yield* rollBody(input)
         const operation = ["consumers.rollKey", accountName, bucketName, name]
-        const { guard, idempotencyKey } = yield* rollOptions(options)
-        const asked = optional({ guard, idempotency: Promises.idempotency(idempotencyKey, operation, [input, guard]) })
-        return encodeKey(yield* consumers.rollKey(bucket, name, expiresOn, asked))
+        const { ifTags, idempotencyKey } = yield* rollOptions(options)
+        const decoded = optional({
+          ifTags,
+          idempotency: Promises.idempotency(idempotencyKey, operation, [input, ifTags])
+        })
+        return encodeKey(yield* consumers.rollKey(bucket, name, expiresOn, decoded))
       })
     )
 })

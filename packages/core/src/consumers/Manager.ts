@@ -39,4 +39,4 @@ export const ManagersCreate = Schema.Union([
 export type ManagersCreate = typeof ManagersCreate.Type
 
 /** What a consumer is found by when somebody asks for a manager's e-mail address. */
-export const termOf = (email: string): string => `manager:${email.toLowerCase()}`
+export const managerTerm = (email: string): string => `manager:${email.toLowerCase()}`

@@ -1,7 +1,7 @@
-import { termsOf } from "../shared/Tags.ts"
+import { tagTerms } from "../shared/Tags.ts"
 import * as Collection from "../store/Collection.ts"
 import { StoredConsumer } from "./Consumer.ts"
-import { termOf as managerTerm } from "./Manager.ts"
+import { managerTerm } from "./Manager.ts"
 
 const emails = ({ managers, managerInvites }: StoredConsumer): ReadonlyArray<string> =>
   [...managers, ...managerInvites].flatMap(({ email }) => (email === undefined ? [] : [email]))
@@ -12,5 +12,5 @@ export const consumerRecords = Collection.make({
   format: 1,
   schema: StoredConsumer,
   key: (consumer) => consumer.name,
-  terms: (consumer) => [...new Set([...termsOf(consumer.tags), ...emails(consumer).map(managerTerm)])]
+  indexTerms: (consumer) => [...new Set([...tagTerms(consumer.tags), ...emails(consumer).map(managerTerm)])]
 })

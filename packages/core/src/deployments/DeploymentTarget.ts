@@ -3,7 +3,7 @@
  * a step is run, by whom, and which release is the current one, is decided elsewhere.
  */
 import { Effect, Schema, Stream } from "effect"
-import { untilSettled } from "../shared/untilSettled.ts"
+import { abortablePromise } from "../shared/untilSettled.ts"
 import type { Branch, DeploymentName, EnvironmentType } from "./Deployment.ts"
 import type { SourceFault } from "./DeploymentError.ts"
 
@@ -75,7 +75,7 @@ export interface PromisedTarget {
 const promised =
   <A>(step: (release: PromisedRelease) => Promise<A>) =>
   ({ id, deployment, log, source }: Release): Effect.Effect<A, StepFailed> =>
-    untilSettled(
+    abortablePromise(
       (signal) => step({ id, deployment, log, signal, source: () => Stream.toReadableStream(source) }),
       (error) => new StepFailed({ problem: error instanceof Error ? error.message : String(error) })
     )

@@ -2,16 +2,16 @@
  * The operations on deployments: what they are, how they fare, and that they are run again or removed.
  */
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { KeyVault } from "../keys/KeyVault.ts"
-import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
-import { spanned } from "../shared/spanned.ts"
+import { withSafeSpan } from "../shared/spanned.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import type { Partition } from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import type { StoreFault } from "../store/StoreError.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import { attempted } from "./attempted.ts"
 import type { Deployment } from "./Deployment.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./DeploymentError.ts"
@@ -72,15 +72,15 @@ const versionsOf = Effect.fnUntraced(function* (partition: Partition, name: stri
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* KeyVault
+  const vault = yield* SecretBox
   const pipeline = yield* Pipeline
   const hosting = orNotConfigured(yield* Hosting)
   const withStore = Effect.provideService(Store, store)
-  const deployOnce = commitOnce(store, vault, DeployAnswer)
+  const deployOnce = idempotentCommit(store, vault, DeployAnswer)
 
   /** Takes the deployment and all its versions out of the store, and leaves a note of what else is to go. */
   const takeOut = (name: string, ifMatch: ReadonlyArray<number> | undefined) =>
-    Contention.retryWhenStale(
+    Contention.retryOnConflict(
       Effect.gen(function* () {
         const deployment = yield* findDeployment(name)
         yield* checkVersion(deployment, ifMatch)
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
         return { data: entries.map(({ value }) => shown(where, value)), limit, offset, total }
       },
       withStore,
-      spanned("Deployments.list")
+      withSafeSpan("Deployments.list")
     ),
 
     get: Effect.fnUntraced(
@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
         return { value: shown(where, value), version }
       },
       withStore,
-      spanned("Deployments.get")
+      withSafeSpan("Deployments.get")
     ),
 
     status: Effect.fnUntraced(
@@ -136,7 +136,7 @@ const make = Effect.gen(function* () {
         return { value: { status, url: urlOf(where, deployment), steps, buildResult }, version: found.value.version }
       },
       withStore,
-      spanned("Deployments.status")
+      withSafeSpan("Deployments.status")
     ),
 
     deploy: Effect.fnUntraced(
@@ -158,14 +158,15 @@ const make = Effect.gen(function* () {
             deployments.replace(deployment, { ...deployment.value, message: "", updatedOn: now })
           ]
           const committed = yield* deployOnce.commit(partition, isRunning ? [] : restart, idempotency, answer)
-          if (committed.earlier === undefined && !isRunning) yield* pipeline.nudge(project, version.value.value.id)
-          return committed.earlier ?? answer
+          if (committed.previousResult === undefined && !isRunning)
+            yield* pipeline.nudge(project, version.value.value.id)
+          return committed.previousResult ?? answer
         })
         yield* announce(project)
-        return yield* Contention.retryWhenStale(attempt)
+        return yield* Contention.retryOnConflict(attempt)
       },
       withStore,
-      spanned("Deployments.deploy")
+      withSafeSpan("Deployments.deploy")
     ),
 
     remove: Effect.fnUntraced(
@@ -177,7 +178,7 @@ const make = Effect.gen(function* () {
         yield* attempted(`Removing what is left of ${name}`, finishRemoval(where, project, removal))
       },
       withStore,
-      spanned("Deployments.remove")
+      withSafeSpan("Deployments.remove")
     ),
 
     served: Effect.fnUntraced(function* (name) {
@@ -194,27 +195,27 @@ export class Deployments extends Context.Service<
     readonly list: (
       project: Project,
       page: PageRequest
-    ) => Effect.Effect<Page<Deployment>, StoreFault | DeploymentsNotConfigured>
+    ) => Effect.Effect<Page<Deployment>, StoreError | DeploymentsNotConfigured>
     readonly get: (
       name: string
-    ) => Effect.Effect<Entry<Deployment>, StoreFault | DeploymentsNotConfigured | DeploymentNotFound>
+    ) => Effect.Effect<Entry<Deployment>, StoreError | DeploymentsNotConfigured | DeploymentNotFound>
     /** How the version of an upload fares; none until the upload is complete. */
     readonly status: (
       project: Project,
       statusId: string
-    ) => Effect.Effect<Entry<DeploymentStatus>, StoreFault | DeploymentsNotConfigured | StatusNotFound>
+    ) => Effect.Effect<Entry<DeploymentStatus>, StoreError | DeploymentsNotConfigured | StatusNotFound>
     /** Runs the last upload once more. What is served stays, until the new release has passed its check. */
     readonly deploy: (
       name: string,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<DeployAnswer, StoreFault | OnceError | DeploymentsNotConfigured | DeploymentNotFound>
+    ) => Effect.Effect<DeployAnswer, StoreError | IdempotencyError | DeploymentsNotConfigured | DeploymentNotFound>
     /** Stops serving, and removes the deployment, its status and its source. */
     readonly remove: (
       name: string,
       conditions?: { readonly ifMatch?: ReadonlyArray<number> }
-    ) => Effect.Effect<void, StoreFault | DeploymentsNotConfigured | DeploymentNotFound | VersionMismatch>
+    ) => Effect.Effect<void, StoreError | DeploymentsNotConfigured | DeploymentNotFound | VersionMismatch>
     /** The release that is served under a name. */
-    readonly served: (name: string) => Effect.Effect<string, StoreFault | DeploymentNotFound>
+    readonly served: (name: string) => Effect.Effect<string, StoreError | DeploymentNotFound>
   }
 >()("@tollgate/core/deployments/Deployments") {
   static readonly layer = Layer.effect(Deployments, make)

@@ -3,16 +3,17 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Access } from "../http/Access.ts"
-import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
-import { paging } from "../http/parameters.ts"
+import { Authenticated } from "../http/Access.ts"
+import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../http/endpoint.ts"
+import { pagination } from "../http/parameters.ts"
 import {
   AlreadyUploadedProblem,
-  anywhere,
+  bodyProblems,
+  commonProblems,
   DeploymentNotFoundProblem,
   DeploymentsNotConfiguredProblem,
+  idempotencyProblems,
   LimitReachedProblem,
-  makingOnce,
   PayloadTooLargeProblem,
   PreconditionFailedProblem,
   RequestTimeoutProblem,
@@ -20,8 +21,7 @@ import {
   StatusNotFoundProblem,
   UnsupportedEncodingProblem,
   UploadForbiddenProblem,
-  UploadInProgressProblem,
-  withBody
+  UploadInProgressProblem
 } from "../http/problems.ts"
 import { AccountName, ProjectName } from "../shared/Names.ts"
 import { Page } from "../shared/Page.ts"
@@ -45,45 +45,45 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
   .add(
     HttpApiEndpoint.get("status", "/accounts/:accountName/projects/:projectName/deployment-status/:statusId", {
       params: { ...project, statusId: Schema.String },
-      success: tagged(DeploymentStatus),
+      success: withETagHeader(DeploymentStatus),
       error: [StatusNotFoundProblem, DeploymentsNotConfiguredProblem]
     }).annotate(OpenApi.Summary, "Read how a deployment fares"),
     HttpApiEndpoint.get("list", "/accounts/:accountName/projects/:projectName/deployments", {
       params: project,
-      query: paging,
+      query: pagination,
       success: Page(Deployment),
       error: [DeploymentsNotConfiguredProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List a project's deployments"),
     HttpApiEndpoint.post("createSource", "/deployments/sources", {
       payload: Branch,
       success: UploadAddress,
-      error: [LimitReachedProblem, DeploymentsNotConfiguredProblem, ...makingOnce, ...withBody]
+      error: [LimitReachedProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems, ...bodyProblems]
     }).annotate(OpenApi.Summary, "Ask for an address to upload a source to"),
     HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
       params: item,
-      success: tagged(Deployment),
+      success: withETagHeader(Deployment),
       error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem]
     }).annotate(OpenApi.Summary, "Read a deployment"),
     HttpApiEndpoint.delete("remove", "/deployments/:deploymentName", {
       params: item,
-      query: noQuery,
-      headers: conditions,
+      query: emptyQuery,
+      headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
       error: [DeploymentNotFoundProblem, PreconditionFailedProblem, DeploymentsNotConfiguredProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Stop serving a deployment, and remove everything of it"),
     HttpApiEndpoint.post("deploy", "/deployments/:deploymentName/deploy", {
       params: item,
       success: DeployAnswer,
-      error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem, ...makingOnce]
+      error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems]
     }).annotate(OpenApi.Summary, "Deploy the last source again")
   )
   .prefix("/v1")
-  .middleware(Access)
-  .annotate(HttpApi.PayloadParseOptions, strict)
+  .middleware(Authenticated)
+  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Deployments" })) {}
 
 /** No token is asked for here: the address is signed. */
@@ -105,7 +105,7 @@ export class UploadsApi extends HttpApiGroup.make("uploads")
         RequestTimeoutProblem,
         SourceUnavailableProblem,
         DeploymentsNotConfiguredProblem,
-        ...anywhere
+        ...commonProblems
       ]
     }).annotate(OpenApi.Summary, "Upload a source, as a gzip tar, to the address that was given out for it")
   )

@@ -2,12 +2,12 @@
  * Unpacks a request, calls the service, packs the answer.
  */
 import { Effect } from "effect"
-import { Forbidden, mayActFor, Principal } from "../access/Principal.ts"
+import { canAccessAccount, Forbidden, Principal } from "../access/Principal.ts"
 import type { HandlersOf } from "../http/handlers.ts"
-import { Incoming } from "../http/Incoming.ts"
-import { makeIdempotent } from "../http/idempotent.ts"
-import { ifMatchIn, withETag } from "../http/parameters.ts"
-import { explained, UnsupportedEncodingProblem } from "../http/problems.ts"
+import { RequestContext } from "../http/Incoming.ts"
+import { makeIdempotentRunner } from "../http/idempotent.ts"
+import { parseIfMatch, withETag } from "../http/parameters.ts"
+import { toProblems, UnsupportedEncodingProblem } from "../http/problems.ts"
 import { RequestId } from "../http/RequestId.ts"
 import { optional } from "../shared/optional.ts"
 import { contentOf } from "./contentOf.ts"
@@ -18,37 +18,39 @@ import { Uploads } from "./Uploads.ts"
 export const DeploymentsHttp = Effect.gen(function* () {
   const deployments = yield* Deployments
   const uploads = yield* Uploads
-  const idempotent = yield* makeIdempotent
+  const idempotent = yield* makeIdempotentRunner
 
   /** The deployment, if it is the caller's; another account's is not told from one that does not exist. */
   const own = Effect.fnUntraced(function* (name: string) {
     const principal = yield* Principal
     const entry = yield* deployments.get(name)
-    return mayActFor(principal, entry.value.accountName) ? entry : yield* new DeploymentNotFound({ deployment: name })
+    return canAccessAccount(principal, entry.value.accountName)
+      ? entry
+      : yield* new DeploymentNotFound({ deployment: name })
   })
 
   return {
-    status: ({ params }) => explained(Effect.map(deployments.status(params, params.statusId), withETag)),
-    list: ({ params, query }) => explained(deployments.list(params, query)),
+    status: ({ params }) => toProblems(Effect.map(deployments.status(params, params.statusId), withETag)),
+    list: ({ params, query }) => toProblems(deployments.list(params, query)),
     createSource: ({ payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
-          if (!mayActFor(yield* Principal, payload.accountName)) {
+          if (!canAccessAccount(yield* Principal, payload.accountName)) {
             return yield* new Forbidden({ problem: "This credential is for another account" })
           }
           return yield* uploads.create(payload, optional({ idempotency }))
-        }).pipe(explained)
+        }).pipe(toProblems)
       ),
-    get: ({ params }) => explained(Effect.map(own(params.deploymentName), withETag)),
+    get: ({ params }) => toProblems(Effect.map(own(params.deploymentName), withETag)),
     remove: ({ params, headers }) =>
       Effect.gen(function* () {
         yield* own(params.deploymentName)
-        const ifMatch = yield* ifMatchIn(headers["if-match"])
+        const ifMatch = yield* parseIfMatch(headers["if-match"])
         yield* deployments.remove(params.deploymentName, optional({ ifMatch }))
-      }).pipe(explained),
+      }).pipe(toProblems),
     deploy: ({ params }) =>
       idempotent((idempotency) =>
-        explained(
+        toProblems(
           Effect.andThen(
             own(params.deploymentName),
             deployments.deploy(params.deploymentName, optional({ idempotency }))
@@ -63,7 +65,7 @@ export const UploadsHttp = Effect.gen(function* () {
   return {
     receive: ({ params, query, headers }) =>
       Effect.gen(function* () {
-        const { asked } = yield* Incoming
+        const { request: asked } = yield* RequestContext
         const encoding = asked.headers["content-encoding"] ?? "identity"
         if (encoding.toLowerCase() !== "identity") {
           const detail = "Send the archive as it is, without Content-Encoding"
@@ -71,10 +73,10 @@ export const UploadsHttp = Effect.gen(function* () {
         }
         const [, id = ""] = /^(.+)\.tar\.gz$/.exec(params.file) ?? []
         const length = asked.headers["content-length"]
-        return yield* explained(
+        return yield* toProblems(
           uploads.receive(
             { id, expires: query.expires ?? "", signature: query.signature ?? "" },
-            contentOf(asked.stream()),
+            contentOf(asked.body()),
             optional({
               isHandedOver: true,
               contentLength: length === undefined ? undefined : Number(length),

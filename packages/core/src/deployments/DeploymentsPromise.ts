@@ -19,9 +19,9 @@ export type DeploymentStatusJson = typeof DeploymentStatus.Encoded
 
 type Once = { readonly idempotencyKey?: string }
 
-const projectIn = Promises.parameters(Schema.Struct({ accountName: AccountName, projectName: ProjectName }))
-const pageQuery = Promises.parameters(PageQuery)
-const branchIn = Promises.body(Branch)
+const projectIn = Promises.decodeParameters(Schema.Struct({ accountName: AccountName, projectName: ProjectName }))
+const pageQuery = Promises.decodeParameters(PageQuery)
+const branchIn = Promises.decodeBody(Branch)
 
 const encodeDeployment = Schema.encodeSync(Deployment)
 const encodeDeployments = Schema.encodeSync(Page(Deployment))
@@ -48,7 +48,7 @@ export const deploymentsPromise = (
   createSource: (branch: typeof Branch.Encoded, options: Once = {}): Promise<{ readonly uploadUrl: string }> =>
     Promises.run(
       Effect.gen(function* () {
-        const key = yield* Promises.onceOption(options)
+        const key = yield* Promises.decodeIdempotencyOption(options)
         const given = yield* branchIn(branch)
         const idempotency = Promises.idempotency(key, ["deployments.createSource"], branch)
         return yield* uploads.create(given, optional({ idempotency }))
@@ -95,7 +95,7 @@ export const deploymentsPromise = (
   deploy: (name: string, options: Once = {}): Promise<DeployAnswer> =>
     Promises.run(
       Effect.gen(function* () {
-        const key = yield* Promises.onceOption(options)
+        const key = yield* Promises.decodeIdempotencyOption(options)
         const idempotency = Promises.idempotency(key, ["deployments.deploy", name], null)
         return yield* deployments.deploy(name, optional({ idempotency }))
       })

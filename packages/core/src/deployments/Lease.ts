@@ -5,7 +5,7 @@ import { Data, DateTime, Effect, Option, Schedule } from "effect"
 import * as Contention from "../store/Contention.ts"
 import type { Partition } from "../store/Partition.ts"
 import { type Change, Store } from "../store/Store.ts"
-import type { StoreFault } from "../store/StoreError.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import { type DeploymentRecord, deployments, type Version, versions } from "./deploymentRecords.ts"
 import { restarted } from "./progress.ts"
 
@@ -37,7 +37,7 @@ const withPatience = <A, E extends { readonly _tag: string }, R>(effect: Effect.
  * record is still at the version that was seen to lapse.
  */
 export const take = (partition: Partition, id: string, holder: string, lapsedVersion?: number) =>
-  Contention.retryWhenStale(
+  Contention.retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
       const now = yield* DateTime.now
@@ -67,7 +67,7 @@ const now = DateTime.now
 export const record = (
   lease: Lease,
   change: (version: Version, now: DateTime.Utc) => Version
-): Effect.Effect<Version, Lost | StoreFault, Store> =>
+): Effect.Effect<Version, Lost | StoreError, Store> =>
   versions
     .modify(lease.partition, lease.version.id, (current) =>
       Effect.flatMap(now, (now) =>
@@ -92,8 +92,8 @@ export const end = (
   lease: Lease,
   change: (version: Version, now: DateTime.Utc) => Version,
   deploymentTo: (deployment: DeploymentRecord, now: DateTime.Utc) => DeploymentRecord
-): Effect.Effect<DeploymentRecord | undefined, Lost | StoreFault, Store> =>
-  Contention.retryWhenStale(
+): Effect.Effect<DeploymentRecord | undefined, Lost | StoreError, Store> =>
+  Contention.retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
       const { partition, version } = lease

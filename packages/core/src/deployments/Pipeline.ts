@@ -90,8 +90,8 @@ const make = Effect.gen(function* () {
   const look = Effect.fnUntraced(function* (hosting: HostingShape, project: Project) {
     const page = { offset: 0, limit: 100 }
     const [open, left] = yield* store.list(partitionOf(project), [
-      { terms: [versions.termOf(inProgress)], ...page },
-      { terms: [removals.termOf()], ...page }
+      { indexTerms: [versions.indexTerm(inProgress)], ...page },
+      { indexTerms: [removals.indexTerm()], ...page }
     ])
     const found = yield* Effect.forEach(open?.records ?? [], versions.decode)
     for (const record of left?.records ?? []) yield* clear(hosting, project, yield* removals.decode(record))

@@ -3,10 +3,10 @@
  * sandbox.
  */
 import { Effect } from "effect"
-import type { Endpoint } from "../http/compile.ts"
-import { type Answer, type Asked, answeredBy } from "../http/Exchange.ts"
-import { Incoming } from "../http/Incoming.ts"
-import { explained, NotFoundProblem } from "../http/problems.ts"
+import type { RouteHandler } from "../http/compile.ts"
+import { fromWebResponse, type TransportRequest, type TransportResponse } from "../http/Exchange.ts"
+import { RequestContext } from "../http/Incoming.ts"
+import { NotFoundProblem, toProblems } from "../http/problems.ts"
 import { RequestId } from "../http/RequestId.ts"
 import { DeploymentNotFound } from "./DeploymentError.ts"
 import { Deployments } from "./Deployments.ts"
@@ -31,8 +31,8 @@ const locate = (site: SiteHost | undefined, base: string, pathname: string): Sit
   return { name, path, isSandboxed: site === undefined }
 }
 
-const packed = (response: Response, sandbox: boolean): Answer => {
-  const { status, headers, body } = answeredBy(response)
+const packed = (response: Response, sandbox: boolean): TransportResponse => {
+  const { status, headers, body } = fromWebResponse(response)
   const confined = sandbox ? { "content-security-policy": "sandbox" } : {}
   return { status, headers: { "cache-control": "no-cache", ...headers, ...confined }, body }
 }
@@ -49,7 +49,7 @@ export const SitesHttp = Effect.gen(function* () {
   if (hosting?.target.serve === undefined) return undefined
   const deployments = yield* Deployments
 
-  const answer = Effect.fnUntraced(function* ({ headers, base = "" }: Asked, request: Request) {
+  const answer = Effect.fnUntraced(function* ({ headers, basePath: base = "" }: TransportRequest, request: Request) {
     const site = hosting.sites?.siteAt(headers["host"] ?? "")
     const { name, path, isSandboxed } = locate(site, base, new URL(request.url).pathname)
     for (let attempt = 0; attempt < patience; attempt++) {
@@ -57,7 +57,7 @@ export const SitesHttp = Effect.gen(function* () {
       if (path === undefined) {
         // Relative, since only the browser knows where the interface is mounted.
         const location = `./${name}/${new URL(request.url).search}`
-        return { status: 308, headers: { location }, body: undefined } satisfies Answer
+        return { status: 308, headers: { location }, body: undefined } satisfies TransportResponse
       }
       const response = yield* hosting.target.serve?.(release, path, request) ?? nowhere
       const isNothing = response?.status === 404 && !response.headers.has("content-type")
@@ -67,9 +67,9 @@ export const SitesHttp = Effect.gen(function* () {
     return yield* new DeploymentNotFound({ deployment: name })
   })
 
-  const endpoint: Endpoint = (asked) =>
-    explained(answer(asked, asked.request())).pipe(
-      Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(Incoming, ({ path }) => nothingAt(path)))
+  const endpoint: RouteHandler = (asked) =>
+    toProblems(answer(asked, asked.toWebRequest())).pipe(
+      Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(RequestContext, ({ path }) => nothingAt(path)))
     )
   return endpoint
 })

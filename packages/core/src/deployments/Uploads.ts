@@ -3,16 +3,16 @@
  * that is to be deployed.
  */
 import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
-import { KeyVault } from "../keys/KeyVault.ts"
-import { Entropy } from "../shared/Entropy.ts"
-import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
+import { SecureRandom } from "../shared/Entropy.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
 import type { InvalidInput } from "../shared/InvalidInput.ts"
 import { LimitReached, Limits } from "../shared/Limits.ts"
-import { spanned } from "../shared/spanned.ts"
+import { withSafeSpan } from "../shared/spanned.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { mayBeApplied, StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import { isOutcomeUnknown, StoreConflict, type StoreError } from "../store/StoreError.ts"
 import { attempted } from "./attempted.ts"
 import type { Branch } from "./Deployment.ts"
 import {
@@ -41,7 +41,7 @@ const validity = { hours: 1 }
 const directory = Partition.deploymentDirectory
 
 /** A version-4 UUID. */
-const nextId = Effect.map(Entropy, ({ bytes }) => {
+const nextId = Effect.map(SecureRandom, ({ bytes }) => {
   const random = Buffer.from(bytes(16))
   random.writeUInt8((random.readUInt8(6) & 0x0f) | 0x40, 6)
   random.writeUInt8((random.readUInt8(8) & 0x3f) | 0x80, 8)
@@ -50,13 +50,13 @@ const nextId = Effect.map(Entropy, ({ bytes }) => {
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* KeyVault
+  const vault = yield* SecretBox
   const pipeline = yield* Pipeline
   const limits = yield* Limits
   const leases = yield* makeUploadLeases
   const hosting = orNotConfigured(yield* Hosting)
   const withStore = Effect.provideService(Store, store)
-  const uploadsOnce = commitOnce(store, vault, Upload)
+  const uploadsOnce = idempotentCommit(store, vault, Upload)
 
   const signedText = (id: string, expires: string): string => `upload ${id} ${expires}`
 
@@ -69,7 +69,7 @@ const make = Effect.gen(function* () {
   /** The upload that an address was given out for. */
   const uploadAt = Effect.fnUntraced(function* ({ id, expires, signature }: UploadAddress) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
-    const isGood = Schema.is(StatusId)(id) && vault.isSigned(signedText(id, expires), signature)
+    const isGood = Schema.is(StatusId)(id) && vault.verifySignature(signedText(id, expires), signature)
     const upload = isGood && Number(expires) > now ? yield* uploads.get(directory, id) : Option.none()
     return Option.isNone(upload) ? yield* new UploadForbidden() : upload.value.value
   })
@@ -81,7 +81,7 @@ const make = Effect.gen(function* () {
     { bytes, digest }: Received,
     startedOn: DateTime.Utc
   ) =>
-    Contention.retryWhenStale(
+    Contention.retryOnConflict(
       Effect.gen(function* () {
         const { id, accountName, projectName, branchName } = upload
         const partition = partitionOf(upload)
@@ -119,8 +119,8 @@ const make = Effect.gen(function* () {
   const record = Effect.fnUntraced(function* (upload: Upload, idempotency: Idempotency | undefined) {
     const open = openIn(upload.accountName)
     const max = limits.openUploadsPerAccount
-    const changes = [uploads.insert(upload), uploads.atMost(open, max - 1)]
-    const isFull = (error: unknown) => error instanceof StoreConflict && error.subject === uploads.termOf(open)
+    const changes = [uploads.insert(upload), uploads.assertAtMost(open, max - 1)]
+    const isFull = (error: unknown) => error instanceof StoreConflict && error.subject === uploads.indexTerm(open)
     const attempt = uploadsOnce.commit(directory, changes, idempotency, upload)
     return yield* attempt.pipe(
       Effect.catchIf(isFull, (error) =>
@@ -140,10 +140,10 @@ const make = Effect.gen(function* () {
         const { accountName, projectName, branchName } = branch
         const upload: Upload = { accountName, projectName, branchName, id: yield* nextId, expiresOn, used: false }
         const committed = yield* record(upload, idempotency)
-        return { uploadUrl: addressOf(publicUrl, committed.earlier ?? upload) }
+        return { uploadUrl: addressOf(publicUrl, committed.previousResult ?? upload) }
       },
       withStore,
-      spanned("Uploads.create")
+      withSafeSpan("Uploads.create")
     ),
 
     receive: Effect.fnUntraced(
@@ -158,7 +158,7 @@ const make = Effect.gen(function* () {
           return yield* wrongDigest("give sha-256=:…: or sha-512=:…:, in base64")
         }
         const startedOn = yield* DateTime.now
-        const nonce = Buffer.from((yield* Entropy).bytes(8)).toString("hex")
+        const nonce = Buffer.from((yield* SecureRandom).bytes(8)).toString("hex")
         const pieces = isHandedOver ? content : Stream.map(content, (piece) => new Uint8Array(piece))
         const { stream, watch, received } = measured(pieces, sourceLimit, contentDigest)
         const name = yield* leases.withLease(upload, (lease) =>
@@ -172,7 +172,7 @@ const make = Effect.gen(function* () {
             })
             // What has arrived whole is made a version, or nothing, even if the sender leaves now.
             yield* finish.pipe(
-              Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
+              Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
               Effect.andThen(leases.finish(lease)),
               Effect.andThen(pipeline.nudge(upload, upload.id)),
               Effect.uninterruptible
@@ -184,7 +184,7 @@ const make = Effect.gen(function* () {
         return { id: upload.id, ...received() }
       },
       withStore,
-      spanned("Uploads.receive")
+      withSafeSpan("Uploads.receive")
     )
   })
 })
@@ -209,7 +209,10 @@ export class Uploads extends Context.Service<
     readonly create: (
       branch: Branch,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<{ readonly uploadUrl: string }, StoreFault | OnceError | DeploymentsNotConfigured | LimitReached>
+    ) => Effect.Effect<
+      { readonly uploadUrl: string },
+      StoreError | IdempotencyError | DeploymentsNotConfigured | LimitReached
+    >
     /** Keeps a source, whole or not at all, and starts its deployment. */
     readonly receive: <E>(
       address: UploadAddress,
@@ -223,7 +226,7 @@ export class Uploads extends Context.Service<
     ) => Effect.Effect<
       Received & { readonly id: StatusId },
       | E
-      | StoreFault
+      | StoreError
       | InvalidInput
       | DeploymentsNotConfigured
       | LimitReached

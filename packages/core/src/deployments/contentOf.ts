@@ -2,7 +2,7 @@
  * A source on its way: no more of it is in memory than is on its way, and each piece is its reader's own.
  */
 import { Stream } from "effect"
-import { reasonOf } from "../shared/takenApart.ts"
+import { bodyErrorMessage } from "../shared/takenApart.ts"
 import { UploadInterrupted } from "./DeploymentError.ts"
 
 /** A source: a gzip tar, whole or as a stream. */
@@ -30,7 +30,7 @@ export const contentOf = (source: SourceContent | null): Stream.Stream<Uint8Arra
   if (source instanceof Uint8Array) return Stream.suspend(() => Stream.fromIterable(piecesOf(source), { chunkSize: 1 }))
   const pieces = Stream.fromReadableStream({
     evaluate: () => source,
-    onError: (error) => new UploadInterrupted({ problem: reasonOf(error, "it was cut off") })
+    onError: (error) => new UploadInterrupted({ problem: bodyErrorMessage(error, "it was cut off") })
   })
   return handsOver(source) ? pieces : Stream.map(pieces, (piece) => new Uint8Array(piece))
 }

@@ -71,7 +71,7 @@ export const versions = Collection.make({
   format: 1,
   schema: Version,
   key: ({ id }) => id,
-  terms: ({ deployment, status }) => [ofDeployment(deployment), ...(status === "IN_PROGRESS" ? [inProgress] : [])]
+  indexTerms: ({ deployment, status }) => [ofDeployment(deployment), ...(status === "IN_PROGRESS" ? [inProgress] : [])]
 })
 
 /** What is still to be removed outside the store, of a deployment that is gone. */
@@ -112,7 +112,7 @@ export const announce = Effect.fnUntraced(function* ({ accountName, projectName 
     if (isRecent) return
     yield* store.commit(directory, [Option.isSome(known) ? busy.replace(known.value, next) : busy.insert(next)])
   })
-  yield* Contention.retryWhenStale(attempt)
+  yield* Contention.retryOnConflict(attempt)
 })
 
 export const separator = "."

@@ -32,8 +32,9 @@ export const names = Collection.make({
   format: 1,
   schema: Named,
   key: ({ name }) => name,
-  terms: ({ isCounted, ...branch }) => (isCounted === true ? [ofAccount(branch.accountName), ofProject(branch)] : []),
-  claims: (branch) => [ofBranch(branch)]
+  indexTerms: ({ isCounted, ...branch }) =>
+    isCounted === true ? [ofAccount(branch.accountName), ofProject(branch)] : [],
+  uniqueKeys: (branch) => [ofBranch(branch)]
 })
 
 /** A project with at least one name that counts, and how many it has. */
@@ -44,7 +45,7 @@ export const projects = Collection.make({
   format: 1,
   schema: CountedProject,
   key: partitionOf,
-  terms: ({ accountName }) => [ofAccount(accountName)]
+  indexTerms: ({ accountName }) => [ofAccount(accountName)]
 })
 
 const directory = Partition.deploymentDirectory
@@ -54,7 +55,7 @@ const isSameBranch = (one: Branch, other: Branch): boolean =>
 
 /** The record of the branch's name. The name is read, not computed: it outlives the secret it was made with. */
 export const findName = Effect.fnUntraced(function* (branch: Branch) {
-  const claimed = yield* names.claimed(directory, ofBranch(branch))
+  const claimed = yield* names.getByUniqueKey(directory, ofBranch(branch))
   if (Option.isSome(claimed)) return Option.some(claimed.value.entry)
   const earlier = yield* names.get(directory, earlierName(branch))
   return Option.filter(earlier, ({ value }) => isSameBranch(value, branch))

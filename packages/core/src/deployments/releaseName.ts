@@ -46,15 +46,15 @@ const planRelease = Effect.fnUntraced(function* (name: string, { hadDeployment }
 const isUploadInProgress = (name: string) => (error: unknown) =>
   error instanceof StoreConflict &&
   error.reason === "limit" &&
-  error.subject === uploadLeases.termOf(receivingFor(name))
+  error.subject === uploadLeases.indexTerm(receivingFor(name))
 
 const tryRelease = (name: string) =>
-  Contention.retryWhenStale(
+  Contention.retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
       const { changes } = yield* planRelease(name, { hadDeployment: true })
       if (changes.length === 0) return
-      yield* store.commit(directory, [...changes, uploadLeases.atMost(receivingFor(name), 0)])
+      yield* store.commit(directory, [...changes, uploadLeases.assertAtMost(receivingFor(name), 0)])
     })
   )
 
@@ -84,7 +84,7 @@ const endLease = Effect.fnUntraced(function* (
   const { isReleased, changes } = yield* planRelease(name, { hadDeployment })
   const end = [uploadLeases.remove(lease), ...more]
   // Another upload for the name goes on, and releases it.
-  const isLast = isReleased ? [uploadLeases.atMost(receivingFor(name), 1)] : []
+  const isLast = isReleased ? [uploadLeases.assertAtMost(receivingFor(name), 1)] : []
   yield* store
     .commit(directory, [...end, ...changes, ...isLast])
     .pipe(Effect.catchIf(isUploadInProgress(name), () => store.commit(directory, end)))

@@ -34,7 +34,7 @@ export const reserveName = Effect.fnUntraced(function* (
 ) {
   const { accountName, projectName, branchName } = branch
   const known = Option.getOrUndefined(yield* findName(branch))
-  if (known?.value.isCounted === true) return { name: known.value.name, changes: [names.unchanged(known)] }
+  if (known?.value.isCounted === true) return { name: known.value.name, changes: [names.assertUnchanged(known)] }
   const name = known?.value.name ?? (yield* findFreeName(branch, hashName))
   const counted: Named = { accountName, projectName, branchName, name, isCounted: true, isKept: known !== undefined }
   const project = yield* countProject(branch)
@@ -45,22 +45,22 @@ export const reserveName = Effect.fnUntraced(function* (
     name,
     changes: [
       ...changes,
-      ...(project.isNew ? [projects.atMost(ofAccount(accountName), limits.projectsPerAccount - 1)] : []),
-      names.atMost(ofAccount(accountName), limits.deploymentsPerAccount - 1)
+      ...(project.isNew ? [projects.assertAtMost(ofAccount(accountName), limits.projectsPerAccount - 1)] : []),
+      names.assertAtMost(ofAccount(accountName), limits.deploymentsPerAccount - 1)
     ]
   }
 })
 
 /** The branch was given its name by another process at the same time. */
 export const isNamedMeanwhile = (error: unknown): boolean =>
-  error instanceof StoreConflict && error.reason === "claimed"
+  error instanceof StoreConflict && error.reason === "unique-key"
 
 /** Which of the account's limits a commit would have passed; the conflict itself if it was none of them. */
 export const explainLimit = (limits: LimitsShape, accountName: string) => (error: StoreConflict) => {
   const reached = {
-    [projects.termOf(ofAccount(accountName))]: "projectsPerAccount",
-    [names.termOf(ofAccount(accountName))]: "deploymentsPerAccount",
-    [uploadLeases.termOf(receivingIn(accountName))]: "concurrentUploadsPerAccount"
+    [projects.indexTerm(ofAccount(accountName))]: "projectsPerAccount",
+    [names.indexTerm(ofAccount(accountName))]: "deploymentsPerAccount",
+    [uploadLeases.indexTerm(receivingIn(accountName))]: "concurrentUploadsPerAccount"
   } as const
   const limit = error.reason === "limit" ? reached[error.subject] : undefined
   return limit === undefined ? error : new LimitReached({ limit, max: limits[limit] })

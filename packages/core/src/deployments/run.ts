@@ -51,8 +51,8 @@ export const tidy = Effect.fnUntraced(
     const deployment = yield* deployments.get(partition, name)
     const latest = Option.isSome(deployment) ? deployment.value.value.latest : undefined
     const unchanged = Option.isSome(deployment)
-      ? deployments.unchanged(deployment.value)
-      : Change.Check({ key: deployments.keyOf(name), expect: 0 })
+      ? deployments.assertUnchanged(deployment.value)
+      : Change.Check({ key: deployments.recordKey(name), expect: 0 })
     for (const [index, entry] of entries.entries()) {
       const { id, source, ...version } = entry.value
       const isForgotten = latest === undefined || index < total - history

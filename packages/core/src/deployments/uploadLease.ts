@@ -3,7 +3,7 @@
  * An upload that fails gives the address back at once; one whose process dies gives it back when the lease lapses.
  */
 import { DateTime, Effect, Exit, Option } from "effect"
-import { KeyVault } from "../keys/KeyVault.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
 import * as Base62 from "../shared/Base62.ts"
 import { Limits } from "../shared/Limits.ts"
 import * as Contention from "../store/Contention.ts"
@@ -32,7 +32,7 @@ export interface UploadLease {
 
 export const makeUploadLeases = Effect.gen(function* () {
   const store = yield* Store
-  const { hashName } = yield* KeyVault
+  const { hashName } = yield* SecretBox
   const limits = yield* Limits
   const process = yield* Base62.random(22)
   /** What this process receives now. A lease of its own for anything else was left by an upload that has ended. */
@@ -54,12 +54,12 @@ export const makeUploadLeases = Effect.gen(function* () {
     const { accountName } = upload
     const lease: UploadLeaseRecord = { id: upload.id, accountName, name, holder, until: DateTime.add(now, duration) }
     yield* store.commit(directory, [
-      uploads.unchanged(entry.value),
+      uploads.assertUnchanged(entry.value),
       ...(Option.isSome(earlier)
         ? [uploadLeases.replace(earlier.value, lease)]
         : [
             uploadLeases.insert(lease),
-            uploadLeases.atMost(receivingIn(accountName), limits.concurrentUploadsPerAccount - 1)
+            uploadLeases.assertAtMost(receivingIn(accountName), limits.concurrentUploadsPerAccount - 1)
           ]),
       ...changes
     ])
@@ -73,7 +73,7 @@ export const makeUploadLeases = Effect.gen(function* () {
     if (receivingHere.has(id)) return yield* new UploadInProgress()
     receivingHere.add(id)
     const holder = `${process}.${yield* Base62.random(8)}`
-    const attempt = Contention.retryWhenStale(take(id, holder), isNamedMeanwhile)
+    const attempt = Contention.retryOnConflict(take(id, holder), isNamedMeanwhile)
     return yield* attempt.pipe(
       Effect.catchIf(isLimit, (error) =>
         Effect.flatMap(endLapsedLeases(receivingIn(accountName)), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
@@ -91,7 +91,7 @@ export const makeUploadLeases = Effect.gen(function* () {
     )
 
   const renew = (lease: UploadLease) =>
-    Contention.retryWhenStale(
+    Contention.retryOnConflict(
       Effect.gen(function* () {
         const held = yield* findHeld(lease)
         if (Option.isNone(held)) return yield* new UploadInProgress()
@@ -113,7 +113,7 @@ export const makeUploadLeases = Effect.gen(function* () {
 
   /** Marks the address as used. The version says the same while there is a deployment; this stays when it is gone. */
   const finish = (lease: UploadLease) =>
-    Contention.retryWhenStale(
+    Contention.retryOnConflict(
       Effect.gen(function* () {
         const entry = yield* uploads.get(directory, lease.upload.id)
         const used = Option.toArray(
@@ -128,7 +128,7 @@ export const makeUploadLeases = Effect.gen(function* () {
     ).pipe(Effect.retry({ times: 3 }), Effect.ignore)
 
   const abandon = (lease: UploadLease) =>
-    Contention.retryWhenStale(
+    Contention.retryOnConflict(
       Effect.flatMap(findHeld(lease), (held) => (Option.isSome(held) ? abandonLease(held.value) : Effect.void))
     )
 

@@ -21,7 +21,7 @@ export const uploads = Collection.make({
   format: 1,
   schema: Upload,
   key: ({ id }) => id,
-  terms: ({ accountName, used }) => (used ? [] : [openIn(accountName)])
+  indexTerms: ({ accountName, used }) => (used ? [] : [openIn(accountName)])
 })
 
 /**
@@ -46,7 +46,7 @@ export const uploadLeases = Collection.make({
   format: 1,
   schema: UploadLeaseRecord,
   key: ({ id }) => id,
-  terms: ({ accountName, name }) => [receivingIn(accountName), receivingFor(name)]
+  indexTerms: ({ accountName, name }) => [receivingIn(accountName), receivingFor(name)]
 })
 
 const directory = Partition.deploymentDirectory

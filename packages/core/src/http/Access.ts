@@ -3,24 +3,33 @@
  */
 import { Context, Effect } from "effect"
 import { type HttpApiEndpoint, HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
-import { Forbidden, mayActFor, type Principal, type PrincipalShape, type Unauthorized } from "../access/Principal.ts"
-import { anywhere, explained, ForbiddenProblem, UnauthorizedProblem } from "./problems.ts"
+import {
+  canAccessAccount,
+  Forbidden,
+  type Principal,
+  type PrincipalShape,
+  type Unauthorized
+} from "../access/Principal.ts"
+import { commonProblems, ForbiddenProblem, toProblems, UnauthorizedProblem } from "./problems.ts"
 
 /** Marks an endpoint that changes nothing although its method is not GET. */
-export const ReadsOnly = Context.Reference<boolean>("@tollgate/core/http/ReadsOnly", { defaultValue: () => false })
+export const IsReadOnly = Context.Reference<boolean>("@tollgate/core/http/ReadsOnly", { defaultValue: () => false })
 
-export class Access extends HttpApiMiddleware.Service<Access, { provides: Principal }>()("@tollgate/core/http/Access", {
-  security: { bearer: HttpApiSecurity.bearer },
-  error: [UnauthorizedProblem, ForbiddenProblem, ...anywhere]
-}) {}
+export class Authenticated extends HttpApiMiddleware.Service<Authenticated, { provides: Principal }>()(
+  "@tollgate/core/http/Access",
+  {
+    security: { bearer: HttpApiSecurity.bearer },
+    error: [UnauthorizedProblem, ForbiddenProblem, ...commonProblems]
+  }
+) {}
 
 /** Lets callers in who may do what the endpoint does, for the account that the path names. */
-export const mayCall = (endpoint: HttpApiEndpoint.Top) => {
-  const reads = endpoint.method === "GET" || Context.get(endpoint.annotations, ReadsOnly)
+export const authorizeEndpoint = (endpoint: HttpApiEndpoint.Top) => {
+  const reads = endpoint.method === "GET" || Context.get(endpoint.annotations, IsReadOnly)
   return (caller: Effect.Effect<PrincipalShape, Unauthorized>, accountName: string | undefined) =>
-    explained(
+    toProblems(
       Effect.flatMap(caller, (principal) => {
-        if (accountName !== undefined && !mayActFor(principal, accountName)) {
+        if (accountName !== undefined && !canAccessAccount(principal, accountName)) {
           return Effect.fail(new Forbidden({ problem: "This credential is for another account" }))
         }
         return !reads && principal.access === "read"

@@ -3,26 +3,26 @@
  */
 
 /** What is asked. */
-export interface Asked {
+export interface TransportRequest {
   readonly method: string
   /** The path and the query, as they were sent. */
   readonly url: string
   /** Where the interface is mounted, as far as the binding knows: `/api/dev`. */
-  readonly base?: string
+  readonly basePath?: string
   /** By their names in lower case; what came several times is one text, with commas. */
   readonly headers: Readonly<Record<string, string>>
   /** The body whole, or nothing if it is longer than that. */
-  readonly read: (limit: number) => Promise<Uint8Array | undefined>
+  readonly bytes: (limit: number) => Promise<Uint8Array | undefined>
   /** The body as it comes; null where there is none. */
-  readonly stream: () => ReadableStream<Uint8Array> | null
+  readonly body: () => ReadableStream<Uint8Array> | null
   /** All of it as a web request. From then on, the body is that request's. */
-  readonly request: () => Request
+  readonly toWebRequest: () => Request
   /** Aborted when whoever asked has left. */
   readonly signal: () => AbortSignal
 }
 
 /** What is answered. */
-export interface Answer {
+export interface TransportResponse {
   readonly status: number
   /** A header that is set several times, as cookies are, has several values. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
@@ -30,7 +30,7 @@ export interface Answer {
 }
 
 /** The body of a web request whole, or nothing if it is longer than that. */
-export const readWhole = async (
+export const readBody = async (
   body: ReadableStream<Uint8Array> | null,
   limit: number
 ): Promise<Uint8Array | undefined> => {
@@ -46,7 +46,7 @@ export const readWhole = async (
 }
 
 /** A web request, as it is asked here. */
-export const askedBy = (request: Request): Asked => {
+export const fromWebRequest = (request: Request): TransportRequest => {
   const { method, url } = request
   const start = url.indexOf("//") + 2
   const path = url.indexOf("/", start)
@@ -57,15 +57,15 @@ export const askedBy = (request: Request): Asked => {
     url: path < 0 ? "/" : (url.slice(path).split("#", 1)[0] ?? "/"),
     headers: { host: authority, ...Object.fromEntries(request.headers) },
     // Asked for when it is read: whoever clones a request gives it another body.
-    read: (limit) => readWhole(request.body, limit),
-    stream: () => request.body,
-    request: () => request,
+    bytes: (limit) => readBody(request.body, limit),
+    body: () => request.body,
+    toWebRequest: () => request,
     signal: () => request.signal
   }
 }
 
 /** An answer, as a web response. */
-export const toResponse = ({ status, headers, body }: Answer): Response => {
+export const toWebResponse = ({ status, headers, body }: TransportResponse): Response => {
   const pairs = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, one])
   )
@@ -73,8 +73,8 @@ export const toResponse = ({ status, headers, body }: Answer): Response => {
 }
 
 /** A web response, as it is answered here. */
-export const answeredBy = ({ status, headers, body }: Response): Answer => {
+export const fromWebResponse = ({ status, headers, body }: Response): TransportResponse => {
   const cookies = headers.getSetCookie()
-  const several = cookies.length > 1 ? { "set-cookie": cookies } : {}
-  return { status, headers: { ...Object.fromEntries(headers), ...several }, body: body ?? undefined }
+  const cookieHeader = cookies.length > 1 ? { "set-cookie": cookies } : {}
+  return { status, headers: { ...Object.fromEntries(headers), ...cookieHeader }, body: body ?? undefined }
 }

@@ -3,42 +3,47 @@
  */
 import { Context, Effect } from "effect"
 import type { SitesAddress } from "../deployments/SitesAddress.ts"
-import { type BodyFault, type JsonBody, jsonBody } from "./body.ts"
-import type { Asked } from "./Exchange.ts"
+import { type BodyError, type JsonBody, readJsonBody } from "./body.ts"
+import type { TransportRequest } from "./Exchange.ts"
 
-export interface InterfaceSettings {
+export interface HttpConfig {
   /** Bytes that a JSON body may have. */
   readonly bodyLimit: number
   /** The path of the interface's address, where the host has told it. */
-  readonly base?: string
+  readonly basePath?: string
   /** The hosts that serve sites and nothing else. */
   readonly sites?: SitesAddress | undefined
 }
 
-export class Incoming extends Context.Service<
-  Incoming,
+export class RequestContext extends Context.Service<
+  RequestContext,
   {
-    readonly asked: Asked
+    readonly request: TransportRequest
     /** The path in the form in which it is routed. */
     readonly path: string
     readonly search: string
     /** Where the interface is mounted, as clients see it. */
-    readonly base: string
+    readonly basePath: string
     /** The body, read once and checked. */
-    readonly body: Effect.Effect<JsonBody, BodyFault>
+    readonly body: Effect.Effect<JsonBody, BodyError>
   }
 >()("@tollgate/core/http/Incoming") {
-  static from(asked: Asked, path: string, search: string, { bodyLimit, base }: InterfaceSettings): Incoming["Service"] {
+  static from(
+    request: TransportRequest,
+    path: string,
+    search: string,
+    { bodyLimit, basePath }: HttpConfig
+  ): RequestContext["Service"] {
     let known: JsonBody | undefined
     const body = Effect.suspend(() =>
       known === undefined
-        ? Effect.map(jsonBody(asked, bodyLimit), (read) => {
+        ? Effect.map(readJsonBody(request, bodyLimit), (read) => {
             known = read
             return read
           })
         : Effect.succeed(known)
     )
     // What the host has told is what clients see; a proxy may have taken some of it off.
-    return { asked, path, search, base: base || asked.base || "", body }
+    return { request, path, search, basePath: basePath || request.basePath || "", body }
   }
 }

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { HandlersOf } from "./handlers.ts"
-import { explained } from "./problems.ts"
+import { toProblems } from "./problems.ts"
 
 const healthy = { status: "ok" } as const
 
@@ -10,6 +10,6 @@ export const SystemHttp = Effect.gen(function* () {
   const store = yield* Store
   return {
     alive: () => Effect.succeed(healthy),
-    ready: () => explained(Effect.as(store.get(Partition.keysDirectory, ["any"]), healthy))
+    ready: () => toProblems(Effect.as(store.get(Partition.keysDirectory, ["any"]), healthy))
   } satisfies HandlersOf<"system">
 })

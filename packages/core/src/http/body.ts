@@ -4,23 +4,23 @@
  */
 import { Effect } from "effect"
 import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
-import { deepest, offence } from "../shared/SafeJson.ts"
-import { reasonOf } from "../shared/takenApart.ts"
-import type { Asked } from "./Exchange.ts"
+import { findUnsafeJson, maxDepth } from "../shared/SafeJson.ts"
+import { bodyErrorMessage } from "../shared/takenApart.ts"
+import type { TransportRequest } from "./Exchange.ts"
 import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "./problems.ts"
 import { RequestId } from "./RequestId.ts"
 
 /** How long a body may take to arrive. */
-const patience = "30 seconds"
+const bodyTimeout = "30 seconds"
 
 export interface JsonBody {
   readonly text: string
   readonly value: unknown
 }
 
-const nothing: JsonBody = { text: "{}", value: {} }
+const emptyBody: JsonBody = { text: "{}", value: {} }
 
-export type BodyFault = InvalidInput | PayloadTooLargeProblem | RequestTimeoutProblem | UnsupportedEncodingProblem
+export type BodyError = InvalidInput | PayloadTooLargeProblem | RequestTimeoutProblem | UnsupportedEncodingProblem
 
 const tooLarge = (limit: number, instance: string) =>
   new PayloadTooLargeProblem({ detail: `A body may have ${limit} bytes; send less, or in several requests`, instance })
@@ -38,24 +38,24 @@ const isTooDeep = (text: string): boolean => {
       else if (character === '"') inString = false
     } else if (character === '"') inString = true
     else if (character === "{" || character === "[") {
-      if (++depth > deepest) return true
+      if (++depth > maxDepth) return true
     } else if (character === "}" || character === "]") depth--
   }
   return false
 }
 
-const checked = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput> => {
+const parseJsonBody = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput> => {
   let text: string
   try {
     text = utf8.decode(bytes)
   } catch {
     return Effect.fail(invalidBody("", "it is not valid UTF-8"))
   }
-  if (/^[ \t\r\n]*$/.test(text)) return Effect.succeed(nothing)
-  if (isTooDeep(text)) return Effect.fail(invalidBody("", `it is nested deeper than ${deepest}`))
+  if (/^[ \t\r\n]*$/.test(text)) return Effect.succeed(emptyBody)
+  if (isTooDeep(text)) return Effect.fail(invalidBody("", `it is nested deeper than ${maxDepth}`))
   try {
     const value: unknown = JSON.parse(text)
-    const fault = offence(value)
+    const fault = findUnsafeJson(value)
     return fault === undefined ? Effect.succeed({ text, value }) : Effect.fail(fault)
   } catch {
     return Effect.fail(invalidBody("", "it is not JSON"))
@@ -63,7 +63,10 @@ const checked = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput> => {
 }
 
 /** A body that has passed; an empty object where there is none. */
-export const jsonBody = ({ headers, read }: Asked, limit: number): Effect.Effect<JsonBody, BodyFault> =>
+export const readJsonBody = (
+  { headers, bytes: read }: TransportRequest,
+  limit: number
+): Effect.Effect<JsonBody, BodyError> =>
   Effect.gen(function* () {
     const instance = yield* RequestId
     const encoding = headers["content-encoding"] ?? "identity"
@@ -74,13 +77,13 @@ export const jsonBody = ({ headers, read }: Asked, limit: number): Effect.Effect
     if (Number(headers["content-length"] ?? 0) > limit) return yield* tooLarge(limit, instance)
     const bytes = yield* Effect.tryPromise({
       try: () => read(limit),
-      catch: (error) => invalidBody("", reasonOf(error, "it was not received whole"))
+      catch: (error) => invalidBody("", bodyErrorMessage(error, "it was not received whole"))
     }).pipe(
       Effect.timeoutOrElse({
-        duration: patience,
+        duration: bodyTimeout,
         orElse: () =>
           Effect.fail(new RequestTimeoutProblem({ detail: "The body did not arrive in time; send it again", instance }))
       })
     )
-    return yield* bytes === undefined ? tooLarge(limit, instance) : checked(bytes)
+    return yield* bytes === undefined ? tooLarge(limit, instance) : parseJsonBody(bytes)
   })

@@ -7,34 +7,37 @@ import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
 import { Api } from "../Api.ts"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Forbidden, Principal } from "../access/Principal.ts"
-import { InvalidInput, type InvalidPlace, placesInBody, placesInParameters } from "../shared/InvalidInput.ts"
-import { unchecked } from "../shared/unchecked.ts"
-import { Access, mayCall } from "./Access.ts"
+import { bodyIssues, type InputIssue, InvalidInput, parameterIssues } from "../shared/InvalidInput.ts"
+import { encodeOptions } from "../shared/unchecked.ts"
+import { Authenticated, authorizeEndpoint } from "./Access.ts"
 import { isCrossSite } from "./crossSite.ts"
-import type { Answer, Asked } from "./Exchange.ts"
+import type { TransportRequest, TransportResponse } from "./Exchange.ts"
 import { encodePage, isPage } from "./encodePage.ts"
 import type { AllHandlers } from "./handlers.ts"
-import { Incoming } from "./Incoming.ts"
-import { explained } from "./problems.ts"
+import { RequestContext } from "./Incoming.ts"
+import { toProblems } from "./problems.ts"
 
 /** What the router found in a path and its query. */
-export interface Found {
+export interface RouteMatch {
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: Readonly<Record<string, string | ReadonlyArray<string>>>
 }
 
 /** Answers one endpoint. What it fails with is a problem, or can be made one. */
-export type Endpoint = (asked: Asked, found: Found) => Effect.Effect<Answer, unknown, Incoming>
+export type RouteHandler = (
+  asked: TransportRequest,
+  found: RouteMatch
+) => Effect.Effect<TransportResponse, unknown, RequestContext>
 
 /** An answer that does not fit its own declaration. */
-export class UnfitAnswer extends Schema.TaggedError<UnfitAnswer>()("UnfitAnswer", {}) {}
+export class ResponseEncodingError extends Schema.TaggedError<ResponseEncodingError>()("ResponseEncodingError", {}) {}
 
 type Decode = (input: unknown) => Effect.Effect<unknown, InvalidInput>
 
-const decoder = (
+const makeDecoder = (
   schema: Schema.Top | undefined,
   options: SchemaAST.ParseOptions | undefined,
-  placesIn: (error: Schema.SchemaError) => ReadonlyArray<InvalidPlace>
+  placesIn: (error: Schema.SchemaError) => ReadonlyArray<InputIssue>
 ): Decode | undefined => {
   if (schema === undefined) return undefined
   const decode = Schema.decodeUnknownExit(schema as Schema.Codec<unknown>, options)
@@ -47,13 +50,13 @@ const decoder = (
 }
 
 /** An object that has nothing in it; an empty struct would take any. */
-const nothing = Schema.Record(Schema.String, Schema.Never)
+const EmptyObject = Schema.Record(Schema.String, Schema.Never)
 
 /** The schema of a JSON body; none where it is read as it comes. What is posted without need says nothing. */
-const payloadOf = ({ payload, method }: HttpApiEndpoint.Top): Schema.Top | undefined => {
+const payloadSchema = ({ payload, method }: HttpApiEndpoint.Top): Schema.Top | undefined => {
   const schemas = [...payload.values()].flatMap(({ encoding, schemas }) => (encoding._tag === "Json" ? schemas : []))
   if (schemas.length > 1) return Schema.Union(schemas)
-  return schemas[0] ?? (method === "POST" ? nothing : undefined)
+  return schemas[0] ?? (method === "POST" ? EmptyObject : undefined)
 }
 
 const json = { "content-type": "application/json" }
@@ -65,7 +68,7 @@ const bodySchema = (declared: Schema.Top): Schema.Top =>
   HttpApiSchema.isWithHeaders(declared) ? declared.schema : declared
 
 /** Encodes a handler's result with the status that was declared for it: one with a body, one without, or both. */
-const encoder = (successes: Successes) => {
+const makeEncoder = (successes: Successes) => {
   const declared = [...successes].flatMap(([status, schemas]) =>
     schemas.map((schema) => [status, bodySchema(schema)] as const)
   )
@@ -73,24 +76,24 @@ const encoder = (successes: Successes) => {
   const withBody = declared.filter(([, schema]) => !HttpApiSchema.isNoContent(schema.ast))
   if (withBody.length > 1) throw new Error("an endpoint declares at most one success with a body")
   const [status, schema] = withBody[0] ?? [204, HttpApiSchema.NoContent]
-  const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, unchecked)
-  const answer = (body: Answer["body"], headers: AnswerHeaders): Answer => ({
+  const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, encodeOptions)
+  const answer = (body: TransportResponse["body"], headers: AnswerHeaders): TransportResponse => ({
     status,
     headers: { ...json, ...headers },
     body
   })
-  return (value: unknown, headers: AnswerHeaders): Effect.Effect<Answer, UnfitAnswer> => {
+  return (value: unknown, headers: AnswerHeaders): Effect.Effect<TransportResponse, ResponseEncodingError> => {
     if (emptyStatus !== undefined && (value === undefined || withBody.length === 0)) {
       return Effect.succeed({ status: emptyStatus, headers, body: undefined })
     }
     if (isPage(value)) {
-      const body = Effect.mapError(encodePage(value, encode), () => new UnfitAnswer())
+      const body = Effect.mapError(encodePage(value, encode), () => new ResponseEncodingError())
       return Effect.map(body, (body) => answer(body, headers))
     }
     const encoded = encode(value)
     return Exit.isSuccess(encoded)
       ? Effect.succeed(answer(JSON.stringify(encoded.value), headers))
-      : Effect.fail(new UnfitAnswer())
+      : Effect.fail(new ResponseEncodingError())
   }
 }
 
@@ -99,7 +102,7 @@ interface WithHeaders {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const crossSiteRefused = explained(
+const crossSiteRefused = toProblems(
   Effect.fail(
     new Forbidden({
       problem:
@@ -108,48 +111,49 @@ const crossSiteRefused = explained(
   )
 )
 
-type AnyHandler = (given: object) => Effect.Effect<unknown, unknown, Principal | Incoming>
+type UntypedHandler = (input: object) => Effect.Effect<unknown, unknown, Principal | RequestContext>
 
 /** Every endpoint of the interface, by its method and path. */
-export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
+export const buildRoutes = Effect.fnUntraced(function* (handlers: AllHandlers) {
   const { authenticate } = yield* Authenticator
-  const endpoints: Array<readonly [method: string, path: string, endpoint: Endpoint]> = []
+  const endpoints: Array<readonly [method: string, path: string, endpoint: RouteHandler]> = []
 
-  const compile = (
+  const buildRoute = (
     endpoint: HttpApiEndpoint.Top,
     annotations: Context.Context<never>,
     successes: Successes,
-    handler: AnyHandler
-  ): Endpoint => {
+    handler: UntypedHandler
+  ): RouteHandler => {
     const optionsFor = <Slot>(slot: Context.Key<Slot, SchemaAST.ParseOptions>) =>
       Context.getOrUndefined(annotations, slot)
-    const decodeParams = decoder(endpoint.params, undefined, placesInParameters)
-    const decodeHeaders = decoder(endpoint.headers, undefined, placesInParameters)
+    const decodeParams = makeDecoder(endpoint.params, undefined, parameterIssues)
+    const decodeHeaders = makeDecoder(endpoint.headers, undefined, parameterIssues)
     const query = endpoint.query && Schema.toCodecArrayFromSingle(endpoint.query)
-    const decodeQuery = decoder(query, optionsFor(HttpApi.QueryParseOptions), placesInParameters)
-    const decodePayload = decoder(payloadOf(endpoint), optionsFor(HttpApi.PayloadParseOptions), placesInBody)
+    const decodeQuery = makeDecoder(query, optionsFor(HttpApi.QueryParseOptions), parameterIssues)
+    const decodePayload = makeDecoder(payloadSchema(endpoint), optionsFor(HttpApi.PayloadParseOptions), bodyIssues)
     const hasHeaders = [...(endpoint.success as ReadonlySet<Schema.Top>)].some(HttpApiSchema.isWithHeaders)
-    const encode = encoder(successes)
+    const encode = makeEncoder(successes)
 
-    const answered = Effect.fnUntraced(function* ({ headers }: Asked, found: Found) {
-      const given: Record<string, unknown> = {}
-      if (decodeParams !== undefined) given["params"] = yield* decodeParams(found.params)
-      if (decodeHeaders !== undefined) given["headers"] = yield* decodeHeaders(headers)
-      if (decodeQuery !== undefined) given["query"] = yield* decodeQuery(found.query)
-      if (decodePayload !== undefined) given["payload"] = yield* decodePayload((yield* (yield* Incoming).body).value)
-      const result = yield* handler(given)
+    const handle = Effect.fnUntraced(function* ({ headers }: TransportRequest, found: RouteMatch) {
+      const input: Record<string, unknown> = {}
+      if (decodeParams !== undefined) input["params"] = yield* decodeParams(found.params)
+      if (decodeHeaders !== undefined) input["headers"] = yield* decodeHeaders(headers)
+      if (decodeQuery !== undefined) input["query"] = yield* decodeQuery(found.query)
+      if (decodePayload !== undefined)
+        input["payload"] = yield* decodePayload((yield* (yield* RequestContext).body).value)
+      const result = yield* handler(input)
       if (!hasHeaders) return yield* encode(result, {})
-      const { body, headers: told } = result as WithHeaders
-      return yield* encode(body, told)
+      const { body, headers: responseHeaders } = result as WithHeaders
+      return yield* encode(body, responseHeaders)
     })
 
     // Whoever needs no credential needs no principal either.
-    if (![...endpoint.middlewares].some((middleware) => middleware === Access)) return answered as Endpoint
-    const admitted = mayCall(endpoint)
+    if (![...endpoint.middlewares].some((middleware) => middleware === Authenticated)) return handle as RouteHandler
+    const admitted = authorizeEndpoint(endpoint)
     return (asked, found) => {
       if (isCrossSite(asked)) return crossSiteRefused
       return Effect.flatMap(admitted(authenticate(asked), found.params["accountName"]), (principal) =>
-        Effect.provideService(answered(asked, found), Principal, principal)
+        Effect.provideService(handle(asked, found), Principal, principal)
       )
     }
   }
@@ -157,9 +161,9 @@ export const compiled = Effect.fnUntraced(function* (handlers: AllHandlers) {
   HttpApi.reflect(Api, {
     onGroup: () => undefined,
     onEndpoint: ({ group, endpoint, mergedAnnotations, successes }) => {
-      const ofGroup = handlers[group.identifier as keyof AllHandlers] as unknown as Record<string, AnyHandler>
-      const handler = ofGroup[endpoint.identifier] as AnyHandler
-      endpoints.push([endpoint.method, endpoint.path, compile(endpoint, mergedAnnotations, successes, handler)])
+      const ofGroup = handlers[group.identifier as keyof AllHandlers] as unknown as Record<string, UntypedHandler>
+      const handler = ofGroup[endpoint.identifier] as UntypedHandler
+      endpoints.push([endpoint.method, endpoint.path, buildRoute(endpoint, mergedAnnotations, successes, handler)])
     }
   })
   return endpoints

@@ -4,7 +4,7 @@
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { Api } from "../Api.ts"
 import type { Principal } from "../access/Principal.ts"
-import type { Incoming } from "./Incoming.ts"
+import type { RequestContext } from "./Incoming.ts"
 
 type Groups = (typeof Api)["groups"]
 export type GroupName = keyof Groups & string
@@ -13,14 +13,16 @@ type EndpointsOf<Name extends GroupName> = Groups[Name] extends HttpApiGroup.Con
   : never
 
 /** What an endpoint is given: the parts of the request that it declares. */
-type Given<Endpoint extends HttpApiEndpoint.Constraint> = Omit<
+type EndpointInput<Endpoint extends HttpApiEndpoint.Constraint> = Omit<
   HttpApiEndpoint.Request<Endpoint>,
   "request" | "endpoint" | "group"
 >
 
 type Handler<Endpoint extends HttpApiEndpoint.Constraint> = (
-  given: Given<Endpoint>
-) => ReturnType<HttpApiEndpoint.Handler<Endpoint, HttpApiEndpoint.MiddlewareError<Endpoint>, Principal | Incoming>>
+  given: EndpointInput<Endpoint>
+) => ReturnType<
+  HttpApiEndpoint.Handler<Endpoint, HttpApiEndpoint.MiddlewareError<Endpoint>, Principal | RequestContext>
+>
 
 /** The handlers of a group, one for each endpoint of it. */
 export type HandlersOf<Name extends GroupName> = {

@@ -7,16 +7,16 @@ import { Effect } from "effect"
 import { Principal } from "../access/Principal.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
 import { InvalidInput } from "../shared/InvalidInput.ts"
-import { Incoming } from "./Incoming.ts"
-import { explained, RequestInProgressProblem } from "./problems.ts"
+import { RequestContext } from "./Incoming.ts"
+import { RequestInProgressProblem, toProblems } from "./problems.ts"
 import { RequestId } from "./RequestId.ts"
 
 const digest = (...parts: ReadonlyArray<string>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
 
 /** Reads the header, and gives what the service is to remember the request by. */
-const idempotencyOf = Effect.fnUntraced(function* () {
-  const { asked, path, search, body } = yield* Incoming
+const parseIdempotency = Effect.fnUntraced(function* () {
+  const { request: asked, path, search, body } = yield* RequestContext
   const key = asked.headers["idempotency-key"]
   if (key === undefined) return undefined
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
@@ -33,12 +33,12 @@ const idempotencyOf = Effect.fnUntraced(function* () {
 })
 
 /** Runs what makes something, once for each Idempotency-Key. */
-export const makeIdempotent = Effect.sync(() => {
+export const makeIdempotentRunner = Effect.sync(() => {
   /** The requests that are running under an Idempotency-Key, in this process. */
   const running = new Set<string>()
   return <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
-      const idempotency = yield* explained(idempotencyOf())
+      const idempotency = yield* toProblems(parseIdempotency())
       if (idempotency === undefined) return yield* run(undefined)
       const { id } = idempotency
       if (running.has(id)) {

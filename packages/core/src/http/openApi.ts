@@ -2,7 +2,7 @@
  * What a schema cannot say of a query parameter: that its text is a number or a boolean, its bounds, its default, and
  * that tags are parameters of their own; and of the headers that answers have because of their status.
  */
-import { maximumLimit } from "../shared/Page.ts"
+import { maxLimit } from "../shared/Page.ts"
 import { timestampPattern } from "../shared/Timestamp.ts"
 
 interface Parameter {
@@ -11,24 +11,24 @@ interface Parameter {
   readonly [field: string]: unknown
 }
 
-const flag = (description: string) => ({ schema: { type: "boolean", default: false }, description })
+const booleanFlag = (description: string) => ({ schema: { type: "boolean", default: false }, description })
 
-const described: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+const parameterDocs: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   limit: {
-    schema: { type: "integer", format: "uint32", minimum: 1, maximum: maximumLimit, default: maximumLimit },
+    schema: { type: "integer", format: "uint32", minimum: 1, maximum: maxLimit, default: maxLimit },
     description: "How many to answer; more than the maximum counts as the maximum."
   },
   offset: {
     schema: { type: "integer", format: "uint32", minimum: 0, default: 0 },
     description: "How many to leave out, from the oldest."
   },
-  "with-api-key": flag("Make a key together with the consumer, if the body asks for none."),
-  "include-api-keys": flag(
+  "with-api-key": booleanFlag("Make a key together with the consumer, if the body asks for none."),
+  "include-api-keys": booleanFlag(
     "Include the keys: the first 1,000 of one consumer; in a list, the first 100 of each consumer, until there are 1,000 in all. " +
       "Consumers after that come without `apiKeys`."
   ),
-  "include-managers": flag("Include the managers."),
-  "include-manager-invites": flag("Include the invites that managers were sent."),
+  "include-managers": booleanFlag("Include the managers."),
+  "include-manager-invites": booleanFlag("Include the invites that managers were sent."),
   "key-format": {
     schema: { type: "string", enum: ["none", "visible", "masked"], default: "masked" },
     description: "How much of a key's value to show."
@@ -85,7 +85,7 @@ const takesTags = new Set([
 ])
 
 /** Operations that make something. */
-const makes = new Set([
+const idempotentOperations = new Set([
   "consumers.create",
   "consumers.rollKey",
   "keys.create",
@@ -99,7 +99,7 @@ const makes = new Set([
 ])
 
 /** Operations whose body may be left out, since every field of it may. */
-const needsNoBody = new Set([
+const optionalBodyOperations = new Set([
   "consumers.update",
   "keys.create",
   "keys.createMany",
@@ -128,20 +128,20 @@ const lowerSchemes = (spec: Json): void => {
 }
 
 /** Completes the parameters, the headers and the security schemes of the whole description. */
-export const describeParameters = (spec: Json): Json => {
+export const completeDescription = (spec: Json): Json => {
   markTimestamps(spec)
   lowerSchemes(spec)
   for (const path of Object.values<Json>(spec.paths)) {
     for (const operation of Object.values<Json>(path)) {
-      if (needsNoBody.has(operation.operationId)) operation.requestBody.required = false
+      if (optionalBodyOperations.has(operation.operationId)) operation.requestBody.required = false
       for (const [status, response] of Object.entries<Json>(operation.responses)) {
         response.headers = { ...headersFor(status), ...response.headers }
       }
       const parameters: ReadonlyArray<Parameter> = operation.parameters ?? []
       operation.parameters = [
-        ...parameters.map((parameter) => ({ ...parameter, ...described[parameter.name] })),
+        ...parameters.map((parameter) => ({ ...parameter, ...parameterDocs[parameter.name] })),
         ...(takesTags.has(operation.operationId) ? [tags] : []),
-        ...(makes.has(operation.operationId) ? [idempotencyKey] : [])
+        ...(idempotentOperations.has(operation.operationId) ? [idempotencyKey] : [])
       ]
     }
   }

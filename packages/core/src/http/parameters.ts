@@ -4,22 +4,25 @@
 import { Effect, Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { InvalidInput } from "../shared/InvalidInput.ts"
-import { Limit, maximumLimit, Offset } from "../shared/Page.ts"
+import { Limit, maxLimit, Offset } from "../shared/Page.ts"
 import { type TagFilter, TagName } from "../shared/Tags.ts"
 import type { Entry } from "../store/Collection.ts"
 
 /** However many digits there are: what is larger than can be counted is as large. */
-const counted = (text: string): number =>
+const clampInteger = (text: string): number =>
   Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(text), Number.MAX_SAFE_INTEGER))
 
-const Digits = Schema.String.pipe(
+const IntegerFromString = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^-?\d{1,1000}$/u, { expected: "an integer" })),
-  Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: counted, encode: String }))
+  Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: clampInteger, encode: String }))
 )
 
-export const paging = {
-  limit: Digits.pipe(Schema.decodeTo(Limit), Schema.withDecodingDefaultKey(Effect.succeed(String(maximumLimit)))),
-  offset: Digits.pipe(Schema.decodeTo(Offset), Schema.withDecodingDefaultKey(Effect.succeed("0")))
+export const pagination = {
+  limit: IntegerFromString.pipe(
+    Schema.decodeTo(Limit),
+    Schema.withDecodingDefaultKey(Effect.succeed(String(maxLimit)))
+  ),
+  offset: IntegerFromString.pipe(Schema.decodeTo(Offset), Schema.withDecodingDefaultKey(Effect.succeed("0")))
 }
 
 /** `tag.<property>=<value>`, any number of them. */
@@ -28,13 +31,13 @@ const TagParameters = Schema.Record(Schema.TemplateLiteral(["tag.", TagName]), S
 const hasFewTags = (query: object): boolean => Object.keys(query).filter((name) => name.startsWith("tag.")).length <= 50
 
 /** A query of fixed parameters and tags. */
-export const withTags = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+export const withTagFilter = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.StructWithRest(Schema.Struct(fields), [TagParameters]).pipe(
     Schema.check(Schema.makeFilter(hasFewTags, { expected: "at most 50 tags" }))
   )
 
 /** The tags among the parameters; none if there are none. */
-export const tagsIn = (query: Readonly<Record<string, unknown>>): TagFilter | undefined => {
+export const parseTagFilter = (query: Readonly<Record<string, unknown>>): TagFilter | undefined => {
   const tags = Object.entries(query).filter(([name]) => name.startsWith("tag."))
   return tags.length === 0 ? undefined : Object.fromEntries(tags.map(([name, value]) => [name.slice(4), String(value)]))
 }
@@ -44,7 +47,7 @@ export const withETag = <A>({ value, version }: Entry<A>) =>
   HttpApiSchema.withHeaders({ body: value, headers: { etag: `"${version}"` } })
 
 /** The versions that an If-Match names; undefined where any will do. */
-export const ifMatchIn = (
+export const parseIfMatch = (
   header: string | undefined
 ): Effect.Effect<ReadonlyArray<number> | undefined, InvalidInput> => {
   if (header === undefined || header.trim() === "*") return Effect.succeed(undefined)

@@ -20,191 +20,203 @@ import type {
   UploadStalled
 } from "../deployments/DeploymentError.ts"
 import type { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
-import type { BucketNotFound } from "../metering/Bucket.ts"
+import type { MeteringBucketNotFound } from "../metering/Bucket.ts"
 import type { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/Quota.ts"
 import type { PlanExternalIdTaken, PlanInUse, PlanNotFound, UnknownPlan } from "../plans/PlanError.ts"
-import type { AnswerForgotten, IdempotencyKeyReused } from "../shared/Idempotency.ts"
-import { type InvalidInput, InvalidPlace } from "../shared/InvalidInput.ts"
+import type { IdempotencyKeyReused, ReplayUnavailable } from "../shared/Idempotency.ts"
+import { InputIssue, type InvalidInput } from "../shared/InvalidInput.ts"
 import { type LimitReached, limitNames } from "../shared/Limits.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import type { VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { RecordUnreadable, StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 import type { SubscriptionExternalIdTaken, SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
-import type { Answer } from "./Exchange.ts"
+import type { TransportResponse } from "./Exchange.ts"
 import { RequestId } from "./RequestId.ts"
 
-const kind = <const Name extends string, const Status extends number>(name: Name, status: Status, title: string) =>
-  ({ type: `urn:tollgate:problem:${name}`, status, title }) as const
+const problemType = <const Name extends string, const Status extends number>(
+  name: Name,
+  status: Status,
+  title: string
+) => ({ type: `urn:tollgate:problem:${name}`, status, title }) as const
 
 export class BadRequestProblem extends HttpApiError.Problem<BadRequestProblem>()(
   "BadRequestProblem",
-  kind("bad-request", 400, "The request is not valid"),
-  { errors: Schema.Array(InvalidPlace) }
+  problemType("bad-request", 400, "The request is not valid"),
+  { errors: Schema.Array(InputIssue) }
 ) {}
 export class UnauthorizedProblem extends HttpApiError.Problem<UnauthorizedProblem>()(
   "UnauthorizedProblem",
-  kind("unauthorized", 401, "Not authenticated")
+  problemType("unauthorized", 401, "Not authenticated")
 ) {}
 export class ForbiddenProblem extends HttpApiError.Problem<ForbiddenProblem>()(
   "ForbiddenProblem",
-  kind("forbidden", 403, "Not allowed")
+  problemType("forbidden", 403, "Not allowed")
 ) {}
 export class NotFoundProblem extends HttpApiError.Problem<NotFoundProblem>()(
   "NotFoundProblem",
-  kind("not-found", 404, "No such path")
+  problemType("not-found", 404, "No such path")
 ) {}
 export class ConsumerNotFoundProblem extends HttpApiError.Problem<ConsumerNotFoundProblem>()(
   "ConsumerNotFoundProblem",
-  kind("consumer-not-found", 404, "No such consumer")
+  problemType("consumer-not-found", 404, "No such consumer")
 ) {}
 export class KeyNotFoundProblem extends HttpApiError.Problem<KeyNotFoundProblem>()(
   "KeyNotFoundProblem",
-  kind("key-not-found", 404, "No such key")
+  problemType("key-not-found", 404, "No such key")
 ) {}
 export class MethodNotAllowedProblem extends HttpApiError.Problem<MethodNotAllowedProblem>()(
   "MethodNotAllowedProblem",
-  kind("method-not-allowed", 405, "No such method here")
+  problemType("method-not-allowed", 405, "No such method here")
 ) {}
 export class RequestTimeoutProblem extends HttpApiError.Problem<RequestTimeoutProblem>()(
   "RequestTimeoutProblem",
-  kind("request-timeout", 408, "The body did not arrive")
+  problemType("request-timeout", 408, "The body did not arrive")
 ) {}
 export class ConsumerNameTakenProblem extends HttpApiError.Problem<ConsumerNameTakenProblem>()(
   "ConsumerNameTakenProblem",
-  kind("consumer-name-taken", 409, "The name is taken")
+  problemType("consumer-name-taken", 409, "The name is taken")
 ) {}
 export class KeyValueTakenProblem extends HttpApiError.Problem<KeyValueTakenProblem>()(
   "KeyValueTakenProblem",
-  kind("key-value-taken", 409, "The key value is taken")
+  problemType("key-value-taken", 409, "The key value is taken")
 ) {}
 export class KeyLimitReachedProblem extends HttpApiError.Problem<KeyLimitReachedProblem>()(
   "KeyLimitReachedProblem",
-  kind("key-limit-reached", 409, "Too many keys")
+  problemType("key-limit-reached", 409, "Too many keys")
 ) {}
 export class LimitReachedProblem extends HttpApiError.Problem<LimitReachedProblem>()(
   "LimitReachedProblem",
-  kind("limit-reached", 409, "Limit reached"),
+  problemType("limit-reached", 409, "Limit reached"),
   { limit: Schema.Literals(limitNames), max: Schema.Int }
 ) {}
 export class KeyNotRetainedProblem extends HttpApiError.Problem<KeyNotRetainedProblem>()(
   "KeyNotRetainedProblem",
-  kind("key-not-retained", 409, "Key values are not kept")
+  problemType("key-not-retained", 409, "Key values are not kept")
 ) {}
 export class ConcurrentUpdateProblem extends HttpApiError.Problem<ConcurrentUpdateProblem>()(
   "ConcurrentUpdateProblem",
-  kind("concurrent-update", 409, "Others are writing the same")
+  problemType("concurrent-update", 409, "Others are writing the same")
 ) {}
 export class RequestInProgressProblem extends HttpApiError.Problem<RequestInProgressProblem>()(
   "RequestInProgressProblem",
-  kind("request-in-progress", 409, "The same request is still running")
+  problemType("request-in-progress", 409, "The same request is still running")
 ) {}
-export class AnswerForgottenProblem extends HttpApiError.Problem<AnswerForgottenProblem>()(
+export class ReplayUnavailableProblem extends HttpApiError.Problem<ReplayUnavailableProblem>()(
   "AnswerForgottenProblem",
-  kind("answer-forgotten", 409, "The request was done, and its answer is gone")
+  problemType("answer-forgotten", 409, "The request was done, and its answer is gone")
 ) {}
 export class PreconditionFailedProblem extends HttpApiError.Problem<PreconditionFailedProblem>()(
   "PreconditionFailedProblem",
-  kind("precondition-failed", 412, "The resource has changed")
+  problemType("precondition-failed", 412, "The resource has changed")
 ) {}
 export class PayloadTooLargeProblem extends HttpApiError.Problem<PayloadTooLargeProblem>()(
   "PayloadTooLargeProblem",
-  kind("payload-too-large", 413, "The body is too large")
+  problemType("payload-too-large", 413, "The body is too large")
 ) {}
 export class UnsupportedEncodingProblem extends HttpApiError.Problem<UnsupportedEncodingProblem>()(
   "UnsupportedEncodingProblem",
-  kind("unsupported-encoding", 415, "The body's encoding is not supported")
+  problemType("unsupported-encoding", 415, "The body's encoding is not supported")
 ) {}
 export class IdempotencyKeyReusedProblem extends HttpApiError.Problem<IdempotencyKeyReusedProblem>()(
   "IdempotencyKeyReusedProblem",
-  kind("idempotency-key-reused", 422, "The Idempotency-Key was used before")
+  problemType("idempotency-key-reused", 422, "The Idempotency-Key was used before")
 ) {}
-export class BucketNotFoundProblem extends HttpApiError.Problem<BucketNotFoundProblem>()(
+export class MeteringBucketNotFoundProblem extends HttpApiError.Problem<MeteringBucketNotFoundProblem>()(
   "BucketNotFoundProblem",
-  kind("bucket-not-found", 404, "No such metering bucket")
+  problemType("bucket-not-found", 404, "No such metering bucket")
 ) {}
 export class PlanNotFoundProblem extends HttpApiError.Problem<PlanNotFoundProblem>()(
   "PlanNotFoundProblem",
-  kind("plan-not-found", 404, "No such plan")
+  problemType("plan-not-found", 404, "No such plan")
 ) {}
 export class SubscriptionNotFoundProblem extends HttpApiError.Problem<SubscriptionNotFoundProblem>()(
   "SubscriptionNotFoundProblem",
-  kind("subscription-not-found", 404, "No such subscription")
+  problemType("subscription-not-found", 404, "No such subscription")
 ) {}
 export class PlanExternalIdTakenProblem extends HttpApiError.Problem<PlanExternalIdTakenProblem>()(
   "PlanExternalIdTakenProblem",
-  kind("plan-external-id-taken", 409, "The planExternalId is taken")
+  problemType("plan-external-id-taken", 409, "The planExternalId is taken")
 ) {}
 export class PlanInUseProblem extends HttpApiError.Problem<PlanInUseProblem>()(
   "PlanInUseProblem",
-  kind("plan-in-use", 409, "The plan is in use")
+  problemType("plan-in-use", 409, "The plan is in use")
 ) {}
 export class SubscriptionExternalIdTakenProblem extends HttpApiError.Problem<SubscriptionExternalIdTakenProblem>()(
   "SubscriptionExternalIdTakenProblem",
-  kind("subscription-external-id-taken", 409, "The subscriptionExternalId is taken")
+  problemType("subscription-external-id-taken", 409, "The subscriptionExternalId is taken")
 ) {}
 export class UnknownPlanProblem extends HttpApiError.Problem<UnknownPlanProblem>()(
   "UnknownPlanProblem",
-  kind("unknown-plan", 422, "The plans do not fit")
+  problemType("unknown-plan", 422, "The plans do not fit")
 ) {}
 export class UnknownMeterProblem extends HttpApiError.Problem<UnknownMeterProblem>()(
   "UnknownMeterProblem",
-  kind("unknown-meter", 422, "No plan has that meter")
+  problemType("unknown-meter", 422, "No plan has that meter")
 ) {}
 export class SubscriptionNotActiveProblem extends HttpApiError.Problem<SubscriptionNotActiveProblem>()(
   "SubscriptionNotActiveProblem",
-  kind("subscription-not-active", 403, "The subscription is not active")
+  problemType("subscription-not-active", 403, "The subscription is not active")
 ) {}
 export class QuotaExceededProblem extends HttpApiError.Problem<QuotaExceededProblem>()(
   "QuotaExceededProblem",
-  kind("quota-exceeded", 429, "The quota is used up"),
+  problemType("quota-exceeded", 429, "The quota is used up"),
   { meter: Schema.String, max: Schema.Finite, resetsOn: Timestamp }
 ) {}
 export class DeploymentNotFoundProblem extends HttpApiError.Problem<DeploymentNotFoundProblem>()(
   "DeploymentNotFoundProblem",
-  kind("deployment-not-found", 404, "No such deployment")
+  problemType("deployment-not-found", 404, "No such deployment")
 ) {}
 export class StatusNotFoundProblem extends HttpApiError.Problem<StatusNotFoundProblem>()(
   "StatusNotFoundProblem",
-  kind("status-not-found", 404, "No such deployment status")
+  problemType("status-not-found", 404, "No such deployment status")
 ) {}
 export class UploadInProgressProblem extends HttpApiError.Problem<UploadInProgressProblem>()(
   "UploadInProgressProblem",
-  kind("upload-in-progress", 409, "An upload is in progress")
+  problemType("upload-in-progress", 409, "An upload is in progress")
 ) {}
 export class UploadForbiddenProblem extends HttpApiError.Problem<UploadForbiddenProblem>()(
   "UploadForbiddenProblem",
-  kind("upload-forbidden", 403, "The upload address is not valid")
+  problemType("upload-forbidden", 403, "The upload address is not valid")
 ) {}
 export class AlreadyUploadedProblem extends HttpApiError.Problem<AlreadyUploadedProblem>()(
   "AlreadyUploadedProblem",
-  kind("already-uploaded", 409, "The upload address has been used")
+  problemType("already-uploaded", 409, "The upload address has been used")
 ) {}
 export class DeploymentsNotConfiguredProblem extends HttpApiError.Problem<DeploymentsNotConfiguredProblem>()(
   "DeploymentsNotConfiguredProblem",
-  kind("deployments-not-configured", 501, "Deployments are not set up here")
+  problemType("deployments-not-configured", 501, "Deployments are not set up here")
 ) {}
 export class SourceUnavailableProblem extends HttpApiError.Problem<SourceUnavailableProblem>()(
   "SourceUnavailableProblem",
-  kind("source-unavailable", 503, "Sources cannot be kept now")
+  problemType("source-unavailable", 503, "Sources cannot be kept now")
 ) {}
 export class InternalProblem extends HttpApiError.Problem<InternalProblem>()(
   "InternalProblem",
-  kind("internal", 500, "Something went wrong here")
+  problemType("internal", 500, "Something went wrong here")
 ) {}
 export class StoreUnavailableProblem extends HttpApiError.Problem<StoreUnavailableProblem>()(
   "StoreUnavailableProblem",
-  kind("store-unavailable", 503, "The store cannot be reached"),
+  problemType("store-unavailable", 503, "The store cannot be reached"),
   { outcome: Schema.Literals(["not-applied", "unknown"]) }
 ) {}
 
 /** What everyone may be answered, whatever was asked. */
-export const anywhere = [BadRequestProblem, InternalProblem, StoreUnavailableProblem, ConcurrentUpdateProblem] as const
+export const commonProblems = [
+  BadRequestProblem,
+  InternalProblem,
+  StoreUnavailableProblem,
+  ConcurrentUpdateProblem
+] as const
 
 /** What a request that makes something may be answered beside. */
-export const makingOnce = [IdempotencyKeyReusedProblem, RequestInProgressProblem, AnswerForgottenProblem] as const
+export const idempotencyProblems = [
+  IdempotencyKeyReusedProblem,
+  RequestInProgressProblem,
+  ReplayUnavailableProblem
+] as const
 
 /** What a request with a body may be answered beside. */
-export const withBody = [RequestTimeoutProblem, PayloadTooLargeProblem, UnsupportedEncodingProblem] as const
+export const bodyProblems = [RequestTimeoutProblem, PayloadTooLargeProblem, UnsupportedEncodingProblem] as const
 
 /** What a caller can do about a store that did not answer. */
 export const unavailableDetail: Readonly<Record<StoreUnavailable["outcome"], string>> = {
@@ -214,79 +226,82 @@ export const unavailableDetail: Readonly<Record<StoreUnavailable["outcome"], str
     "without one, read the resource before you try again."
 }
 
-interface Told {
+interface ProblemMembers {
   readonly detail: string
   readonly instance: string
 }
 
 const table = {
-  InvalidInput: (told: Told, { errors }: InvalidInput) => new BadRequestProblem({ ...told, errors }),
-  Unauthorized: (told: Told, _: Unauthorized) => new UnauthorizedProblem(told),
-  Forbidden: (told: Told, _: Forbidden) => new ForbiddenProblem(told),
-  ConsumerNotFound: (told: Told, _: ConsumerNotFound) => new ConsumerNotFoundProblem(told),
-  ConsumerNameTaken: (told: Told, _: ConsumerNameTaken) => new ConsumerNameTakenProblem(told),
-  KeyNotFound: (told: Told, _: KeyNotFound) => new KeyNotFoundProblem(told),
-  KeyValueTaken: (told: Told, _: KeyValueTaken) => new KeyValueTakenProblem(told),
-  KeyLimitReached: (told: Told, _: KeyLimitReached) => new KeyLimitReachedProblem(told),
-  LimitReached: (told: Told, { limit, max }: LimitReached) => new LimitReachedProblem({ ...told, limit, max }),
-  KeyNotRetained: (told: Told, _: KeyNotRetained) => new KeyNotRetainedProblem(told),
-  VersionMismatch: (told: Told, _: VersionMismatch) => new PreconditionFailedProblem(told),
-  IdempotencyKeyReused: (told: Told, _: IdempotencyKeyReused) => new IdempotencyKeyReusedProblem(told),
-  BucketNotFound: (told: Told, _: BucketNotFound) => new BucketNotFoundProblem(told),
-  PlanNotFound: (told: Told, _: PlanNotFound) => new PlanNotFoundProblem(told),
-  SubscriptionNotFound: (told: Told, _: SubscriptionNotFound) => new SubscriptionNotFoundProblem(told),
-  PlanExternalIdTaken: (told: Told, _: PlanExternalIdTaken) => new PlanExternalIdTakenProblem(told),
-  PlanInUse: (told: Told, _: PlanInUse) => new PlanInUseProblem(told),
-  SubscriptionExternalIdTaken: (told: Told, _: SubscriptionExternalIdTaken) =>
-    new SubscriptionExternalIdTakenProblem(told),
-  UnknownPlan: (told: Told, _: UnknownPlan) => new UnknownPlanProblem(told),
-  UnknownMeter: (told: Told, _: UnknownMeter) => new UnknownMeterProblem(told),
-  SubscriptionNotActive: (told: Told, _: SubscriptionNotActive) => new SubscriptionNotActiveProblem(told),
-  QuotaExceeded: (told: Told, { meter, max, resetsOn }: QuotaExceeded) =>
-    new QuotaExceededProblem({ ...told, meter, max, resetsOn }),
-  DeploymentNotFound: (told: Told, _: DeploymentNotFound) => new DeploymentNotFoundProblem(told),
-  StatusNotFound: (told: Told, _: StatusNotFound) => new StatusNotFoundProblem(told),
-  UploadInProgress: (told: Told, _: UploadInProgress) => new UploadInProgressProblem(told),
-  UploadForbidden: (told: Told, _: UploadForbidden) => new UploadForbiddenProblem(told),
-  AlreadyUploaded: (told: Told, _: AlreadyUploaded) => new AlreadyUploadedProblem(told),
-  SourceTooLarge: (told: Told, _: SourceTooLarge) => new PayloadTooLargeProblem(told),
-  UploadStalled: (told: Told, _: UploadStalled) => new RequestTimeoutProblem(told),
-  UploadInterrupted: (told: Told, { problem }: UploadInterrupted) =>
-    new BadRequestProblem({ ...told, errors: [{ pointer: "", detail: problem }] }),
-  DeploymentsNotConfigured: (told: Told, _: DeploymentsNotConfigured) => new DeploymentsNotConfiguredProblem(told),
-  SourceFault: ({ instance }: Told, _: SourceFault) =>
+  InvalidInput: (members: ProblemMembers, { errors }: InvalidInput) => new BadRequestProblem({ ...members, errors }),
+  Unauthorized: (members: ProblemMembers, _: Unauthorized) => new UnauthorizedProblem(members),
+  Forbidden: (members: ProblemMembers, _: Forbidden) => new ForbiddenProblem(members),
+  ConsumerNotFound: (members: ProblemMembers, _: ConsumerNotFound) => new ConsumerNotFoundProblem(members),
+  ConsumerNameTaken: (members: ProblemMembers, _: ConsumerNameTaken) => new ConsumerNameTakenProblem(members),
+  KeyNotFound: (members: ProblemMembers, _: KeyNotFound) => new KeyNotFoundProblem(members),
+  KeyValueTaken: (members: ProblemMembers, _: KeyValueTaken) => new KeyValueTakenProblem(members),
+  KeyLimitReached: (members: ProblemMembers, _: KeyLimitReached) => new KeyLimitReachedProblem(members),
+  LimitReached: (members: ProblemMembers, { limit, max }: LimitReached) =>
+    new LimitReachedProblem({ ...members, limit, max }),
+  KeyNotRetained: (members: ProblemMembers, _: KeyNotRetained) => new KeyNotRetainedProblem(members),
+  VersionMismatch: (members: ProblemMembers, _: VersionMismatch) => new PreconditionFailedProblem(members),
+  IdempotencyKeyReused: (members: ProblemMembers, _: IdempotencyKeyReused) => new IdempotencyKeyReusedProblem(members),
+  MeteringBucketNotFound: (members: ProblemMembers, _: MeteringBucketNotFound) => new MeteringBucketNotFoundProblem(members),
+  PlanNotFound: (members: ProblemMembers, _: PlanNotFound) => new PlanNotFoundProblem(members),
+  SubscriptionNotFound: (members: ProblemMembers, _: SubscriptionNotFound) => new SubscriptionNotFoundProblem(members),
+  PlanExternalIdTaken: (members: ProblemMembers, _: PlanExternalIdTaken) => new PlanExternalIdTakenProblem(members),
+  PlanInUse: (members: ProblemMembers, _: PlanInUse) => new PlanInUseProblem(members),
+  SubscriptionExternalIdTaken: (members: ProblemMembers, _: SubscriptionExternalIdTaken) =>
+    new SubscriptionExternalIdTakenProblem(members),
+  UnknownPlan: (members: ProblemMembers, _: UnknownPlan) => new UnknownPlanProblem(members),
+  UnknownMeter: (members: ProblemMembers, _: UnknownMeter) => new UnknownMeterProblem(members),
+  SubscriptionNotActive: (members: ProblemMembers, _: SubscriptionNotActive) =>
+    new SubscriptionNotActiveProblem(members),
+  QuotaExceeded: (members: ProblemMembers, { meter, max, resetsOn }: QuotaExceeded) =>
+    new QuotaExceededProblem({ ...members, meter, max, resetsOn }),
+  DeploymentNotFound: (members: ProblemMembers, _: DeploymentNotFound) => new DeploymentNotFoundProblem(members),
+  StatusNotFound: (members: ProblemMembers, _: StatusNotFound) => new StatusNotFoundProblem(members),
+  UploadInProgress: (members: ProblemMembers, _: UploadInProgress) => new UploadInProgressProblem(members),
+  UploadForbidden: (members: ProblemMembers, _: UploadForbidden) => new UploadForbiddenProblem(members),
+  AlreadyUploaded: (members: ProblemMembers, _: AlreadyUploaded) => new AlreadyUploadedProblem(members),
+  SourceTooLarge: (members: ProblemMembers, _: SourceTooLarge) => new PayloadTooLargeProblem(members),
+  UploadStalled: (members: ProblemMembers, _: UploadStalled) => new RequestTimeoutProblem(members),
+  UploadInterrupted: (members: ProblemMembers, { problem }: UploadInterrupted) =>
+    new BadRequestProblem({ ...members, errors: [{ pointer: "", detail: problem }] }),
+  DeploymentsNotConfigured: (members: ProblemMembers, _: DeploymentsNotConfigured) =>
+    new DeploymentsNotConfiguredProblem(members),
+  SourceFault: ({ instance }: ProblemMembers, _: SourceFault) =>
     new SourceUnavailableProblem({ instance, detail: "Nothing is kept, and the address is still good; try again" }),
-  AnswerForgotten: (told: Told, _: AnswerForgotten) => new AnswerForgottenProblem(told),
+  ReplayUnavailable: (members: ProblemMembers, _: ReplayUnavailable) => new ReplayUnavailableProblem(members),
   // What the store says is for the log: these tell no more than what to do.
-  StoreConflict: ({ instance }: Told, _: StoreConflict) =>
+  StoreConflict: ({ instance }: ProblemMembers, _: StoreConflict) =>
     new ConcurrentUpdateProblem({ instance, detail: "Others were faster every time; try again" }),
-  StoreUnavailable: ({ instance }: Told, { outcome }: StoreUnavailable) =>
+  StoreUnavailable: ({ instance }: ProblemMembers, { outcome }: StoreUnavailable) =>
     new StoreUnavailableProblem({ instance, outcome, detail: unavailableDetail[outcome] }),
-  RecordUnreadable: ({ instance }: Told, _: RecordUnreadable) =>
+  RecordUnreadable: ({ instance }: ProblemMembers, _: RecordUnreadable) =>
     new InternalProblem({ instance, detail: "A stored record cannot be read; the log says why" })
 }
 type Table = typeof table
 
-export type Explainable = { [Tag in keyof Table]: Parameters<Table[Tag]>[1] }[keyof Table]
+export type DomainError = { [Tag in keyof Table]: Parameters<Table[Tag]>[1] }[keyof Table]
 type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof Table } ? ReturnType<Table[Tag]> : never
 
-const isServersFault = (error: Explainable): boolean =>
+const isServerError = (error: DomainError): boolean =>
   error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable" || error._tag === "SourceFault"
 
 /** What the disk said. What a store said stays out of the log: it may quote what is stored. */
-const causeOf = (error: Explainable): ReadonlyArray<string> =>
+const logDetails = (error: DomainError): ReadonlyArray<string> =>
   error._tag === "SourceFault" && error.cause instanceof Error ? [error.cause.message] : []
 
 /** Turns a service's errors into problems that name the request; what is our own fault is logged. */
-export const explained = <A, E extends Explainable, R>(
+export const toProblems = <A, E extends DomainError, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, ProblemOf<E>, R> =>
   Effect.catch(effect, (error) =>
     Effect.gen(function* () {
-      if (isServersFault(error)) yield* Effect.logError(error.message, ...causeOf(error))
-      const told = { detail: error.message, instance: yield* RequestId }
-      const problem = table[error._tag] as (told: Told, error: Explainable) => ProblemOf<E>
-      return yield* Effect.fail(problem(told, error))
+      if (isServerError(error)) yield* Effect.logError(error.message, ...logDetails(error))
+      const members = { detail: error.message, instance: yield* RequestId }
+      const problem = table[error._tag] as (members: ProblemMembers, error: DomainError) => ProblemOf<E>
+      return yield* Effect.fail(problem(members, error))
     })
   )
 
@@ -298,7 +313,7 @@ const retryAfter = (moment: DateTime.Utc) =>
   })
 
 /** A problem as it is answered. */
-export const answerOf = (problem: HttpServerRespondable.Respondable): Effect.Effect<Answer> =>
+export const problemToResponse = (problem: HttpServerRespondable.Respondable): Effect.Effect<TransportResponse> =>
   Effect.gen(function* () {
     const { status, headers, body } = yield* HttpServerRespondable.toResponse(problem)
     const more = problem instanceof QuotaExceededProblem ? yield* retryAfter(problem.resetsOn) : {}

@@ -26,23 +26,23 @@ HttpApi.reflect(Api, {
 })
 
 /** Whatever can be got can be asked for its head. */
-const methodsFor = (method: string): ReadonlyArray<string> => (method === "GET" ? ["GET", "HEAD"] : [method])
+const withHead = (method: string): ReadonlyArray<string> => (method === "GET" ? ["GET", "HEAD"] : [method])
 
 export interface Routes {
   /** Whether a path is one of the interface's, whatever the method. */
-  readonly isPath: (path: string) => boolean
-  readonly methodsOf: (path: string) => ReadonlyArray<string>
+  readonly matchesRoute: (path: string) => boolean
+  readonly allowedMethods: (path: string) => ReadonlyArray<string>
 }
 
 /** The routes of one gate: those that every gate has, and those that its options turn on. */
 export const makeRoutes = (enabled: { readonly docs: boolean; readonly sites: boolean }): Routes => {
   const routes = [...(enabled.docs ? docsRoutes : []), ...(enabled.sites ? sitesRoutes : []), ...declaredRoutes]
-  const each = routes.map(([pattern, method]) => [new RegExp(`^${pattern}$`), method] as const)
-  const any = new RegExp(`^(?:${routes.map(([pattern]) => pattern).join("|")})$`)
+  const routePatterns = routes.map(([pattern, method]) => [new RegExp(`^${pattern}$`), method] as const)
+  const anyRoute = new RegExp(`^(?:${routes.map(([pattern]) => pattern).join("|")})$`)
   return {
-    isPath: (path) => any.test(path),
-    methodsOf: (path) => [
-      ...new Set(each.filter(([pattern]) => pattern.test(path)).flatMap(([, method]) => methodsFor(method)))
+    matchesRoute: (path) => anyRoute.test(path),
+    allowedMethods: (path) => [
+      ...new Set(routePatterns.filter(([pattern]) => pattern.test(path)).flatMap(([, method]) => withHead(method)))
     ]
   }
 }

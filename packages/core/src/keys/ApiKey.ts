@@ -10,8 +10,8 @@ export const KeyId = Id("key").pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
 /** How much of a key's value an answer shows. */
-export const KeyFormatParameter = Schema.Literals(["none", "visible", "masked"])
-export type KeyFormatParameter = typeof KeyFormatParameter.Type
+export const KeyVisibility = Schema.Literals(["none", "visible", "masked"])
+export type KeyVisibility = typeof KeyVisibility.Type
 
 export const ApiKey = Schema.Struct({
   id: KeyId,

@@ -5,25 +5,25 @@ import { Context, DateTime, Effect, Layer, Option } from "effect"
 import type { ConsumerNotFound } from "../consumers/ConsumerError.ts"
 import { consumerRecords } from "../consumers/consumerRecords.ts"
 import { findConsumer } from "../consumers/findConsumer.ts"
-import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
 import type { InvalidInput } from "../shared/InvalidInput.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
-import { Moments } from "../shared/Moments.ts"
+import { TrustedClock } from "../shared/Moments.ts"
 import { Page, type PageRequest } from "../shared/Page.ts"
-import { spanned } from "../shared/spanned.ts"
+import { withSafeSpan } from "../shared/spanned.ts"
 import type { TagFilter } from "../shared/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
-import { type Committed, Store } from "../store/Store.ts"
-import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
-import { ApiKey, type ApiKeyCreate, type ApiKeyUpdate, type KeyFormatParameter, type StoredKey } from "./ApiKey.ts"
+import { type CommitResult, Store } from "../store/Store.ts"
+import { StoreConflict, type StoreError } from "../store/StoreError.ts"
+import { ApiKey, type ApiKeyCreate, type ApiKeyUpdate, type KeyVisibility, type StoredKey } from "./ApiKey.ts"
 import { KeyBuckets } from "./KeyBuckets.ts"
 import { KeyLimitReached, KeyNotFound, type KeyNotRetained, KeyValueTaken } from "./KeyError.ts"
 import * as KeyMaker from "./KeyMaker.ts"
-import { KeyVault } from "./KeyVault.ts"
-import { keyRecords, keysOf, maximumKeys } from "./keyRecords.ts"
-import { makeReseal, type Resealed } from "./Reseal.ts"
+import { SecretBox } from "./KeyVault.ts"
+import { byConsumer, keyRecords, maximumKeys } from "./keyRecords.ts"
+import { makeReencryptKeys, type ReencryptResult } from "./Reseal.ts"
 import type { Verification } from "./Verification.ts"
 import { makeVerify } from "./Verify.ts"
 import { VerifyCache } from "./VerifyCache.ts"
@@ -32,30 +32,30 @@ const ApiKeyPage = Page(ApiKey)
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* KeyVault
+  const vault = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const keysOnce = commitOnce(store, vault, ApiKeyPage)
+  const keysOnce = idempotentCommit(store, vault, ApiKeyPage)
   const withStore = Effect.provideService(Store, store)
 
   /** The key, if it is that consumer's and the consumer carries the tags. */
-  const find = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, keyId: string, guard?: TagFilter) {
-    const consumer = yield* findConsumer(bucket, name, guard)
+  const find = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, keyId: string, ifTags?: TagFilter) {
+    const consumer = yield* findConsumer(bucket, name, ifTags)
     const found = yield* keyRecords.get(partitionOf(bucket), keyId)
     if (Option.isNone(found) || found.value.value.consumer !== name) return yield* new KeyNotFound()
     return { consumer, entry: found.value }
   })
 
   /** A value that another key has, and a consumer that is full, are the caller's to know. */
-  const explained = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict, R>) =>
+  const toKeyErrors = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict, R>) =>
     Effect.mapError(effect, (error) => {
       if (!(error instanceof StoreConflict)) return error
-      if (error.reason === "claimed") return new KeyValueTaken()
+      if (error.reason === "unique-key") return new KeyValueTaken()
       return error.reason === "limit" ? new KeyLimitReached() : error
     })
 
-  const replayed = (earlier: Page<ApiKey>, committed: Committed) => ({
-    page: { ...earlier, data: earlier.data.map((key) => KeyMaker.forgetful(vault, key)) },
+  const toReplayedPage = (earlier: Page<ApiKey>, committed: CommitResult) => ({
+    page: { ...earlier, data: earlier.data.map((key) => KeyMaker.redactForReplay(vault, key)) },
     committed
   })
 
@@ -74,35 +74,37 @@ const make = Effect.gen(function* () {
         KeyMaker.make(vault, bucket, name, input, now, pointerOf(index))
       )
       const envelope = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
-      const shown = keys.map(KeyMaker.reveal)
+      const shown = keys.map(KeyMaker.withPlaintext)
       const committed = yield* keysOnce.commit(
         partitionOf(bucket),
         [
-          consumerRecords.unchanged(consumer),
-          keyRecords.atMost(keysOf(name), Math.max(0, maximumKeys - keys.length)),
+          consumerRecords.assertUnchanged(consumer),
+          keyRecords.assertAtMost(byConsumer(name), Math.max(0, maximumKeys - keys.length)),
           ...keys.map(({ stored }) => keyRecords.insert(stored))
         ],
         idempotency,
-        envelope(shown.map((key) => KeyMaker.forgetful(vault, key)))
+        envelope(shown.map((key) => KeyMaker.redactForReplay(vault, key)))
       )
-      return committed.earlier === undefined
+      return committed.previousResult === undefined
         ? { page: envelope(shown), committed }
-        : replayed(committed.earlier, committed)
+        : toReplayedPage(committed.previousResult, committed)
     })
-    const made = explained(Contention.retryWhenStale(attempt))
-    return yield* keysOnce.recalling(partitionOf(bucket), idempotency, replayed, made)
+    const made = toKeyErrors(Contention.retryOnConflict(attempt))
+    return yield* keysOnce.recalling(partitionOf(bucket), idempotency, toReplayedPage, made)
   })
 
   return ApiKeys.of({
     list: Effect.fnUntraced(
       function* (bucket, name, { limit, offset, keyFormat }) {
         yield* findConsumer(bucket, name)
-        const page = yield* keyRecords.page(partitionOf(bucket), { where: [keysOf(name)], offset, limit })
-        const data = yield* Effect.forEach(page.entries, ({ value }) => KeyMaker.show(vault, bucket, value, keyFormat))
+        const page = yield* keyRecords.page(partitionOf(bucket), { where: [byConsumer(name)], offset, limit })
+        const data = yield* Effect.forEach(page.entries, ({ value }) =>
+          KeyMaker.toApiKey(vault, bucket, value, keyFormat)
+        )
         return { data, limit, offset, total: page.total }
       },
       withStore,
-      spanned("ApiKeys.list")
+      withSafeSpan("ApiKeys.list")
     ),
 
     create: Effect.fnUntraced(
@@ -114,7 +116,7 @@ const make = Effect.gen(function* () {
           : { value, version: keyRecords.versionIn(committed, value.id) }
       },
       withStore,
-      spanned("ApiKeys.create")
+      withSafeSpan("ApiKeys.create")
     ),
 
     createMany: Effect.fnUntraced(
@@ -123,26 +125,26 @@ const make = Effect.gen(function* () {
         return page
       },
       withStore,
-      spanned("ApiKeys.createMany")
+      withSafeSpan("ApiKeys.createMany")
     ),
 
     get: Effect.fnUntraced(
-      function* (bucket, name, keyId, { guard, keyFormat } = {}) {
-        const { entry } = yield* find(bucket, name, keyId, guard)
-        return { value: yield* KeyMaker.show(vault, bucket, entry.value, keyFormat), version: entry.version }
+      function* (bucket, name, keyId, { ifTags, keyFormat } = {}) {
+        const { entry } = yield* find(bucket, name, keyId, ifTags)
+        return { value: yield* KeyMaker.toApiKey(vault, bucket, entry.value, keyFormat), version: entry.version }
       },
       withStore,
-      spanned("ApiKeys.get")
+      withSafeSpan("ApiKeys.get")
     ),
 
     update: Effect.fnUntraced(
-      function* (bucket, name, keyId, patch, { guard, ifMatch } = {}) {
-        if (patch.key !== undefined) yield* KeyMaker.checkSupplied(vault, patch.key, "/key")
+      function* (bucket, name, keyId, patch, { ifTags, ifMatch } = {}) {
+        if (patch.key !== undefined) yield* KeyMaker.validateSuppliedKey(vault, patch.key, "/key")
         const attempt = Effect.gen(function* () {
-          const { consumer, entry } = yield* find(bucket, name, keyId, guard)
+          const { consumer, entry } = yield* find(bucket, name, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
           const { expiresOn: expiry, description: described, sealed, ...rest } = entry.value
-          const kept = patch.key === undefined ? undefined : yield* KeyMaker.keep(vault, bucket, rest.id, patch.key)
+          const kept = patch.key === undefined ? undefined : yield* KeyMaker.protect(vault, bucket, rest.id, patch.key)
           const expiresOn = patch.expiresOn === undefined ? expiry : (patch.expiresOn ?? undefined)
           const description = patch.description === undefined ? described : (patch.description ?? undefined)
           const stored: StoredKey = {
@@ -153,44 +155,51 @@ const make = Effect.gen(function* () {
             updatedOn: yield* DateTime.now
           }
           const committed = yield* store.commit(partitionOf(bucket), [
-            consumerRecords.unchanged(consumer),
+            consumerRecords.assertUnchanged(consumer),
             keyRecords.replace(entry, stored)
           ])
           const value =
             patch.key === undefined
-              ? yield* KeyMaker.show(vault, bucket, stored, "masked").pipe(
+              ? yield* KeyMaker.toApiKey(vault, bucket, stored, "masked").pipe(
                   Effect.catchTag("KeyNotRetained", Effect.die)
                 )
-              : KeyMaker.reveal({ stored, value: patch.key })
+              : KeyMaker.withPlaintext({ stored, value: patch.key })
           return { value, version: keyRecords.versionIn(committed, keyId) }
         })
-        return yield* explained(cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt)))
+        return yield* toKeyErrors(cache.invalidateAfter(partitionOf(bucket), Contention.retryOnConflict(attempt)))
       },
       withStore,
-      spanned("ApiKeys.update")
+      withSafeSpan("ApiKeys.update")
     ),
 
     remove: Effect.fnUntraced(
-      function* (bucket, name, keyId, { guard, ifMatch } = {}) {
+      function* (bucket, name, keyId, { ifTags, ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const { consumer, entry } = yield* find(bucket, name, keyId, guard)
+          const { consumer, entry } = yield* find(bucket, name, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
-          yield* store.commit(partitionOf(bucket), [consumerRecords.unchanged(consumer), keyRecords.remove(entry)])
+          yield* store.commit(partitionOf(bucket), [
+            consumerRecords.assertUnchanged(consumer),
+            keyRecords.remove(entry)
+          ])
         })
-        yield* cache.changing(partitionOf(bucket), Contention.retryWhenStale(attempt))
+        yield* cache.invalidateAfter(partitionOf(bucket), Contention.retryOnConflict(attempt))
       },
       withStore,
-      spanned("ApiKeys.remove")
+      withSafeSpan("ApiKeys.remove")
     ),
 
-    verify: makeVerify(store, vault, cache, yield* Moments),
+    verify: makeVerify(store, vault, cache, yield* TrustedClock),
 
-    reseal: Effect.fnUntraced(makeReseal(vault, buckets), withStore, spanned("ApiKeys.reseal"))
+    reencryptKeys: Effect.fnUntraced(
+      makeReencryptKeys(vault, buckets),
+      withStore,
+      withSafeSpan("ApiKeys.reencryptKeys")
+    )
   })
 })
 
 interface ItemConditions {
-  readonly guard?: TagFilter
+  readonly ifTags?: TagFilter
   readonly ifMatch?: ReadonlyArray<number>
 }
 
@@ -201,8 +210,8 @@ export class ApiKeys extends Context.Service<
     readonly list: (
       bucket: KeyBucket,
       consumer: string,
-      query: PageRequest & { readonly keyFormat?: KeyFormatParameter }
-    ) => Effect.Effect<Page<ApiKey>, StoreFault | ConsumerNotFound | KeyNotRetained>
+      query: PageRequest & { readonly keyFormat?: KeyVisibility }
+    ) => Effect.Effect<Page<ApiKey>, StoreError | ConsumerNotFound | KeyNotRetained>
     /** Makes a key; its value is in the answer. */
     readonly create: (
       bucket: KeyBucket,
@@ -211,7 +220,7 @@ export class ApiKeys extends Context.Service<
       options?: { readonly idempotency?: Idempotency }
     ) => Effect.Effect<
       Entry<ApiKey>,
-      StoreFault | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | OnceError
+      StoreError | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyError
     >
     /** Makes several keys, all or none. */
     readonly createMany: (
@@ -221,14 +230,14 @@ export class ApiKeys extends Context.Service<
       options?: { readonly idempotency?: Idempotency }
     ) => Effect.Effect<
       Page<ApiKey>,
-      StoreFault | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | OnceError
+      StoreError | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyError
     >
     readonly get: (
       bucket: KeyBucket,
       consumer: string,
       keyId: string,
-      options?: { readonly guard?: TagFilter; readonly keyFormat?: KeyFormatParameter }
-    ) => Effect.Effect<Entry<ApiKey>, StoreFault | ConsumerNotFound | KeyNotFound | KeyNotRetained>
+      options?: { readonly ifTags?: TagFilter; readonly keyFormat?: KeyVisibility }
+    ) => Effect.Effect<Entry<ApiKey>, StoreError | ConsumerNotFound | KeyNotFound | KeyNotRetained>
     readonly update: (
       bucket: KeyBucket,
       consumer: string,
@@ -237,18 +246,18 @@ export class ApiKeys extends Context.Service<
       conditions?: ItemConditions
     ) => Effect.Effect<
       Entry<ApiKey>,
-      StoreFault | InvalidInput | ConsumerNotFound | KeyNotFound | KeyValueTaken | KeyLimitReached | VersionMismatch
+      StoreError | InvalidInput | ConsumerNotFound | KeyNotFound | KeyValueTaken | KeyLimitReached | VersionMismatch
     >
     readonly remove: (
       bucket: KeyBucket,
       consumer: string,
       keyId: string,
       conditions?: ItemConditions
-    ) => Effect.Effect<void, StoreFault | ConsumerNotFound | KeyNotFound | VersionMismatch>
+    ) => Effect.Effect<void, StoreError | ConsumerNotFound | KeyNotFound | VersionMismatch>
     /** Whether a key lets its bearer in: the hot path. One round trip, no write; none at all for a malformed key. */
-    readonly verify: (bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreFault>
+    readonly verify: (bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreError>
     /** Puts every key of every bucket under the newest secret, while the service runs. It may be repeated. */
-    readonly reseal: () => Effect.Effect<Resealed, StoreFault>
+    readonly reencryptKeys: () => Effect.Effect<ReencryptResult, StoreError>
   }
 >()("@tollgate/core/keys/ApiKeys") {
   static readonly layer = Layer.effect(ApiKeys, make)

@@ -9,7 +9,7 @@ import { LimitReached, Limits } from "../shared/Limits.ts"
 import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import type { StoreFault, StoreUnavailable } from "../store/StoreError.ts"
+import type { StoreError, StoreUnavailable } from "../store/StoreError.ts"
 
 const ofAccount = (accountName: string): string => `account:${accountName}`
 
@@ -18,7 +18,7 @@ const bucketRecords = Collection.make({
   format: 1,
   schema: KeyBucket,
   key: ({ accountName, bucketName }) => `${accountName}/${bucketName}`,
-  terms: ({ accountName }) => [ofAccount(accountName)]
+  indexTerms: ({ accountName }) => [ofAccount(accountName)]
 })
 
 const pageSize = 1_000
@@ -28,7 +28,7 @@ export class KeyBuckets extends Context.Service<
   {
     /** Lists a bucket, if it is not listed yet. */
     readonly ensure: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable | LimitReached>
-    readonly all: Effect.Effect<ReadonlyArray<KeyBucket>, StoreFault>
+    readonly all: Effect.Effect<ReadonlyArray<KeyBucket>, StoreError>
   }
 >()("@tollgate/core/keys/KeyBuckets") {
   static readonly layer = Layer.effect(
@@ -38,7 +38,7 @@ export class KeyBuckets extends Context.Service<
       const { keyBucketsPerAccount } = yield* Limits
       const listed = new BoundedMap<string, true>(10_000)
       const insert = (bucket: KeyBucket): Effect.Effect<void, StoreUnavailable | LimitReached> => {
-        const limit = bucketRecords.atMost(ofAccount(bucket.accountName), keyBucketsPerAccount - 1)
+        const limit = bucketRecords.assertAtMost(ofAccount(bucket.accountName), keyBucketsPerAccount - 1)
         return store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket), limit]).pipe(
           Effect.asVoid,
           Effect.catchTag("StoreConflict", ({ reason }) =>
@@ -48,7 +48,7 @@ export class KeyBuckets extends Context.Service<
           )
         )
       }
-      const from = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreFault> =>
+      const from = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreError> =>
         Effect.gen(function* () {
           const page = yield* bucketRecords.page(Partition.keysDirectory, { offset, limit: pageSize })
           const buckets = page.entries.map(({ value }) => value)

@@ -6,46 +6,46 @@ import * as Id from "../shared/Id.ts"
 import { invalidBody } from "../shared/InvalidInput.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
 import { optional } from "../shared/optional.ts"
-import { type ApiKey, type ApiKeyCreate, type KeyFormatParameter, KeyId, type StoredKey } from "./ApiKey.ts"
+import { type ApiKey, type ApiKeyCreate, KeyId, type KeyVisibility, type StoredKey } from "./ApiKey.ts"
 import { KeyNotRetained } from "./KeyError.ts"
 import { mask, suffixOf } from "./KeyFormat.ts"
-import type { KeyVault } from "./KeyVault.ts"
+import type { SecretBox } from "./KeyVault.ts"
 
-export interface MadeKey {
+export interface NewKey {
   readonly stored: StoredKey
   /** Known only now: afterwards it is sealed, or gone. */
   readonly value: string
 }
 
 /** What a value is sealed to. */
-const identityOf = (bucket: KeyBucket, id: KeyId): string => `${partitionOf(bucket)} ${id}`
+const associatedData = (bucket: KeyBucket, id: KeyId): string => `${partitionOf(bucket)} ${id}`
 
 /** A value's hashes, seal and suffix, as they stand in its record. */
-export const keep = Effect.fnUntraced(function* (
-  vault: KeyVault["Service"],
+export const protect = Effect.fnUntraced(function* (
+  vault: SecretBox["Service"],
   bucket: KeyBucket,
   id: KeyId,
   value: string
 ) {
   const kept = { suffix: suffixOf(value), hashes: vault.hashes(value) }
-  if (vault.retention === "hashed") return kept
-  return { ...kept, sealed: yield* vault.seal(value, identityOf(bucket, id)) }
+  if (vault.storage === "hash-only") return kept
+  return { ...kept, sealed: yield* vault.encrypt(value, associatedData(bucket, id)) }
 })
 
 /** Refuses a supplied value that has our prefix and not our checksum. */
-export const checkSupplied = (vault: KeyVault["Service"], value: string, pointer: string) =>
+export const validateSuppliedKey = (vault: SecretBox["Service"], value: string, pointer: string) =>
   vault.isWellFormed(value) ? Effect.void : Effect.fail(invalidBody(pointer, "it has our prefix and a wrong checksum"))
 
 /** Makes a key for a consumer; `pointer` is where in the request it was asked for. */
 export const make = Effect.fnUntraced(function* (
-  vault: KeyVault["Service"],
+  vault: SecretBox["Service"],
   bucket: KeyBucket,
   consumer: string,
   { expiresOn, description, key }: ApiKeyCreate,
   now: DateTime.Utc,
   pointer: string
 ) {
-  if (key !== undefined) yield* checkSupplied(vault, key, `${pointer}/key`)
+  if (key !== undefined) yield* validateSuppliedKey(vault, key, `${pointer}/key`)
   const id = KeyId.make(yield* Id.next("key"))
   const value = key ?? (yield* vault.generate)
   const stored: StoredKey = {
@@ -54,9 +54,9 @@ export const make = Effect.fnUntraced(function* (
     createdOn: now,
     updatedOn: now,
     ...optional({ expiresOn, description }),
-    ...(yield* keep(vault, bucket, id, value))
+    ...(yield* protect(vault, bucket, id, value))
   }
-  return { stored, value } satisfies MadeKey
+  return { stored, value } satisfies NewKey
 })
 
 const fieldsOf = ({ id, createdOn, updatedOn, expiresOn, description }: StoredKey): ApiKey => ({
@@ -67,27 +67,27 @@ const fieldsOf = ({ id, createdOn, updatedOn, expiresOn, description }: StoredKe
 })
 
 /** A key with its value, at the moment when everybody may see it. */
-export const reveal = ({ stored, value }: MadeKey): ApiKey => ({ ...fieldsOf(stored), key: value })
+export const withPlaintext = ({ stored, value }: NewKey): ApiKey => ({ ...fieldsOf(stored), key: value })
 
 /** A key with as much of its value as was asked for. */
-export const show = Effect.fnUntraced(function* (
-  vault: KeyVault["Service"],
+export const toApiKey = Effect.fnUntraced(function* (
+  vault: SecretBox["Service"],
   bucket: KeyBucket,
   stored: StoredKey,
-  format: KeyFormatParameter = "masked"
+  format: KeyVisibility = "masked"
 ): Effect.fn.Return<ApiKey, KeyNotRetained> {
   const fields = fieldsOf(stored)
   if (format === "none") return fields
   if (format === "masked") return { ...fields, key: mask(stored.suffix) }
   if (stored.sealed === undefined) return yield* new KeyNotRetained()
   // A broken seal is nobody's input: it is told as a defect, and never as a value.
-  return { ...fields, key: yield* Effect.orDie(vault.open(stored.sealed, identityOf(bucket, stored.id))) }
+  return { ...fields, key: yield* Effect.orDie(vault.decrypt(stored.sealed, associatedData(bucket, stored.id))) }
 })
 
 /** The value that was sealed for a key. */
-export const openValue = (vault: KeyVault["Service"], bucket: KeyBucket, id: KeyId, sealed: string) =>
-  vault.open(sealed, identityOf(bucket, id))
+export const decryptValue = (vault: SecretBox["Service"], bucket: KeyBucket, id: KeyId, sealed: string) =>
+  vault.decrypt(sealed, associatedData(bucket, id))
 
 /** An answer to be remembered keeps no values where none are kept. */
-export const forgetful = (vault: KeyVault["Service"], { key, ...rest }: ApiKey): ApiKey =>
-  vault.retention === "hashed" || key === undefined ? rest : { ...rest, key }
+export const redactForReplay = (vault: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
+  vault.storage === "hash-only" || key === undefined ? rest : { ...rest, key }

@@ -6,23 +6,25 @@
 import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
-import { Entropy } from "../shared/Entropy.ts"
+import { SecureRandom } from "../shared/Entropy.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 
 /** A sealed value that does not open: it was changed, belongs to another record, or its secret is not configured. */
-export class SealBroken extends Schema.TaggedError<SealBroken>()("SealBroken", { problem: Schema.String }) {
+export class KeyDecryptionError extends Schema.TaggedError<KeyDecryptionError>()("KeyDecryptionError", {
+  problem: Schema.String
+}) {
   override get message(): string {
     return `A sealed value cannot be opened: ${this.problem}`
   }
 }
 
-export type KeyRetention = "sealed" | "hashed"
+export type KeyStorage = "encrypted" | "hash-only"
 
-export interface KeyVaultOptions {
+export interface SecretBoxOptions {
   /** Newest first, each of at least 32 characters. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   /** `sealed` keeps values so that they can be shown again; `hashed` keeps none. */
-  readonly retention?: KeyRetention
+  readonly storage?: KeyStorage
   readonly prefix?: string
 }
 
@@ -35,7 +37,7 @@ const isPublished = (secret: string): boolean => /^at least 32 characters/i.test
 const hashBlock = 64
 const digestBytes = 32
 /** Characters of the longest key: anything longer is none, and may take its time. */
-const longestQuick = 256
+const maxFastLength = 256
 const nonceBytes = 12
 const tagBytes = 16
 
@@ -44,15 +46,15 @@ interface Secret {
   readonly id: string
   readonly hashKey: Uint8Array
   /** What the two digests of an HMAC begin with, and room for what follows. */
-  readonly inner: Buffer
-  readonly outer: Buffer
-  readonly sealKey: Uint8Array
+  readonly hmacInner: Buffer
+  readonly hmacOuter: Buffer
+  readonly encryptionKey: Uint8Array
   readonly signKey: Uint8Array
   readonly identityKey: Uint8Array
   readonly nameKey: Uint8Array
 }
 
-const derive = (secret: string): Secret => {
+const deriveKeys = (secret: string): Secret => {
   const key = (purpose: string, bytes: number) =>
     Buffer.from(hkdfSync("sha256", secret, "tollgate", `tollgate/v1/${purpose}`, bytes))
   const hashKey = key("hash", 32)
@@ -63,9 +65,9 @@ const derive = (secret: string): Secret => {
   return {
     id: key("id", 6).toString("base64url"),
     hashKey,
-    inner: padded(0x36, 3 * longestQuick),
-    outer: padded(0x5c, digestBytes),
-    sealKey: key("seal", 32),
+    hmacInner: padded(0x36, 3 * maxFastLength),
+    hmacOuter: padded(0x5c, digestBytes),
+    encryptionKey: key("seal", 32),
     signKey: key("sign", 32),
     identityKey: key("identity", 32),
     nameKey: key("deployment-name", 32)
@@ -76,22 +78,27 @@ const derive = (secret: string): Secret => {
  * HMAC-SHA-256 by its definition, from two one-shot digests that allocate nothing: half the time that `createHmac`
  * takes. The digest in between is text of one byte a character, since making a buffer of it costs more than the digest.
  */
-const hashWith = ({ hashKey, inner, outer }: Secret, value: string): string => {
-  if (value.length > longestQuick) return createHmac("sha256", hashKey).update(value).digest("base64url")
+const hashWith = ({ hashKey, hmacInner: inner, hmacOuter: outer }: Secret, value: string): string => {
+  if (value.length > maxFastLength) return createHmac("sha256", hashKey).update(value).digest("base64url")
   const length = inner.write(value, hashBlock)
   outer.write(hash("sha256", inner.subarray(0, hashBlock + length), "binary"), hashBlock, "binary")
   inner.fill(0, hashBlock, hashBlock + length)
   return hash("sha256", outer, "base64url")
 }
 
-const sealWith = ({ id, sealKey }: Secret, value: string, identity: string, nonce: Uint8Array): string => {
+const encryptWith = (
+  { id, encryptionKey: sealKey }: Secret,
+  value: string,
+  identity: string,
+  nonce: Uint8Array
+): string => {
   const cipher = createCipheriv("aes-256-gcm", sealKey, nonce, { authTagLength: tagBytes })
   cipher.setAAD(Buffer.from(identity))
   const sealed = Buffer.concat([nonce, cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()])
   return `1.${id}.${sealed.toString("base64url")}`
 }
 
-const openWith = ({ sealKey }: Secret, sealed: Buffer, identity: string): string => {
+const decryptWith = ({ encryptionKey: sealKey }: Secret, sealed: Buffer, identity: string): string => {
   const decipher = createDecipheriv("aes-256-gcm", sealKey, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(Buffer.from(identity))
   decipher.setAuthTag(sealed.subarray(-tagBytes))
@@ -100,17 +107,17 @@ const openWith = ({ sealKey }: Secret, sealed: Buffer, identity: string): string
 
 const signWith = ({ signKey }: Secret, text: string): string => createHmac("sha256", signKey).update(text).digest("hex")
 
-const areEqual = (one: string, other: string): boolean =>
+const constantTimeEquals = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
-const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
-  const { retention = "sealed", prefix = "tg" } = options
+const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
+  const { storage = "encrypted", prefix = "tg" } = options
   const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
   if (!Schema.is(KeyFormat.KeyPrefix)(prefix)) {
     return yield* wrong("keyPrefix", "give 2 to 16 lower-case letters and digits, the first a letter")
   }
-  if (retention !== "sealed" && retention !== "hashed") {
-    return yield* wrong("keyRetention", 'give "sealed" or "hashed"')
+  if (storage !== "encrypted" && storage !== "hash-only") {
+    return yield* wrong("keyStorage", 'give "encrypted" or "hash-only"')
   }
   const [newest, ...older] = options.secrets.map(Redacted.value)
   if (newest === undefined) {
@@ -130,45 +137,46 @@ const make = Effect.fnUntraced(function* (options: KeyVaultOptions) {
       "it stands in the documentation; make a random one, such as `openssl rand -base64 32` prints"
     )
   }
-  const current = derive(newest)
-  const secrets = [current, ...older.map(derive)]
+  const current = deriveKeys(newest)
+  const secrets = [current, ...older.map(deriveKeys)]
   const format = KeyFormat.make(prefix)
 
-  return KeyVault.of({
-    retention,
+  return SecretBox.of({
+    storage,
     secretIds: secrets.map(({ id }) => id),
     generate: format.generate,
     isWellFormed: format.isWellFormed,
     hashes: (value) => secrets.map((secret) => hashWith(secret, value)),
-    seal: (value, identity) =>
-      Effect.map(Entropy, ({ bytes }) => sealWith(current, value, identity, bytes(nonceBytes))),
-    identify: (text) =>
+    encrypt: (value, identity) =>
+      Effect.map(SecureRandom, ({ bytes }) => encryptWith(current, value, identity, bytes(nonceBytes))),
+    digests: (text) =>
       secrets.map(({ identityKey }) => createHmac("sha256", identityKey).update(text).digest("base64url")),
     sign: (text) => signWith(current, text),
-    isSigned: (text, signature) =>
-      /^[0-9a-f]{64}$/.test(signature) && secrets.some((secret) => areEqual(signWith(secret, text), signature)),
+    verifySignature: (text, signature) =>
+      /^[0-9a-f]{64}$/.test(signature) &&
+      secrets.some((secret) => constantTimeEquals(signWith(secret, text), signature)),
     hashName: (text) => createHmac("sha256", current.nameKey).update(text).digest(),
-    isCurrent: (sealed) => sealed.startsWith(`1.${current.id}.`),
-    open: (sealed, identity) =>
+    isUnderCurrentSecret: (sealed) => sealed.startsWith(`1.${current.id}.`),
+    decrypt: (sealed, identity) =>
       Effect.suspend(() => {
         const [version, id, content = ""] = sealed.split(".")
         const secret = secrets.find((secret) => secret.id === id)
         if (version !== "1" || secret === undefined) {
-          return Effect.fail(new SealBroken({ problem: "none of the configured secrets sealed it" }))
+          return Effect.fail(new KeyDecryptionError({ problem: "none of the configured secrets sealed it" }))
         }
         try {
-          return Effect.succeed(openWith(secret, Buffer.from(content, "base64url"), identity))
+          return Effect.succeed(decryptWith(secret, Buffer.from(content, "base64url"), identity))
         } catch {
-          return Effect.fail(new SealBroken({ problem: "it was changed, or belongs to another record" }))
+          return Effect.fail(new KeyDecryptionError({ problem: "it was changed, or belongs to another record" }))
         }
       })
   })
 })
 
-export class KeyVault extends Context.Service<
-  KeyVault,
+export class SecretBox extends Context.Service<
+  SecretBox,
   {
-    readonly retention: KeyRetention
+    readonly storage: KeyStorage
     /** Names of the secrets, newest first, which tell nothing of them. */
     readonly secretIds: ReadonlyArray<string>
     /** A new key value. */
@@ -177,23 +185,23 @@ export class KeyVault extends Context.Service<
     /** What a value is looked up by: a hash under each secret, that of the newest first. */
     readonly hashes: (value: string) => ReadonlyArray<string>
     /** Seals a value to the identity of its record: it opens there and nowhere else. */
-    readonly seal: (value: string, identity: string) => Effect.Effect<string>
-    readonly open: (sealed: string, identity: string) => Effect.Effect<string, SealBroken>
+    readonly encrypt: (value: string, identity: string) => Effect.Effect<string>
+    readonly decrypt: (sealed: string, identity: string) => Effect.Effect<string, KeyDecryptionError>
     /** Digests by which a text can be compared and not guessed: one under each secret, that of the newest first. */
-    readonly identify: (text: string) => ReadonlyArray<string>
+    readonly digests: (text: string) => ReadonlyArray<string>
     /** A signature in hexadecimal digits, under the newest secret. */
     readonly sign: (text: string) => string
     /** Whether one of the secrets signed the text; compared in constant time. */
-    readonly isSigned: (text: string, signature: string) => boolean
+    readonly verifySignature: (text: string, signature: string) => boolean
     /** What a deployment's name is made of, under the newest secret: nobody without it can compute another's name. */
     readonly hashName: (text: string) => Uint8Array
     /** Whether a value is sealed under the newest secret. */
-    readonly isCurrent: (sealed: string) => boolean
+    readonly isUnderCurrentSecret: (sealed: string) => boolean
   }
 >()("@tollgate/core/keys/KeyVault") {
   /** The keys are derived now, so that the layer does not keep the secrets. */
-  static layer(options: KeyVaultOptions): Layer.Layer<KeyVault, ConfigurationError> {
+  static layer(options: SecretBoxOptions): Layer.Layer<SecretBox, ConfigurationError> {
     const made = Effect.runSyncExit(make(options))
-    return Layer.effect(KeyVault, made)
+    return Layer.effect(SecretBox, made)
   }
 }

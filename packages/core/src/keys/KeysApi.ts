@@ -3,28 +3,28 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Access, ReadsOnly } from "../http/Access.ts"
-import { conditions, strict, tagged } from "../http/endpoint.ts"
-import { paging, withTags } from "../http/parameters.ts"
+import { Authenticated, IsReadOnly } from "../http/Access.ts"
+import { ifMatchHeader, rejectUnknown, withETagHeader } from "../http/endpoint.ts"
+import { pagination, withTagFilter } from "../http/parameters.ts"
 import {
+  bodyProblems,
   ConsumerNotFoundProblem,
+  idempotencyProblems,
   KeyLimitReachedProblem,
   KeyNotFoundProblem,
   KeyNotRetainedProblem,
   KeyValueTakenProblem,
-  makingOnce,
-  PreconditionFailedProblem,
-  withBody
+  PreconditionFailedProblem
 } from "../http/problems.ts"
 import { KeyBucket } from "../shared/KeyBucket.ts"
 import { Page } from "../shared/Page.ts"
-import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
+import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maximumBulk } from "./ApiKey.ts"
 import { Verification } from "./Verification.ts"
 
 const bucket = KeyBucket.fields
 const consumer = { ...bucket, consumerName: Schema.String }
 const item = { ...consumer, keyId: Schema.String }
-const keyFormat = { "key-format": Schema.optionalKey(KeyFormatParameter) }
+const keyFormat = { "key-format": Schema.optionalKey(KeyVisibility) }
 
 /** One item counts as a list of one. */
 const Bulk = Schema.Union([
@@ -36,24 +36,24 @@ const creating = [
   ConsumerNotFoundProblem,
   KeyValueTakenProblem,
   KeyLimitReachedProblem,
-  ...makingOnce,
-  ...withBody
+  ...idempotencyProblems,
+  ...bodyProblems
 ] as const
 
 export class KeysApi extends HttpApiGroup.make("keys")
   .add(
     HttpApiEndpoint.get("list", "/consumers/:consumerName/keys", {
       params: consumer,
-      query: { ...paging, ...keyFormat },
+      query: { ...pagination, ...keyFormat },
       success: Page(ApiKey),
       error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List a consumer's keys"),
     HttpApiEndpoint.post("create", "/consumers/:consumerName/keys", {
       params: consumer,
       payload: ApiKeyCreate,
-      success: tagged(ApiKey),
+      success: withETagHeader(ApiKey),
       error: creating
     }).annotate(OpenApi.Summary, "Create a key"),
     HttpApiEndpoint.post("createMany", "/consumers/:consumerName/keys/$bulk", {
@@ -64,46 +64,46 @@ export class KeysApi extends HttpApiGroup.make("keys")
     }).annotate(OpenApi.Summary, "Create several keys, all or none"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
       params: item,
-      query: withTags(keyFormat),
-      success: tagged(ApiKey),
+      query: withTagFilter(keyFormat),
+      success: withETagHeader(ApiKey),
       error: [ConsumerNotFoundProblem, KeyNotFoundProblem, KeyNotRetainedProblem]
     }).annotate(OpenApi.Summary, "Read a key"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName/keys/:keyId", {
       params: item,
-      query: withTags({}),
-      headers: conditions,
+      query: withTagFilter({}),
+      headers: ifMatchHeader,
       payload: ApiKeyUpdate,
-      success: tagged(ApiKey),
+      success: withETagHeader(ApiKey),
       error: [
         ConsumerNotFoundProblem,
         KeyNotFoundProblem,
         KeyValueTakenProblem,
         KeyLimitReachedProblem,
         PreconditionFailedProblem,
-        ...withBody
+        ...bodyProblems
       ]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Change a key"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName/keys/:keyId", {
       params: item,
-      query: withTags({}),
-      headers: conditions,
+      query: withTagFilter({}),
+      headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
       error: [ConsumerNotFoundProblem, KeyNotFoundProblem, PreconditionFailedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Remove a key"),
     HttpApiEndpoint.post("verify", "/$verify", {
       params: bucket,
       payload: Schema.Struct({ key: Schema.String }),
       success: Verification,
-      error: withBody
+      error: bodyProblems
     })
-      .annotate(ReadsOnly, true)
+      .annotate(IsReadOnly, true)
       .annotate(OpenApi.Summary, "Verify a key")
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
-  .middleware(Access)
-  .annotate(HttpApi.PayloadParseOptions, strict)
+  .middleware(Authenticated)
+  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Keys", description: "API keys of a consumer, and verifying them." })) {}

@@ -4,9 +4,9 @@
 import { Effect } from "effect"
 import { checkKeyFormat } from "../http/checkKeyFormat.ts"
 import type { HandlersOf } from "../http/handlers.ts"
-import { makeIdempotent } from "../http/idempotent.ts"
-import { ifMatchIn, tagsIn, withETag } from "../http/parameters.ts"
-import { explained } from "../http/problems.ts"
+import { makeIdempotentRunner } from "../http/idempotent.ts"
+import { parseIfMatch, parseTagFilter, withETag } from "../http/parameters.ts"
+import { toProblems } from "../http/problems.ts"
 import { optional } from "../shared/optional.ts"
 import type { ApiKeyCreate } from "./ApiKey.ts"
 import { ApiKeys } from "./ApiKeys.ts"
@@ -16,7 +16,7 @@ const listed = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): ReadonlyAr
 
 export const KeysHttp = Effect.gen(function* () {
   const keys = yield* ApiKeys
-  const idempotent = yield* makeIdempotent
+  const idempotent = yield* makeIdempotentRunner
   return {
     list: ({ params, query }) =>
       Effect.gen(function* () {
@@ -27,31 +27,37 @@ export const KeysHttp = Effect.gen(function* () {
           offset,
           ...optional({ keyFormat: query["key-format"] })
         })
-      }).pipe(explained),
+      }).pipe(toProblems),
     create: ({ params, payload }) =>
       idempotent((idempotency) =>
-        explained(Effect.map(keys.create(params, params.consumerName, payload, optional({ idempotency })), withETag))
+        toProblems(Effect.map(keys.create(params, params.consumerName, payload, optional({ idempotency })), withETag))
       ),
     createMany: ({ params, payload }) =>
       idempotent((idempotency) =>
-        explained(keys.createMany(params, params.consumerName, listed(payload), optional({ idempotency })))
+        toProblems(keys.createMany(params, params.consumerName, listed(payload), optional({ idempotency })))
       ),
     get: ({ params, query }) =>
       Effect.gen(function* () {
         yield* checkKeyFormat(query["key-format"])
-        const options = optional({ guard: tagsIn(query), keyFormat: query["key-format"] })
+        const options = optional({ ifTags: parseTagFilter(query), keyFormat: query["key-format"] })
         return withETag(yield* keys.get(params, params.consumerName, params.keyId, options))
-      }).pipe(explained),
+      }).pipe(toProblems),
     update: ({ params, query, headers, payload }) =>
       Effect.gen(function* () {
-        const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
+        const conditions = optional({
+          ifTags: parseTagFilter(query),
+          ifMatch: yield* parseIfMatch(headers["if-match"])
+        })
         return withETag(yield* keys.update(params, params.consumerName, params.keyId, payload, conditions))
-      }).pipe(explained),
+      }).pipe(toProblems),
     remove: ({ params, query, headers }) =>
       Effect.gen(function* () {
-        const conditions = optional({ guard: tagsIn(query), ifMatch: yield* ifMatchIn(headers["if-match"]) })
+        const conditions = optional({
+          ifTags: parseTagFilter(query),
+          ifMatch: yield* parseIfMatch(headers["if-match"])
+        })
         yield* keys.remove(params, params.consumerName, params.keyId, conditions)
-      }).pipe(explained),
-    verify: ({ params, payload }) => explained(keys.verify(params, payload.key))
+      }).pipe(toProblems),
+    verify: ({ params, payload }) => toProblems(keys.verify(params, payload.key))
   } satisfies HandlersOf<"keys">
 })

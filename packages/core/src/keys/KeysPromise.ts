@@ -7,27 +7,27 @@ import { optional } from "../shared/optional.ts"
 import { firstPage, Page, PageQuery } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
 import { TagFilter } from "../shared/Tags.ts"
-import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyFormatParameter, maximumBulk } from "./ApiKey.ts"
+import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maximumBulk } from "./ApiKey.ts"
 import type { ApiKeys } from "./ApiKeys.ts"
 import type { Verification } from "./Verification.ts"
 
 const ListQuery = Schema.Struct({
   ...PageQuery.fields,
-  keyFormat: Schema.optionalKey(KeyFormatParameter)
+  keyFormat: Schema.optionalKey(KeyVisibility)
 })
 const GetOptions = Schema.Struct({
-  guard: Schema.optionalKey(TagFilter),
-  keyFormat: Schema.optionalKey(KeyFormatParameter)
+  ifTags: Schema.optionalKey(TagFilter),
+  keyFormat: Schema.optionalKey(KeyVisibility)
 })
-const Guard = Schema.Struct({ guard: Schema.optionalKey(TagFilter) })
+const Guard = Schema.Struct({ ifTags: Schema.optionalKey(TagFilter) })
 const Inputs = Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk)))
 
-const listQuery = Promises.parameters(ListQuery)
-const getOptions = Promises.parameters(GetOptions)
-const guardIn = Promises.parameters(Guard)
-const createBody = Promises.body(ApiKeyCreate)
-const createManyBody = Promises.body(Inputs)
-const updateBody = Promises.body(ApiKeyUpdate)
+const listQuery = Promises.decodeParameters(ListQuery)
+const getOptions = Promises.decodeParameters(GetOptions)
+const guardIn = Promises.decodeParameters(Guard)
+const createBody = Promises.decodeBody(ApiKeyCreate)
+const createManyBody = Promises.decodeBody(Inputs)
+const updateBody = Promises.decodeBody(ApiKeyUpdate)
 const encode = Schema.encodeSync(ApiKey)
 const encodePage = Schema.encodeSync(Page(ApiKey))
 
@@ -39,7 +39,7 @@ const encodeVerification = (verification: Verification): typeof Verification.Enc
 
 type Once = { readonly idempotencyKey?: string }
 
-export const keysPromise = (keys: Omit<ApiKeys["Service"], "reseal">) => ({
+export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => ({
   /** A page of a consumer's keys, oldest first. */
   list: (
     accountName: string,
@@ -68,7 +68,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reseal">) => ({
         const given = yield* createBody(input)
         const operation = ["keys.create", accountName, bucketName, consumerName]
         const asked = optional({
-          idempotency: Promises.idempotency(yield* Promises.onceOption(options), operation, input)
+          idempotency: Promises.idempotency(yield* Promises.decodeIdempotencyOption(options), operation, input)
         })
         return encode((yield* keys.create(bucket, consumerName, given, asked)).value)
       })
@@ -88,7 +88,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reseal">) => ({
         const given = yield* createManyBody(inputs)
         const operation = ["keys.createMany", accountName, bucketName, consumerName]
         const asked = optional({
-          idempotency: Promises.idempotency(yield* Promises.onceOption(options), operation, inputs)
+          idempotency: Promises.idempotency(yield* Promises.decodeIdempotencyOption(options), operation, inputs)
         })
         return encodePage(yield* keys.createMany(bucket, consumerName, given, asked))
       })
@@ -140,11 +140,11 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reseal">) => ({
 
   /** Whether a key lets its bearer in, and whose it is. */
   verify: (accountName: string, bucketName: string, key: string): Promise<typeof Verification.Encoded> => {
-    const bucket = Promises.knownKeyBucket(accountName, bucketName)
+    const bucket = Promises.cachedKeyBucket(accountName, bucketName)
     const verifying =
       bucket === undefined
         ? Effect.flatMap(Promises.keyBucket(accountName, bucketName), (bucket) => keys.verify(bucket, key))
         : keys.verify(bucket, key)
-    return Promises.runNow(Effect.map(verifying, encodeVerification))
+    return Promises.runPossiblySync(Effect.map(verifying, encodeVerification))
   }
 })

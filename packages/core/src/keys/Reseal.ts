@@ -7,45 +7,45 @@ import * as Contention from "../store/Contention.ts"
 import { Store } from "../store/Store.ts"
 import type { KeyBuckets } from "./KeyBuckets.ts"
 import * as KeyMaker from "./KeyMaker.ts"
-import type { KeyVault } from "./KeyVault.ts"
+import type { SecretBox } from "./KeyVault.ts"
 import { keyRecords } from "./keyRecords.ts"
 import { retireSecrets } from "./secretRecords.ts"
 
 /** What became of the keys. */
-export interface Resealed {
+export interface ReencryptResult {
   /** Keys that are now under the newest secret. */
-  readonly resealed: number
+  readonly reencrypted: number
   /** Keys that were so already. */
   readonly unchanged: number
   /** Keys whose value is not kept: they are found by the secret they were made under, which must stay configured. */
-  readonly unrecoverable: number
+  readonly notStored: number
   /** Keys whose seal does not open: damaged, moved, or under a secret that is not configured. */
-  readonly broken: number
+  readonly undecryptable: number
 }
 
 const pageSize = 200
 
-export const makeReseal = (vault: KeyVault["Service"], buckets: KeyBuckets["Service"]) => {
-  const resealOne = Effect.fnUntraced(function* (bucket: KeyBucket, id: string) {
+export const makeReencryptKeys = (vault: SecretBox["Service"], buckets: KeyBuckets["Service"]) => {
+  const reencryptOne = Effect.fnUntraced(function* (bucket: KeyBucket, id: string) {
     const store = yield* Store
     const found = yield* keyRecords.get(partitionOf(bucket), id)
     if (Option.isNone(found)) return "unchanged" as const
     const stored = found.value.value
     const { sealed, ...rest } = stored
-    if (sealed === undefined) return "unrecoverable" as const
-    const opened = yield* Effect.option(KeyMaker.openValue(vault, bucket, stored.id, sealed))
-    if (Option.isNone(opened)) return "broken" as const
+    if (sealed === undefined) return "notStored" as const
+    const opened = yield* Effect.option(KeyMaker.decryptValue(vault, bucket, stored.id, sealed))
+    if (Option.isNone(opened)) return "undecryptable" as const
     const { value } = opened
     const hashes = vault.hashes(value)
     const isHashed = hashes.length === stored.hashes.length && hashes.every((hash) => stored.hashes.includes(hash))
-    if (isHashed && vault.retention === "sealed" && vault.isCurrent(sealed)) return "unchanged" as const
-    const kept = yield* KeyMaker.keep(vault, bucket, stored.id, value)
+    if (isHashed && vault.storage === "encrypted" && vault.isUnderCurrentSecret(sealed)) return "unchanged" as const
+    const kept = yield* KeyMaker.protect(vault, bucket, stored.id, value)
     yield* store.commit(partitionOf(bucket), [keyRecords.replace(found.value, { ...rest, ...kept })])
-    return "resealed" as const
+    return "reencrypted" as const
   })
 
   return function* () {
-    const count = { resealed: 0, unchanged: 0, unrecoverable: 0, broken: 0 }
+    const count = { reencrypted: 0, unchanged: 0, notStored: 0, undecryptable: 0 }
     for (const bucket of yield* buckets.all) {
       const { total } = yield* keyRecords.page(partitionOf(bucket), { offset: 0, limit: 0 })
       // From the end to the start: a key that is deleted meanwhile moves others to where they are met again, and never
@@ -54,11 +54,11 @@ export const makeReseal = (vault: KeyVault["Service"], buckets: KeyBuckets["Serv
         const offset = Math.max(0, end - pageSize)
         const page = yield* keyRecords.page(partitionOf(bucket), { offset, limit: end - offset })
         for (const { value } of page.entries) {
-          count[yield* Contention.retryWhenStale(resealOne(bucket, value.id))]++
+          count[yield* Contention.retryOnConflict(reencryptOne(bucket, value.id))]++
         }
       }
     }
-    if (count.unrecoverable + count.broken === 0) yield* retireSecrets(vault)
+    if (count.notStored + count.undecryptable === 0) yield* retireSecrets(vault)
     return count
   }
 }

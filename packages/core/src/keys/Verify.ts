@@ -5,14 +5,14 @@
 import { DateTime, Effect } from "effect"
 import type { ConsumerId, ConsumerName } from "../consumers/Consumer.ts"
 import { consumerRecords } from "../consumers/consumerRecords.ts"
-import { frozen } from "../shared/frozen.ts"
+import { deepFreeze } from "../shared/frozen.ts"
 import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
-import type { Moments } from "../shared/Moments.ts"
-import type { ClaimedRecord, StoreOperations, StoreRecord } from "../store/Store.ts"
-import { RecordUnreadable, type StoreFault } from "../store/StoreError.ts"
+import type { TrustedClock } from "../shared/Moments.ts"
+import type { RecordWithParent, StoreOperations, StoreRecord } from "../store/Store.ts"
+import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
 import type { KeyId } from "./ApiKey.ts"
-import type { KeyVault } from "./KeyVault.ts"
-import { hashClaim, keyRecords } from "./keyRecords.ts"
+import type { SecretBox } from "./KeyVault.ts"
+import { byHash, keyRecords } from "./keyRecords.ts"
 import { notVerified, type Verification, type Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
@@ -20,42 +20,42 @@ import type { VerifyCache } from "./VerifyCache.ts"
 const longestKey = 256
 
 /** When a key expires, if it does. Most keys do not, and are not parsed for it. */
-const expiryOf = (record: StoreRecord): DateTime.Utc | RecordUnreadable | undefined => {
-  if (keyRecords.lacks(record, "expiresOn")) return undefined
-  const key = keyRecords.peek(record)
+const parseExpiry = (record: StoreRecord): DateTime.Utc | RecordUnreadable | undefined => {
+  if (keyRecords.lacksField(record, "expiresOn")) return undefined
+  const key = keyRecords.parseUnchecked(record)
   if (key instanceof RecordUnreadable) return key
   return key.expiresOn === undefined ? undefined : DateTime.makeUnsafe(key.expiresOn)
 }
 
 /** The key and its consumer; none if the consumer is gone. */
-const verifiedFrom = ({ record, parent }: ClaimedRecord): Verified | RecordUnreadable | undefined => {
+const toVerified = ({ record, parent }: RecordWithParent): Verified | RecordUnreadable | undefined => {
   if (parent === undefined) return undefined
-  const expiresOn = expiryOf(record)
+  const expiresOn = parseExpiry(record)
   if (expiresOn instanceof RecordUnreadable) return expiresOn
-  const consumer = consumerRecords.peek(parent)
+  const consumer = consumerRecords.parseUnchecked(parent)
   if (consumer instanceof RecordUnreadable) return consumer
   const { id, name, tags = {}, metadata = {} } = consumer
   const verified: Verified = {
     valid: true,
     consumer: { id: id as ConsumerId, name: name as ConsumerName, tags, metadata },
-    keyId: keyRecords.keyIn(record) as KeyId
+    keyId: keyRecords.localKey(record) as KeyId
   }
   return expiresOn === undefined ? verified : { ...verified, expiresOn }
 }
 
-const judged = (verified: Verified | undefined, now: number): Verification =>
+const applyExpiry = (verified: Verified | undefined, now: number): Verification =>
   verified === undefined || (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now)
     ? notVerified
     : verified
 
 export const makeVerify = (
   store: StoreOperations,
-  vault: KeyVault["Service"],
+  vault: SecretBox["Service"],
   cache: VerifyCache["Service"],
-  moments: Moments["Service"]
-): ((bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreFault>) => {
+  moments: TrustedClock["Service"]
+): ((bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreError>) => {
   return (bucket, key) =>
-    Effect.clockWith((clock): Effect.Effect<Verification, StoreFault> => {
+    Effect.clockWith((clock): Effect.Effect<Verification, StoreError> => {
       if (typeof key !== "string" || key.length > longestKey || !vault.isWellFormed(key)) {
         return Effect.succeed(notVerified)
       }
@@ -64,24 +64,24 @@ export const makeVerify = (
       const [newest = ""] = hashes
       const now = moments.at(clock)
       // How long an answer is kept is measured by a clock that nobody sets.
-      const age = cache.isOn ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
+      const age = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
       const cached = cache.get(partition, newest, age)
-      if (cached !== undefined) return Effect.succeed(judged(cached, now))
+      if (cached !== undefined) return Effect.succeed(applyExpiry(cached, now))
       const generation = cache.generation()
       return Effect.flatMap(
-        store.claimed(
+        store.getByUniqueKey(
           partition,
-          hashes.map((hash) => keyRecords.claimOf(hashClaim(hash)))
+          hashes.map((hash) => keyRecords.uniqueKey(byHash(hash)))
         ),
         (found) => {
           const claimed = found.find((claimed) => claimed !== undefined)
-          const verified = claimed === undefined ? undefined : verifiedFrom(claimed)
+          const verified = claimed === undefined ? undefined : toVerified(claimed)
           if (verified instanceof RecordUnreadable) return Effect.fail(verified)
-          if (verified !== undefined && cache.isOn) {
+          if (verified !== undefined && cache.enabled) {
             const bytes = claimed?.parent?.body.length ?? 0
-            cache.set(partition, newest, { answer: frozen(verified), bytes }, age, generation)
+            cache.set(partition, newest, { answer: deepFreeze(verified), bytes }, age, generation)
           }
-          return Effect.succeed(judged(verified, moments.at(clock)))
+          return Effect.succeed(applyExpiry(verified, moments.at(clock)))
         }
       )
     })

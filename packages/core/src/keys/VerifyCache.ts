@@ -35,16 +35,16 @@ export class VerifyCache extends Context.Service<
     readonly generation: () => number
     readonly set: (partition: Partition, hash: string, answer: Answer, now: number, generation: number) => void
     /** Makes a change, to its end, and forgets its partition however that ends. */
-    readonly changing: <A, E, R>(partition: Partition, change: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    readonly isOn: boolean
+    readonly invalidateAfter: <A, E, R>(partition: Partition, change: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly enabled: boolean
   }
 >()("@tollgate/core/keys/VerifyCache") {
-  static readonly layerNone: Layer.Layer<VerifyCache> = Layer.succeed(VerifyCache, {
+  static readonly layerDisabled: Layer.Layer<VerifyCache> = Layer.succeed(VerifyCache, {
     get: () => undefined,
     generation: () => 0,
     set: () => undefined,
-    changing: (_, change) => change,
-    isOn: false
+    invalidateAfter: (_, change) => change,
+    enabled: false
   })
 
   static layer({ ttl, capacity = 10_000 }: VerifyCacheOptions): Layer.Layer<VerifyCache> {
@@ -60,7 +60,7 @@ export class VerifyCache extends Context.Service<
         names?.delete(name)
         if (names?.size === 0) inPartition.delete(partition)
       }
-      const forget = (partition: Partition) => {
+      const invalidate = (partition: Partition) => {
         generation++
         for (const name of inPartition.get(partition) ?? []) {
           const cached = answers.get(name)
@@ -68,7 +68,7 @@ export class VerifyCache extends Context.Service<
         }
       }
       return {
-        isOn: true,
+        enabled: true,
         get: (partition, hash, now) => {
           const cached = answers.get(`${partition} ${hash}`)
           return cached !== undefined && cached.until > now ? cached.answer : undefined
@@ -88,11 +88,11 @@ export class VerifyCache extends Context.Service<
           inPartition.set(partition, (inPartition.get(partition) ?? new Set()).add(name))
         },
         // A change that was cut off may still come to pass, after what was read before it has been kept.
-        changing: (partition, change) =>
+        invalidateAfter: (partition, change) =>
           Effect.uninterruptible(
             Effect.ensuring(
               change,
-              Effect.sync(() => forget(partition))
+              Effect.sync(() => invalidate(partition))
             )
           )
       }

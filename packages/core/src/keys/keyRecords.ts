@@ -6,10 +6,10 @@ import { StoredKey } from "./ApiKey.ts"
 export const maximumKeys = 10_000
 
 /** All keys of a consumer, and those of them that have no expiry. */
-export const keysOf = (consumer: string): string => `of:${consumer}`
-export const openKeysOf = (consumer: string): string => `open:${consumer}`
+export const byConsumer = (consumer: string): string => `of:${consumer}`
+export const withoutExpiryByConsumer = (consumer: string): string => `open:${consumer}`
 
-export const hashClaim = (hash: string): string => `hash:${hash}`
+export const byHash = (hash: string): string => `hash:${hash}`
 
 /** How keys are stored: by id, found by their hashes, listed by their consumer. */
 export const keyRecords = Collection.make({
@@ -17,7 +17,10 @@ export const keyRecords = Collection.make({
   format: 1,
   schema: StoredKey,
   key: (key) => key.id,
-  terms: (key) => [keysOf(key.consumer), ...(key.expiresOn === undefined ? [openKeysOf(key.consumer)] : [])],
-  claims: (key) => key.hashes.map(hashClaim),
-  parent: (key) => consumerRecords.keyOf(key.consumer)
+  indexTerms: (key) => [
+    byConsumer(key.consumer),
+    ...(key.expiresOn === undefined ? [withoutExpiryByConsumer(key.consumer)] : [])
+  ],
+  uniqueKeys: (key) => key.hashes.map(byHash),
+  parent: (key) => consumerRecords.recordKey(key.consumer)
 })

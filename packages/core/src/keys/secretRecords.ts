@@ -10,7 +10,7 @@ import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
-import type { KeyVault } from "./KeyVault.ts"
+import type { SecretBox } from "./KeyVault.ts"
 
 const secretRecords = Collection.make({
   name: "secret",
@@ -24,12 +24,12 @@ const directory = Partition.keysDirectory
 const readAll = Effect.map(secretRecords.page(directory, { offset: 0, limit: 1_000 }), ({ entries }) => entries)
 
 /** Refuses secrets that do not fit the store; records the newest, so that it fits from now on. */
-export const registerSecrets = (vault: KeyVault["Service"]) => Contention.retryWhenStale(register(vault), isConflict)
+export const registerSecrets = (vault: SecretBox["Service"]) => Contention.retryOnConflict(register(vault), isConflict)
 
 /** Another process has registered a secret meanwhile, which may be another one. */
 const isConflict = (error: unknown): boolean => error instanceof StoreConflict
 
-const register = Effect.fnUntraced(function* ({ secretIds }: KeyVault["Service"]) {
+const register = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"]) {
   const store = yield* Store
   const known = yield* readAll
   const isGiven = (entry: (typeof known)[number]) => secretIds.includes(entry.value.id)
@@ -49,12 +49,12 @@ const register = Effect.fnUntraced(function* ({ secretIds }: KeyVault["Service"]
   if (known.some(({ value }) => value.id === newest)) return
   yield* store.commit(directory, [
     secretRecords.insert({ id: newest, firstUsedOn: yield* DateTime.now }),
-    secretRecords.atMost(undefined, known.length)
+    secretRecords.assertAtMost(undefined, known.length)
   ])
 })
 
 /** Forgets all secrets but the newest, once nothing is under them any more. */
-export const retireSecrets = Effect.fnUntraced(function* ({ secretIds }: KeyVault["Service"]) {
+export const retireSecrets = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"]) {
   const store = yield* Store
   const retired = (yield* readAll).filter(({ value }) => value.id !== secretIds[0])
   const removed = store.commit(directory, retired.map(secretRecords.remove))

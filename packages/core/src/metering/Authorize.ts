@@ -5,18 +5,18 @@ import { type DateTime, Effect } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Verified } from "../keys/Verification.ts"
 import type { KeyBucket } from "../shared/KeyBucket.ts"
-import type { StoreFault } from "../store/StoreError.ts"
-import type { BucketNotFound } from "./Bucket.ts"
+import type { StoreError } from "../store/StoreError.ts"
+import type { MeteringBucketNotFound } from "./Bucket.ts"
 import type { Amounts, Quotas, UnknownMeter } from "./Quota.ts"
 import type { Usage } from "./Usage.ts"
 
 export interface AuthorizeRequest {
   readonly bucket: KeyBucket
   readonly key: string
-  readonly metering?: { readonly bucketId: string; readonly meters: Amounts }
+  readonly metering?: { readonly meteringBucketId: string; readonly meters: Amounts }
 }
 
-export type Authorization =
+export type AuthorizeResult =
   | {
       readonly allowed: true
       readonly consumer: Verified["consumer"]
@@ -39,7 +39,7 @@ export type Authorization =
       readonly resetsOn: DateTime.Utc
     }
 
-const invalid: Authorization = { allowed: false, reason: "invalid-key" }
+const invalid: AuthorizeResult = { allowed: false, reason: "invalid-key" }
 
 export const makeAuthorize =
   (keys: ApiKeys["Service"], usage: Usage["Service"]) =>
@@ -47,27 +47,27 @@ export const makeAuthorize =
     bucket,
     key,
     metering
-  }: AuthorizeRequest): Effect.Effect<Authorization, StoreFault | BucketNotFound | UnknownMeter> =>
+  }: AuthorizeRequest): Effect.Effect<AuthorizeResult, StoreError | MeteringBucketNotFound | UnknownMeter> =>
     Effect.flatMap(
       keys.verify(bucket, key),
-      (verification): Effect.Effect<Authorization, StoreFault | BucketNotFound | UnknownMeter> => {
+      (verification): Effect.Effect<AuthorizeResult, StoreError | MeteringBucketNotFound | UnknownMeter> => {
         if (!verification.valid) return Effect.succeed(invalid)
         const { consumer, keyId } = verification
         if (metering === undefined) return Effect.succeed({ allowed: true, consumer, keyId })
-        return usage.consumeFor(bucket.accountName, metering.bucketId, consumer.name, metering.meters).pipe(
+        return usage.consumeFor(bucket.accountName, metering.meteringBucketId, consumer.name, metering.meters).pipe(
           Effect.map(
-            (used): Authorization =>
+            (used): AuthorizeResult =>
               typeof used === "string"
                 ? { allowed: false, reason: used, consumer }
                 : { allowed: true, consumer, keyId, quotas: used }
           ),
           Effect.catchTags({
             QuotaExceeded: ({ meter, max, resetsOn }) =>
-              Effect.succeed<Authorization>({ allowed: false, reason: "over-quota", consumer, meter, max, resetsOn }),
+              Effect.succeed<AuthorizeResult>({ allowed: false, reason: "over-quota", consumer, meter, max, resetsOn }),
             SubscriptionNotActive: () =>
-              Effect.succeed<Authorization>({ allowed: false, reason: "subscription-not-active", consumer }),
+              Effect.succeed<AuthorizeResult>({ allowed: false, reason: "subscription-not-active", consumer }),
             IdempotencyKeyReused: Effect.die,
-            AnswerForgotten: Effect.die
+            ReplayUnavailable: Effect.die
           })
         )
       }

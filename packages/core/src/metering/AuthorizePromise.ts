@@ -5,13 +5,13 @@ import { Cause, DateTime, Effect, Exit, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Verified } from "../keys/Verification.ts"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
-import { InvalidInput, placesInParameters } from "../shared/InvalidInput.ts"
-import { AccountName, BucketName } from "../shared/Names.ts"
+import { InvalidInput, parameterIssues } from "../shared/InvalidInput.ts"
+import { AccountName, KeyBucketName } from "../shared/Names.ts"
 import { optional } from "../shared/optional.ts"
 import * as Promises from "../shared/Promises.ts"
-import { type Authorization, makeAuthorize } from "./Authorize.ts"
+import { type AuthorizeResult, makeAuthorize } from "./Authorize.ts"
 import type { QuotasJson } from "./MeteringPromise.ts"
-import { Amounts, amountsIn, encodeQuotas } from "./Quota.ts"
+import { Amounts, encodeQuotas, parseAmounts } from "./Quota.ts"
 import type { Usage } from "./Usage.ts"
 
 export interface AuthorizeInput {
@@ -19,12 +19,12 @@ export interface AuthorizeInput {
   readonly bucket: string
   readonly key: string
   /** What to count, and where; without it, the key is verified and nothing more. */
-  readonly metering?: { readonly bucketId: string; readonly meters: Readonly<Record<string, number>> }
+  readonly metering?: { readonly meteringBucketId: string; readonly meters: Readonly<Record<string, number>> }
 }
 
 type Consumer = (typeof Verified.Encoded)["consumer"]
 
-export type AuthorizationJson =
+export type AuthorizeResultJson =
   | { readonly allowed: true; readonly consumer: Consumer; readonly keyId: string; readonly quotas?: QuotasJson }
   | { readonly allowed: false; readonly reason: "invalid-key" }
   | {
@@ -41,15 +41,15 @@ export type AuthorizationJson =
       readonly resetsOn: string
     }
 
-const Metering = Schema.Struct({ bucketId: Schema.String, meters: Amounts })
-const meteringIn = Promises.parameters(Schema.Struct({ metering: Metering }))
-const names = new Set(["account", "bucket", "key", "metering"])
+const Metering = Schema.Struct({ meteringBucketId: Schema.String, meters: Amounts })
+const decodeMetering = Promises.decodeParameters(Schema.Struct({ metering: Metering }))
+const allowedParameters = new Set(["account", "bucket", "key", "metering"])
 
 /** The options of a protected route that are those of `authorize`. */
 export type AuthorizeOptions = Omit<AuthorizeInput, "key">
 
 const decodeOptions = Schema.decodeUnknownExit(
-  Schema.Struct({ account: AccountName, bucket: BucketName, metering: Schema.optionalKey(Metering) }),
+  Schema.Struct({ account: AccountName, bucket: KeyBucketName, metering: Schema.optionalKey(Metering) }),
   { onExcessProperty: "error" }
 )
 
@@ -68,29 +68,31 @@ export const checkAuthorizeOptions = (
   const exit = decodeOptions(Object.fromEntries(given.filter(([name]) => !known.includes(name))))
   if (Exit.isSuccess(exit)) return undefined
   const error = Cause.squash(exit.cause)
-  const [place] = error instanceof Schema.SchemaError ? placesInParameters(error) : []
+  const [place] = error instanceof Schema.SchemaError ? parameterIssues(error) : []
   return new ConfigurationError({ option: place?.parameter || "options", problem: place?.detail ?? "it is not valid" })
 }
 
 /** Copied and checked by hand: it is done for every request. What is none is left to the schema, to say why. */
-const quickly = (metering: unknown): { readonly bucketId: string; readonly meters: Amounts } | undefined => {
+const parseMeteringFast = (
+  metering: unknown
+): { readonly meteringBucketId: string; readonly meters: Amounts } | undefined => {
   if (typeof metering !== "object" || metering === null) return undefined
-  const { bucketId, meters, ...rest } = metering as Readonly<Record<string, unknown>>
-  const amounts = amountsIn(meters)
-  const isWhole = typeof bucketId === "string" && amounts !== undefined && Reflect.ownKeys(rest).length === 0
-  return isWhole ? { bucketId, meters: amounts } : undefined
+  const { meteringBucketId, meters, ...rest } = metering as Readonly<Record<string, unknown>>
+  const amounts = parseAmounts(meters)
+  const isWhole = typeof meteringBucketId === "string" && amounts !== undefined && Reflect.ownKeys(rest).length === 0
+  return isWhole ? { meteringBucketId, meters: amounts } : undefined
 }
 
 /** Refuses what nobody knows: a mistyped `metering` must not let use go uncounted. */
-const unknownIn = (input: object): InvalidInput | undefined => {
+const findUnknownParameter = (input: object): InvalidInput | undefined => {
   for (const parameter of Object.keys(input)) {
-    if (!names.has(parameter))
+    if (!allowedParameters.has(parameter))
       return new InvalidInput({ errors: [{ parameter, detail: "there is no such parameter" }] })
   }
   return undefined
 }
 
-const encode = (authorization: Authorization): AuthorizationJson => {
+const encode = (authorization: AuthorizeResult): AuthorizeResultJson => {
   if (authorization.allowed) {
     const { quotas, ...rest } = authorization
     return { ...rest, ...optional({ quotas: quotas === undefined ? undefined : encodeQuotas(quotas) }) }
@@ -104,31 +106,32 @@ export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service
   const authorize = makeAuthorize(keys, usage)
 
   /** Says what is wrong with the input, if anything is. */
-  const carefully = (input: AuthorizeInput) =>
+  const authorizeValidated = (input: AuthorizeInput) =>
     Effect.gen(function* () {
-      const unknown = unknownIn(input)
+      const unknown = findUnknownParameter(input)
       if (unknown !== undefined) return yield* unknown
       const bucket = yield* Promises.keyBucket(input.account, input.bucket)
       // Whatever is no text is no key, and is told so like any other.
-      const asked = { bucket, key: typeof input.key === "string" ? input.key : "" }
-      if (input.metering === undefined) return yield* authorize(asked)
-      const metering = quickly(input.metering) ?? (yield* meteringIn({ metering: input.metering })).metering
-      return yield* authorize({ ...asked, metering })
+      const request = { bucket, key: typeof input.key === "string" ? input.key : "" }
+      if (input.metering === undefined) return yield* authorize(request)
+      const metering =
+        parseMeteringFast(input.metering) ?? (yield* decodeMetering({ metering: input.metering })).metering
+      return yield* authorize({ ...request, metering })
     })
 
   /** What every request asks, without a generator for it; nothing, where it must be looked at more closely. */
-  const plainly = (input: AuthorizeInput) => {
-    if (typeof input !== "object" || input === null || unknownIn(input) !== undefined) return undefined
-    const bucket = Promises.knownKeyBucket(input.account, input.bucket)
-    const metering = quickly(input.metering)
+  const tryFastPath = (input: AuthorizeInput) => {
+    if (typeof input !== "object" || input === null || findUnknownParameter(input) !== undefined) return undefined
+    const bucket = Promises.cachedKeyBucket(input.account, input.bucket)
+    const metering = parseMeteringFast(input.metering)
     const isPlain = bucket !== undefined && metering !== undefined && typeof input.key === "string"
     return isPlain ? authorize({ bucket, key: input.key, metering }) : undefined
   }
 
-  return (input: AuthorizeInput): Promise<AuthorizationJson> =>
-    Promises.runNow(
+  return (input: AuthorizeInput): Promise<AuthorizeResultJson> =>
+    Promises.runPossiblySync(
       Effect.map(
-        Effect.suspend(() => plainly(input) ?? carefully(input)),
+        Effect.suspend(() => tryFastPath(input) ?? authorizeValidated(input)),
         encode
       )
     )

@@ -6,24 +6,24 @@ import { Id } from "../shared/Id.ts"
 import { AccountName } from "../shared/Names.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 
-export const BucketId = Id("bckt").pipe(Schema.brand("BucketId"))
-export type BucketId = typeof BucketId.Type
+export const MeteringBucketId = Id("bckt").pipe(Schema.brand("BucketId"))
+export type MeteringBucketId = typeof MeteringBucketId.Type
 
-export const Bucket = Schema.Struct({
-  id: BucketId,
+export const MeteringBucket = Schema.Struct({
+  id: MeteringBucketId,
   createdOn: Timestamp,
   updatedOn: Timestamp,
   accountName: AccountName
 }).annotate({ identifier: "MeteringBucket" })
-export type Bucket = typeof Bucket.Type
+export type MeteringBucket = typeof MeteringBucket.Type
 
 /** The account is the caller's; a caller for all accounts names it. */
-export const BucketCreate = Schema.Struct({ accountName: Schema.optionalKey(AccountName) }).annotate({
+export const MeteringBucketCreate = Schema.Struct({ accountName: Schema.optionalKey(AccountName) }).annotate({
   identifier: "MeteringBucketCreate"
 })
-export type BucketCreate = typeof BucketCreate.Type
+export type MeteringBucketCreate = typeof MeteringBucketCreate.Type
 
-export class BucketNotFound extends Schema.TaggedError<BucketNotFound>()("BucketNotFound", {
+export class MeteringBucketNotFound extends Schema.TaggedError<MeteringBucketNotFound>()("MeteringBucketNotFound", {
   bucketId: Schema.String
 }) {
   override get message(): string {

@@ -3,23 +3,23 @@
  * that was cut off between the two is completed in the background, by any process.
  */
 import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { KeyVault } from "../keys/KeyVault.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
 import * as Id from "../shared/Id.ts"
-import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
 import { LimitReached, Limits } from "../shared/Limits.ts"
 import type { AccountName } from "../shared/Names.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
-import { spanned } from "../shared/spanned.ts"
+import { withSafeSpan } from "../shared/spanned.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import * as Collection from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { mayBeApplied, type StoreFault } from "../store/StoreError.ts"
-import { Bucket, BucketId, BucketNotFound } from "./Bucket.ts"
-import { findBucket, rootOf, rootRecords, rootVersionIn } from "./bucketRecords.ts"
+import { isOutcomeUnknown, type StoreError } from "../store/StoreError.ts"
+import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./Bucket.ts"
+import { findMeteringBucket, rootOf, rootRecords, rootVersionIn } from "./bucketRecords.ts"
 
-const Listed = Schema.Struct({ bucket: Bucket, deleting: Schema.Boolean })
+const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.Boolean })
 
 const deleting = "deleting"
 const ofAccount = (accountName: string): string => `account:${accountName}`
@@ -28,9 +28,9 @@ const ofAccount = (accountName: string): string => `account:${accountName}`
 const directory = Collection.make({
   name: "listing",
   format: 1,
-  schema: Listed,
+  schema: DirectoryEntry,
   key: ({ bucket }) => bucket.id,
-  terms: (listed) => [ofAccount(listed.bucket.accountName), ...(listed.deleting ? [deleting] : [])]
+  indexTerms: (listed) => [ofAccount(listed.bucket.accountName), ...(listed.deleting ? [deleting] : [])]
 })
 
 /** How often a process looks for removals that were cut off, and how many it looks at. */
@@ -39,14 +39,14 @@ const sweepSize = 100
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* KeyVault
+  const vault = yield* SecretBox
   const { meteringBucketsPerAccount } = yield* Limits
   const withStore = Effect.provideService(Store, store)
-  const listingsOnce = commitOnce(store, vault, Bucket)
+  const listingsOnce = idempotentCommit(store, vault, MeteringBucket)
 
   /** Finishes a removal that has been recorded: the root first, so that the bucket is gone before its parts are. */
-  const finish = (id: BucketId) =>
-    Contention.retryWhenStale(
+  const completeRemoval = (id: MeteringBucketId) =>
+    Contention.retryOnConflict(
       Effect.gen(function* () {
         const partition = Partition.metering(id)
         const root = yield* rootOf(id)
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
     )
 
   /** Whether a bucket that is being removed is out of reach already. A partition that does not answer says nothing. */
-  const isGone = (id: BucketId) =>
+  const isOutOfReach = (id: MeteringBucketId) =>
     rootOf(id).pipe(
       Effect.map(Option.isNone),
       Effect.catchCause(() => Effect.succeed(true))
@@ -67,17 +67,17 @@ const make = Effect.gen(function* () {
   const list = (
     accountName: AccountName | "*",
     { limit, offset }: PageRequest
-  ): Effect.Effect<Page<Bucket>, StoreFault, Store> =>
+  ): Effect.Effect<Page<MeteringBucket>, StoreError, Store> =>
     Effect.gen(function* () {
       const ofAccounts = accountName === "*" ? [] : [ofAccount(accountName)]
-      const [page, begun] = yield* directory.pages(Partition.meteringDirectory, [
+      const [page, pendingRemovals] = yield* directory.pages(Partition.meteringDirectory, [
         { where: ofAccounts, offset, limit },
         { where: [...ofAccounts, deleting], offset: 0, limit: sweepSize }
       ])
       const gone = new Set(
         yield* Effect.filter(
-          (begun?.entries ?? []).map(({ value }) => value.bucket.id),
-          isGone
+          (pendingRemovals?.entries ?? []).map(({ value }) => value.bucket.id),
+          isOutOfReach
         )
       )
       const data = (page?.entries ?? []).flatMap(({ value }) => (gone.has(value.bucket.id) ? [] : [value.bucket]))
@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
     const where = [deleting]
     const { entries } = yield* directory.page(Partition.meteringDirectory, { where, offset: 0, limit: sweepSize })
     yield* Effect.forEach(entries, ({ value: { bucket } }) =>
-      Effect.catchCause(finish(bucket.id), () =>
+      Effect.catchCause(completeRemoval(bucket.id), () =>
         Effect.logWarning(`The removal of metering bucket ${bucket.id} is not finished. It will be tried again.`)
       )
     )
@@ -99,74 +99,74 @@ const make = Effect.gen(function* () {
     Effect.catchCause((cause) => Effect.logDebug("Looking for interrupted removals failed", cause)),
     Effect.andThen(Effect.sleep(sweepInterval)),
     Effect.forever,
-    Effect.provideService(Clock.Clock, Contention.machineClock),
+    Effect.provideService(Clock.Clock, Contention.liveClock),
     withStore,
     Effect.forkScoped({ startImmediately: true })
   )
 
   /** A bucket that was made before, with the version that it has now. */
-  const asItIs = (bucket: Bucket) =>
+  const withCurrentVersion = (bucket: MeteringBucket) =>
     Effect.map(rootOf(bucket.id), (root) => ({ value: bucket, version: Option.isSome(root) ? root.value.version : 0 }))
 
   /** A bucket whose removal has begun and was cut off. */
-  const halfGone = Effect.fnUntraced(function* (bucketId: string) {
+  const findPendingRemoval = Effect.fnUntraced(function* (bucketId: string) {
     const listed = yield* directory.get(Partition.meteringDirectory, bucketId)
     return Option.isSome(listed) && listed.value.value.deleting
       ? listed.value.value.bucket
-      : yield* new BucketNotFound({ bucketId: String(bucketId) })
+      : yield* new MeteringBucketNotFound({ bucketId: String(bucketId) })
   })
 
-  return Buckets.of({
-    list: (accountName, page) => list(accountName, page).pipe(withStore, spanned("Buckets.list")),
+  return MeteringBuckets.of({
+    list: (accountName, page) => list(accountName, page).pipe(withStore, withSafeSpan("Buckets.list")),
 
     create: Effect.fnUntraced(
       function* (accountName, { idempotency } = {}) {
         const earlier = yield* listingsOnce.recall(Partition.meteringDirectory, idempotency)
-        if (earlier !== undefined) return yield* asItIs(earlier)
+        if (earlier !== undefined) return yield* withCurrentVersion(earlier)
         const now = yield* DateTime.now
-        const id = BucketId.make(yield* Id.next("bckt"))
-        const bucket: Bucket = { id, createdOn: now, updatedOn: now, accountName }
+        const id = MeteringBucketId.make(yield* Id.next("bckt"))
+        const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName }
         const partition = Partition.metering(id)
         const made = yield* store.commit(partition, [rootRecords.insert(bucket)])
         const listing = [
           directory.insert({ bucket, deleting: false }),
-          directory.atMost(ofAccount(accountName), meteringBucketsPerAccount - 1)
+          directory.assertAtMost(ofAccount(accountName), meteringBucketsPerAccount - 1)
         ]
         const committed = yield* listingsOnce.commit(Partition.meteringDirectory, listing, idempotency, bucket).pipe(
           // What is certainly not listed is to be nobody's.
-          Effect.tapError((error) => (mayBeApplied(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
+          Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
           Effect.mapError((error) =>
             error._tag === "StoreConflict" && error.reason === "limit"
               ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
               : error
           )
         )
-        if (committed.earlier === undefined) return { value: bucket, version: rootVersionIn(made) }
+        if (committed.previousResult === undefined) return { value: bucket, version: rootVersionIn(made) }
         yield* store.clear(partition)
-        return yield* asItIs(committed.earlier)
+        return yield* withCurrentVersion(committed.previousResult)
       },
       withStore,
-      spanned("Buckets.create")
+      withSafeSpan("Buckets.create")
     ),
 
-    get: (bucketId) => findBucket(bucketId).pipe(withStore, spanned("Buckets.get")),
+    get: (bucketId) => findMeteringBucket(bucketId).pipe(withStore, withSafeSpan("Buckets.get")),
 
     owner: Effect.fnUntraced(
       function* (bucketId) {
-        const bucket = yield* findBucket(bucketId).pipe(
+        const bucket = yield* findMeteringBucket(bucketId).pipe(
           Effect.map(({ value }) => value),
-          Effect.catchTag("BucketNotFound", () => halfGone(bucketId))
+          Effect.catchTag("MeteringBucketNotFound", () => findPendingRemoval(bucketId))
         )
         return bucket.accountName
       },
       withStore,
-      spanned("Buckets.owner")
+      withSafeSpan("Buckets.owner")
     ),
 
     remove: Effect.fnUntraced(
       function* (bucketId, { ifMatch } = {}) {
-        const begin = Effect.gen(function* () {
-          const root = yield* findBucket(bucketId)
+        const markForRemoval = Effect.gen(function* () {
+          const root = yield* findMeteringBucket(bucketId)
           yield* checkVersion(root, ifMatch)
           const listed = yield* directory.get(Partition.meteringDirectory, bucketId)
           const intent = { bucket: root.value, deleting: true }
@@ -175,35 +175,40 @@ const make = Effect.gen(function* () {
           ])
           return root.value
         })
-        const { id } = yield* Contention.retryWhenStale(begin).pipe(
-          Effect.catchTag("BucketNotFound", () => halfGone(bucketId))
+        const { id } = yield* Contention.retryOnConflict(markForRemoval).pipe(
+          Effect.catchTag("MeteringBucketNotFound", () => findPendingRemoval(bucketId))
         )
-        yield* finish(id)
+        yield* completeRemoval(id)
       },
       withStore,
-      spanned("Buckets.remove")
+      withSafeSpan("Buckets.remove")
     )
   })
 })
 
-export class Buckets extends Context.Service<
-  Buckets,
+export class MeteringBuckets extends Context.Service<
+  MeteringBuckets,
   {
     /** A page of an account's buckets, or of everybody's, oldest first. */
-    readonly list: (accountName: AccountName | "*", page: PageRequest) => Effect.Effect<Page<Bucket>, StoreFault>
+    readonly list: (
+      accountName: AccountName | "*",
+      page: PageRequest
+    ) => Effect.Effect<Page<MeteringBucket>, StoreError>
     readonly create: (
       accountName: AccountName,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | OnceError | LimitReached>
-    readonly get: (bucketId: string) => Effect.Effect<Collection.Entry<Bucket>, StoreFault | BucketNotFound>
+    ) => Effect.Effect<Collection.Entry<MeteringBucket>, StoreError | IdempotencyError | LimitReached>
+    readonly get: (
+      bucketId: string
+    ) => Effect.Effect<Collection.Entry<MeteringBucket>, StoreError | MeteringBucketNotFound>
     /** Whose bucket it is, also while its removal is not finished. */
-    readonly owner: (bucketId: string) => Effect.Effect<AccountName, StoreFault | BucketNotFound>
+    readonly owner: (bucketId: string) => Effect.Effect<AccountName, StoreError | MeteringBucketNotFound>
     /** Removes a bucket and everything in it; again, where that was cut off. */
     readonly remove: (
       bucketId: string,
       conditions?: { readonly ifMatch?: ReadonlyArray<number> }
-    ) => Effect.Effect<void, StoreFault | BucketNotFound | VersionMismatch>
+    ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | VersionMismatch>
   }
 >()("@tollgate/core/metering/Buckets") {
-  static readonly layer = Layer.effect(Buckets, make)
+  static readonly layer = Layer.effect(MeteringBuckets, make)
 }

@@ -3,51 +3,51 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Access } from "../http/Access.ts"
-import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
-import { paging } from "../http/parameters.ts"
+import { Authenticated } from "../http/Access.ts"
+import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../http/endpoint.ts"
+import { pagination } from "../http/parameters.ts"
 import {
-  BucketNotFoundProblem,
+  bodyProblems,
+  idempotencyProblems,
   LimitReachedProblem,
-  makingOnce,
-  PreconditionFailedProblem,
-  withBody
+  MeteringBucketNotFoundProblem,
+  PreconditionFailedProblem
 } from "../http/problems.ts"
 import { AccountName } from "../shared/Names.ts"
 import { Page } from "../shared/Page.ts"
-import { Bucket, BucketCreate } from "./Bucket.ts"
+import { MeteringBucket, MeteringBucketCreate } from "./Bucket.ts"
 
 const item = { bucketId: Schema.String }
 
-export class BucketsApi extends HttpApiGroup.make("buckets")
+export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
   .add(
     HttpApiEndpoint.get("list", "/metering", {
-      query: { ...paging, accountName: Schema.optionalKey(AccountName) },
-      success: Page(Bucket)
+      query: { ...pagination, accountName: Schema.optionalKey(AccountName) },
+      success: Page(MeteringBucket)
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List metering buckets"),
     HttpApiEndpoint.post("create", "/metering", {
-      payload: BucketCreate,
-      success: tagged(Bucket),
-      error: [LimitReachedProblem, ...makingOnce, ...withBody]
+      payload: MeteringBucketCreate,
+      success: withETagHeader(MeteringBucket),
+      error: [LimitReachedProblem, ...idempotencyProblems, ...bodyProblems]
     }).annotate(OpenApi.Summary, "Create a metering bucket"),
     HttpApiEndpoint.get("get", "/metering/:bucketId", {
       params: item,
-      success: tagged(Bucket),
-      error: [BucketNotFoundProblem]
+      success: withETagHeader(MeteringBucket),
+      error: [MeteringBucketNotFoundProblem]
     }).annotate(OpenApi.Summary, "Read a metering bucket"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId", {
       params: item,
-      query: noQuery,
-      headers: conditions,
+      query: emptyQuery,
+      headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [BucketNotFoundProblem, PreconditionFailedProblem]
+      error: [MeteringBucketNotFoundProblem, PreconditionFailedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Remove a metering bucket and everything in it")
   )
   .prefix("/v1")
-  .middleware(Access)
-  .annotate(HttpApi.PayloadParseOptions, strict)
+  .middleware(Authenticated)
+  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Metering buckets" })) {}

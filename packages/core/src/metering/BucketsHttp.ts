@@ -2,53 +2,54 @@
  * Unpacks a request, calls the service, packs the answer.
  */
 import { Effect } from "effect"
-import { Forbidden, mayActFor, Principal } from "../access/Principal.ts"
+import { canAccessAccount, Forbidden, Principal } from "../access/Principal.ts"
 import type { HandlersOf } from "../http/handlers.ts"
-import { makeIdempotent } from "../http/idempotent.ts"
-import { ifMatchIn, withETag } from "../http/parameters.ts"
-import { explained } from "../http/problems.ts"
+import { makeIdempotentRunner } from "../http/idempotent.ts"
+import { parseIfMatch, withETag } from "../http/parameters.ts"
+import { toProblems } from "../http/problems.ts"
 import { invalidBody } from "../shared/InvalidInput.ts"
 import type { AccountName } from "../shared/Names.ts"
 import { optional } from "../shared/optional.ts"
-import { BucketNotFound } from "./Bucket.ts"
-import { Buckets } from "./Buckets.ts"
+import { MeteringBucketNotFound } from "./Bucket.ts"
+import { MeteringBuckets } from "./Buckets.ts"
 
 /** The bucket, if it is the caller's; another account's is not told from one that does not exist. */
-export const ownBucket = Effect.fnUntraced(function* (buckets: Buckets["Service"], bucketId: string) {
+export const findOwnBucket = Effect.fnUntraced(function* (buckets: MeteringBuckets["Service"], bucketId: string) {
   const principal = yield* Principal
   const entry = yield* buckets.get(bucketId)
-  return mayActFor(principal, entry.value.accountName) ? entry : yield* new BucketNotFound({ bucketId })
+  return canAccessAccount(principal, entry.value.accountName) ? entry : yield* new MeteringBucketNotFound({ bucketId })
 })
 
 /** The account that a request names, or the caller's; `*` for a caller for all accounts who names none. */
 const accountFor = Effect.fnUntraced(function* (named: AccountName | undefined) {
   const principal = yield* Principal
   if (named === undefined) return principal.account
-  return mayActFor(principal, named)
+  return canAccessAccount(principal, named)
     ? named
     : yield* new Forbidden({ problem: "This credential is for another account" })
 })
 
-export const BucketsHttp = Effect.gen(function* () {
-  const buckets = yield* Buckets
-  const idempotent = yield* makeIdempotent
+export const MeteringBucketsHttp = Effect.gen(function* () {
+  const buckets = yield* MeteringBuckets
+  const idempotent = yield* makeIdempotentRunner
   return {
     list: ({ query: { accountName, ...page } }) =>
-      explained(Effect.flatMap(accountFor(accountName), (account) => buckets.list(account, page))),
+      toProblems(Effect.flatMap(accountFor(accountName), (account) => buckets.list(account, page))),
     create: ({ payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
           const account = yield* accountFor(payload.accountName)
           if (account === "*") return yield* invalidBody("/accountName", "a caller for all accounts names one")
           return withETag(yield* buckets.create(account, optional({ idempotency })))
-        }).pipe(explained)
+        }).pipe(toProblems)
       ),
-    get: ({ params }) => explained(Effect.map(ownBucket(buckets, params.bucketId), withETag)),
+    get: ({ params }) => toProblems(Effect.map(findOwnBucket(buckets, params.bucketId), withETag)),
     remove: ({ params, headers }) =>
       Effect.gen(function* () {
         const { bucketId } = params
-        if (!mayActFor(yield* Principal, yield* buckets.owner(bucketId))) return yield* new BucketNotFound({ bucketId })
-        yield* buckets.remove(params.bucketId, optional({ ifMatch: yield* ifMatchIn(headers["if-match"]) }))
-      }).pipe(explained)
+        if (!canAccessAccount(yield* Principal, yield* buckets.owner(bucketId)))
+          return yield* new MeteringBucketNotFound({ bucketId })
+        yield* buckets.remove(params.bucketId, optional({ ifMatch: yield* parseIfMatch(headers["if-match"]) }))
+      }).pipe(toProblems)
   } satisfies HandlersOf<"buckets">
 })

@@ -8,21 +8,21 @@ import { planRecords } from "../plans/planRecords.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { markOf, unchanged } from "../subscriptions/customerRecords.ts"
+import { assertCustomerUnchanged, readCustomerVersion } from "../subscriptions/customerRecords.ts"
 import type { StoredSubscription, SubscriptionStatus } from "../subscriptions/Subscription.ts"
 import { inStatus, ofCustomer, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
 import { longestTrialEndStatus } from "../subscriptions/Trial.ts"
-import { BucketNotFound } from "./Bucket.ts"
-import { findBucket } from "./bucketRecords.ts"
+import { MeteringBucketNotFound } from "./Bucket.ts"
+import { findMeteringBucket } from "./bucketRecords.ts"
 import * as Entitlement from "./Entitlement.ts"
 
 /** How many of a customer's subscriptions in one state are looked at, from the newest. */
-const newestLookedAt = 20
+const maxPerStatus = 20
 
 const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
 
 /** What a customer may consume by, as it was read. */
-export interface Customer {
+export interface CustomerEntitlements {
   /** Of the subscriptions in a state that may consume, newest first; each tells whether all of this is still so. */
   readonly entitlements: ReadonlyArray<Entitlement.Entitlement>
   /** How many subscriptions there are in any state. */
@@ -30,7 +30,7 @@ export interface Customer {
 }
 
 /** What counts for quotas; the rest may be large, and is remembered for many. */
-export const slim = (subscription: StoredSubscription): StoredSubscription => {
+export const quotaFields = (subscription: StoredSubscription): StoredSubscription => {
   const { metadata: _, productKey: __, trialEndStatus, ...value } = subscription
   return trialEndStatus === undefined
     ? value
@@ -40,7 +40,7 @@ export const slim = (subscription: StoredSubscription): StoredSubscription => {
 /** The plans of these ids, as they are. */
 export const plansOf = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
   const store = yield* Store
-  const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.keyOf))
+  const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.recordKey))
   return yield* Effect.forEach(
     records.filter((record) => record !== undefined),
     planRecords.decode
@@ -48,33 +48,37 @@ export const plansOf = Effect.fnUntraced(function* (bucketId: string, planIds: R
 })
 
 /** A customer's newest subscriptions in a state. */
-const newestIn = Effect.fnUntraced(function* (bucketId: string, customerKey: string, status: SubscriptionStatus) {
+const newestByStatus = Effect.fnUntraced(function* (bucketId: string, customerKey: string, status: SubscriptionStatus) {
   const where = [ofCustomer(customerKey), inStatus(status)]
   const partition = Partition.metering(bucketId)
-  const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: newestLookedAt })
-  if (first.total <= newestLookedAt) return first.entries
-  const offset = first.total - newestLookedAt
-  return (yield* subscriptionRecords.page(partition, { where, offset, limit: newestLookedAt })).entries
+  const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: maxPerStatus })
+  if (first.total <= maxPerStatus) return first.entries
+  const offset = first.total - maxPerStatus
+  return (yield* subscriptionRecords.page(partition, { where, offset, limit: maxPerStatus })).entries
 })
 
-export const readCustomer = Effect.fnUntraced(function* (accountName: string, bucketId: string, customerKey: string) {
-  const root = yield* findBucket(bucketId)
-  if (root.value.accountName !== accountName) return yield* new BucketNotFound({ bucketId })
-  const mark = yield* markOf(bucketId, customerKey)
+export const readEntitlements = Effect.fnUntraced(function* (
+  accountName: string,
+  bucketId: string,
+  customerKey: string
+) {
+  const root = yield* findMeteringBucket(bucketId)
+  if (root.value.accountName !== accountName) return yield* new MeteringBucketNotFound({ bucketId })
+  const mark = yield* readCustomerVersion(bucketId, customerKey)
   const where = [ofCustomer(customerKey)]
   const { total } = yield* subscriptionRecords.page(Partition.metering(bucketId), { where, offset: 0, limit: 0 })
-  const found = yield* Effect.forEach(consumingStatuses, (status) => newestIn(bucketId, customerKey, status))
+  const found = yield* Effect.forEach(consumingStatuses, (status) => newestByStatus(bucketId, customerKey, status))
   const subscriptions = found
     .flat()
-    .map(({ value, version }) => ({ value: slim(value), version }))
+    .map(({ value, version }) => ({ value: quotaFields(value), version }))
     .reverse()
     .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
   const plans = new Map<string, Entry<StoredPlan>>()
   const planIds = [...new Set(subscriptions.flatMap(({ value }) => value.planIds))]
   for (const plan of yield* plansOf(bucketId, planIds)) plans.set(plan.value.id, plan)
   const entitlements = subscriptions.map((subscription) => {
-    const ofIt = subscription.value.planIds.flatMap((id) => plans.get(id) ?? [])
-    return Entitlement.make({ root, subscription, plans: ofIt }, [unchanged(mark)])
+    const subscribedPlans = subscription.value.planIds.flatMap((id) => plans.get(id) ?? [])
+    return Entitlement.make({ root, subscription, plans: subscribedPlans }, [assertCustomerUnchanged(mark)])
   })
-  return { entitlements, total } satisfies Customer
+  return { entitlements, total } satisfies CustomerEntitlements
 })

@@ -8,13 +8,13 @@ import type { Entry } from "../store/Collection.ts"
 import type { Change } from "../store/Store.ts"
 import type { StoredSubscription } from "../subscriptions/Subscription.ts"
 import { subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
-import type { Bucket } from "./Bucket.ts"
+import type { MeteringBucket } from "./Bucket.ts"
 import { rootRecords } from "./bucketRecords.ts"
 import { floorProduct } from "./decimalProduct.ts"
 import * as Period from "./Period.ts"
 
 export interface Entitlement {
-  readonly root: Entry<Bucket>
+  readonly root: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
   /** The maxima of each plan, by meter. */
   readonly maxima: ReadonlyArray<ReadonlyMap<string, number>>
@@ -27,59 +27,59 @@ export const weigh = ({ maxima, guards }: Entitlement): number =>
   1_000 + 200 * guards.length + 100 * maxima.reduce((meters, { size }) => meters + size, 0)
 
 interface Parts {
-  readonly root: Entry<Bucket>
+  readonly root: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
   readonly plans: ReadonlyArray<Entry<StoredPlan>>
 }
 
 /** Made once, and remembered for many uses: of the plans, only what quotas are computed from. */
-export const make = ({ root, subscription, plans }: Parts, further: ReadonlyArray<Change> = []): Entitlement => ({
+export const make = ({ root, subscription, plans }: Parts, extraGuards: ReadonlyArray<Change> = []): Entitlement => ({
   root,
   subscription,
   maxima: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
   guards: [
-    rootRecords.unchanged(root),
-    subscriptionRecords.unchanged(subscription),
-    ...plans.map(planRecords.unchanged),
-    ...further
+    rootRecords.assertUnchanged(root),
+    subscriptionRecords.assertUnchanged(subscription),
+    ...plans.map(planRecords.assertUnchanged),
+    ...extraGuards
   ]
 })
 
 /** The share of the maxima that counts in a period. */
-const shareIn = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
+const prorationFactor = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
   prorated !== undefined && DateTime.Equivalence(prorated.periodStart, start) ? prorated.share : 1
 
 /** What is counted in a period, and against what: the same for every use, until the period ends or something changes. */
-export interface Allowance {
+export interface PeriodLimits {
   readonly period: Period.Period
   readonly meters: ReadonlyMap<string, { readonly max: number; readonly counter: string }>
 }
 
-const allowances = new WeakMap<Entitlement, Allowance>()
+const cachedLimits = new WeakMap<Entitlement, PeriodLimits>()
 
 /** The counter of a meter in the period that starts then. */
 export const counterOf = (subscriptionId: string, meter: string, periodStart: DateTime.Utc): string =>
   `usage:${subscriptionId}:${meter}:${DateTime.toEpochMillis(periodStart)}`
 
 /** The period that a moment lies in, and the maxima of the plans in it. */
-export const allowanceAt = (entitlement: Entitlement, now: DateTime.Utc): Allowance => {
-  const known = allowances.get(entitlement)
+export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLimits => {
+  const known = cachedLimits.get(entitlement)
   if (known !== undefined && Period.includes(known.period, now)) return known
   const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
   const period = Period.containing(quotaResetAnchor, renewalStrategy, now)
-  const maxima = [...maximaIn(entitlement, period)]
+  const maxima = [...quotaLimits(entitlement, period)]
   const meters = new Map(maxima.map(([meter, max]) => [meter, { max, counter: counterOf(id, meter, period.start) }]))
   const allowance = { period, meters }
-  allowances.set(entitlement, allowance)
+  cachedLimits.set(entitlement, allowance)
   return allowance
 }
 
 /** The maxima of a period: plans with the same meter add up, and fractions do not count. */
-const maximaIn = (
+const quotaLimits = (
   { subscription, maxima: ofPlans }: Entitlement,
   period: Period.Period
 ): ReadonlyMap<string, number> => {
-  const share = shareIn(subscription.value, period)
+  const share = prorationFactor(subscription.value, period)
   const maxima = new Map<string, number>()
   for (const plan of ofPlans) {
     for (const [meter, max] of plan) {

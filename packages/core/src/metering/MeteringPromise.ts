@@ -16,12 +16,12 @@ import {
   SubscriptionUpdate
 } from "../subscriptions/Subscription.ts"
 import type { Subscriptions } from "../subscriptions/Subscriptions.ts"
-import { Bucket } from "./Bucket.ts"
-import type { Buckets } from "./Buckets.ts"
-import { amountsIn, Consumption, encodeQuotas, type Quotas } from "./Quota.ts"
+import { MeteringBucket } from "./Bucket.ts"
+import type { MeteringBuckets } from "./Buckets.ts"
+import { Consumption, encodeQuotas, parseAmounts, type Quotas } from "./Quota.ts"
 import type { Usage } from "./Usage.ts"
 
-export type BucketJson = typeof Bucket.Encoded
+export type MeteringBucketJson = typeof MeteringBucket.Encoded
 export type PlanJson = typeof Plan.Encoded
 export type SubscriptionJson = typeof Subscription.Encoded
 export type QuotasJson = typeof Quotas.Encoded
@@ -37,41 +37,45 @@ const SubscriptionQuery = Schema.Struct({
 })
 const Account = Schema.Struct({ accountName: Schema.Union([AccountName, Schema.Literal("*")]) })
 
-const pageQuery = Promises.parameters(PageQuery)
-const accountIn = Promises.parameters(Account)
-const ownerIn = Promises.parameters(Schema.Struct({ accountName: AccountName }))
-const subscriptionQuery = Promises.parameters(SubscriptionQuery)
-const planCreate = Promises.body(PlanCreate)
-const planUpdate = Promises.body(PlanUpdate)
-const subscriptionCreate = Promises.body(SubscriptionCreate)
-const subscriptionUpdate = Promises.body(SubscriptionUpdate)
-const consumption = Promises.body(Consumption)
+const pageQuery = Promises.decodeParameters(PageQuery)
+const accountIn = Promises.decodeParameters(Account)
+const ownerIn = Promises.decodeParameters(Schema.Struct({ accountName: AccountName }))
+const subscriptionQuery = Promises.decodeParameters(SubscriptionQuery)
+const planCreate = Promises.decodeBody(PlanCreate)
+const planUpdate = Promises.decodeBody(PlanUpdate)
+const subscriptionCreate = Promises.decodeBody(SubscriptionCreate)
+const subscriptionUpdate = Promises.decodeBody(SubscriptionUpdate)
+const consumption = Promises.decodeBody(Consumption)
 
-const encodeBucket = Schema.encodeSync(Bucket)
-const encodeBuckets = Schema.encodeSync(Page(Bucket))
+const encodeBucket = Schema.encodeSync(MeteringBucket)
+const encodeBuckets = Schema.encodeSync(Page(MeteringBucket))
 const encodePlan = Promises.encoder(Plan)
 const encodePlans = Promises.encoder(Page(Plan))
 const encodeSubscription = Promises.encoder(Subscription)
 const encodeSubscriptions = Promises.encoder(Page(Subscription))
 
-export const bucketsPromise = (buckets: Omit<Buckets["Service"], "owner">) => ({
+export const meteringBucketsPromise = (buckets: Omit<MeteringBuckets["Service"], "owner">) => ({
   /** A page of an account's buckets, or of everybody's (`*`), oldest first. */
-  list: (account: string, query: typeof PageQuery.Encoded = {}): Promise<PageJson<BucketJson>> =>
+  list: (account: string, query: typeof PageQuery.Encoded = {}): Promise<PageJson<MeteringBucketJson>> =>
     Promises.run(
       Effect.gen(function* () {
         const { accountName } = yield* accountIn({ accountName: account })
         return encodeBuckets(yield* buckets.list(accountName, { ...firstPage, ...(yield* pageQuery(query)) }))
       })
     ),
-  create: (account: string, options: Once = {}): Promise<BucketJson> =>
+  create: (account: string, options: Once = {}): Promise<MeteringBucketJson> =>
     Promises.run(
       Effect.gen(function* () {
         const { accountName } = yield* ownerIn({ accountName: account })
-        const idempotency = Promises.idempotency(yield* Promises.onceOption(options), ["buckets.create", account], {})
+        const idempotency = Promises.idempotency(
+          yield* Promises.decodeIdempotencyOption(options),
+          ["buckets.create", account],
+          {}
+        )
         return encodeBucket((yield* buckets.create(accountName, optional({ idempotency }))).value)
       })
     ),
-  get: (bucketId: string): Promise<BucketJson> =>
+  get: (bucketId: string): Promise<MeteringBucketJson> =>
     Promises.run(Effect.map(buckets.get(bucketId), ({ value }) => encodeBucket(value))),
   /** Removes a bucket and everything in it. */
   remove: (bucketId: string): Promise<void> => Promises.run(buckets.remove(bucketId))
@@ -88,7 +92,11 @@ export const plansPromise = (plans: Plans["Service"]) => ({
     Promises.run(
       Effect.gen(function* () {
         const plan = yield* planCreate(input)
-        const idempotency = Promises.idempotency(yield* Promises.onceOption(options), ["plans.create", bucketId], input)
+        const idempotency = Promises.idempotency(
+          yield* Promises.decodeIdempotencyOption(options),
+          ["plans.create", bucketId],
+          input
+        )
         return encodePlan((yield* plans.create(bucketId, plan, optional({ idempotency }))).value)
       })
     ),
@@ -116,7 +124,7 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
     Promises.run(
       Effect.gen(function* () {
         const given = yield* subscriptionCreate(input)
-        const key = yield* Promises.onceOption(options)
+        const key = yield* Promises.decodeIdempotencyOption(options)
         const idempotency = Promises.idempotency(key, ["subscriptions.create", bucketId], input)
         const created = yield* subscriptions.create(bucketId, given, optional({ idempotency }))
         return encodeSubscription(created.value)
@@ -151,16 +159,16 @@ export const usagePromise = (usage: Omit<Usage["Service"], "consumeFor">) => ({
     options?: Once
   ): Promise<QuotasJson> => {
     const carefully = Effect.gen(function* () {
-      const amounts = amountsIn(meters) ?? (yield* consumption({ meters })).meters
-      const key = options === undefined ? undefined : yield* Promises.onceOption(options)
+      const amounts = parseAmounts(meters) ?? (yield* consumption({ meters })).meters
+      const key = options === undefined ? undefined : yield* Promises.decodeIdempotencyOption(options)
       const idempotency = Promises.idempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
       return yield* usage.consume(bucketId, subscriptionId, amounts, optional({ idempotency }))
     })
     // Most uses are plain, and need no generator.
     const consuming = Effect.suspend(() => {
-      const amounts = options === undefined ? amountsIn(meters) : undefined
+      const amounts = options === undefined ? parseAmounts(meters) : undefined
       return amounts === undefined ? carefully : usage.consume(bucketId, subscriptionId, amounts)
     })
-    return Promises.runNow(Effect.map(consuming, encodeQuotas))
+    return Promises.runPossiblySync(Effect.map(consuming, encodeQuotas))
   }
 })

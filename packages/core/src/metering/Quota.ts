@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { MeterName } from "../plans/Plan.ts"
-import { Timestamp, written } from "../shared/Timestamp.ts"
+import { formatTimestamp, Timestamp } from "../shared/Timestamp.ts"
 
 export const Quota = Schema.Struct({ max: Schema.Finite, used: Schema.Finite, remaining: Schema.Finite }).annotate({
   identifier: "Quota"
@@ -21,8 +21,8 @@ export type Quotas = typeof Quotas.Type
 /** By hand, since it is answered for every use, and an encoder would take longer than the counting. */
 export const encodeQuotas = ({ meters, periodStart, resetsOn }: Quotas): typeof Quotas.Encoded => ({
   meters,
-  periodStart: written(periodStart),
-  resetsOn: written(resetsOn)
+  periodStart: formatTimestamp(periodStart),
+  resetsOn: formatTimestamp(resetsOn)
 })
 
 const Amount = Schema.Int.pipe(
@@ -41,7 +41,7 @@ const meterName = /^[A-Za-z0-9_.-]{1,64}$/
  * The amounts, copied and checked by hand: it is done for every use. What is none of them is left to the schema, to say
  * why.
  */
-export const amountsIn = (meters: unknown): Amounts | undefined => {
+export const parseAmounts = (meters: unknown): Amounts | undefined => {
   if (typeof meters !== "object" || meters === null || Object.getPrototypeOf(meters) !== Object.prototype)
     return undefined
   const names = Reflect.ownKeys(meters)

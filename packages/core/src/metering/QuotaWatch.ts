@@ -5,7 +5,7 @@ import { Context, Effect } from "effect"
 import { ceilProduct } from "./decimalProduct.ts"
 
 export interface QuotaEvent {
-  readonly bucketId: string
+  readonly meteringBucketId: string
   readonly subscriptionId: string
   readonly customerKey: string
   readonly meter: string
@@ -17,15 +17,18 @@ export interface QuotaEvent {
   readonly resetsOn: string
 }
 
-export interface QuotaWatchShape {
+export interface QuotaThresholdsShape {
   readonly thresholds: ReadonlyArray<number>
   readonly notify: (event: QuotaEvent) => Effect.Effect<void>
 }
 
-export const QuotaWatch = Context.Reference<QuotaWatchShape>("@tollgate/core/metering/QuotaWatch", {
+export const QuotaThresholds = Context.Reference<QuotaThresholdsShape>("@tollgate/core/metering/QuotaWatch", {
   defaultValue: () => ({ thresholds: [], notify: () => Effect.void })
 })
 
 /** The thresholds that have been reached. */
-export const reached = (thresholds: ReadonlyArray<number>, used: number, max: number): ReadonlyArray<number> =>
-  max === 0 ? [] : thresholds.filter((threshold) => used >= ceilProduct(max, threshold))
+export const thresholdsReached = (
+  thresholds: ReadonlyArray<number>,
+  used: number,
+  max: number
+): ReadonlyArray<number> => (max === 0 ? [] : thresholds.filter((threshold) => used >= ceilProduct(max, threshold)))

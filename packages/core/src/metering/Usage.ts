@@ -2,38 +2,38 @@
  * Counts use against the maxima of a subscription's plans: several meters, all or none, never over the maximum.
  */
 import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
-import { KeyVault } from "../keys/KeyVault.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
 import { BoundedMap } from "../shared/BoundedMap.ts"
 import type { Idempotency } from "../shared/Idempotency.ts"
-import { commitOnce, type OnceError } from "../shared/Idempotency.ts"
-import { Moments } from "../shared/Moments.ts"
-import { spanned } from "../shared/spanned.ts"
+import { type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
+import { TrustedClock } from "../shared/Moments.ts"
+import { withSafeSpan } from "../shared/spanned.ts"
 import { Timestamp } from "../shared/Timestamp.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
-import { Change, type Committed, Store } from "../store/Store.ts"
-import { StoreConflict, type StoreFault, type StoreUnavailable } from "../store/StoreError.ts"
-import { mayConsume } from "../subscriptions/Subscription.ts"
+import { Change, type CommitResult, Store } from "../store/Store.ts"
+import { StoreConflict, type StoreError, type StoreUnavailable } from "../store/StoreError.ts"
+import { canConsume } from "../subscriptions/Subscription.ts"
 import type { SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
 import { findSubscription } from "../subscriptions/subscriptionRecords.ts"
 import * as Trial from "../subscriptions/Trial.ts"
-import type { BucketNotFound } from "./Bucket.ts"
-import { findBucket, rootRecords } from "./bucketRecords.ts"
-import { type Customer, plansOf, readCustomer, slim } from "./Customer.ts"
+import type { MeteringBucketNotFound } from "./Bucket.ts"
+import { findMeteringBucket, rootRecords } from "./bucketRecords.ts"
+import { type CustomerEntitlements, plansOf, quotaFields, readEntitlements } from "./Customer.ts"
 import * as Entitlement from "./Entitlement.ts"
 import { type Amounts, type Quota, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
-import { QuotaWatch, reached } from "./QuotaWatch.ts"
+import { QuotaThresholds, thresholdsReached } from "./QuotaWatch.ts"
 
 /** A counter is kept a day longer than its period, for those whose clock is late. */
-const grace = 24 * 60 * 60 * 1000
+const counterGracePeriod = 24 * 60 * 60 * 1000
 
 /** What is remembered of a use, for when it is repeated: in which period it was counted, and against what. */
-const Counted = Schema.Struct({
+const ConsumptionReceipt = Schema.Struct({
   periodStart: Timestamp,
   resetsOn: Timestamp,
   maxima: Schema.Record(Schema.String, Schema.Finite)
 })
-type Counted = typeof Counted.Type
+type ConsumptionReceipt = typeof ConsumptionReceipt.Type
 
 const quotaOf = (max: number, used = 0) => ({ max, used, remaining: Math.max(0, max - used) })
 
@@ -41,8 +41,8 @@ const quotaOf = (max: number, used = 0) => ({ max, used, remaining: Math.max(0, 
 const toQuotas = (
   subscriptionId: string,
   amounts: Amounts,
-  { periodStart, resetsOn, maxima }: Counted,
-  { totals }: Committed
+  { periodStart, resetsOn, maxima }: ConsumptionReceipt,
+  { totals }: CommitResult
 ): Quotas => {
   const meters: Record<string, Quota> = {}
   for (const meter in amounts) {
@@ -56,48 +56,48 @@ const toQuotas = (
 const maxRemembered = 16 * 1024 * 1024
 const maxNotified = 10_000
 
-const weighCustomer = ({ entitlements }: Customer): number =>
+const weighCustomer = ({ entitlements }: CustomerEntitlements): number =>
   entitlements.reduce((sum, entitlement) => sum + Entitlement.weigh(entitlement), 500)
 
 /** No subscription, or none that may consume. */
-export type NotEntitled = "no-subscription" | "subscription-not-active"
+export type DenyReason = "no-subscription" | "subscription-not-active"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* KeyVault
-  const watch = yield* QuotaWatch
-  const moments = yield* Moments
+  const vault = yield* SecretBox
+  const watch = yield* QuotaThresholds
+  const moments = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const usesOnce = commitOnce(store, vault, Counted)
-  const customers = new BoundedMap<string, Customer>(maxRemembered, weighCustomer)
+  const usesOnce = idempotentCommit(store, vault, ConsumptionReceipt)
+  const customers = new BoundedMap<string, CustomerEntitlements>(maxRemembered, weighCustomer)
   const entitlements = new BoundedMap<string, Entitlement.Entitlement>(maxRemembered, Entitlement.weigh)
   const notified = new BoundedMap<string, true>(maxNotified)
 
   const entitlementOf = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
-    const root = yield* findBucket(bucketId)
+    const root = yield* findMeteringBucket(bucketId)
     const found = yield* findSubscription(bucketId, subscriptionId)
     const plans = yield* plansOf(bucketId, found.value.planIds)
-    return Entitlement.make({ root, subscription: { value: slim(found.value), version: found.version }, plans })
+    return Entitlement.make({ root, subscription: { value: quotaFields(found.value), version: found.version }, plans })
   })
 
   /**
    * Tells the host what has been reached. Whoever sets the mark tells, and nobody else; what could not be marked is told
    * by the next that counts. Nothing of it stops the counting.
    */
-  const tell = Effect.fnUntraced(function* (
+  const notifyThresholds = Effect.fnUntraced(function* (
     bucketId: string,
     entitlement: Entitlement.Entitlement,
-    { period, meters }: Entitlement.Allowance,
+    { period, meters }: Entitlement.PeriodLimits,
     quotas: Quotas
   ) {
     const { root, subscription } = entitlement
     const { id: subscriptionId, customerKey } = subscription.value
-    const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* moments.now) + grace
+    const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* moments.now) + counterGracePeriod
     for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
-      for (const threshold of reached(watch.thresholds, used, max)) {
+      for (const threshold of thresholdsReached(watch.thresholds, used, max)) {
         const mark = `told:${meters.get(meter)?.counter}:${threshold}`
         if (notified.has(mark)) continue
-        const marking = [rootRecords.unchanged(root), Change.Add({ counter: mark, by: 1, max: 1, ttl })]
+        const marking = [rootRecords.assertUnchanged(root), Change.Add({ counter: mark, by: 1, max: 1, ttl })]
         const marked = yield* Effect.result(store.commit(Partition.metering(bucketId), marking))
         if (Result.isFailure(marked) && marked.failure._tag === "StoreUnavailable") {
           yield* Effect.logError(marked.failure.message)
@@ -107,7 +107,7 @@ const make = Effect.gen(function* () {
         if (Result.isFailure(marked)) continue
         const [periodStart, resetsOn] = [DateTime.formatIso(period.start), DateTime.formatIso(period.end)]
         yield* watch.notify({
-          bucketId,
+          meteringBucketId: bucketId,
           subscriptionId,
           customerKey,
           meter,
@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Counts, on the strength of what was read; a stale conflict says that it is so no longer. This is the hot path. */
-  const consumeWith = (
+  const consumeEntitlement = (
     bucketId: string,
     entitlement: Entitlement.Entitlement,
     amounts: Amounts,
@@ -130,10 +130,10 @@ const make = Effect.gen(function* () {
   ): Effect.Effect<Quotas, CountingError> =>
     Effect.flatMap(moments.now, (now) => {
       const status = Trial.statusAt(entitlement.subscription.value, now)
-      if (!mayConsume(status)) return Effect.fail(new SubscriptionNotActive({ status }))
-      const allowance = Entitlement.allowanceAt(entitlement, now)
+      if (!canConsume(status)) return Effect.fail(new SubscriptionNotActive({ status }))
+      const allowance = Entitlement.limitsAt(entitlement, now)
       const { period, meters } = allowance
-      const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + grace
+      const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + counterGracePeriod
       const changes = [...entitlement.guards]
       const maxima: Record<string, number> = {}
       for (const meter in amounts) {
@@ -142,7 +142,7 @@ const make = Effect.gen(function* () {
         maxima[meter] = found.max
         changes.push(Change.Add({ counter: found.counter, by: amounts[meter] ?? 0, max: found.max, ttl }))
       }
-      const counted: Counted = { periodStart: period.start, resetsOn: period.end, maxima }
+      const counted: ConsumptionReceipt = { periodStart: period.start, resetsOn: period.end, maxima }
       const counting = usesOnce.commit(Partition.metering(bucketId), changes, idempotency, counted)
       return Effect.matchEffect(counting, {
         onFailure: (error): Effect.Effect<never, CountingError> => {
@@ -153,77 +153,77 @@ const make = Effect.gen(function* () {
         },
         onSuccess: (committed) => {
           const { id } = entitlement.subscription.value
-          const quotas = toQuotas(id, amounts, committed.earlier ?? counted, committed)
-          return committed.earlier === undefined && watch.thresholds.length > 0
-            ? Effect.as(tell(bucketId, entitlement, allowance, quotas), quotas)
+          const quotas = toQuotas(id, amounts, committed.previousResult ?? counted, committed)
+          return committed.previousResult === undefined && watch.thresholds.length > 0
+            ? Effect.as(notifyThresholds(bucketId, entitlement, allowance, quotas), quotas)
             : Effect.succeed(quotas)
         }
       })
     })
 
   const hasMeters = (entitlement: Entitlement.Entitlement, amounts: Amounts, now: DateTime.Utc): boolean => {
-    const { meters } = Entitlement.allowanceAt(entitlement, now)
+    const { meters } = Entitlement.limitsAt(entitlement, now)
     for (const meter in amounts) if (!meters.has(meter)) return false
     return true
   }
 
   /** Counts for a customer, on the strength of what is remembered, or of what is read anew. */
-  const consumeAs = (bucketId: string, { entitlements, total }: Customer, amounts: Amounts) =>
-    Effect.flatMap(moments.now, (now): Effect.Effect<Quotas | NotEntitled, CountingError> => {
+  const consumeByCustomer = (bucketId: string, { entitlements, total }: CustomerEntitlements, amounts: Amounts) =>
+    Effect.flatMap(moments.now, (now): Effect.Effect<Quotas | DenyReason, CountingError> => {
       let newest: Entitlement.Entitlement | undefined
       for (const entitlement of entitlements) {
-        if (!mayConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
+        if (!canConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
         // A customer may have an add-on beside a plan: the newest subscription that has all the meters counts.
-        if (hasMeters(entitlement, amounts, now)) return consumeWith(bucketId, entitlement, amounts, undefined)
+        if (hasMeters(entitlement, amounts, now)) return consumeEntitlement(bucketId, entitlement, amounts, undefined)
         newest ??= entitlement
       }
-      if (newest !== undefined) return consumeWith(bucketId, newest, amounts, undefined)
+      if (newest !== undefined) return consumeEntitlement(bucketId, newest, amounts, undefined)
       return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
     })
 
-  const isOutdated = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
+  const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
   /** A refusal, or a sign that something has changed: what is remembered says nothing more. */
-  const saysNo = (error: { readonly _tag: string }): boolean =>
-    isOutdated(error) || ["QuotaExceeded", "UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
+  const shouldReread = (error: { readonly _tag: string }): boolean =>
+    isStale(error) || ["QuotaExceeded", "UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
 
   /** Counts for a subscription, in one commit where nothing has changed since it was last read. */
-  const consumeOf = (
+  const consumeSubscription = (
     bucketId: string,
     subscriptionId: string,
     amounts: Amounts,
     idempotency: Idempotency | undefined
   ) => {
     const name = `${bucketId} ${subscriptionId}`
-    const anew = () =>
-      Contention.retryWhenStale(
+    const reread = () =>
+      Contention.retryOnConflict(
         Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) => {
           entitlements.set(name, entitlement)
-          return consumeWith(bucketId, entitlement, amounts, idempotency)
+          return consumeEntitlement(bucketId, entitlement, amounts, idempotency)
         })
       ).pipe(withStore)
     const known = entitlements.get(name)
     return known === undefined
-      ? anew()
-      : Effect.catchIf(consumeWith(bucketId, known, amounts, idempotency), saysNo, anew)
+      ? reread()
+      : Effect.catchIf(consumeEntitlement(bucketId, known, amounts, idempotency), shouldReread, reread)
   }
 
   const consumeFor = (accountName: string, bucketId: string, customerKey: string, amounts: Amounts) => {
     // With the account: a bucket of another account is not found, however often it is asked for.
     const name = `${accountName} ${bucketId} ${customerKey}`
-    const anew = () =>
-      Contention.retryWhenStale(
-        Effect.flatMap(readCustomer(accountName, bucketId, customerKey), (customer) => {
+    const reread = () =>
+      Contention.retryOnConflict(
+        Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
           customers.set(name, customer)
-          return consumeAs(bucketId, customer, amounts)
+          return consumeByCustomer(bucketId, customer, amounts)
         })
       ).pipe(withStore)
     const known = customers.get(name)
-    if (known === undefined) return anew()
+    if (known === undefined) return reread()
     // What says no may have changed: only a yes is given on the strength of what is remembered.
-    return Effect.matchEffect(consumeAs(bucketId, known, amounts), {
-      onFailure: (error) => (saysNo(error) ? anew() : Effect.fail(error)),
-      onSuccess: (outcome) => (typeof outcome === "string" ? anew() : Effect.succeed(outcome))
+    return Effect.matchEffect(consumeByCustomer(bucketId, known, amounts), {
+      onFailure: (error) => (shouldReread(error) ? reread() : Effect.fail(error)),
+      onSuccess: (outcome) => (typeof outcome === "string" ? reread() : Effect.succeed(outcome))
     })
   }
 
@@ -231,30 +231,31 @@ const make = Effect.gen(function* () {
     quotas: Effect.fnUntraced(
       function* (bucketId, subscriptionId) {
         const entitlement = yield* entitlementOf(bucketId, subscriptionId)
-        const { period, meters } = Entitlement.allowanceAt(entitlement, yield* moments.now)
+        const { period, meters } = Entitlement.limitsAt(entitlement, yield* moments.now)
         const names = [...meters.values()].map(({ counter }) => counter)
         const values = yield* store.counters(Partition.metering(bucketId), names)
         const quotas = [...meters].map(([meter, { max }], index) => [meter, quotaOf(max, values[index])] as const)
         return { meters: Object.fromEntries(quotas), periodStart: period.start, resetsOn: period.end }
       },
       withStore,
-      spanned("Usage.quotas")
+      withSafeSpan("Usage.quotas")
     ),
 
     consume: (bucketId, subscriptionId, amounts, { idempotency } = {}) => {
-      const attempt = consumeOf(bucketId, subscriptionId, amounts, idempotency)
-      const again = (counted: Counted, committed: Committed) => toQuotas(subscriptionId, amounts, counted, committed)
+      const attempt = consumeSubscription(bucketId, subscriptionId, amounts, idempotency)
+      const again = (counted: ConsumptionReceipt, committed: CommitResult) =>
+        toQuotas(subscriptionId, amounts, counted, committed)
       const partition = Partition.metering(bucketId)
-      return usesOnce.recalling(partition, idempotency, again, attempt).pipe(spanned("Usage.consume"))
+      return usesOnce.recalling(partition, idempotency, again, attempt).pipe(withSafeSpan("Usage.consume"))
     },
 
     consumeFor
   })
 })
 
-type Refused = BucketNotFound | UnknownMeter | SubscriptionNotActive | QuotaExceeded | OnceError
+type ConsumeError = MeteringBucketNotFound | UnknownMeter | SubscriptionNotActive | QuotaExceeded | IdempotencyError
 
-type CountingError = Exclude<Refused, BucketNotFound> | StoreConflict | StoreUnavailable
+type CountingError = Exclude<ConsumeError, MeteringBucketNotFound> | StoreConflict | StoreUnavailable
 
 export class Usage extends Context.Service<
   Usage,
@@ -263,14 +264,14 @@ export class Usage extends Context.Service<
     readonly quotas: (
       bucketId: string,
       subscriptionId: string
-    ) => Effect.Effect<Quotas, StoreFault | BucketNotFound | SubscriptionNotFound>
+    ) => Effect.Effect<Quotas, StoreError | MeteringBucketNotFound | SubscriptionNotFound>
     /** Uses of several meters, all or none; gives what is left of them. */
     readonly consume: (
       bucketId: string,
       subscriptionId: string,
       amounts: Amounts,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<Quotas, StoreFault | SubscriptionNotFound | Refused>
+    ) => Effect.Effect<Quotas, StoreError | SubscriptionNotFound | ConsumeError>
     /**
      * The same for a customer's newest subscription that may consume and has all the meters. The hot path: one commit
      * where nothing changed. A bucket of another account is not found.
@@ -280,7 +281,7 @@ export class Usage extends Context.Service<
       bucketId: string,
       customerKey: string,
       amounts: Amounts
-    ) => Effect.Effect<Quotas | NotEntitled, StoreFault | Refused>
+    ) => Effect.Effect<Quotas | DenyReason, StoreError | ConsumeError>
   }
 >()("@tollgate/core/metering/Usage") {
   static readonly layer = Layer.effect(Usage, make)

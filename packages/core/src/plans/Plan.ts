@@ -22,7 +22,7 @@ export type Meters = typeof Meters.Type
 
 const StoredMeters = Schema.Record(MeterName, Schema.Struct({ label: Schema.optionalKey(Schema.String), max }))
 
-const given = {
+const inputFields = {
   label: ShortText,
   planExternalId: ShortText,
   meters: Meters,
@@ -31,23 +31,23 @@ const given = {
   isTrialCollectPayment: Schema.optionalKey(Schema.Boolean)
 }
 
-const made = { id: PlanId, createdOn: Timestamp, updatedOn: Timestamp }
+const generatedFields = { id: PlanId, createdOn: Timestamp, updatedOn: Timestamp }
 
-export const StoredPlan = Schema.Struct({ ...made, ...given, meters: StoredMeters })
+export const StoredPlan = Schema.Struct({ ...generatedFields, ...inputFields, meters: StoredMeters })
 export type StoredPlan = typeof StoredPlan.Type
 
-export const Plan = Schema.Struct({ ...made, hasSubscriptions: Schema.Boolean, ...given }).annotate({
+export const Plan = Schema.Struct({ ...generatedFields, hasSubscriptions: Schema.Boolean, ...inputFields }).annotate({
   identifier: "Plan"
 })
 export type Plan = typeof Plan.Type
 
-export const PlanCreate = Schema.Struct(given).annotate({ identifier: "PlanCreate" })
+export const PlanCreate = Schema.Struct(inputFields).annotate({ identifier: "PlanCreate" })
 export type PlanCreate = typeof PlanCreate.Type
 
 export const PlanUpdate = Schema.Struct({
-  ...given,
-  label: Schema.optionalKey(given.label),
-  planExternalId: Schema.optionalKey(given.planExternalId),
-  meters: Schema.optionalKey(given.meters)
+  ...inputFields,
+  label: Schema.optionalKey(inputFields.label),
+  planExternalId: Schema.optionalKey(inputFields.planExternalId),
+  meters: Schema.optionalKey(inputFields.meters)
 }).annotate({ identifier: "PlanUpdate" })
 export type PlanUpdate = typeof PlanUpdate.Type

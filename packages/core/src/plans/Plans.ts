@@ -2,19 +2,19 @@
  * The operations on plans.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
-import { KeyVault } from "../keys/KeyVault.ts"
-import type { BucketNotFound } from "../metering/Bucket.ts"
-import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
+import type { MeteringBucketNotFound } from "../metering/Bucket.ts"
+import { findMeteringBucket, rootRecords } from "../metering/bucketRecords.ts"
 import * as Id from "../shared/Id.ts"
-import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
-import { spanned } from "../shared/spanned.ts"
+import { withSafeSpan } from "../shared/spanned.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
-import { type Committed, Store } from "../store/Store.ts"
-import { StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import { type CommitResult, Store } from "../store/Store.ts"
+import { StoreConflict, type StoreError } from "../store/StoreError.ts"
 import { subscribersOf, subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
 import { Plan, type PlanCreate, PlanId, type PlanUpdate, type StoredPlan } from "./Plan.ts"
 import { PlanExternalIdTaken, PlanInUse, type PlanNotFound } from "./PlanError.ts"
@@ -22,12 +22,12 @@ import { findPlan, planRecords } from "./planRecords.ts"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* KeyVault
+  const vault = yield* SecretBox
   const withStore = Effect.provideService(Store, store)
-  const plansOnce = commitOnce(store, vault, Plan)
+  const plansOnce = idempotentCommit(store, vault, Plan)
 
   /** Plans with whether anybody has them, asked in one call. */
-  const present = Effect.fnUntraced(function* (bucketId: string, plans: ReadonlyArray<StoredPlan>) {
+  const toPlans = Effect.fnUntraced(function* (bucketId: string, plans: ReadonlyArray<StoredPlan>) {
     const used = yield* subscriptionRecords.pages(
       Partition.metering(bucketId),
       plans.map(({ id }) => ({ where: [subscribersOf(id)], offset: 0, limit: 0 }))
@@ -35,19 +35,22 @@ const make = Effect.gen(function* () {
     return plans.map((plan, index): Plan => ({ ...plan, hasSubscriptions: (used[index]?.total ?? 0) > 0 }))
   })
 
-  const presentOne = Effect.fnUntraced(function* (bucketId: string, { value, version }: Entry<StoredPlan>) {
-    const [shown = { ...value, hasSubscriptions: false }] = yield* present(bucketId, [value])
+  const toPlanEntry = Effect.fnUntraced(function* (bucketId: string, { value, version }: Entry<StoredPlan>) {
+    const [shown = { ...value, hasSubscriptions: false }] = yield* toPlans(bucketId, [value])
     return { value: shown, version }
   })
 
-  const versioned = (value: Plan, committed: Committed): Entry<Plan> => ({
+  const versioned = (value: Plan, committed: CommitResult): Entry<Plan> => ({
     value,
     version: planRecords.versionIn(committed, value.id)
   })
 
-  const claimed = <A, E, R>(planExternalId: string | undefined, effect: Effect.Effect<A, E | StoreConflict, R>) =>
+  const mapUniqueKeyConflict = <A, E, R>(
+    planExternalId: string | undefined,
+    effect: Effect.Effect<A, E | StoreConflict, R>
+  ) =>
     Effect.mapError(effect, (error) =>
-      error instanceof StoreConflict && error.reason === "claimed"
+      error instanceof StoreConflict && error.reason === "unique-key"
         ? new PlanExternalIdTaken({ planExternalId: planExternalId ?? "" })
         : error
     )
@@ -55,22 +58,22 @@ const make = Effect.gen(function* () {
   return Plans.of({
     list: Effect.fnUntraced(
       function* (bucketId, { limit, offset }) {
-        yield* findBucket(bucketId)
+        yield* findMeteringBucket(bucketId)
         const page = yield* planRecords.page(Partition.metering(bucketId), { offset, limit })
-        const data = yield* present(
+        const data = yield* toPlans(
           bucketId,
           page.entries.map(({ value }) => value)
         )
         return { data, limit, offset, total: page.total }
       },
       withStore,
-      spanned("Plans.list")
+      withSafeSpan("Plans.list")
     ),
 
     create: Effect.fnUntraced(
       function* (bucketId, input, { idempotency } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findBucket(bucketId)
+          const root = yield* findMeteringBucket(bucketId)
           const now = yield* DateTime.now
           const stored: StoredPlan = {
             id: PlanId.make(yield* Id.next("plan")),
@@ -79,65 +82,65 @@ const make = Effect.gen(function* () {
             ...input
           }
           const plan = { ...stored, hasSubscriptions: false }
-          const changes = [rootRecords.unchanged(root), planRecords.insert(stored)]
+          const changes = [rootRecords.assertUnchanged(root), planRecords.insert(stored)]
           const committed = yield* plansOnce.commit(Partition.metering(bucketId), changes, idempotency, plan)
-          return versioned(committed.earlier ?? plan, committed)
+          return versioned(committed.previousResult ?? plan, committed)
         })
-        const made = claimed(input.planExternalId, Contention.retryWhenStale(attempt))
+        const made = mapUniqueKeyConflict(input.planExternalId, Contention.retryOnConflict(attempt))
         return yield* plansOnce.recalling(Partition.metering(bucketId), idempotency, versioned, made)
       },
       withStore,
-      spanned("Plans.create")
+      withSafeSpan("Plans.create")
     ),
 
     get: Effect.fnUntraced(
       function* (bucketId, planId) {
-        yield* findBucket(bucketId)
-        return yield* presentOne(bucketId, yield* findPlan(bucketId, planId))
+        yield* findMeteringBucket(bucketId)
+        return yield* toPlanEntry(bucketId, yield* findPlan(bucketId, planId))
       },
       withStore,
-      spanned("Plans.get")
+      withSafeSpan("Plans.get")
     ),
 
     update: Effect.fnUntraced(
       function* (bucketId, planId, patch, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findBucket(bucketId)
+          const root = yield* findMeteringBucket(bucketId)
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
           const committed = yield* store.commit(Partition.metering(bucketId), [
-            rootRecords.unchanged(root),
+            rootRecords.assertUnchanged(root),
             planRecords.replace(entry, value)
           ])
-          return yield* presentOne(bucketId, { value, version: planRecords.versionIn(committed, planId) })
+          return yield* toPlanEntry(bucketId, { value, version: planRecords.versionIn(committed, planId) })
         })
-        return yield* claimed(patch.planExternalId, Contention.retryWhenStale(attempt))
+        return yield* mapUniqueKeyConflict(patch.planExternalId, Contention.retryOnConflict(attempt))
       },
       withStore,
-      spanned("Plans.update")
+      withSafeSpan("Plans.update")
     ),
 
     remove: Effect.fnUntraced(
       function* (bucketId, planId, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findBucket(bucketId)
+          const root = yield* findMeteringBucket(bucketId)
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           yield* store.commit(Partition.metering(bucketId), [
-            rootRecords.unchanged(root),
-            subscriptionRecords.atMost(subscribersOf(entry.value.id), 0),
+            rootRecords.assertUnchanged(root),
+            subscriptionRecords.assertAtMost(subscribersOf(entry.value.id), 0),
             planRecords.remove(entry)
           ])
         })
-        yield* Contention.retryWhenStale(attempt).pipe(
+        yield* Contention.retryOnConflict(attempt).pipe(
           Effect.mapError((error) =>
             error instanceof StoreConflict && error.reason === "limit" ? new PlanInUse({ planId }) : error
           )
         )
       },
       withStore,
-      spanned("Plans.remove")
+      withSafeSpan("Plans.remove")
     )
   })
 })
@@ -149,28 +152,34 @@ interface Conditions {
 export class Plans extends Context.Service<
   Plans,
   {
-    readonly list: (bucketId: string, page: PageRequest) => Effect.Effect<Page<Plan>, StoreFault | BucketNotFound>
+    readonly list: (
+      bucketId: string,
+      page: PageRequest
+    ) => Effect.Effect<Page<Plan>, StoreError | MeteringBucketNotFound>
     readonly create: (
       bucketId: string,
       input: PlanCreate,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<Entry<Plan>, StoreFault | BucketNotFound | PlanExternalIdTaken | OnceError>
+    ) => Effect.Effect<Entry<Plan>, StoreError | MeteringBucketNotFound | PlanExternalIdTaken | IdempotencyError>
     readonly get: (
       bucketId: string,
       planId: string
-    ) => Effect.Effect<Entry<Plan>, StoreFault | BucketNotFound | PlanNotFound>
+    ) => Effect.Effect<Entry<Plan>, StoreError | MeteringBucketNotFound | PlanNotFound>
     readonly update: (
       bucketId: string,
       planId: string,
       patch: PlanUpdate,
       conditions?: Conditions
-    ) => Effect.Effect<Entry<Plan>, StoreFault | BucketNotFound | PlanNotFound | PlanExternalIdTaken | VersionMismatch>
+    ) => Effect.Effect<
+      Entry<Plan>,
+      StoreError | MeteringBucketNotFound | PlanNotFound | PlanExternalIdTaken | VersionMismatch
+    >
     /** Removes a plan that nobody has. */
     readonly remove: (
       bucketId: string,
       planId: string,
       conditions?: Conditions
-    ) => Effect.Effect<void, StoreFault | BucketNotFound | PlanNotFound | PlanInUse | VersionMismatch>
+    ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | PlanNotFound | PlanInUse | VersionMismatch>
   }
 >()("@tollgate/core/plans/Plans") {
   static readonly layer = Layer.effect(Plans, make)

@@ -3,17 +3,17 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Access } from "../http/Access.ts"
-import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
-import { paging } from "../http/parameters.ts"
+import { Authenticated } from "../http/Access.ts"
+import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../http/endpoint.ts"
+import { pagination } from "../http/parameters.ts"
 import {
-  BucketNotFoundProblem,
-  makingOnce,
+  bodyProblems,
+  idempotencyProblems,
+  MeteringBucketNotFoundProblem,
   PlanExternalIdTakenProblem,
   PlanInUseProblem,
   PlanNotFoundProblem,
-  PreconditionFailedProblem,
-  withBody
+  PreconditionFailedProblem
 } from "../http/problems.ts"
 import { Page } from "../shared/Page.ts"
 import { Plan, PlanCreate, PlanUpdate } from "./Plan.ts"
@@ -25,50 +25,50 @@ export class PlansApi extends HttpApiGroup.make("plans")
   .add(
     HttpApiEndpoint.get("list", "/metering/:bucketId/plans", {
       params: bucket,
-      query: paging,
+      query: pagination,
       success: Page(Plan),
-      error: [BucketNotFoundProblem]
+      error: [MeteringBucketNotFoundProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List plans"),
     HttpApiEndpoint.post("create", "/metering/:bucketId/plans", {
       params: bucket,
       payload: PlanCreate,
-      success: tagged(Plan),
-      error: [BucketNotFoundProblem, PlanExternalIdTakenProblem, ...makingOnce, ...withBody]
+      success: withETagHeader(Plan),
+      error: [MeteringBucketNotFoundProblem, PlanExternalIdTakenProblem, ...idempotencyProblems, ...bodyProblems]
     }).annotate(OpenApi.Summary, "Create a plan"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
       params: item,
-      success: tagged(Plan),
-      error: [BucketNotFoundProblem, PlanNotFoundProblem]
+      success: withETagHeader(Plan),
+      error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem]
     }).annotate(OpenApi.Summary, "Read a plan"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
       params: item,
-      query: noQuery,
-      headers: conditions,
+      query: emptyQuery,
+      headers: ifMatchHeader,
       payload: PlanUpdate,
-      success: tagged(Plan),
+      success: withETagHeader(Plan),
       error: [
-        BucketNotFoundProblem,
+        MeteringBucketNotFoundProblem,
         PlanNotFoundProblem,
         PlanExternalIdTakenProblem,
         PreconditionFailedProblem,
-        ...withBody
+        ...bodyProblems
       ]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Change a plan"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/plans/:planId", {
       params: item,
-      query: noQuery,
-      headers: conditions,
+      query: emptyQuery,
+      headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [BucketNotFoundProblem, PlanNotFoundProblem, PlanInUseProblem, PreconditionFailedProblem]
+      error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem, PlanInUseProblem, PreconditionFailedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Remove a plan that nobody has")
   )
   .prefix("/v1")
-  .middleware(Access)
-  .annotate(HttpApi.PayloadParseOptions, strict)
+  .middleware(Authenticated)
+  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Plans" })) {}

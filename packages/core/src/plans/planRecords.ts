@@ -12,7 +12,7 @@ export const planRecords = Collection.make({
   format: 1,
   schema: StoredPlan,
   key: (plan) => plan.id,
-  claims: (plan) => [externalIdClaim(plan.planExternalId)]
+  uniqueKeys: (plan) => [externalIdClaim(plan.planExternalId)]
 })
 
 export const findPlan = Effect.fnUntraced(function* (bucketId: string, planId: string) {

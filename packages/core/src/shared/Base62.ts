@@ -2,19 +2,19 @@
  * Letters and digits alone: what may stand in a URL, a header and a double click.
  */
 import { Effect } from "effect"
-import { Entropy } from "./Entropy.ts"
+import { SecureRandom } from "./Entropy.ts"
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 /** The largest multiple of 62 that a byte can hold: what lies above would favour the first characters. */
-const fair = 248
+const rejectionBound = 248
 
 /** So many characters, each as likely as any other. */
 export const random = (length: number): Effect.Effect<string> =>
-  Effect.map(Entropy, ({ bytes }) => {
+  Effect.map(SecureRandom, ({ bytes }) => {
     let text = ""
     while (text.length < length) {
-      for (const byte of bytes(length)) if (byte < fair && text.length < length) text += alphabet[byte % 62]
+      for (const byte of bytes(length)) if (byte < rejectionBound && text.length < length) text += alphabet[byte % 62]
     }
     return text
   })

@@ -21,7 +21,7 @@ const fromPool = (count: number): Uint8Array => {
   return given
 }
 
-export const Entropy = Context.Reference<{ readonly bytes: (count: number) => Uint8Array }>(
+export const SecureRandom = Context.Reference<{ readonly bytes: (count: number) => Uint8Array }>(
   "@tollgate/core/shared/Entropy",
   { defaultValue: () => ({ bytes: fromPool }) }
 )

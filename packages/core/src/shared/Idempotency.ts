@@ -3,9 +3,9 @@
  * hold key values.
  */
 import { Effect, Schema } from "effect"
-import type { KeyVault } from "../keys/KeyVault.ts"
+import type { SecretBox } from "../keys/KeyVault.ts"
 import type { Partition } from "../store/Partition.ts"
-import type { Change, Committed, StoreOperations } from "../store/Store.ts"
+import type { Change, CommitResult, StoreOperations } from "../store/Store.ts"
 import type { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
 /**
@@ -25,56 +25,60 @@ export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReuse
 }
 
 /** The request was done, but its answer can no longer be read: the secret is gone, or another release wrote it. */
-export class AnswerForgotten extends Schema.TaggedError<AnswerForgotten>()("AnswerForgotten", {}) {
+export class ReplayUnavailable extends Schema.TaggedError<ReplayUnavailable>()("ReplayUnavailable", {}) {
   override get message(): string {
     return "This request was done before, and its answer is no longer known; read what it made"
   }
 }
 
-export type OnceError = IdempotencyKeyReused | AnswerForgotten
+export type IdempotencyError = IdempotencyKeyReused | ReplayUnavailable
 
 const day = 24 * 60 * 60 * 1000
 
-export interface OnceCommitted<A> extends Committed {
+export interface IdempotentResult<A> extends CommitResult {
   /** What was answered the first time, if this is a repetition. */
-  readonly earlier?: A
+  readonly previousResult?: A
 }
 
-const isStoreFault = (error: unknown): boolean =>
+const isStoreError = (error: unknown): boolean =>
   typeof error === "object" &&
   error !== null &&
   "_tag" in error &&
   (error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable")
 
 /** Looks a replay up: its condition never holds, so that the commit succeeds only as a replay and writes nothing. */
-const never: Change = { _tag: "Check", key: "never", expect: 1 }
+const alwaysConflicts: Change = { _tag: "Check", key: "never", expect: 1 }
 
 /** Commits that remember their answer; a repetition gives what was answered before. */
-export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Service"], schema: Schema.Codec<A, I>) => {
+export const idempotentCommit = <A, I>(
+  store: StoreOperations,
+  vault: SecretBox["Service"],
+  schema: Schema.Codec<A, I>
+) => {
   const json = Schema.fromJsonString(schema)
   const encode = Schema.encodeSync(json)
   const decode = Schema.decodeUnknownEffect(json)
-  const identityOf = (partition: Partition, id: string) => `${partition} once ${id}`
+  const associatedData = (partition: Partition, id: string) => `${partition} once ${id}`
 
   /** What a request is remembered under: by the newest secret first, and by those that are being replaced. */
   const keyed = ({ id, fingerprint }: Idempotency): ReadonlyArray<Idempotency> => {
-    const fingerprints = vault.identify(`idempotent request ${fingerprint}`)
-    return vault.identify(`idempotency key ${id}`).map((id, index) => ({ id, fingerprint: fingerprints[index] ?? "" }))
+    const fingerprints = vault.digests(`idempotent request ${fingerprint}`)
+    return vault.digests(`idempotency key ${id}`).map((id, index) => ({ id, fingerprint: fingerprints[index] ?? "" }))
   }
 
-  const reopened = Effect.fnUntraced(function* (
+  const decodeReplay = Effect.fnUntraced(function* (
     partition: Partition,
     { id, fingerprint }: Idempotency,
-    committed: Committed
-  ): Effect.fn.Return<OnceCommitted<A>, OnceError> {
+    committed: CommitResult
+  ): Effect.fn.Return<IdempotentResult<A>, IdempotencyError> {
     if (committed.replayed === undefined) return committed
     if (committed.replayed.fingerprint !== fingerprint) return yield* new IdempotencyKeyReused()
     const opened = yield* Effect.mapError(
-      vault.open(committed.replayed.answer, identityOf(partition, id)),
-      () => new AnswerForgotten()
+      vault.decrypt(committed.replayed.result, associatedData(partition, id)),
+      () => new ReplayUnavailable()
     )
-    const earlier = yield* Effect.mapError(decode(opened), () => new AnswerForgotten())
-    return { ...committed, earlier }
+    const earlier = yield* Effect.mapError(decode(opened), () => new ReplayUnavailable())
+    return { ...committed, previousResult: earlier }
   })
 
   const commitAs = Effect.fnUntraced(function* (
@@ -82,11 +86,11 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency,
     answer: A
-  ): Effect.fn.Return<OnceCommitted<A>, StoreConflict | StoreUnavailable | OnceError> {
+  ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
     const { id, fingerprint } = idempotency
-    const sealed = yield* vault.seal(encode(answer), identityOf(partition, id))
-    const once = { id, fingerprint, answer: sealed, ttl: day }
-    return yield* reopened(partition, idempotency, yield* store.commit(partition, changes, once))
+    const sealed = yield* vault.encrypt(encode(answer), associatedData(partition, id))
+    const once = { id, fingerprint, result: sealed, ttl: day }
+    return yield* decodeReplay(partition, idempotency, yield* store.commit(partition, changes, once))
   })
 
   const commitKeyed = Effect.fnUntraced(function* (
@@ -94,7 +98,7 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency,
     answer: A
-  ): Effect.fn.Return<OnceCommitted<A>, StoreConflict | StoreUnavailable | OnceError> {
+  ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
     const [newest = idempotency, ...older] = keyed(idempotency)
     return (yield* lookUp(partition, older)) ?? (yield* commitAs(partition, changes, newest, answer))
   })
@@ -104,52 +108,52 @@ export const commitOnce = <A, I>(store: StoreOperations, vault: KeyVault["Servic
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency | undefined,
     answer: A
-  ): Effect.Effect<OnceCommitted<A>, StoreConflict | StoreUnavailable | OnceError> =>
+  ): Effect.Effect<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> =>
     idempotency === undefined ? store.commit(partition, changes) : commitKeyed(partition, changes, idempotency, answer)
 
   /** What was answered to the request before, under one of these identities. */
   const lookUp = Effect.fnUntraced(function* (partition: Partition, identities: ReadonlyArray<Idempotency>) {
     for (const identity of identities) {
-      const once = { id: identity.id, fingerprint: "", answer: "", ttl: day }
-      const committed = yield* Effect.catchTag(store.commit(partition, [never], once), "StoreConflict", () =>
+      const once = { id: identity.id, fingerprint: "", result: "", ttl: day }
+      const committed = yield* Effect.catchTag(store.commit(partition, [alwaysConflicts], once), "StoreConflict", () =>
         Effect.succeed(undefined)
       )
-      if (committed !== undefined) return yield* reopened(partition, identity, committed)
+      if (committed !== undefined) return yield* decodeReplay(partition, identity, committed)
     }
     return undefined
   })
 
-  const asked = (partition: Partition, idempotency: Idempotency) => lookUp(partition, keyed(idempotency))
+  const lookUpRequest = (partition: Partition, idempotency: Idempotency) => lookUp(partition, keyed(idempotency))
 
-  const recall = (
+  const findReplay = (
     partition: Partition,
     idempotency: Idempotency | undefined
-  ): Effect.Effect<A | undefined, StoreUnavailable | OnceError> =>
+  ): Effect.Effect<A | undefined, StoreUnavailable | IdempotencyError> =>
     idempotency === undefined
       ? Effect.succeed(undefined)
-      : Effect.map(asked(partition, idempotency), (committed) => committed?.earlier)
+      : Effect.map(lookUpRequest(partition, idempotency), (committed) => committed?.previousResult)
 
   /** The same for a request that can no longer be done: its consumer is gone, its quota is used. */
-  const recalling = <B, E, R>(
+  const orReplay = <B, E, R>(
     partition: Partition,
     idempotency: Idempotency | undefined,
-    present: (earlier: A, committed: Committed) => B,
+    present: (earlier: A, committed: CommitResult) => B,
     attempt: Effect.Effect<B, E, R>
-  ): Effect.Effect<B, E | OnceError, R> =>
+  ): Effect.Effect<B, E | IdempotencyError, R> =>
     idempotency === undefined
       ? attempt
       : Effect.catch(attempt, (error) =>
-          isStoreFault(error)
+          isStoreError(error)
             ? Effect.fail(error)
-            : asked(partition, idempotency).pipe(
+            : lookUpRequest(partition, idempotency).pipe(
                 Effect.catchTag("StoreUnavailable", () => Effect.succeed(undefined)),
                 Effect.flatMap((committed) =>
-                  committed?.earlier === undefined
+                  committed?.previousResult === undefined
                     ? Effect.fail(error)
-                    : Effect.succeed(present(committed.earlier, committed))
+                    : Effect.succeed(present(committed.previousResult, committed))
                 )
               )
         )
 
-  return { commit, recall, recalling }
+  return { commit, recall: findReplay, recalling: orReplay }
 }

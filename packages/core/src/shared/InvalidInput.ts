@@ -4,15 +4,15 @@
  */
 import { Schema, SchemaIssue } from "effect"
 
-export const InvalidPlace = Schema.Struct({
+export const InputIssue = Schema.Struct({
   pointer: Schema.optionalKey(Schema.String),
   parameter: Schema.optionalKey(Schema.String),
   detail: Schema.String
 })
-export type InvalidPlace = typeof InvalidPlace.Type
+export type InputIssue = typeof InputIssue.Type
 
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
-  errors: Schema.Array(InvalidPlace)
+  errors: Schema.Array(InputIssue)
 }) {
   override get message(): string {
     const [first] = this.errors
@@ -31,19 +31,19 @@ const segmentOf = (segment: PropertyKey | { readonly key: PropertyKey }): string
 const pointerTo = (segments: ReadonlyArray<string>): string =>
   segments.map((segment) => `/${segment.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
 
-const told = (message: string, what: string): string =>
+const issueMessage = (message: string, what: string): string =>
   message === "Expected no excess property" || message === "Expected never" ? `there is no such ${what}` : message
 
 /** Where a body did not fit its schema. */
-export const placesInBody = ({ issue }: Schema.SchemaError): ReadonlyArray<InvalidPlace> =>
+export const bodyIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>
   formatIssues(issue).issues.map(({ path = [], message }) => ({
     pointer: pointerTo(path.map(segmentOf)),
-    detail: told(message, "field")
+    detail: issueMessage(message, "field")
   }))
 
 /** Which parameters did not fit their schema. */
-export const placesInParameters = ({ issue }: Schema.SchemaError): ReadonlyArray<InvalidPlace> =>
+export const parameterIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>
   formatIssues(issue).issues.map(({ path = [], message }) => ({
     parameter: path.map(segmentOf).join("."),
-    detail: told(message, "parameter")
+    detail: issueMessage(message, "parameter")
   }))

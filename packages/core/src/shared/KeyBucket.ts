@@ -3,9 +3,9 @@
  */
 import { Schema } from "effect"
 import * as Partition from "../store/Partition.ts"
-import { AccountName, BucketName } from "./Names.ts"
+import { AccountName, KeyBucketName } from "./Names.ts"
 
-export const KeyBucket = Schema.Struct({ accountName: AccountName, bucketName: BucketName })
+export const KeyBucket = Schema.Struct({ accountName: AccountName, bucketName: KeyBucketName })
 export type KeyBucket = typeof KeyBucket.Type
 
 const known = new WeakMap<KeyBucket, Partition.Partition>()

@@ -31,15 +31,15 @@ const makeReader = (clock: Clock.Clock): (() => number) => {
   }
 }
 
-export class Moments extends Context.Service<
-  Moments,
+export class TrustedClock extends Context.Service<
+  TrustedClock,
   {
     /** Milliseconds since the epoch, by that clock. */
     readonly at: (clock: Clock.Clock) => number
     readonly now: Effect.Effect<DateTime.Utc>
   }
 >()("@tollgate/core/shared/Moments") {
-  static readonly layer = Layer.sync(Moments, () => {
+  static readonly layer = Layer.sync(TrustedClock, () => {
     let current: { readonly clock: Clock.Clock; readonly read: () => number } | undefined
     const at = (clock: Clock.Clock): number => {
       if (current?.clock !== clock) current = { clock, read: makeReader(clock) }

@@ -8,8 +8,8 @@ const pathName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9][
 export const AccountName = pathName.pipe(Schema.brand("AccountName"))
 export type AccountName = typeof AccountName.Type
 
-export const BucketName = pathName.pipe(Schema.brand("BucketName"))
-export type BucketName = typeof BucketName.Type
+export const KeyBucketName = pathName.pipe(Schema.brand("BucketName"))
+export type KeyBucketName = typeof KeyBucketName.Type
 
 export const ProjectName = pathName.pipe(Schema.brand("ProjectName"))
 export type ProjectName = typeof ProjectName.Type

@@ -3,7 +3,7 @@
  */
 import { Schema, SchemaGetter } from "effect"
 
-export const maximumLimit = 1000
+export const maxLimit = 1000
 
 /** What a caller may ask for; a limit above the maximum is replaced by it. */
 export interface PageRequest {
@@ -11,12 +11,12 @@ export interface PageRequest {
   readonly offset: number
 }
 
-export const firstPage: PageRequest = { limit: maximumLimit, offset: 0 }
+export const firstPage: PageRequest = { limit: maxLimit, offset: 0 }
 
 export const Limit = Schema.Int.pipe(
   Schema.check(Schema.isGreaterThanOrEqualTo(1)),
   Schema.decode({
-    decode: SchemaGetter.transform((limit: number) => Math.min(limit, maximumLimit)),
+    decode: SchemaGetter.transform((limit: number) => Math.min(limit, maxLimit)),
     encode: SchemaGetter.passthrough()
   })
 )

@@ -5,14 +5,14 @@
 import { createHash } from "node:crypto"
 import { Cause, Effect, Exit, Schema } from "effect"
 import { BoundedMap } from "./BoundedMap.ts"
-import { thawed } from "./frozen.ts"
+import { clonePlain } from "./frozen.ts"
 import type { Idempotency } from "./Idempotency.ts"
-import { InvalidInput, placesInBody, placesInParameters } from "./InvalidInput.ts"
+import { bodyIssues, InvalidInput, parameterIssues } from "./InvalidInput.ts"
 import { KeyBucket } from "./KeyBucket.ts"
-import { offence } from "./SafeJson.ts"
-import { unchecked } from "./unchecked.ts"
+import { findUnsafeJson } from "./SafeJson.ts"
+import { encodeOptions } from "./unchecked.ts"
 
-const strict = { onExcessProperty: "error" } as const
+const rejectUnknown = { onExcessProperty: "error" } as const
 
 /** Runs, and rejects with the error itself. */
 export const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
@@ -21,54 +21,54 @@ export const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
   throw Cause.squash(exit.cause)
 }
 
-const settled = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
+const exitToPromise = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
   Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
 
 /** The same for the hot path: what needs not wait is not waited for. */
-export const runNow = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
+export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
   const fiber = Effect.runFork(effect)
   const exit = fiber.pollUnsafe()
   return exit === undefined
-    ? new Promise((resolve) => fiber.addObserver((exit) => resolve(settled(exit))))
-    : settled(exit)
+    ? new Promise((resolve) => fiber.addObserver((exit) => resolve(exitToPromise(exit))))
+    : exitToPromise(exit)
 }
 
 /** Checks a body. */
-export const body = <A, I>(schema: Schema.Codec<A, I>) => {
-  const decode = Schema.decodeUnknownEffect(schema, strict)
+export const decodeBody = <A, I>(schema: Schema.Codec<A, I>) => {
+  const decode = Schema.decodeUnknownEffect(schema, rejectUnknown)
   return (input: I): Effect.Effect<A, InvalidInput> => {
-    const fault = offence(input)
+    const fault = findUnsafeJson(input)
     return fault === undefined
-      ? Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInBody(error) }))
+      ? Effect.mapError(decode(input), (error) => new InvalidInput({ errors: bodyIssues(error) }))
       : Effect.fail(fault)
   }
 }
 
 /** Plain JSON of a value, and the caller's own: what services share among callers is not given away. */
 export const encoder = <A, I>(schema: Schema.Codec<A, I>): ((value: A) => I) => {
-  const encode = Schema.encodeSync(schema, unchecked)
-  return (value) => thawed(encode(value))
+  const encode = Schema.encodeSync(schema, encodeOptions)
+  return (value) => clonePlain(encode(value))
 }
 
 /** Checks what would stand in the path or in the query. */
-export const parameters = <A, I>(schema: Schema.Codec<A, I>) => {
-  const decode = Schema.decodeUnknownEffect(schema, strict)
+export const decodeParameters = <A, I>(schema: Schema.Codec<A, I>) => {
+  const decode = Schema.decodeUnknownEffect(schema, rejectUnknown)
   return (input: I): Effect.Effect<A, InvalidInput> =>
-    Effect.mapError(decode(input), (error) => new InvalidInput({ errors: placesInParameters(error) }))
+    Effect.mapError(decode(input), (error) => new InvalidInput({ errors: parameterIssues(error) }))
 }
 
 const keyBuckets = new BoundedMap<string, KeyBucket>(10_000)
-const keyBucketIn = parameters(KeyBucket)
+const keyBucketIn = decodeParameters(KeyBucket)
 
 /** The address of a key bucket that was seen before. Neither name can have a slash in it. */
-export const knownKeyBucket = (accountName: string, bucketName: string): KeyBucket | undefined =>
+export const cachedKeyBucket = (accountName: string, bucketName: string): KeyBucket | undefined =>
   typeof accountName === "string" && typeof bucketName === "string"
     ? keyBuckets.get(`${accountName}/${bucketName}`)
     : undefined
 
 /** The address of a key bucket, checked when it is first seen: this stands on the hot path. */
 export const keyBucket = (accountName: string, bucketName: string): Effect.Effect<KeyBucket, InvalidInput> => {
-  const known = knownKeyBucket(accountName, bucketName)
+  const known = cachedKeyBucket(accountName, bucketName)
   if (known !== undefined) return Effect.succeed(known)
   return Effect.map(keyBucketIn({ accountName, bucketName }), (bucket) => {
     keyBuckets.set(`${accountName}/${bucketName}`, bucket)
@@ -81,10 +81,10 @@ export const IdempotencyKey = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[\x21-\x7e]{1,255}$/u, { expected: "1 to 255 visible ASCII characters" }))
 )
 
-const onceIn = parameters(Schema.Struct({ idempotencyKey: Schema.optionalKey(IdempotencyKey) }))
+const onceIn = decodeParameters(Schema.Struct({ idempotencyKey: Schema.optionalKey(IdempotencyKey) }))
 
 /** The options of a call that makes something and takes no others. */
-export const onceOption = (options: {
+export const decodeIdempotencyOption = (options: {
   readonly idempotencyKey?: string
 }): Effect.Effect<string | undefined, InvalidInput> =>
   Effect.map(onceIn(options), ({ idempotencyKey }) => idempotencyKey)

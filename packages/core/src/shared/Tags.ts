@@ -22,12 +22,12 @@ export type Tags = typeof Tags.Type
 export const TagFilter = Schema.Record(TagName, Schema.String).pipe(Schema.check(Schema.isMaxProperties(maximum)))
 export type TagFilter = typeof TagFilter.Type
 
-export const termOf = (name: string, value: string | number | boolean): string => `tag:${name}=${value}`
+export const tagTerm = (name: string, value: string | number | boolean): string => `tag:${name}=${value}`
 
-export const termsOf = (tags: Tags | TagFilter | undefined): ReadonlyArray<string> =>
-  Object.entries(tags ?? {}).map(([name, value]) => termOf(name, value))
+export const tagTerms = (tags: Tags | TagFilter | undefined): ReadonlyArray<string> =>
+  Object.entries(tags ?? {}).map(([name, value]) => tagTerm(name, value))
 
-export const match = (tags: Tags | undefined, filter: TagFilter): boolean => {
-  const held = new Set(termsOf(tags))
-  return termsOf(filter).every((term) => held.has(term))
+export const matchesTags = (tags: Tags | undefined, filter: TagFilter): boolean => {
+  const held = new Set(tagTerms(tags))
+  return tagTerms(filter).every((term) => held.has(term))
 }

@@ -13,7 +13,7 @@ export const timestampPattern = pattern.source
 const days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /** A day that is in the calendar, and a year that can be written in four digits, in UTC as well. */
-const isMoment = (text: string): boolean => {
+const isCalendarDate = (text: string): boolean => {
   const [y, m, d] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))]
   const isLeap = y % 4 === 0 && (y % 100 !== 0 || y % 400 === 0)
   if (m < 1 || m > 12 || d < 1 || d > (m === 2 && isLeap ? 29 : (days[m - 1] ?? 0))) return false
@@ -21,21 +21,21 @@ const isMoment = (text: string): boolean => {
   return year >= 0 && year <= 9999
 }
 
-const texts = new WeakMap<DateTime.Utc, string>()
+const formatted = new WeakMap<DateTime.Utc, string>()
 
 /** A moment as it is written. What is stored is read once and shown often, so that is done once for each. */
-export const written = (moment: DateTime.Utc): string => {
-  const known = texts.get(moment)
+export const formatTimestamp = (moment: DateTime.Utc): string => {
+  const known = formatted.get(moment)
   if (known !== undefined) return known
   const text = DateTime.formatIso(moment)
-  texts.set(moment, text)
+  formatted.set(moment, text)
   return text
 }
 
 export const Timestamp = Schema.String.pipe(
   Schema.check(
     Schema.isPattern(pattern, { expected: "a date-time with an offset, such as 2026-01-31T12:00:00Z" }),
-    Schema.makeFilter(isMoment, { expected: "a day that is in the calendar, in the years 0000 to 9999" })
+    Schema.makeFilter(isCalendarDate, { expected: "a day that is in the calendar, in the years 0000 to 9999" })
   ),
   // JavaScript misreads fractions of many digits; more than a millisecond is not kept.
   Schema.decode({
@@ -44,6 +44,6 @@ export const Timestamp = Schema.String.pipe(
   }),
   Schema.decodeTo(
     Schema.DateTimeUtc,
-    SchemaTransformation.transform({ decode: (text: string) => DateTime.makeUnsafe(text), encode: written })
+    SchemaTransformation.transform({ decode: (text: string) => DateTime.makeUnsafe(text), encode: formatTimestamp })
   )
 )

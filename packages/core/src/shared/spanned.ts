@@ -4,7 +4,7 @@ import { Effect, Tracer } from "effect"
  * A span around an operation that does not hold what the operation returned: answers have key values in them, and a
  * tracer is not the place for those. Where nobody traces, there is none.
  */
-export const spanned =
+export const withSafeSpan =
   (name: string, options: () => Tracer.SpanOptions = () => ({})) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.flatMap(Tracer.Tracer, (tracer) => {

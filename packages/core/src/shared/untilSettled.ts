@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { waitAtMost } from "./waitAtMost.ts"
+import { settleWithin } from "./waitAtMost.ts"
 
 /** How long an interrupted piece of work may take to end. */
 const patience = 5_000
@@ -8,7 +8,7 @@ const patience = 5_000
  * Runs a promise that is told when nobody waits for it any more, and is waited for all the same, for a while: so that
  * what it still does is over before anything is made of its leavings.
  */
-export const untilSettled = <A, E>(
+export const abortablePromise = <A, E>(
   work: (signal: AbortSignal) => Promise<A>,
   explain: (error: unknown) => E
 ): Effect.Effect<A, E> =>
@@ -17,7 +17,7 @@ export const untilSettled = <A, E>(
     const promise = Promise.resolve().then(() => work(abort.signal))
     const late = () => {
       abort.abort()
-      return waitAtMost(patience, promise)
+      return settleWithin(patience, promise)
     }
     return Effect.tryPromise({ try: () => promise, catch: explain }).pipe(
       Effect.onInterrupt(() => Effect.promise(late))

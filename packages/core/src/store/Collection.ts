@@ -21,11 +21,11 @@
  */
 import { Effect, Option, Schema } from "effect"
 import { BoundedMap } from "../shared/BoundedMap.ts"
-import { frozen } from "../shared/frozen.ts"
+import { deepFreeze } from "../shared/frozen.ts"
 import { forEachInTurns } from "../shared/inTurns.ts"
 import * as Contention from "./Contention.ts"
 import type { Partition } from "./Partition.ts"
-import { Change, type Committed, Store, type StoreRecord } from "./Store.ts"
+import { Change, type CommitResult, Store, type StoreRecord } from "./Store.ts"
 import { RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
 import { withUnknownFields } from "./withUnknownFields.ts"
 
@@ -54,20 +54,20 @@ export interface CollectionOptions<A, I> {
   readonly format: number
   readonly schema: Schema.Codec<A, I>
   readonly key: (value: A) => string
-  readonly terms?: (value: A) => ReadonlyArray<string>
-  readonly claims?: (value: A) => ReadonlyArray<string>
+  readonly indexTerms?: (value: A) => ReadonlyArray<string>
+  readonly uniqueKeys?: (value: A) => ReadonlyArray<string>
   /** The full key of the record that the value belongs to: `parents.keyOf(name)`. */
   readonly parent?: (value: A) => string
 }
 
-type ReadError = StoreUnavailable | RecordUnreadable
+type CollectionReadError = StoreUnavailable | RecordUnreadable
 
 export interface Collection<A, I = unknown> {
   /** The store's key of the value with this key. */
-  readonly keyOf: (key: string) => string
+  readonly recordKey: (key: string) => string
   /** The store's term for one of this collection's terms; without one, the term that all its values carry. */
-  readonly termOf: (term?: string) => string
-  readonly claimOf: (claim: string) => string
+  readonly indexTerm: (term?: string) => string
+  readonly uniqueKey: (claim: string) => string
 
   /** A change that makes a new value, and is refused if its key exists. */
   readonly insert: (value: A) => Change
@@ -75,30 +75,37 @@ export interface Collection<A, I = unknown> {
   readonly replace: (entry: Entry<A>, value: A) => Change
   readonly remove: (entry: Entry<A>) => Change
   /** A change that is refused unless the entry is still as it was read. */
-  readonly unchanged: (entry: Entry<A>) => Change
+  readonly assertUnchanged: (entry: Entry<A>) => Change
   /** A change that is refused if more values than that carry the term; without one, if the collection has more. */
-  readonly atMost: (term: string | undefined, count: number) => Change
+  readonly assertAtMost: (term: string | undefined, count: number) => Change
 
-  readonly get: (partition: Partition, key: string) => Effect.Effect<Option.Option<Entry<A>>, ReadError, Store>
-  readonly page: (partition: Partition, query: EntryQuery) => Effect.Effect<EntryPage<A>, ReadError, Store>
+  readonly get: (
+    partition: Partition,
+    key: string
+  ) => Effect.Effect<Option.Option<Entry<A>>, CollectionReadError, Store>
+  readonly page: (partition: Partition, query: EntryQuery) => Effect.Effect<EntryPage<A>, CollectionReadError, Store>
   readonly pages: (
     partition: Partition,
     queries: ReadonlyArray<EntryQuery>
-  ) => Effect.Effect<ReadonlyArray<EntryPage<A>>, ReadError, Store>
+  ) => Effect.Effect<ReadonlyArray<EntryPage<A>>, CollectionReadError, Store>
   /** The entry that holds a unique value, and its parent's record, which the parent's collection decodes. */
-  readonly claimed: (
+  readonly getByUniqueKey: (
     partition: Partition,
     claim: string
-  ) => Effect.Effect<Option.Option<{ readonly entry: Entry<A>; readonly parent?: StoreRecord }>, ReadError, Store>
+  ) => Effect.Effect<
+    Option.Option<{ readonly entry: Entry<A>; readonly parent?: StoreRecord }>,
+    CollectionReadError,
+    Store
+  >
   /** The version that a commit gave to the value with this key; 0 if it did not put it. */
-  readonly versionIn: (committed: Committed, key: string) => number
+  readonly versionIn: (committed: CommitResult, key: string) => number
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
   /** The value as it was encoded, parsed and no more: for where a decoder's microseconds count. */
-  readonly peek: (record: StoreRecord) => I | RecordUnreadable
+  readonly parseUnchecked: (record: StoreRecord) => I | RecordUnreadable
   /** Whether the value certainly has no such field, anywhere: told without parsing it. */
-  readonly lacks: (record: StoreRecord, field: string) => boolean
+  readonly lacksField: (record: StoreRecord, field: string) => boolean
   /** The key of the value that a record holds. */
-  readonly keyIn: (record: StoreRecord) => string
+  readonly localKey: (record: StoreRecord) => string
 
   /**
    * Replaces a value by what `change` makes of it, again from the start when another writer was faster. Fails with
@@ -108,15 +115,15 @@ export interface Collection<A, I = unknown> {
     partition: Partition,
     key: string,
     change: (value: A) => Effect.Effect<A, E, R>
-  ) => Effect.Effect<Option.Option<Entry<A>>, E | ReadError | StoreConflict, R | Store>
+  ) => Effect.Effect<Option.Option<Entry<A>>, E | CollectionReadError | StoreConflict, R | Store>
 }
 
 /** Characters of the bodies whose values a collection remembers, in all and of one. */
-const maxRemembered = 1_000_000
-const longestRemembered = 4_096
+const maxCached = 1_000_000
+const maxCachedBody = 4_096
 
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
-  const { name, format, key, terms, claims, parent } = options
+  const { name, format, key, indexTerms: terms, uniqueKeys: claims, parent } = options
   const json = Schema.fromJsonString(options.schema)
   const encodeBody = Schema.encodeSync(json)
   const decodeBody = Schema.decodeUnknownEffect(json)
@@ -124,9 +131,9 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
   /** What bodies begin with. */
   const current = `${format} `
 
-  const keyOf = (key: string) => `${name}/${key}`
-  const termOf = (term?: string) => (term === undefined ? name : `${name}/${term}`)
-  const claimOf = (claim: string) => `${name}/${claim}`
+  const recordKey = (key: string) => `${name}/${key}`
+  const indexTerm = (term?: string) => (term === undefined ? name : `${name}/${term}`)
+  const uniqueKey = (claim: string) => `${name}/${claim}`
 
   /** The bodies that values were decoded from: what this version does not know of them is written back with them. */
   const bodies = new WeakMap<object, string>()
@@ -142,11 +149,11 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   const put = (value: A, expect: number, replaced?: A): Change =>
     Change.Put({
-      key: keyOf(key(value)),
+      key: recordKey(key(value)),
       expect,
       body: bodyOf(value, replaced),
-      terms: [termOf(), ...(terms?.(value) ?? []).map(termOf)],
-      claims: (claims?.(value) ?? []).map(claimOf),
+      indexTerms: [indexTerm(), ...(terms?.(value) ?? []).map(indexTerm)],
+      uniqueKeys: (claims?.(value) ?? []).map(uniqueKey),
       ...(parent === undefined ? {} : { parent: parent(value) })
     })
 
@@ -166,7 +173,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     )
   }
 
-  const decoded = new BoundedMap<string, A>(maxRemembered, (_, body) => body.length)
+  const decoded = new BoundedMap<string, A>(maxCached, (_, body) => body.length)
 
   /** A value that was decoded before is not decoded again: the body tells all of it. */
   const decode = (record: StoreRecord): Effect.Effect<Entry<A>, RecordUnreadable> => {
@@ -179,26 +186,26 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
       Effect.mapError(() => unreadable(record, "its body does not fit its schema")),
       Effect.map((value) => {
         if (typeof value === "object" && value !== null) bodies.set(value, record.body)
-        if (record.body.length <= longestRemembered) decoded.set(record.body, frozen(value))
+        if (record.body.length <= maxCachedBody) decoded.set(record.body, deepFreeze(value))
         return { value, version: record.version }
       })
     )
   }
 
-  const peek = (record: StoreRecord): I | RecordUnreadable => {
+  const parseUnchecked = (record: StoreRecord): I | RecordUnreadable => {
     const content = contentOf(record)
     return typeof content === "string" ? JSON.parse(content) : content
   }
 
   const query = ({ where, offset, limit }: EntryQuery) => ({
-    terms: where === undefined || where.length === 0 ? [termOf()] : where.map(termOf),
+    indexTerms: where === undefined || where.length === 0 ? [indexTerm()] : where.map(indexTerm),
     offset,
     limit
   })
 
   const get: Collection<A>["get"] = Effect.fnUntraced(function* (partition, key) {
     const store = yield* Store
-    const [record] = yield* store.get(partition, [keyOf(key)])
+    const [record] = yield* store.get(partition, [recordKey(key)])
     return record === undefined ? Option.none() : Option.some(yield* decode(record))
   })
 
@@ -210,35 +217,35 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     )
   })
 
-  const versionIn = ({ versions }: Committed, key: string): number => versions.get(keyOf(key)) ?? 0
+  const versionIn = ({ versions }: CommitResult, key: string): number => versions.get(recordKey(key)) ?? 0
 
   return {
-    keyOf,
-    termOf,
-    claimOf,
+    recordKey,
+    indexTerm,
+    uniqueKey,
     insert: (value) => put(value, 0),
     replace: (entry, value) => put(value, entry.version, entry.value),
-    remove: (entry) => Change.Delete({ key: keyOf(key(entry.value)), expect: entry.version }),
-    unchanged: (entry) => Change.Check({ key: keyOf(key(entry.value)), expect: entry.version }),
-    atMost: (term, count) => Change.Limit({ term: termOf(term), atMost: count }),
+    remove: (entry) => Change.Delete({ key: recordKey(key(entry.value)), expect: entry.version }),
+    assertUnchanged: (entry) => Change.Check({ key: recordKey(key(entry.value)), expect: entry.version }),
+    assertAtMost: (term, count) => Change.AtMost({ term: indexTerm(term), atMost: count }),
     get,
     pages,
     page: (partition, query) => Effect.map(pages(partition, [query]), ([page]) => page ?? { entries: [], total: 0 }),
-    claimed: Effect.fnUntraced(function* (partition, claim) {
+    getByUniqueKey: Effect.fnUntraced(function* (partition, claim) {
       const store = yield* Store
-      const [found] = yield* store.claimed(partition, [claimOf(claim)])
+      const [found] = yield* store.getByUniqueKey(partition, [uniqueKey(claim)])
       if (found === undefined) return Option.none()
       const entry = yield* decode(found.record)
       return Option.some({ entry, ...(found.parent === undefined ? {} : { parent: found.parent }) })
     }),
     versionIn,
     decode,
-    peek,
+    parseUnchecked,
     // A body that was cut off, or was written by somebody else, is left to the parser.
-    lacks: ({ body }, field) => body.startsWith(current) && body.endsWith("}") && !body.includes(field),
-    keyIn: (record) => record.key.slice(name.length + 1),
+    lacksField: ({ body }, field) => body.startsWith(current) && body.endsWith("}") && !body.includes(field),
+    localKey: (record) => record.key.slice(name.length + 1),
     modify: (partition, key, change) =>
-      Contention.retryWhenStale(
+      Contention.retryOnConflict(
         Effect.gen(function* () {
           const store = yield* Store
           const current = yield* get(partition, key)

@@ -6,18 +6,18 @@ import type { Change } from "./Store.ts"
 import { StoreConflict } from "./StoreError.ts"
 
 /** A store's state before the commit. */
-export interface Before {
+export interface CommitState {
   /** The version of a record, 0 if there is none. */
   readonly version: (key: string) => number
   /** The key of the record that holds a claim. */
-  readonly holder: (claim: string) => string | undefined
+  readonly owner: (claim: string) => string | undefined
   /** How many records carry a term. */
   readonly total: (term: string) => number
   readonly counter: (name: string) => number
 }
 
 /** The first change, in order, that cannot be. */
-export const find = (changes: ReadonlyArray<Change>, before: Before): StoreConflict | undefined => {
+export const firstViolation = (changes: ReadonlyArray<Change>, before: CommitState): StoreConflict | undefined => {
   const rewritten = new Set<string>()
   for (const change of changes) if (change._tag === "Put" || change._tag === "Delete") rewritten.add(change.key)
   const taken = new Map<string, string>()
@@ -31,18 +31,18 @@ export const find = (changes: ReadonlyArray<Change>, before: Before): StoreConfl
           return new StoreConflict({ reason: "stale", subject: change.key })
         }
         if (change._tag !== "Put") break
-        for (const claim of change.claims) {
-          const holder = before.holder(claim)
+        for (const claim of change.uniqueKeys) {
+          const holder = before.owner(claim)
           // A record that this commit rewrites or deletes gives up the claims it had.
           const held = holder !== undefined && !rewritten.has(holder)
           if (held || (taken.has(claim) && taken.get(claim) !== change.key)) {
-            return new StoreConflict({ reason: "claimed", subject: claim })
+            return new StoreConflict({ reason: "unique-key", subject: claim })
           }
           taken.set(claim, change.key)
         }
         break
       }
-      case "Limit":
+      case "AtMost":
         if (before.total(change.term) > change.atMost) {
           return new StoreConflict({ reason: "limit", subject: change.term })
         }

@@ -19,20 +19,20 @@ export interface StoreRecord {
    */
   readonly version: number
   readonly body: string
-  readonly terms: ReadonlyArray<string>
-  readonly claims: ReadonlyArray<string>
+  readonly indexTerms: ReadonlyArray<string>
+  readonly uniqueKeys: ReadonlyArray<string>
   readonly parent?: string
 }
 
 /** A record that holds a claim, and the record it belongs to, if that exists. */
-export interface ClaimedRecord {
+export interface RecordWithParent {
   readonly record: StoreRecord
   readonly parent?: StoreRecord
 }
 
 /** Asks for the records that carry **all** the terms; at least one term is given. */
 export interface StoreQuery {
-  readonly terms: ReadonlyArray<string>
+  readonly indexTerms: ReadonlyArray<string>
   readonly offset: number
   readonly limit: number
 }
@@ -52,14 +52,14 @@ export type Change = Data.TaggedEnum<{
     readonly key: string
     readonly expect: number
     readonly body: string
-    readonly terms: ReadonlyArray<string>
-    readonly claims: ReadonlyArray<string>
+    readonly indexTerms: ReadonlyArray<string>
+    readonly uniqueKeys: ReadonlyArray<string>
     readonly parent?: string
   }
   Delete: { readonly key: string; readonly expect: number }
   Check: { readonly key: string; readonly expect: number }
   /** Refuses the commit if more than `atMost` records carry the term. */
-  Limit: { readonly term: string; readonly atMost: number }
+  AtMost: { readonly term: string; readonly atMost: number }
   /**
    * Raises a counter by a positive integer, unless it would pass `max`. The counter is kept for at least `ttl`
    * milliseconds more, and may be forgotten after that.
@@ -73,21 +73,21 @@ export const Change = Data.taggedEnum<Change>()
  * Makes a commit happen once: the same `id` again, within `ttl` milliseconds, changes nothing and gives what was
  * remembered. It is remembered together with the effect, so a refused commit is not.
  */
-export interface Once {
+export interface IdempotencyRecord {
   readonly id: string
   /** What the caller compares, to tell a repetition from another request under the same id. */
   readonly fingerprint: string
-  readonly answer: string
+  readonly result: string
   readonly ttl: number
 }
 
-export interface Committed {
+export interface CommitResult {
   /** The new version of each record that the commit put, by its key. */
   readonly versions: ReadonlyMap<string, number>
   /** The new value of each counter that the commit raised, by its name. */
   readonly totals: ReadonlyMap<string, number>
   /** Set when the commit had been applied before under its `once` id. */
-  readonly replayed?: { readonly fingerprint: string; readonly answer: string }
+  readonly replayed?: { readonly fingerprint: string; readonly result: string }
 }
 
 /** The six operations. An adapter implements these and completes them with `Store.make`. */
@@ -99,10 +99,10 @@ export interface StoreOperations {
   ): Effect.Effect<ReadonlyArray<StoreRecord | undefined>, StoreUnavailable>
 
   /** The records that hold these unique values, each with its parent, in one round trip. */
-  claimed(
+  getByUniqueKey(
     partition: Partition,
     claims: ReadonlyArray<string>
-  ): Effect.Effect<ReadonlyArray<ClaimedRecord | undefined>, StoreUnavailable>
+  ): Effect.Effect<ReadonlyArray<RecordWithParent | undefined>, StoreUnavailable>
 
   /** A page for each query, in one round trip. */
   list(
@@ -117,8 +117,8 @@ export interface StoreOperations {
   commit(
     partition: Partition,
     changes: ReadonlyArray<Change>,
-    once?: Once
-  ): Effect.Effect<Committed, StoreConflict | StoreUnavailable>
+    once?: IdempotencyRecord
+  ): Effect.Effect<CommitResult, StoreConflict | StoreUnavailable>
 
   /**
    * Removes everything in the partition. It may be cut off, and is then repeated; it is not atomic. The
@@ -134,17 +134,18 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
    */
   static make(operations: StoreOperations): StoreOperations {
     return {
-      get: (partition, keys) => (keys.length === 0 ? nothingFound : operations.get(partition, keys)),
-      claimed: (partition, claims) => (claims.length === 0 ? nothingFound : operations.claimed(partition, claims)),
+      get: (partition, keys) => (keys.length === 0 ? emptyResult : operations.get(partition, keys)),
+      getByUniqueKey: (partition, claims) =>
+        claims.length === 0 ? emptyResult : operations.getByUniqueKey(partition, claims),
       list: (partition, queries) => {
-        if (queries.length === 0) return nothingFound
-        const misuse = StoreMisuse.inQueries(queries)
+        if (queries.length === 0) return emptyResult
+        const misuse = StoreMisuse.validateQueries(queries)
         return misuse === undefined ? operations.list(partition, queries) : Effect.die(misuse)
       },
-      counters: (partition, names) => (names.length === 0 ? nothingFound : operations.counters(partition, names)),
+      counters: (partition, names) => (names.length === 0 ? emptyResult : operations.counters(partition, names)),
       commit: (partition, changes, once) => {
-        if (changes.length === 0 && once === undefined) return nothingCommitted
-        const misuse = StoreMisuse.inCommit(changes, once)
+        if (changes.length === 0 && once === undefined) return emptyCommit
+        const misuse = StoreMisuse.validateCommit(changes, once)
         return misuse === undefined ? operations.commit(partition, changes, once) : Effect.die(misuse)
       },
       clear: operations.clear
@@ -152,7 +153,7 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
   }
 
   /** Opens a scoped store for callers outside Effect: it stays open until `close`, of which a second does nothing. */
-  static async open<S extends StoreOperations, E>(make: Effect.Effect<S, E, Scope.Scope>): Promise<Opened<S>> {
+  static async open<S extends StoreOperations, E>(make: Effect.Effect<S, E, Scope.Scope>): Promise<ClosableStore<S>> {
     const scope = Scope.makeUnsafe()
     const exit = await Effect.runPromiseExit(Scope.provide(make, scope))
     const close = () => Effect.runPromise(Scope.close(scope, Exit.void))
@@ -162,7 +163,7 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
   }
 }
 
-export type Opened<S> = S & { readonly close: () => Promise<void> }
+export type ClosableStore<S> = S & { readonly close: () => Promise<void> }
 
-const nothingCommitted: Effect.Effect<Committed> = Effect.succeed({ versions: new Map(), totals: new Map() })
-const nothingFound: Effect.Effect<ReadonlyArray<never>> = Effect.succeed([])
+const emptyCommit: Effect.Effect<CommitResult> = Effect.succeed({ versions: new Map(), totals: new Map() })
+const emptyResult: Effect.Effect<ReadonlyArray<never>> = Effect.succeed([])

@@ -21,12 +21,12 @@ export class StoreOpenError extends Schema.TaggedError<StoreOpenError>()("StoreO
  * A commit was refused because of what the store holds. Nothing of it was applied.
  *
  * - `stale`: the record `subject` is not at the version that was expected
- * - `claimed`: the unique value `subject` belongs to another record
+ * - `unique-key`: the unique key `subject` belongs to another record
  * - `limit`: more records carry the term `subject` than the commit allows
  * - `exceeded`: the counter `subject` would pass its maximum
  */
 export class StoreConflict extends Schema.TaggedError<StoreConflict>()("StoreConflict", {
-  reason: Schema.Literals(["stale", "claimed", "limit", "exceeded"]),
+  reason: Schema.Literals(["stale", "unique-key", "limit", "exceeded"]),
   subject: Schema.String
 }) {
   override get message(): string {
@@ -39,7 +39,7 @@ export class StoreConflict extends Schema.TaggedError<StoreConflict>()("StoreCon
  * `outcome` is `unknown` may have been applied: repeat it with the same `once` id to find out.
  */
 export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
-  operation: Schema.Literals(["get", "claimed", "list", "counters", "commit", "clear"]),
+  operation: Schema.Literals(["get", "getByUniqueKey", "list", "counters", "commit", "clear"]),
   problem: Schema.String,
   /** Whether the same call may succeed later without anybody's doing. */
   retryable: Schema.Boolean,
@@ -53,7 +53,8 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
 }
 
 /** Whether what failed may have been done all the same. */
-export const mayBeApplied = (error: object): boolean => error instanceof StoreUnavailable && error.outcome === "unknown"
+export const isOutcomeUnknown = (error: object): boolean =>
+  error instanceof StoreUnavailable && error.outcome === "unknown"
 
 /** A stored record that this version of Tollgate cannot read. */
 export class RecordUnreadable extends Schema.TaggedError<RecordUnreadable>()("RecordUnreadable", {
@@ -66,4 +67,4 @@ export class RecordUnreadable extends Schema.TaggedError<RecordUnreadable>()("Re
 }
 
 /** Whatever a store, or what is in it, can answer instead of doing what a service asked. */
-export type StoreFault = StoreConflict | StoreUnavailable | RecordUnreadable
+export type StoreError = StoreConflict | StoreUnavailable | RecordUnreadable

@@ -26,7 +26,7 @@ export type SubscriptionStatus = typeof SubscriptionStatus.Type
 const consuming: ReadonlySet<SubscriptionStatus> = new Set(["active", "trialing", "past-due"])
 
 /** Whether quotas may be used in this state. */
-export const mayConsume = (status: SubscriptionStatus): boolean => consuming.has(status)
+export const canConsume = (status: SubscriptionStatus): boolean => consuming.has(status)
 
 const isWithoutRepeats = (items: ReadonlyArray<string>): boolean => new Set(items).size === items.length
 
@@ -40,7 +40,7 @@ const names = <S extends Schema.Codec<string, string>>(item: S) =>
     )
   )
 
-const details = {
+const sharedFields = {
   status: SubscriptionStatus,
   type: Schema.Literals(["periodic"]),
   renewalStrategy: Schema.Literals(["monthly", "yearly"]),
@@ -55,12 +55,12 @@ const details = {
   productKey: Schema.optionalKey(Schema.String)
 }
 
-const made = { id: SubscriptionId, createdOn: Timestamp, updatedOn: Timestamp }
+const generatedFields = { id: SubscriptionId, createdOn: Timestamp, updatedOn: Timestamp }
 
 export const SubscriptionCreate = Schema.Struct({
   planIds: names(ShortText),
   planExternalIds: names(ShortText),
-  ...details,
+  ...sharedFields,
   trialEndStatus: Schema.optionalKey(LongText),
   productKey: Schema.optionalKey(LongText),
   quotaResetAnchor: Schema.optionalKey(Timestamp),
@@ -78,19 +78,19 @@ export const SubscriptionUpdate = Schema.Struct({
 export type SubscriptionUpdate = typeof SubscriptionUpdate.Type
 
 export const Subscription = Schema.Struct({
-  ...made,
+  ...generatedFields,
   planIds: Schema.Array(PlanId),
   planExternalIds: Schema.Array(Schema.String),
-  ...details,
+  ...sharedFields,
   quotaResetAnchor: Timestamp,
   nextBillingCycle: Timestamp
 }).annotate({ identifier: "Subscription" })
 export type Subscription = typeof Subscription.Type
 
 export const StoredSubscription = Schema.Struct({
-  ...made,
+  ...generatedFields,
   planIds: Schema.Array(PlanId),
-  ...details,
+  ...sharedFields,
   quotaResetAnchor: Timestamp,
   nextBillingCycle: Schema.optionalKey(Timestamp),
   /** The share of the plans' maxima that counts in the period that begins then. */

@@ -2,24 +2,24 @@
  * The operations on subscriptions.
  */
 import { Context, type DateTime, Effect, Layer, Option } from "effect"
-import { KeyVault } from "../keys/KeyVault.ts"
-import type { BucketNotFound } from "../metering/Bucket.ts"
-import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
+import { SecretBox } from "../keys/KeyVault.ts"
+import type { MeteringBucketNotFound } from "../metering/Bucket.ts"
+import { findMeteringBucket, rootRecords } from "../metering/bucketRecords.ts"
 import * as Period from "../metering/Period.ts"
 import type { StoredPlan } from "../plans/Plan.ts"
 import { UnknownPlan } from "../plans/PlanError.ts"
 import { externalIdClaim, planRecords } from "../plans/planRecords.ts"
 import * as Id from "../shared/Id.ts"
-import { commitOnce, type Idempotency, type OnceError } from "../shared/Idempotency.ts"
-import { Moments } from "../shared/Moments.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
+import { TrustedClock } from "../shared/Moments.ts"
 import type { Page, PageRequest } from "../shared/Page.ts"
-import { spanned } from "../shared/spanned.ts"
+import { withSafeSpan } from "../shared/spanned.ts"
 import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
-import { type Committed, Store } from "../store/Store.ts"
-import { type RecordUnreadable, StoreConflict, type StoreFault } from "../store/StoreError.ts"
+import { type CommitResult, Store } from "../store/Store.ts"
+import { type RecordUnreadable, StoreConflict, type StoreError } from "../store/StoreError.ts"
 import * as Customer from "./customerRecords.ts"
 import {
   type StoredSubscription,
@@ -30,7 +30,7 @@ import {
   type SubscriptionUpdate
 } from "./Subscription.ts"
 import { SubscriptionExternalIdTaken, type SubscriptionNotFound } from "./SubscriptionError.ts"
-import { settle } from "./settle.ts"
+import { persistEndedTrials } from "./settle.ts"
 import {
   findSubscription,
   inStatus,
@@ -60,29 +60,29 @@ const sameNames = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): b
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* KeyVault
-  const moments = yield* Moments
+  const vault = yield* SecretBox
+  const moments = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const subscriptionsOnce = commitOnce(store, vault, Subscription)
+  const subscriptionsOnce = idempotentCommit(store, vault, Subscription)
 
   /** The plans of these external ids, in that order. */
-  const plansNamed = Effect.fnUntraced(function* (bucketId: string, planExternalIds: ReadonlyArray<string>) {
-    const claims = planExternalIds.map((id) => planRecords.claimOf(externalIdClaim(id)))
-    const found = yield* store.claimed(Partition.metering(bucketId), claims)
+  const findPlansByExternalId = Effect.fnUntraced(function* (bucketId: string, planExternalIds: ReadonlyArray<string>) {
+    const claims = planExternalIds.map((id) => planRecords.uniqueKey(externalIdClaim(id)))
+    const found = yield* store.getByUniqueKey(Partition.metering(bucketId), claims)
     return yield* Effect.forEach(
       found,
-      (claimed, index): Effect.Effect<Entry<StoredPlan>, UnknownPlan | RecordUnreadable> =>
-        claimed === undefined
+      (mapUniqueKeyConflict, index): Effect.Effect<Entry<StoredPlan>, UnknownPlan | RecordUnreadable> =>
+        mapUniqueKeyConflict === undefined
           ? Effect.fail(
               new UnknownPlan({ problem: `There is no plan with the planExternalId "${planExternalIds[index]}"` })
             )
-          : planRecords.decode(claimed.record)
+          : planRecords.decode(mapUniqueKeyConflict.record)
     )
   })
 
   /** The external ids of plans, read in one call. */
-  const externalIdsOf = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
-    const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.keyOf))
+  const readExternalIds = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
+    const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.recordKey))
     const externalIds = new Map<string, string>()
     for (const record of records) {
       if (record === undefined) continue
@@ -93,29 +93,29 @@ const make = Effect.gen(function* () {
   })
 
   /** Subscriptions as they are at this moment. */
-  const present = (
+  const toSubscriptions = (
     bucketId: string,
     subscriptions: ReadonlyArray<StoredSubscription>,
     attempts = 3
-  ): Effect.Effect<ReadonlyArray<Subscription>, StoreFault, Store> =>
+  ): Effect.Effect<ReadonlyArray<Subscription>, StoreError, Store> =>
     Effect.gen(function* () {
       const now = yield* moments.now
       const planIds = [...new Set(subscriptions.flatMap(({ planIds }) => planIds))]
-      const externalIds = yield* externalIdsOf(bucketId, planIds)
+      const externalIds = yield* readExternalIds(bucketId, planIds)
       if (externalIds.size < planIds.length && attempts > 1) {
         // A plan that is gone was exchanged for another since its subscription was read.
-        const anew = yield* Effect.forEach(subscriptions, (subscription) =>
+        const refreshed = yield* Effect.forEach(subscriptions, (subscription) =>
           Effect.map(
             subscriptionRecords.get(Partition.metering(bucketId), subscription.id),
             Option.match({ onNone: () => subscription, onSome: ({ value }) => value })
           )
         )
-        return yield* present(bucketId, anew, attempts - 1)
+        return yield* toSubscriptions(bucketId, refreshed, attempts - 1)
       }
-      return subscriptions.map((subscription) => presentWith(subscription, externalIds, now))
+      return subscriptions.map((subscription) => toSubscription(subscription, externalIds, now))
     })
 
-  const presentWith = (
+  const toSubscription = (
     { prorated: _, nextBillingCycle, ...stored }: StoredSubscription,
     externalIds: ReadonlyMap<string, string>,
     now: DateTime.Utc
@@ -126,21 +126,27 @@ const make = Effect.gen(function* () {
     nextBillingCycle: nextBillingCycle ?? Period.containing(stored.quotaResetAnchor, stored.renewalStrategy, now).end
   })
 
-  const presentOne = Effect.fnUntraced(function* (bucketId: string, { value, version }: Entry<StoredSubscription>) {
-    const [shown] = yield* present(bucketId, [value])
+  const toSubscriptionEntry = Effect.fnUntraced(function* (
+    bucketId: string,
+    { value, version }: Entry<StoredSubscription>
+  ) {
+    const [shown] = yield* toSubscriptions(bucketId, [value])
     return shown === undefined
       ? yield* Effect.die("a subscription was lost while it was shown")
       : { value: shown, version }
   })
 
-  const versioned = (value: Subscription, committed: Committed): Entry<Subscription> => ({
+  const versioned = (value: Subscription, committed: CommitResult): Entry<Subscription> => ({
     value,
     version: subscriptionRecords.versionIn(committed, value.id)
   })
 
-  const claimed = <A, E, R>(subscriptionExternalId: string, effect: Effect.Effect<A, E | StoreConflict, R>) =>
+  const mapUniqueKeyConflict = <A, E, R>(
+    subscriptionExternalId: string,
+    effect: Effect.Effect<A, E | StoreConflict, R>
+  ) =>
     Effect.mapError(effect, (error) =>
-      error instanceof StoreConflict && error.reason === "claimed"
+      error instanceof StoreConflict && error.reason === "unique-key"
         ? new SubscriptionExternalIdTaken({ subscriptionExternalId })
         : error
     )
@@ -148,28 +154,28 @@ const make = Effect.gen(function* () {
   return Subscriptions.of({
     list: Effect.fnUntraced(
       function* (bucketId, { limit, offset, ...filter }) {
-        yield* findBucket(bucketId)
-        if (filter.status !== undefined) yield* settle(bucketId, yield* moments.now)
+        yield* findMeteringBucket(bucketId)
+        if (filter.status !== undefined) yield* persistEndedTrials(bucketId, yield* moments.now)
         const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
           where: termsOf(filter),
           offset,
           limit
         })
-        const data = yield* present(
+        const data = yield* toSubscriptions(
           bucketId,
           page.entries.map(({ value }) => value)
         )
         return { data, limit, offset, total: page.total }
       },
       withStore,
-      spanned("Subscriptions.list")
+      withSafeSpan("Subscriptions.list")
     ),
 
     create: Effect.fnUntraced(
       function* (bucketId, input, { idempotency } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findBucket(bucketId)
-          const named = yield* plansNamed(bucketId, input.planExternalIds)
+          const root = yield* findMeteringBucket(bucketId)
+          const named = yield* findPlansByExternalId(bucketId, input.planExternalIds)
           const { planIds, planExternalIds: _, ...details } = input
           if (
             !sameNames(
@@ -190,52 +196,53 @@ const make = Effect.gen(function* () {
             ...details,
             planIds: plans.map(({ value }) => value.id),
             quotaResetAnchor: input.quotaResetAnchor ?? now,
-            ...Trial.begun(
+            ...Trial.initialTrial(
               input,
               plans.map(({ value }) => value),
               now
             )
           }
           const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
-          const shown = presentWith(stored, externalIds, now)
+          const shown = toSubscription(stored, externalIds, now)
           const committed = yield* subscriptionsOnce.commit(
             Partition.metering(bucketId),
             [
-              rootRecords.unchanged(root),
-              ...plans.map(planRecords.unchanged),
-              Customer.changing(yield* Customer.markOf(bucketId, stored.customerKey)),
+              rootRecords.assertUnchanged(root),
+              ...plans.map(planRecords.assertUnchanged),
+              Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, stored.customerKey)),
               subscriptionRecords.insert(stored)
             ],
             idempotency,
             shown
           )
-          return versioned(committed.earlier ?? shown, committed)
+          return versioned(committed.previousResult ?? shown, committed)
         })
-        const made = claimed(input.subscriptionExternalId, Contention.retryWhenStale(attempt))
+        const made = mapUniqueKeyConflict(input.subscriptionExternalId, Contention.retryOnConflict(attempt))
         return yield* subscriptionsOnce.recalling(Partition.metering(bucketId), idempotency, versioned, made)
       },
       withStore,
-      spanned("Subscriptions.create")
+      withSafeSpan("Subscriptions.create")
     ),
 
     get: Effect.fnUntraced(
       function* (bucketId, subscriptionId) {
-        yield* findBucket(bucketId)
-        return yield* presentOne(bucketId, yield* findSubscription(bucketId, subscriptionId))
+        yield* findMeteringBucket(bucketId)
+        return yield* toSubscriptionEntry(bucketId, yield* findSubscription(bucketId, subscriptionId))
       },
       withStore,
-      spanned("Subscriptions.get")
+      withSafeSpan("Subscriptions.get")
     ),
 
     update: Effect.fnUntraced(
       function* (bucketId, subscriptionId, patch, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findBucket(bucketId)
+          const root = yield* findMeteringBucket(bucketId)
           const entry = yield* findSubscription(bucketId, subscriptionId)
           yield* checkVersion(entry, ifMatch)
           const now = yield* moments.now
           const { planExternalIds, prorate, ...fields } = patch
-          const plans = planExternalIds === undefined ? undefined : yield* plansNamed(bucketId, planExternalIds)
+          const plans =
+            planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
           const { prorated: _, ...rest } = entry.value
           const value: StoredSubscription = {
             ...rest,
@@ -250,35 +257,38 @@ const make = Effect.gen(function* () {
             updatedOn: now
           }
           const committed = yield* store.commit(Partition.metering(bucketId), [
-            rootRecords.unchanged(root),
-            ...(plans ?? []).map(planRecords.unchanged),
-            Customer.changing(yield* Customer.markOf(bucketId, value.customerKey)),
+            rootRecords.assertUnchanged(root),
+            ...(plans ?? []).map(planRecords.assertUnchanged),
+            Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, value.customerKey)),
             subscriptionRecords.replace(entry, value)
           ])
-          return yield* presentOne(bucketId, { value, version: subscriptionRecords.versionIn(committed, value.id) })
+          return yield* toSubscriptionEntry(bucketId, {
+            value,
+            version: subscriptionRecords.versionIn(committed, value.id)
+          })
         })
-        return yield* Contention.retryWhenStale(attempt)
+        return yield* Contention.retryOnConflict(attempt)
       },
       withStore,
-      spanned("Subscriptions.update")
+      withSafeSpan("Subscriptions.update")
     ),
 
     remove: Effect.fnUntraced(
       function* (bucketId, subscriptionId, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findBucket(bucketId)
+          const root = yield* findMeteringBucket(bucketId)
           const entry = yield* findSubscription(bucketId, subscriptionId)
           yield* checkVersion(entry, ifMatch)
           yield* store.commit(Partition.metering(bucketId), [
-            rootRecords.unchanged(root),
-            Customer.changing(yield* Customer.markOf(bucketId, entry.value.customerKey)),
+            rootRecords.assertUnchanged(root),
+            Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, entry.value.customerKey)),
             subscriptionRecords.remove(entry)
           ])
         })
-        yield* Contention.retryWhenStale(attempt)
+        yield* Contention.retryOnConflict(attempt)
       },
       withStore,
-      spanned("Subscriptions.remove")
+      withSafeSpan("Subscriptions.remove")
     )
   })
 })
@@ -316,19 +326,19 @@ export class Subscriptions extends Context.Service<
     readonly list: (
       bucketId: string,
       query: PageRequest & SubscriptionFilter
-    ) => Effect.Effect<Page<Subscription>, StoreFault | BucketNotFound>
+    ) => Effect.Effect<Page<Subscription>, StoreError | MeteringBucketNotFound>
     readonly create: (
       bucketId: string,
       input: SubscriptionCreate,
       options?: { readonly idempotency?: Idempotency }
     ) => Effect.Effect<
       Entry<Subscription>,
-      StoreFault | BucketNotFound | UnknownPlan | SubscriptionExternalIdTaken | OnceError
+      StoreError | MeteringBucketNotFound | UnknownPlan | SubscriptionExternalIdTaken | IdempotencyError
     >
     readonly get: (
       bucketId: string,
       subscriptionId: string
-    ) => Effect.Effect<Entry<Subscription>, StoreFault | BucketNotFound | SubscriptionNotFound>
+    ) => Effect.Effect<Entry<Subscription>, StoreError | MeteringBucketNotFound | SubscriptionNotFound>
     /** Changes status, plans, metadata or the end of the trial. What was used so far stays. */
     readonly update: (
       bucketId: string,
@@ -337,13 +347,13 @@ export class Subscriptions extends Context.Service<
       conditions?: Conditions
     ) => Effect.Effect<
       Entry<Subscription>,
-      StoreFault | BucketNotFound | SubscriptionNotFound | UnknownPlan | VersionMismatch
+      StoreError | MeteringBucketNotFound | SubscriptionNotFound | UnknownPlan | VersionMismatch
     >
     readonly remove: (
       bucketId: string,
       subscriptionId: string,
       conditions?: Conditions
-    ) => Effect.Effect<void, StoreFault | BucketNotFound | SubscriptionNotFound | VersionMismatch>
+    ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | SubscriptionNotFound | VersionMismatch>
   }
 >()("@tollgate/core/subscriptions/Subscriptions") {
   static readonly layer = Layer.effect(Subscriptions, make)

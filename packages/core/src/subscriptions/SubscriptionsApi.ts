@@ -3,20 +3,20 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Access } from "../http/Access.ts"
-import { conditions, noQuery, strict, tagged } from "../http/endpoint.ts"
-import { paging } from "../http/parameters.ts"
+import { Authenticated } from "../http/Access.ts"
+import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../http/endpoint.ts"
+import { pagination } from "../http/parameters.ts"
 import {
-  BucketNotFoundProblem,
-  makingOnce,
+  bodyProblems,
+  idempotencyProblems,
+  MeteringBucketNotFoundProblem,
   PreconditionFailedProblem,
   QuotaExceededProblem,
   SubscriptionExternalIdTakenProblem,
   SubscriptionNotActiveProblem,
   SubscriptionNotFoundProblem,
   UnknownMeterProblem,
-  UnknownPlanProblem,
-  withBody
+  UnknownPlanProblem
 } from "../http/problems.ts"
 import { Consumption, Quotas } from "../metering/Quota.ts"
 import { Page } from "../shared/Page.ts"
@@ -30,74 +30,80 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
     HttpApiEndpoint.get("list", "/metering/:bucketId/subscriptions", {
       params: bucket,
       query: {
-        ...paging,
+        ...pagination,
         customerKey: Schema.optionalKey(Schema.String),
         subscriptionExternalId: Schema.optionalKey(Schema.String),
         customerExternalId: Schema.optionalKey(Schema.String),
         status: Schema.optionalKey(SubscriptionStatus)
       },
       success: Page(Subscription),
-      error: [BucketNotFoundProblem]
+      error: [MeteringBucketNotFoundProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List subscriptions"),
     HttpApiEndpoint.post("create", "/metering/:bucketId/subscriptions", {
       params: bucket,
       payload: SubscriptionCreate,
-      success: tagged(Subscription),
-      error: [BucketNotFoundProblem, UnknownPlanProblem, SubscriptionExternalIdTakenProblem, ...makingOnce, ...withBody]
+      success: withETagHeader(Subscription),
+      error: [
+        MeteringBucketNotFoundProblem,
+        UnknownPlanProblem,
+        SubscriptionExternalIdTakenProblem,
+        ...idempotencyProblems,
+        ...bodyProblems
+      ]
     }).annotate(OpenApi.Summary, "Create a subscription"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: item,
-      success: tagged(Subscription),
-      error: [BucketNotFoundProblem, SubscriptionNotFoundProblem]
+      success: withETagHeader(Subscription),
+      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
     }).annotate(OpenApi.Summary, "Read a subscription"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: item,
-      query: noQuery,
-      headers: conditions,
+      query: emptyQuery,
+      headers: ifMatchHeader,
       payload: SubscriptionUpdate,
-      success: tagged(Subscription),
+      success: withETagHeader(Subscription),
       error: [
-        BucketNotFoundProblem,
+        MeteringBucketNotFoundProblem,
         SubscriptionNotFoundProblem,
         UnknownPlanProblem,
         PreconditionFailedProblem,
-        ...withBody
+        ...bodyProblems
       ]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Change a subscription"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: item,
-      query: noQuery,
-      headers: conditions,
+      query: emptyQuery,
+      headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [BucketNotFoundProblem, SubscriptionNotFoundProblem, PreconditionFailedProblem]
+      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem, PreconditionFailedProblem]
     })
-      .annotate(HttpApi.QueryParseOptions, strict)
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Remove a subscription"),
     HttpApiEndpoint.get("quotas", "/metering/:bucketId/subscriptions/:subscriptionId/quotas", {
       params: item,
       success: Quotas,
-      error: [BucketNotFoundProblem, SubscriptionNotFoundProblem]
+      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
     }).annotate(OpenApi.Summary, "What a subscription has, and has used, in its period"),
     HttpApiEndpoint.post("consume", "/metering/:bucketId/subscriptions/:subscriptionId/quotas/consume", {
       params: item,
       payload: Consumption,
       success: Quotas,
       error: [
-        BucketNotFoundProblem,
+        MeteringBucketNotFoundProblem,
         SubscriptionNotFoundProblem,
         SubscriptionNotActiveProblem,
         UnknownMeterProblem,
         QuotaExceededProblem,
-        ...makingOnce,
-        ...withBody
+        ...idempotencyProblems,
+        ...bodyProblems
       ]
     }).annotate(OpenApi.Summary, "Use several meters, all or none")
   )
   .prefix("/v1")
-  .middleware(Access)
-  .annotate(HttpApi.PayloadParseOptions, strict)
+  .middleware(Authenticated)
+  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Subscriptions" })) {}

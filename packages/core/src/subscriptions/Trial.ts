@@ -22,18 +22,18 @@ export const longestTrialEndStatus = Math.max(...[...statusAfterTrial.keys()].ma
 const statusAfter = (trialEndStatus = "active"): SubscriptionStatus =>
   statusAfterTrial.get(trialEndStatus) ?? "inactive"
 
-export const isOverdue = ({ status, trialEndDate }: StoredSubscription, now: DateTime.Utc): boolean =>
+export const hasEnded = ({ status, trialEndDate }: StoredSubscription, now: DateTime.Utc): boolean =>
   status === "trialing" && trialEndDate !== undefined && DateTime.isLessThanOrEqualTo(trialEndDate, now)
 
 /** The status as it is at this moment, whether or not it has been written. */
 export const statusAt = (subscription: StoredSubscription, now: DateTime.Utc): SubscriptionStatus =>
-  isOverdue(subscription, now) ? statusAfter(subscription.trialEndStatus) : subscription.status
+  hasEnded(subscription, now) ? statusAfter(subscription.trialEndStatus) : subscription.status
 
 /** The last that can be written in four digits. */
 const lastMoment = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
 
 /** The dates of a new trial, from the first plan that has one, where they were not given. */
-export const begun = (
+export const initialTrial = (
   { status, trialStartDate, trialEndDate, trialEndStatus }: SubscriptionCreate,
   plans: ReadonlyArray<StoredPlan>,
   now: DateTime.Utc

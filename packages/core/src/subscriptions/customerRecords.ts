@@ -16,22 +16,22 @@ const customerRecords = Collection.make({
   key: ({ customerKey }) => customerKey
 })
 
-export interface CustomerMark {
+export interface CustomerVersion {
   readonly customerKey: string
   /** None where nothing has been written yet. */
   readonly entry: Option.Option<Collection.Entry<typeof Customer.Type>>
 }
 
-export const markOf = (bucketId: string, customerKey: string) =>
+export const readCustomerVersion = (bucketId: string, customerKey: string) =>
   Effect.map(
     customerRecords.get(Partition.metering(bucketId), customerKey),
-    (entry): CustomerMark => ({ customerKey, entry })
+    (entry): CustomerVersion => ({ customerKey, entry })
   )
 
 /** A change that tells everybody that the customer's subscriptions are changing. */
-export const changing = ({ customerKey, entry }: CustomerMark): Change =>
+export const bumpCustomerVersion = ({ customerKey, entry }: CustomerVersion): Change =>
   Option.isSome(entry) ? customerRecords.replace(entry.value, { customerKey }) : customerRecords.insert({ customerKey })
 
 /** A change that is refused if they have changed. */
-export const unchanged = ({ customerKey, entry }: CustomerMark): Change =>
-  Change.Check({ key: customerRecords.keyOf(customerKey), expect: Option.isSome(entry) ? entry.value.version : 0 })
+export const assertCustomerUnchanged = ({ customerKey, entry }: CustomerVersion): Change =>
+  Change.Check({ key: customerRecords.recordKey(customerKey), expect: Option.isSome(entry) ? entry.value.version : 0 })

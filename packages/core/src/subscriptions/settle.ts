@@ -2,8 +2,8 @@
  * Writes the status of subscriptions whose trial has ended, before subscriptions are listed by status.
  */
 import { type DateTime, Effect } from "effect"
-import type { Bucket } from "../metering/Bucket.ts"
-import { findBucket, rootRecords } from "../metering/bucketRecords.ts"
+import type { MeteringBucket } from "../metering/Bucket.ts"
+import { findMeteringBucket, rootRecords } from "../metering/bucketRecords.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
@@ -22,7 +22,7 @@ const batchSize = 100
 const nothingToWrite: ReadonlyArray<Entry<StoredSubscription>> = []
 
 /** Some of the trials that have ended and are not yet written so; found by when they end. */
-const findEnded = Effect.fnUntraced(function* (root: Entry<Bucket>, now: DateTime.Utc) {
+const findEndedTrials = Effect.fnUntraced(function* (root: Entry<MeteringBucket>, now: DateTime.Utc) {
   const partition = Partition.metering(root.value.id)
   const terms = [inStatus("trialing"), trialIndexed, ...endedTerms(now)]
   const totals = yield* subscriptionRecords.pages(
@@ -33,7 +33,7 @@ const findEnded = Effect.fnUntraced(function* (root: Entry<Bucket>, now: DateTim
   for (const [index, term] of endedTerms(now).entries()) {
     for (let offset = 0; offset < (ended[index] ?? 0); offset += pageSize) {
       const { entries } = yield* subscriptionRecords.page(partition, { where: [term], offset, limit: pageSize })
-      const found = entries.filter(({ value }) => Trial.isOverdue(value, now))
+      const found = entries.filter(({ value }) => Trial.hasEnded(value, now))
       if (found.length > 0) return found
     }
   }
@@ -41,13 +41,15 @@ const findEnded = Effect.fnUntraced(function* (root: Entry<Bucket>, now: DateTim
 })
 
 /** Trials that a release before 0.2 wrote: written again, they are indexed. */
-const findNotIndexed = Effect.fnUntraced(function* (root: Entry<Bucket>, total: number) {
+const findNotIndexed = Effect.fnUntraced(function* (root: Entry<MeteringBucket>, total: number) {
   const store = yield* Store
-  const indexed = subscriptionRecords.termOf(trialIndexed)
-  const terms = [subscriptionRecords.termOf(inStatus("trialing"))]
+  const indexed = subscriptionRecords.indexTerm(trialIndexed)
+  const terms = [subscriptionRecords.indexTerm(inStatus("trialing"))]
   for (let offset = 0; offset < total; offset += pageSize) {
-    const [page] = yield* store.list(Partition.metering(root.value.id), [{ terms, offset, limit: pageSize }])
-    const records = (page?.records ?? []).filter((record) => !record.terms.includes(indexed))
+    const [page] = yield* store.list(Partition.metering(root.value.id), [
+      { indexTerms: terms, offset, limit: pageSize }
+    ])
+    const records = (page?.records ?? []).filter((record) => !record.indexTerms.includes(indexed))
     if (records.length > 0) return yield* Effect.forEach(records, subscriptionRecords.decode)
   }
   return nothingToWrite
@@ -55,16 +57,18 @@ const findNotIndexed = Effect.fnUntraced(function* (root: Entry<Bucket>, total: 
 
 /** Writes some of them; another process may have been faster, with the same. */
 const write = Effect.fnUntraced(function* (
-  root: Entry<Bucket>,
+  root: Entry<MeteringBucket>,
   entries: ReadonlyArray<Entry<StoredSubscription>>,
   now: DateTime.Utc
 ) {
   const store = yield* Store
   const customers = new Set(entries.map(({ value }) => value.customerKey))
-  const marks = yield* Effect.forEach(customers, (customerKey) => Customer.markOf(root.value.id, customerKey))
+  const marks = yield* Effect.forEach(customers, (customerKey) =>
+    Customer.readCustomerVersion(root.value.id, customerKey)
+  )
   yield* store.commit(Partition.metering(root.value.id), [
-    rootRecords.unchanged(root),
-    ...marks.map(Customer.changing),
+    rootRecords.assertUnchanged(root),
+    ...marks.map(Customer.bumpCustomerVersion),
     ...entries.map((entry) => {
       const status = Trial.statusAt(entry.value, now)
       const updatedOn = status === entry.value.status ? entry.value.updatedOn : now
@@ -74,11 +78,11 @@ const write = Effect.fnUntraced(function* (
 })
 
 /** The bucket's root is checked by every commit, so that nothing is written to a bucket that is being removed. */
-export const settle = (bucketId: string, now: DateTime.Utc) =>
-  Contention.retryWhenStale(
+export const persistEndedTrials = (bucketId: string, now: DateTime.Utc) =>
+  Contention.retryOnConflict(
     Effect.gen(function* () {
-      const root = yield* findBucket(bucketId)
-      for (let found = yield* findEnded(root, now); found.length > 0; found = yield* findEnded(root, now)) {
+      const root = yield* findMeteringBucket(bucketId)
+      for (let found = yield* findEndedTrials(root, now); found.length > 0; found = yield* findEndedTrials(root, now)) {
         for (let start = 0; start < found.length; start += batchSize) {
           yield* write(root, found.slice(start, start + batchSize), now)
         }

@@ -17,7 +17,7 @@ export const subscriptionRecords = Collection.make({
   format: 1,
   schema: StoredSubscription,
   key: (subscription) => subscription.id,
-  terms: (subscription) => [
+  indexTerms: (subscription) => [
     ofCustomer(subscription.customerKey),
     ofCustomerExternal(subscription.customerExternalId),
     withExternalId(subscription.subscriptionExternalId),
@@ -25,7 +25,7 @@ export const subscriptionRecords = Collection.make({
     ...trialTerms(subscription),
     ...subscription.planIds.map(subscribersOf)
   ],
-  claims: (subscription) => [withExternalId(subscription.subscriptionExternalId)]
+  uniqueKeys: (subscription) => [withExternalId(subscription.subscriptionExternalId)]
 })
 
 export const findSubscription = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {

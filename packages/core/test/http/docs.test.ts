@@ -80,9 +80,9 @@ describe("the page and the description", () => {
       const answer = await call(method, path, { token: tokens.admin })
       expect([method, answer.status, answer.headers.get("allow")]).toEqual([method, 404, null])
     }
-    expect([gate.owns(path), gate.owns(`${path}/`), gate.owns("/v1/metering")]).toEqual([false, false, true])
-    expect((await open({ docs: true })).gate.owns(path)).toBe(true)
-    expect((await open()).gate.owns(path)).toBe(true)
+    expect([gate.matches(path), gate.matches(`${path}/`), gate.matches("/v1/metering")]).toEqual([false, false, true])
+    expect((await open({ docs: true })).gate.matches(path)).toBe(true)
+    expect((await open()).gate.matches(path)).toBe(true)
   })
 
   it("are refused as an option that is neither", async () => {
@@ -104,7 +104,7 @@ describe("a protected description", () => {
       expect([allowed.status, allowed.headers.get("cache-control")]).toEqual([200, "private, no-cache"])
     }
     expect((await call("GET", pagePath, { token: null })).status).toBe(200)
-    expect(both.map((path) => gate.owns(path))).toEqual([true, true])
+    expect(both.map((path) => gate.matches(path))).toEqual([true, true])
   })
 
   it("can be opened by a cookie that the host reads", async () => {
@@ -143,14 +143,14 @@ describe("the servers of the description", () => {
     const { gate } = await open()
     const ask = async (base: string) => {
       const request = new Request(`http://gate${descriptionPath}`)
-      const { headers, body } = await gate.exchange({
+      const { headers, body } = await gate.dispatch({
         method: "GET",
         url: descriptionPath,
-        base,
+        basePath: base,
         headers: {},
-        read: async () => undefined,
-        stream: () => null,
-        request: () => request,
+        bytes: async () => undefined,
+        body: () => null,
+        toWebRequest: () => request,
         signal: () => request.signal
       })
       return [JSON.parse(String(body)).servers, headers["etag"]]
@@ -167,6 +167,6 @@ describe("a gate without sites", () => {
   it("answers 404 below /sites, for any method", async () => {
     const { gate, call } = await open()
     for (const method of ["GET", "POST"]) expect((await call(method, "/sites/shop/")).status).toBe(404)
-    expect(gate.owns("/sites/shop/")).toBe(false)
+    expect(gate.matches("/sites/shop/")).toBe(false)
   })
 })

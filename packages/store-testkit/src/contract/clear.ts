@@ -12,7 +12,7 @@ export const clear = cases("clear", {
     holder,
     counter
   }) {
-    yield* commit([put("a", { terms: ["t", "u"], claims: ["c"] }), add("n", 3)], once("id"))
+    yield* commit([put("a", { indexTerms: ["t", "u"], uniqueKeys: ["c"] }), add("n", 3)], once("id"))
     yield* store.clear(partition)
     equal(yield* get("a"), undefined)
     deepEqual(yield* list(["t"]), { keys: [], total: 0 })
@@ -23,18 +23,18 @@ export const clear = cases("clear", {
   },
 
   *"clear leaves other partitions alone"({ commit, get, store, partition }) {
-    yield* commit([put("a", { terms: ["t"] })])
+    yield* commit([put("a", { indexTerms: ["t"] })])
     const neighbour = `${partition}x` as typeof partition
-    yield* store.commit(neighbour, [put("b", { terms: ["t"] })])
+    yield* store.commit(neighbour, [put("b", { indexTerms: ["t"] })])
     yield* store.clear(neighbour)
     deepEqual(yield* store.get(neighbour, ["b"]), [undefined])
     equal((yield* get("a"))?.key, "a")
   },
 
   *"a cleared partition can be used again"({ commit, store, partition, list, holder }) {
-    yield* commit([put("a", { terms: ["t"], claims: ["c"] })])
+    yield* commit([put("a", { indexTerms: ["t"], uniqueKeys: ["c"] })])
     yield* store.clear(partition)
-    yield* commit([put("b", { terms: ["t"], claims: ["c"] })])
+    yield* commit([put("b", { indexTerms: ["t"], uniqueKeys: ["c"] })])
     deepEqual(yield* list(["t"]), { keys: ["b"], total: 1 })
     equal(yield* holder("c"), "b")
   },
@@ -46,7 +46,10 @@ export const clear = cases("clear", {
     list
   }) {
     const versions = inOrder(
-      yield* commit([put("busy"), ...Array.from({ length: 300 }, (_, index) => put(`r${index}`, { terms: ["t"] }))])
+      yield* commit([
+        put("busy"),
+        ...Array.from({ length: 300 }, (_, index) => put(`r${index}`, { indexTerms: ["t"] }))
+      ])
     )
     let version = versions[0] ?? 0
     let cleared = false

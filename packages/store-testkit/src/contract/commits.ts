@@ -30,11 +30,11 @@ export const commits = cases("commits", {
     holder,
     counter
   }) {
-    const [version = 0] = inOrder(yield* commit([put("old", { terms: ["t"], claims: ["c"] }), add("n", 5)]))
+    const [version = 0] = inOrder(yield* commit([put("old", { indexTerms: ["t"], uniqueKeys: ["c"] }), add("n", 5)]))
     const before = yield* store.get(partition, ["old"])
     const good = [
-      put("new", { terms: ["t"], claims: ["fresh"] }),
-      put("old", { expect: version, body: "changed", terms: ["u"], claims: ["d"] }),
+      put("new", { indexTerms: ["t"], uniqueKeys: ["fresh"] }),
+      put("old", { expect: version, body: "changed", indexTerms: ["u"], uniqueKeys: ["d"] }),
       add("n", 1),
       add("m", 1)
     ]
@@ -42,8 +42,8 @@ export const commits = cases("commits", {
       put("stale", { expect: 999_999 }),
       Change.Delete({ key: "none", expect: 1 }),
       Change.Check({ key: "none", expect: 1 }),
-      put("thief", { claims: ["fresh"] }),
-      Change.Limit({ term: "t", atMost: 0 }),
+      put("thief", { uniqueKeys: ["fresh"] }),
+      Change.AtMost({ term: "t", atMost: 0 }),
       add("full", 2, 1)
     ]
     for (const change of bad) {
@@ -68,30 +68,30 @@ export const commits = cases("commits", {
   },
 
   *"the first change that cannot be is the one that is named"({ commit, refusal }) {
-    yield* commit([put("a", { claims: ["c"], terms: ["t"] })])
+    yield* commit([put("a", { uniqueKeys: ["c"], indexTerms: ["t"] })])
     const stale = put("a")
-    const claimed = put("b", { claims: ["c"] })
-    const limit = Change.Limit({ term: "t", atMost: 0 })
+    const claimed = put("b", { uniqueKeys: ["c"] })
+    const limit = Change.AtMost({ term: "t", atMost: 0 })
     const exceeded = add("n", 2, 1)
     deepEqual(yield* refusal([stale, claimed, limit, exceeded]), { reason: "stale", name: "a" })
-    deepEqual(yield* refusal([claimed, limit, exceeded]), { reason: "claimed", name: "c" })
+    deepEqual(yield* refusal([claimed, limit, exceeded]), { reason: "unique-key", name: "c" })
     deepEqual(yield* refusal([limit, exceeded, claimed]), { reason: "limit", name: "t" })
     deepEqual(yield* refusal([exceeded, limit, claimed]), { reason: "exceeded", name: "n" })
   },
 
   *"a limit looks at how many carried the term before the commit"({ commit, refusal, list }) {
-    const versions = inOrder(yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] })]))
-    yield* commit([Change.Limit({ term: "t", atMost: 2 }), put("c", { terms: ["t"] })])
-    deepEqual(yield* refusal([Change.Limit({ term: "t", atMost: 2 }), put("d", { terms: ["t"] })]), {
+    const versions = inOrder(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
+    yield* commit([Change.AtMost({ term: "t", atMost: 2 }), put("c", { indexTerms: ["t"] })])
+    deepEqual(yield* refusal([Change.AtMost({ term: "t", atMost: 2 }), put("d", { indexTerms: ["t"] })]), {
       reason: "limit",
       name: "t"
     })
     deepEqual(
-      yield* refusal([Change.Limit({ term: "t", atMost: 2 }), Change.Delete({ key: "a", expect: versions[0] ?? 0 })]),
+      yield* refusal([Change.AtMost({ term: "t", atMost: 2 }), Change.Delete({ key: "a", expect: versions[0] ?? 0 })]),
       { reason: "limit", name: "t" }
     )
     equal((yield* list(["t"])).total, 3)
-    yield* commit([Change.Limit({ term: "never used", atMost: 0 }), put("e")])
+    yield* commit([Change.AtMost({ term: "never used", atMost: 0 }), put("e")])
   },
 
   *"a commit of checks alone is answered"({ commit, refusal }) {

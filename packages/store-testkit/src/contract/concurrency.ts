@@ -26,14 +26,16 @@ const increment = (bench: Bench, key: string): Effect.Effect<void, unknown> =>
 
 export const concurrency = cases("concurrency", {
   *"of many creates of one record, one wins"({ commit, get, list }) {
-    const won = yield* race(times(30).map((index) => commit([put("a", { body: String(index), terms: ["t"] })])))
+    const won = yield* race(times(30).map((index) => commit([put("a", { body: String(index), indexTerms: ["t"] })])))
     equal(won, 1)
     ok((yield* get("a")) !== undefined)
     deepEqual(yield* list(["t"]), { keys: ["a"], total: 1 })
   },
 
   *"of many records that claim one value, one wins"({ commit, holder, list }) {
-    const won = yield* race(times(30).map((index) => commit([put(`r${index}`, { claims: ["c"], terms: ["t"] })])))
+    const won = yield* race(
+      times(30).map((index) => commit([put(`r${index}`, { uniqueKeys: ["c"], indexTerms: ["t"] })]))
+    )
     equal(won, 1)
     deepEqual((yield* list(["t"])).keys, [yield* holder("c")])
   },
@@ -90,7 +92,9 @@ export const concurrency = cases("concurrency", {
 
   *"a limit holds against many creates at once"({ commit, list }) {
     const won = yield* race(
-      times(30).map((index) => commit([Change.Limit({ term: "t", atMost: 6 }), put(`r${index}`, { terms: ["t"] })]))
+      times(30).map((index) =>
+        commit([Change.AtMost({ term: "t", atMost: 6 }), put(`r${index}`, { indexTerms: ["t"] })])
+      )
     )
     equal(won, 7)
     equal((yield* list(["t"])).total, 7)
@@ -103,11 +107,11 @@ export const concurrency = cases("concurrency", {
       const children = times(10).map((index) =>
         commit([
           Change.Check({ key: parent, expect: version }),
-          put(`${parent}/${index}`, { terms: [`of:${parent}`], parent })
+          put(`${parent}/${index}`, { indexTerms: [`of:${parent}`], parent })
         ])
       )
       const removal = commit([
-        Change.Limit({ term: `of:${parent}`, atMost: 0 }),
+        Change.AtMost({ term: `of:${parent}`, atMost: 0 }),
         Change.Delete({ key: parent, expect: version })
       ])
       yield* race([...children.slice(0, 5), removal, ...children.slice(5)] as ReadonlyArray<typeof removal>)
@@ -128,7 +132,7 @@ export const concurrency = cases("concurrency", {
   *"a commit that is refused does not spoil those that run beside it"({ commit, list }) {
     yield* commit([put("taken")])
     const won = yield* race(
-      times(40).map((index) => commit([put(index % 2 === 0 ? `r${index}` : "taken", { terms: ["t"] })]))
+      times(40).map((index) => commit([put(index % 2 === 0 ? `r${index}` : "taken", { indexTerms: ["t"] })]))
     )
     equal(won, 20)
     equal((yield* list(["t"])).total, 20)
@@ -155,8 +159,8 @@ export const concurrency = cases("concurrency", {
 
   *"several pages, or several claims, are of one moment"({ commit, store, partition }) {
     const pair = (expect: ReadonlyArray<number>, side: string) => [
-      put("a", { expect: expect[0] ?? 0, terms: [`a:${side}`], claims: [`a:${side}`] }),
-      put("b", { expect: expect[1] ?? 0, terms: [`b:${side}`], claims: [`b:${side}`] })
+      put("a", { expect: expect[0] ?? 0, indexTerms: [`a:${side}`], uniqueKeys: [`a:${side}`] }),
+      put("b", { expect: expect[1] ?? 0, indexTerms: [`b:${side}`], uniqueKeys: [`b:${side}`] })
     ]
     let versions = inOrder(yield* commit(pair([], "left")))
     const writer = Effect.gen(function* () {
@@ -167,10 +171,10 @@ export const concurrency = cases("concurrency", {
       for (const _ of times(30)) {
         const pages = yield* store.list(
           partition,
-          ["a:left", "b:left"].map((term) => ({ terms: [term], offset: 0, limit: 9 }))
+          ["a:left", "b:left"].map((term) => ({ indexTerms: [term], offset: 0, limit: 9 }))
         )
         equal(pages[0]?.total, pages[1]?.total)
-        const [a, b] = yield* store.claimed(partition, ["a:left", "b:left"])
+        const [a, b] = yield* store.getByUniqueKey(partition, ["a:left", "b:left"])
         equal(a === undefined, b === undefined)
       }
     })

@@ -44,7 +44,9 @@ export const counters = cases("counters", {
   },
 
   *"a count is refused for the first of its changes that cannot be"({ commit, refusal }) {
-    const [version = 0] = inOrder(yield* commit([Change.Put({ key: "a", expect: 0, body: "", terms: [], claims: [] })]))
+    const [version = 0] = inOrder(
+      yield* commit([Change.Put({ key: "a", expect: 0, body: "", indexTerms: [], uniqueKeys: [] })])
+    )
     const stale = Change.Check({ key: "a", expect: version + 1 })
     const more = add("n", 2, 1)
     deepEqual(yield* refusal([stale, more]), { reason: "stale", name: "a" })

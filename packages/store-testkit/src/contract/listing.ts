@@ -6,39 +6,41 @@ const keys = (count: number) => Array.from({ length: count }, (_, index) => `r${
 
 export const listing = cases("listing", {
   *"records are listed in the order of their creation"({ commit, list }) {
-    yield* commit([put("z", { terms: ["t"] }), put("m", { terms: ["t"] })])
-    yield* commit([put("a", { terms: ["t"] })])
+    yield* commit([put("z", { indexTerms: ["t"] }), put("m", { indexTerms: ["t"] })])
+    yield* commit([put("a", { indexTerms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["z", "m", "a"], total: 3 })
   },
 
   *"a page gives whole records"({ commit, store, partition, get }) {
-    yield* commit([put("a", { terms: ["t", "u"], claims: ["c"], parent: "p", body: "whole" })])
-    const [page] = yield* store.list(partition, [{ terms: ["t"], offset: 0, limit: 10 }])
+    yield* commit([put("a", { indexTerms: ["t", "u"], uniqueKeys: ["c"], parent: "p", body: "whole" })])
+    const [page] = yield* store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 10 }])
     deepEqual(page, { records: [yield* get("a")], total: 1 })
   },
 
   *"an update does not change a record's place"({ commit, list }) {
-    const [first = 0] = inOrder(yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] })]))
-    yield* commit([put("a", { expect: first, terms: ["t"], body: "updated" })])
+    const [first = 0] = inOrder(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
+    yield* commit([put("a", { expect: first, indexTerms: ["t"], body: "updated" })])
     deepEqual(yield* list(["t"]), { keys: ["a", "b"], total: 2 })
   },
 
   *"a record that gains a term later stands where its creation puts it"({ commit, list }) {
-    const [first = 0] = inOrder(yield* commit([put("a"), put("b", { terms: ["t"] }), put("c", { terms: ["t"] })]))
-    yield* commit([put("a", { expect: first, terms: ["t"] })])
+    const [first = 0] = inOrder(
+      yield* commit([put("a"), put("b", { indexTerms: ["t"] }), put("c", { indexTerms: ["t"] })])
+    )
+    yield* commit([put("a", { expect: first, indexTerms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["a", "b", "c"], total: 3 })
   },
 
   *"a record deleted and made again stands last"({ commit, list }) {
-    const [first = 0] = inOrder(yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] })]))
+    const [first = 0] = inOrder(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
     yield* commit([Change.Delete({ key: "a", expect: first })])
     deepEqual(yield* list(["t"]), { keys: ["b"], total: 1 })
-    yield* commit([put("a", { terms: ["t"] })])
+    yield* commit([put("a", { indexTerms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["b", "a"], total: 2 })
   },
 
   *"a deleted record leaves all its terms"({ commit, list }) {
-    const [version = 0] = inOrder(yield* commit([put("a", { terms: ["t", "u"] })]))
+    const [version = 0] = inOrder(yield* commit([put("a", { indexTerms: ["t", "u"] })]))
     yield* commit([Change.Delete({ key: "a", expect: version })])
     deepEqual(yield* list(["t"]), { keys: [], total: 0 })
     deepEqual(yield* list(["u"]), { keys: [], total: 0 })
@@ -47,10 +49,10 @@ export const listing = cases("listing", {
 
   *"several terms list the records that carry all of them"({ commit, list }) {
     yield* commit([
-      put("a", { terms: ["x"] }),
-      put("b", { terms: ["x", "y"] }),
-      put("c", { terms: ["y"] }),
-      put("d", { terms: ["y", "x", "z"] })
+      put("a", { indexTerms: ["x"] }),
+      put("b", { indexTerms: ["x", "y"] }),
+      put("c", { indexTerms: ["y"] }),
+      put("d", { indexTerms: ["y", "x", "z"] })
     ])
     deepEqual(yield* list(["x", "y"]), { keys: ["b", "d"], total: 2 })
     deepEqual(yield* list(["y", "x"]), { keys: ["b", "d"], total: 2 })
@@ -59,14 +61,18 @@ export const listing = cases("listing", {
   },
 
   *"a term is matched whole, and with regard to case"({ commit, list }) {
-    yield* commit([put("a", { terms: ["team:x"] }), put("b", { terms: ["team:xy"] }), put("c", { terms: ["Team:x"] })])
+    yield* commit([
+      put("a", { indexTerms: ["team:x"] }),
+      put("b", { indexTerms: ["team:xy"] }),
+      put("c", { indexTerms: ["Team:x"] })
+    ])
     deepEqual(yield* list(["team:x"]), { keys: ["a"], total: 1 })
     deepEqual(yield* list(["team:"]), { keys: [], total: 0 })
   },
 
   *"pages follow each other without gap or overlap, and each tells the whole total"({ commit, list }) {
     const all = keys(25)
-    yield* commit(all.map((key, index) => put(key, { terms: index % 5 === 0 ? ["t"] : ["t", "u"] })))
+    yield* commit(all.map((key, index) => put(key, { indexTerms: index % 5 === 0 ? ["t"] : ["t", "u"] })))
     for (const [terms, expected] of [
       [["t"], all],
       [["t", "u"], all.filter((_, index) => index % 5 !== 0)]
@@ -85,22 +91,24 @@ export const listing = cases("listing", {
   },
 
   *"the total follows creates, updates and deletes"({ commit, list }) {
-    const versions = inOrder(yield* commit([put("a", { terms: ["t"] }), put("b", { terms: ["t"] }), put("c")]))
+    const versions = inOrder(
+      yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] }), put("c")])
+    )
     equal((yield* list(["t"])).total, 2)
-    yield* commit([put("b", { expect: versions[1] ?? 0 }), put("c", { expect: versions[2] ?? 0, terms: ["t"] })])
+    yield* commit([put("b", { expect: versions[1] ?? 0 }), put("c", { expect: versions[2] ?? 0, indexTerms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["a", "c"], total: 2 })
     yield* commit([Change.Delete({ key: "a", expect: versions[0] ?? 0 })])
     equal((yield* list(["t"])).total, 1)
   },
 
   *"several queries are answered each with its own page"({ commit, store, partition }) {
-    yield* commit(keys(6).map((key, index) => put(key, { terms: ["t", index % 2 === 0 ? "even" : "odd"] })))
+    yield* commit(keys(6).map((key, index) => put(key, { indexTerms: ["t", index % 2 === 0 ? "even" : "odd"] })))
     const pages = yield* store.list(partition, [
-      { terms: ["odd"], offset: 0, limit: 2 },
-      { terms: ["none"], offset: 0, limit: 2 },
-      { terms: ["t", "even"], offset: 1, limit: 1 },
-      { terms: ["t"], offset: 5, limit: 9 },
-      { terms: ["odd"], offset: 0, limit: 0 }
+      { indexTerms: ["odd"], offset: 0, limit: 2 },
+      { indexTerms: ["none"], offset: 0, limit: 2 },
+      { indexTerms: ["t", "even"], offset: 1, limit: 1 },
+      { indexTerms: ["t"], offset: 5, limit: 9 },
+      { indexTerms: ["odd"], offset: 0, limit: 0 }
     ])
     deepEqual(
       pages.map(({ records, total }) => [records.map(({ key }) => key), total]),

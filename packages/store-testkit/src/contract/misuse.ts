@@ -21,14 +21,14 @@ export const misuse = cases("misuse", {
       [Change.Add({ counter: "n", by: 1, ttl: 0 })],
       [put("b", { expect: -1 })],
       [put("b", { expect: 0.5 })],
-      [put("b", { terms: ["t", "t"] })],
-      [put("b", { claims: ["c", "c"] })],
+      [put("b", { indexTerms: ["t", "t"] })],
+      [put("b", { uniqueKeys: ["c", "c"] })],
       [Change.Delete({ key: "none", expect: 0 })],
-      [Change.Limit({ term: "t", atMost: -1 })],
+      [Change.AtMost({ term: "t", atMost: -1 })],
       [put("half \ud800")],
       [put("b", { body: "half \ud800" })],
-      [put("b", { terms: ["half \udc00"] })],
-      [put("b", { claims: ["half \ud800"] })],
+      [put("b", { indexTerms: ["half \udc00"] })],
+      [put("b", { uniqueKeys: ["half \ud800"] })],
       [add("half \ud800", 1)]
     ]
     for (const changes of wrong) {

@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict"
 import { randomInt } from "node:crypto"
-import { Change, type Committed, StoreConflict } from "@tollgate/core"
+import { Change, type CommitResult, StoreConflict } from "@tollgate/core"
 import { Arbitrary, Effect, Result, Schema } from "effect"
 import { type Bench, type ContractCase, makeBench } from "../ContractCase.ts"
 import * as ReferenceModel from "../ReferenceModel.ts"
@@ -19,13 +19,13 @@ const Step = Schema.Union([
   Schema.TaggedStruct("Put", {
     key: Key,
     expect: Expect,
-    terms: Names,
-    claims: Names,
+    indexTerms: Names,
+    uniqueKeys: Names,
     parent: Schema.optionalKey(Key)
   }),
   Schema.TaggedStruct("Delete", { key: Key, expect: Expect }),
   Schema.TaggedStruct("Check", { key: Key, expect: Expect }),
-  Schema.TaggedStruct("Limit", { term: Schema.Literals(["x", "y", "z"]), atMost: Small }),
+  Schema.TaggedStruct("AtMost", { term: Schema.Literals(["x", "y", "z"]), atMost: Small }),
   Schema.TaggedStruct("Add", { counter: Counter, by: Small, max: Small })
 ])
 
@@ -35,7 +35,7 @@ const Action = Schema.Union([
     once: Schema.optionalKey(Schema.Literals(["i", "j"]))
   }),
   Schema.TaggedStruct("Commit", { steps: Schema.Array(Step).check(Schema.isMaxLength(3)) }),
-  Schema.TaggedStruct("List", { terms: Names, offset: Small, limit: Small }),
+  Schema.TaggedStruct("List", { indexTerms: Names, offset: Small, limit: Small }),
   Schema.TaggedStruct("Clear", {})
 ])
 
@@ -47,8 +47,8 @@ const unique = <A>(names: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(nam
 /** Makes a step concrete: each side expects its own versions, since a store may skip numbers. */
 const changeFor = Effect.fnUntraced(function* (bench: Bench, step: Step) {
   switch (step._tag) {
-    case "Limit":
-      return Change.Limit(step)
+    case "AtMost":
+      return Change.AtMost(step)
     case "Add":
       return Change.Add({ counter: step.counter, by: step.by + 1, max: step.max * 4, ttl: 600_000 })
     default: {
@@ -57,7 +57,13 @@ const changeFor = Effect.fnUntraced(function* (bench: Bench, step: Step) {
       if (step._tag === "Check") return Change.Check({ key: step.key, expect })
       if (step._tag === "Delete") return expect === 0 ? undefined : Change.Delete({ key: step.key, expect })
       const { key, parent } = step
-      const fields = { key, expect, body: JSON.stringify(step), terms: unique(step.terms), claims: unique(step.claims) }
+      const fields = {
+        key,
+        expect,
+        body: JSON.stringify(step),
+        indexTerms: unique(step.indexTerms),
+        uniqueKeys: unique(step.uniqueKeys)
+      }
       return Change.Put(parent === undefined ? fields : { ...fields, parent })
     }
   }
@@ -68,13 +74,13 @@ const distinct = (changes: ReadonlyArray<Change | undefined>): ReadonlyArray<Cha
   const named = new Set<string>()
   return changes.filter((change): change is Change => {
     if (change === undefined) return false
-    if (change._tag === "Limit") return true
+    if (change._tag === "AtMost") return true
     const name = change._tag === "Add" ? `counter ${change.counter}` : `record ${change.key}`
     return !named.has(name) && named.add(name) !== undefined
   })
 }
 
-const outcome = (result: Result.Result<Committed, unknown>) => {
+const outcome = (result: Result.Result<CommitResult, unknown>) => {
   if (Result.isSuccess(result)) {
     const { versions, totals, replayed } = result.success
     return { puts: [...versions.keys()], totals, replayed }
@@ -88,11 +94,11 @@ const perform = Effect.fnUntraced(function* (bench: Bench, action: Action) {
     case "Commit": {
       const changes = distinct(yield* Effect.forEach(action.steps, (step) => changeFor(bench, step)))
       const id = "once" in action ? action.once : undefined
-      const once = id === undefined ? undefined : { id, fingerprint: `${changes.length}`, answer: id, ttl: 600_000 }
+      const once = id === undefined ? undefined : { id, fingerprint: `${changes.length}`, result: id, ttl: 600_000 }
       return outcome(yield* Effect.result(bench.commit(changes, once)))
     }
     case "List":
-      return yield* bench.list(action.terms.length === 0 ? ["x"] : action.terms, action)
+      return yield* bench.list(action.indexTerms.length === 0 ? ["x"] : action.indexTerms, action)
     case "Clear":
       return yield* bench.store.clear(bench.partition)
   }

@@ -3,13 +3,13 @@ import { add, cases, nothing, once, put } from "../ContractCase.ts"
 
 export const remembering = cases("once", {
   *"the same id again changes nothing and gives what was answered"({ commit, counter, get }) {
-    const first = yield* commit([put("a", { body: "first" }), add("n", 2)], once("id", { answer: "the answer" }))
+    const first = yield* commit([put("a", { body: "first" }), add("n", 2)], once("id", { result: "the answer" }))
     equal(first.replayed, undefined)
-    const again = yield* commit([put("a", { body: "again" }), add("n", 2)], once("id", { answer: "another answer" }))
+    const again = yield* commit([put("a", { body: "again" }), add("n", 2)], once("id", { result: "another answer" }))
     deepEqual(again, {
       versions: first.versions,
       totals: first.totals,
-      replayed: { fingerprint: "fingerprint of id", answer: "the answer" }
+      replayed: { fingerprint: "fingerprint of id", result: "the answer" }
     })
     equal(yield* counter("n"), 2)
     equal((yield* get("a"))?.body, "first")
@@ -60,14 +60,14 @@ export const remembering = cases("once", {
     deepEqual(yield* commit([], once("id")), nothing())
     deepEqual(yield* commit([], once("id")), {
       ...nothing(),
-      replayed: { fingerprint: "fingerprint of id", answer: "answer of id" }
+      replayed: { fingerprint: "fingerprint of id", result: "answer of id" }
     })
   },
 
   *"any text can be an id, a fingerprint or an answer"({ commit }) {
     for (const text of ["", "a:b\n{c}", "nul\u0000byte", "🗝️", "'\"\\", "x".repeat(5_000)]) {
-      yield* commit([], once(text, { fingerprint: text, answer: text }))
-      deepEqual((yield* commit([], once(text))).replayed, { fingerprint: text, answer: text })
+      yield* commit([], once(text, { fingerprint: text, result: text }))
+      deepEqual((yield* commit([], once(text))).replayed, { fingerprint: text, result: text })
     }
   },
 

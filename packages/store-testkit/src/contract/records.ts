@@ -32,14 +32,14 @@ const awkward = [
 export const records = cases("records", {
   *"a record that was put is read back as it was"({ commit, get }) {
     const versions = inOrder(
-      yield* commit([put("a", { body: '{"n":1}', terms: ["t1", "t2"], claims: ["c1"], parent: "p" })])
+      yield* commit([put("a", { body: '{"n":1}', indexTerms: ["t1", "t2"], uniqueKeys: ["c1"], parent: "p" })])
     )
     deepEqual(yield* get("a"), {
       key: "a",
       version: versions[0],
       body: '{"n":1}',
-      terms: ["t1", "t2"],
-      claims: ["c1"],
+      indexTerms: ["t1", "t2"],
+      uniqueKeys: ["c1"],
       parent: "p"
     })
   },
@@ -64,7 +64,7 @@ export const records = cases("records", {
     equal(yield* counter("n"), 0)
     deepEqual(yield* list(["t"]), { keys: [], total: 0 })
     deepEqual(yield* store.get(partition, []), [])
-    deepEqual(yield* store.claimed(partition, []), [])
+    deepEqual(yield* store.getByUniqueKey(partition, []), [])
     deepEqual(yield* store.list(partition, []), [])
     deepEqual(yield* store.counters(partition, []), [])
     deepEqual(yield* store.commit(partition, []), nothing())
@@ -132,16 +132,20 @@ export const records = cases("records", {
   },
 
   *"an update replaces body, terms, claims and parent whole"({ commit, get, list, holder }) {
-    const version = inOrder(yield* commit([put("a", { terms: ["old", "both"], claims: ["c-old"], parent: "p" })]))[0]
+    const version = inOrder(
+      yield* commit([put("a", { indexTerms: ["old", "both"], uniqueKeys: ["c-old"], parent: "p" })])
+    )[0]
     const versions = inOrder(
-      yield* commit([put("a", { expect: version ?? 0, body: "new", terms: ["both", "new"], claims: ["c-new"] })])
+      yield* commit([
+        put("a", { expect: version ?? 0, body: "new", indexTerms: ["both", "new"], uniqueKeys: ["c-new"] })
+      ])
     )
     deepEqual(yield* get("a"), {
       key: "a",
       version: versions[0],
       body: "new",
-      terms: ["both", "new"],
-      claims: ["c-new"]
+      indexTerms: ["both", "new"],
+      uniqueKeys: ["c-new"]
     })
     deepEqual(yield* list(["old"]), { keys: [], total: 0 })
     deepEqual(yield* list(["both"]), { keys: ["a"], total: 1 })
@@ -153,17 +157,17 @@ export const records = cases("records", {
   *"what is handed in or out is a copy"({ commit, get, list }) {
     const terms = ["t"]
     const claims = ["c"]
-    yield* commit([put("a", { terms, claims })])
+    yield* commit([put("a", { indexTerms: terms, uniqueKeys: claims })])
     terms.push("sneaked in")
     claims.push("sneaked in")
-    const handedOut = (yield* get("a"))?.terms as Array<string> | undefined
+    const handedOut = (yield* get("a"))?.indexTerms as Array<string> | undefined
     try {
       handedOut?.push("sneaked in later")
     } catch {
       // frozen is as good as copied
     }
-    deepEqual((yield* get("a"))?.terms, ["t"])
-    deepEqual((yield* get("a"))?.claims, ["c"])
+    deepEqual((yield* get("a"))?.indexTerms, ["t"])
+    deepEqual((yield* get("a"))?.uniqueKeys, ["c"])
     deepEqual(yield* list(["t"]), { keys: ["a"], total: 1 })
   },
 
@@ -171,12 +175,12 @@ export const records = cases("records", {
     for (const text of awkward) {
       const [version] = inOrder(
         yield* commit([
-          put(text, { body: text, terms: [`t${text}`], claims: [`c${text}`], parent: text }),
+          put(text, { body: text, indexTerms: [`t${text}`], uniqueKeys: [`c${text}`], parent: text }),
           Change.Add({ counter: text, by: 7, ttl: 60_000 })
         ])
       )
       deepEqual(yield* store.get(partition, [text]), [
-        { key: text, version, body: text, terms: [`t${text}`], claims: [`c${text}`], parent: text }
+        { key: text, version, body: text, indexTerms: [`t${text}`], uniqueKeys: [`c${text}`], parent: text }
       ])
       deepEqual(yield* list([`t${text}`]), { keys: [text], total: 1 })
       equal(yield* holder(`c${text}`), text)

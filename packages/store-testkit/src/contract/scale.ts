@@ -10,12 +10,12 @@ export const scale = cases("scale", {
     const versions = inOrder(
       yield* commit([
         put("parent"),
-        ...all.map((key) => put(key, { terms: ["t", "open"], claims: [`c-${key}`], parent: "parent" }))
+        ...all.map((key) => put(key, { indexTerms: ["t", "open"], uniqueKeys: [`c-${key}`], parent: "parent" }))
       ])
     )
     deepEqual(yield* list(["t"], { offset: 9_998 }), { keys: all.slice(-2), total: 10_000 })
     const closed = all.map((key, index) =>
-      put(key, { expect: versions[index + 1] ?? 0, terms: ["t"], claims: [`c-${key}`], parent: "parent" })
+      put(key, { expect: versions[index + 1] ?? 0, indexTerms: ["t"], uniqueKeys: [`c-${key}`], parent: "parent" })
     )
     deepEqual(yield* refusal([...closed, put("parent")]), { reason: "stale", name: "parent" })
     equal((yield* list(["open"], { limit: 0 })).total, 10_000)
@@ -23,7 +23,7 @@ export const scale = cases("scale", {
     const updated = inOrder(yield* commit(closed))
     equal((yield* list(["open"], { limit: 0 })).total, 0)
     yield* commit([
-      Change.Limit({ term: "t", atMost: 10_000 }),
+      Change.AtMost({ term: "t", atMost: 10_000 }),
       ...all.map((key, index) => Change.Delete({ key, expect: updated[index] ?? 0 })),
       Change.Delete({ key: "parent", expect: versions[0] ?? 0 })
     ])
@@ -36,13 +36,13 @@ export const scale = cases("scale", {
     const owners = keys(1_000, "o")
     yield* commit(
       owners.flatMap((owner) => [
-        put(`${owner}/1`, { terms: [`of:${owner}`] }),
-        put(`${owner}/2`, { terms: [`of:${owner}`] })
+        put(`${owner}/1`, { indexTerms: [`of:${owner}`] }),
+        put(`${owner}/2`, { indexTerms: [`of:${owner}`] })
       ])
     )
     const pages = yield* store.list(
       partition,
-      owners.map((owner) => ({ terms: [`of:${owner}`], offset: 0, limit: 1_000 }))
+      owners.map((owner) => ({ indexTerms: [`of:${owner}`], offset: 0, limit: 1_000 }))
     )
     deepEqual(
       pages.map(({ records, total }) => [...records.map(({ key }) => key), total]),
@@ -52,18 +52,18 @@ export const scale = cases("scale", {
 
   *"ten thousand keys, claims or counters are read in one call"({ commit, store, partition }) {
     const all = keys(10_000)
-    yield* commit(all.map((key) => put(key, { claims: [key], terms: ["t"] })))
+    yield* commit(all.map((key) => put(key, { uniqueKeys: [key], indexTerms: ["t"] })))
     equal((yield* store.get(partition, all)).filter((record) => record !== undefined).length, 10_000)
-    equal((yield* store.claimed(partition, all)).filter((claimed) => claimed !== undefined).length, 10_000)
+    equal((yield* store.getByUniqueKey(partition, all)).filter((claimed) => claimed !== undefined).length, 10_000)
     equal((yield* store.counters(partition, all)).length, 10_000)
-    const [page] = yield* store.list(partition, [{ terms: ["t"], offset: 0, limit: 10_000 }])
+    const [page] = yield* store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 10_000 }])
     deepEqual(
       page?.records.map(({ key }) => key),
       all
     )
     yield* store.clear(partition)
     equal((yield* store.get(partition, all)).filter((record) => record !== undefined).length, 0)
-    equal((yield* store.claimed(partition, all)).filter((claimed) => claimed !== undefined).length, 0)
+    equal((yield* store.getByUniqueKey(partition, all)).filter((claimed) => claimed !== undefined).length, 0)
   },
 
   *"every page of a long intersection is right, be it dense or sparse"({ commit, list }) {
@@ -77,7 +77,7 @@ export const scale = cases("scale", {
     }
     const carries = (term: string, index: number) => classes[term]?.(index) === true
     yield* commit(
-      all.map((key, index) => put(key, { terms: Object.keys(classes).filter((term) => carries(term, index)) }))
+      all.map((key, index) => put(key, { indexTerms: Object.keys(classes).filter((term) => carries(term, index)) }))
     )
     for (const terms of [
       ["all", "most"],
@@ -117,7 +117,7 @@ export const scale = cases("scale", {
 
   *"a record carries a hundred terms and claims"({ commit, list, holder }) {
     const names = keys(100, "n")
-    yield* commit([put("a", { terms: names, claims: names })])
+    yield* commit([put("a", { indexTerms: names, uniqueKeys: names })])
     deepEqual(yield* list(names), { keys: ["a"], total: 1 })
     equal(yield* holder("n99"), "a")
   }

@@ -6,10 +6,10 @@ import { OpenApi } from "effect/http-api"
 import { Api } from "../../Api.ts"
 import { Authenticator } from "../../access/Authenticator.ts"
 import { type Cacheable, makeETag, respondCacheable } from "../cacheable.ts"
-import type { Endpoint } from "../compile.ts"
-import type { Asked } from "../Exchange.ts"
-import { Incoming } from "../Incoming.ts"
-import { explained } from "../problems.ts"
+import type { RouteHandler } from "../compile.ts"
+import type { TransportRequest } from "../Exchange.ts"
+import { RequestContext } from "../Incoming.ts"
+import { toProblems } from "../problems.ts"
 import { docsPath, openApiPath } from "../routes.ts"
 import { docsPage } from "./docsPage.ts"
 
@@ -40,15 +40,16 @@ export const makeDocsEndpoints = Effect.fnUntraced(function* (docs: DocsOption, 
   if (docs === false) return []
   const { authenticate } = yield* Authenticator
   const describeAt = makeDescription(publicUrl)
-  const respond = (asked: Asked) => Effect.map(Incoming, ({ base }) => respondCacheable(asked, describeAt(base)))
+  const respond = (asked: TransportRequest) =>
+    Effect.map(RequestContext, ({ basePath: base }) => respondCacheable(asked, describeAt(base)))
 
-  const openApi: Endpoint = respond
-  const protectedOpenApi: Endpoint = (asked) =>
-    Effect.map(Effect.andThen(explained(authenticate(asked)), respond(asked)), (answer) => ({
+  const openApi: RouteHandler = respond
+  const protectedOpenApi: RouteHandler = (asked) =>
+    Effect.map(Effect.andThen(toProblems(authenticate(asked)), respond(asked)), (answer) => ({
       ...answer,
       headers: { ...answer.headers, "cache-control": "private, no-cache" }
     }))
-  const page: Endpoint = (asked) => Effect.sync(() => respondCacheable(asked, docsPage))
+  const page: RouteHandler = (asked) => Effect.sync(() => respondCacheable(asked, docsPage))
 
   return [
     ["GET", openApiPath, docs === "protected" ? protectedOpenApi : openApi],
