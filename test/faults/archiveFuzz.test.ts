@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { defaultLimits, Rejected } from "../../packages/sites/src/limits.ts"
+import { defaultLimits, InvalidArchiveError } from "../../packages/sites/src/limits.ts"
 import { ReleaseWorkers } from "../../packages/sites/src/ReleaseWorkers.ts"
 import { unpack } from "../../packages/sites/src/unpack.ts"
 import { type Entry, entryOf, pax } from "../../packages/sites/test/archives.ts"
@@ -191,7 +191,7 @@ const fuzz = async (
     expect(readdirSync(parent).sort(), label).toEqual(["content", "outside"])
     expect(readFileSync(join(parent, "outside"), "utf8"), label).toBe("untouched")
     if (outcome instanceof Error) {
-      if (!(outcome instanceof Rejected)) throw new Error(`${label}: ${outcome.stack}`)
+      if (!(outcome instanceof InvalidArchiveError)) throw new Error(`${label}: ${outcome.stack}`)
       expect(outcome.message, label).not.toMatch(/takes longer|memory/)
       expect(names, label).toEqual([])
     } else {

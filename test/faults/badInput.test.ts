@@ -15,7 +15,7 @@ import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
 import { StoreState } from "@tollgate/store-testkit"
-import { startRedis, subscriptionTo, temporaryFolder } from "@tollgate/testing"
+import { makeSubscription, startRedis, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -102,7 +102,7 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
   const { bucketId, planId, subscriptionId, keyId, otherBucketId, otherPlanId, uploadUrl, keyValue } = world
   const metering = `/v1/metering/${bucketId}`
   const plan = { label: "L", planExternalId: "p", meters: { m: { max: 1 } } }
-  const subscription = subscriptionTo(planId, "pro", { subscriptionExternalId: "new" })
+  const subscription = makeSubscription(planId, "pro", { subscriptionExternalId: "new" })
   const post = (path: string, body: unknown, status: Input["status"] = 400): Input => ({
     method: "POST",
     path,
@@ -466,7 +466,7 @@ describe.each(stores)("bad input, on %s", (_, layer) => {
     const [pro, other] = [await gate.plans.create(mine.id, plan), await gate.plans.create(theirs.id, plan)]
     const { id: subscriptionId } = await gate.subscriptions.create(
       mine.id,
-      subscriptionTo(pro.id, "pro", { subscriptionExternalId: "s-1" })
+      makeSubscription(pro.id, "pro", { subscriptionExternalId: "s-1" })
     )
     const { uploadUrl } = await gate.deployments.createSource({
       accountName: "acme",

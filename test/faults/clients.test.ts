@@ -84,12 +84,12 @@ it("that stall their bodies are answered with 408 after 30 seconds, and not befo
     Layer.provideMerge(MemoryStore.layer),
     Layer.provideMerge(Layer.succeedContext(clock))
   )
-  const { handler, dispatch: exchange, dispose } = toWebHandler(services)
+  const { handler, dispatch, dispose } = toWebHandler(services)
   const pass = (time: `${number} seconds`) => Effect.runPromise(Effect.provide(TestClock.adjust(time), clock))
   let begun = 0
   const port = await listen((req, res) => {
     if (req.method === "POST" && req.headers["content-length"] === "1000") begun++
-    return toNodeHandler({ handler, exchange, matches: () => true })(req, res)
+    return toNodeHandler({ handler, dispatch, matches: () => true })(req, res)
   })
   const name = JSON.stringify({ name: "alice" })
   const made = await fetch(`http://127.0.0.1:${port}${path}`, {

@@ -17,7 +17,7 @@ import {
   Subscriptions,
   Usage
 } from "@tollgate/core"
-import { subscriptionTo } from "@tollgate/testing"
+import { makeSubscription } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
@@ -49,7 +49,7 @@ const walk = Effect.gen(function* () {
   const anchored = { quotaResetAnchor: DateTime.makeUnsafe(Date.UTC(2030, 0, 1)) }
   const trial = { status: "trialing", trialEndDate: DateTime.makeUnsafe(boundary), trialEndStatus: "canceled" } as const
   const make = <Fields extends object>(fields: Fields) =>
-    Effect.map(subscriptions.create(bucketId, subscriptionTo(plan.id, "p", fields)), ({ value }) => value.id)
+    Effect.map(subscriptions.create(bucketId, makeSubscription(plan.id, "p", fields)), ({ value }) => value.id)
   const paid = yield* make({ ...anchored, subscriptionExternalId: "paid" })
   const tried = yield* make({ ...anchored, ...trial, subscriptionExternalId: "tried" })
 

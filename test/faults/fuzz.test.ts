@@ -2,7 +2,7 @@
  * Random requests, made from the interface's own description: valid ones, nearly valid ones, and nonsense; on every
  * store. Never a 500, never a hang, and every answer is one that the description declares. A failure prints its seed.
  */
-import { createTollgate, memorySources, memoryTarget, type StoreOperations } from "@tollgate/core"
+import { createTollgate, memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { describe, expect, it } from "vitest"
 import { randomFrom, seedFrom } from "./random.ts"
@@ -22,7 +22,7 @@ const fuzz = async (store: StoreOperations) => {
     secret,
     tokens: [{ token, account: "*" }],
     publicUrl: "http://gate",
-    deployments: { sources: memorySources(), target: memoryTarget() }
+    deployments: { sources: memorySourceStore(), target: memoryTarget() }
   })
   const description: Json = await (await gate.handler(new Request("http://gate/v1/openapi.json"))).json()
   const { random, chance, pick } = randomFrom(seed)

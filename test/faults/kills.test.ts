@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { createTollgate, Partition, type Tollgate } from "@tollgate/core"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { startRedis, startRedisCluster, subscriptionTo } from "@tollgate/testing"
+import { makeSubscription, startRedis, startRedisCluster } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
@@ -124,7 +124,7 @@ describe("redis-server", () => {
     })
     const { id } = await gate.subscriptions.create(
       bucketId,
-      subscriptionTo(plan.id, "p", { renewalStrategy: "yearly" as const, customerKey: "c" })
+      makeSubscription(plan.id, "p", { renewalStrategy: "yearly" as const, customerKey: "c" })
     )
     const acknowledged: Array<readonly [string, string]> = []
     let [consumed, unknown, isOver] = [0, 0, false]

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from "node:util"
 import { createTollgate, type StoreOperations, type Tollgate } from "@tollgate/core"
-import { type Fault, makeFaulty } from "@tollgate/store-testkit"
+import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { afterAll, describe, expect, it } from "vitest"
 import { account, bucket, isRefusal, look, type Model, nextStep, nothing } from "./model.ts"
 import { randomFrom, seedFrom } from "./random.ts"
@@ -25,7 +25,7 @@ const answerOf = (run: Promise<unknown>): Promise<string> =>
 /** Walks one sequence, and counts what came of it. */
 const walk = async (empty: StoreOperations, seed: number) => {
   const chance = randomFrom(seed)
-  const { store, injectAt } = makeFaulty(empty)
+  const { store, injectAt } = makeFaultyStore(empty)
   const counts = { done: 0, refused: 0, failed: 0, "failed and done": 0, verified: 0 }
   const openGate = () =>
     createTollgate({ store, secret, ...(chance.chance(0.5) ? { verifyCache: { ttl: 600_000 } } : {}) })

@@ -2,7 +2,7 @@
  * Tollgate as plain data: what is there, what a step makes of it, or why it is refused. Simple enough to be believed.
  */
 import type { Tollgate } from "@tollgate/core"
-import { subscriptionTo } from "@tollgate/testing"
+import { makeSubscription } from "@tollgate/testing"
 import type { randomFrom } from "./random.ts"
 
 export const [account, bucket] = ["acme", "b"]
@@ -198,7 +198,7 @@ export const nextStep = ({ pick, below, chance }: ReturnType<typeof randomFrom>)
       told: `subscribe ${subscription} to ${plan}`,
       isOnce: true,
       run: (gate, bucketId, found, once) => {
-        const input = subscriptionTo(idOf(found, plan), plan, { subscriptionExternalId: subscription })
+        const input = makeSubscription(idOf(found, plan), plan, { subscriptionExternalId: subscription })
         return gate.subscriptions.create(bucketId, input, once)
       },
       leadsTo: (model) => {

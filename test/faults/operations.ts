@@ -1,9 +1,9 @@
 /**
  * Every operation of every service, in a world where it has something to do, over a store that can be let down.
  */
-import { createTollgate, memorySources, memoryTarget, type StoreOperations, type Tollgate } from "@tollgate/core"
-import { makeFaulty, StoreState } from "@tollgate/store-testkit"
-import { subscriptionTo } from "@tollgate/testing"
+import { createTollgate, memorySourceStore, memoryTarget, type StoreOperations, type Tollgate } from "@tollgate/core"
+import { makeFaultyStore, StoreState } from "@tollgate/store-testkit"
+import { makeSubscription } from "@tollgate/testing"
 import { Effect } from "effect"
 import { expect } from "vitest"
 import { secret } from "./stores.ts"
@@ -42,7 +42,7 @@ const gone = (read: Promise<unknown>, tag: string): Promise<boolean> =>
 const once = { idempotencyKey: "once" }
 const later = "2031-01-01T00:00:00.000Z"
 const subscription = (planId: string, subscriptionExternalId: string) =>
-  subscriptionTo(planId, "pro", { subscriptionExternalId })
+  makeSubscription(planId, "pro", { subscriptionExternalId })
 
 export const operations: Readonly<Record<string, Operation>> = {
   "consumers.list": { run: ({ gate }) => gate.consumers.list(account, bucket, { apiKeys: true }) },
@@ -191,10 +191,10 @@ export const operations: Readonly<Record<string, Operation>> = {
 /** A world in an empty store, in which everything is there that an operation may need; the store can be made to fail. */
 export const makeWorld = async (empty: StoreOperations) => {
   const { store: watched, state } = StoreState.watch(empty)
-  const { store, injectAt, calls } = makeFaulty(watched)
+  const { store, injectAt, calls } = makeFaultyStore(watched)
   let isSlow = false
   const target = { ...memoryTarget(), check: () => (isSlow ? Effect.never : Effect.void) }
-  const deployments = { sources: memorySources(), target }
+  const deployments = { sources: memorySourceStore(), target }
   const gate = await createTollgate({ store, secret, publicUrl: "http://gate", deployments })
   const alice = await gate.consumers.create(
     account,

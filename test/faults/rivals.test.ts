@@ -8,7 +8,7 @@ import { createTollgate, type StoreOperations } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { runWorkers, startRedis, subscriptionTo, temporaryFolder } from "@tollgate/testing"
+import { makeSubscription, runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import type { RivalInput } from "./rival.worker.ts"
@@ -39,7 +39,7 @@ const judge = async (
   const { id: bucketId } = await gate.meteringBuckets.create(account)
   const plan = { label: "P", planExternalId: "p", meters: { requests: { max: quota } } }
   const { id: planId } = await gate.plans.create(bucketId, plan)
-  const { id: subscriptionId } = await gate.subscriptions.create(bucketId, subscriptionTo(planId, "p", {}))
+  const { id: subscriptionId } = await gate.subscriptions.create(bucketId, makeSubscription(planId, "p", {}))
   const key = alice.apiKeys?.[0]?.key ?? ""
 
   const results = await fight(seats.map((seat) => ({ seat, bucketId, subscriptionId, key })))

@@ -13,7 +13,7 @@ import { createTollgate, type StoreOperations } from "@tollgate/core"
 import { toNodeHandler } from "@tollgate/node"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { heapAfterCollection, type RedisServer, startRedis, subscriptionTo } from "@tollgate/testing"
+import { heapAfterCollection, makeSubscription, type RedisServer, startRedis } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, expect, it } from "vitest"
 import { randomFrom, seedFrom } from "./random.ts"
@@ -75,7 +75,7 @@ const soak = async (store: StoreOperations, redis?: RedisServer) => {
   const bucket = `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`
   const plan = { label: "P", planExternalId: "p", meters: { requests: { max: maximum } } }
   const { id: planId } = (await call("POST", `${bucket}/plans`, plan)).body
-  const subscription = subscriptionTo(planId, "p", { renewalStrategy: "yearly" as const, customerKey: "c" })
+  const subscription = makeSubscription(planId, "p", { renewalStrategy: "yearly" as const, customerKey: "c" })
   const { id } = (await call("POST", `${bucket}/subscriptions`, subscription)).body
   const quotas = `${bucket}/subscriptions/${id}/quotas`
 

@@ -5,13 +5,13 @@ import { randomBytes } from "node:crypto"
 import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-export interface Keepsake {
+export interface PersistentSecret {
   readonly value: string
   readonly isNew: boolean
 }
 
 /** Reads what was made before, or makes it now; of two servers that start at once, one makes it. */
-export const keepsake = (folder: string, name: string): Keepsake => {
+export const loadOrCreateSecret = (folder: string, name: string): PersistentSecret => {
   const path = join(folder, name)
   mkdirSync(folder, { recursive: true })
   const value = randomBytes(24).toString("base64url") + randomBytes(8).toString("hex")

@@ -4,13 +4,13 @@
 import { mkdirSync } from "node:fs"
 import { account, bucket } from "./demo.ts"
 import { start } from "./server.ts"
-import { settingsFrom } from "./settings.ts"
+import { parseSettings } from "./settings.ts"
 
 /** How long requests that run may take to end, once the server is asked to. */
-const patience = 9_000
+const stopTimeoutMs = 9_000
 
 const run = async (): Promise<void> => {
-  const settings = settingsFrom(process.env)
+  const settings = parseSettings(process.env)
   mkdirSync(settings.dataFolder, { recursive: true })
   const { url, newToken, demoKey, stop } = await start(settings)
 
@@ -23,20 +23,20 @@ const run = async (): Promise<void> => {
   } else if (settings.tokens === undefined) {
     console.log(`The management token is in ${settings.dataFolder}/management-token`)
   }
-  const kept = settings.tokens === undefined ? `$(cat '${settings.dataFolder}/management-token')` : "$TOKEN"
+  const secret = settings.tokens === undefined ? `$(cat '${settings.dataFolder}/management-token')` : "$TOKEN"
   const bearer = (value: string | undefined, otherwise: string) =>
     value === undefined ? `"Authorization: Bearer ${otherwise}"` : `'Authorization: Bearer ${value}'`
   const consumers = `${url}/v1/accounts/${account}/key-buckets/${bucket}/consumers`
   console.log("\nTry it:")
-  console.log(`  curl -s -H ${bearer(newToken, kept)} '${consumers}'`)
-  console.log(`  curl -s -H ${bearer(newToken, kept)} '${consumers}?with-api-key=true' -d '{"name":"bob"}'`)
+  console.log(`  curl -s -H ${bearer(newToken, secret)} '${consumers}'`)
+  console.log(`  curl -s -H ${bearer(newToken, secret)} '${consumers}?with-api-key=true' -d '{"name":"bob"}'`)
   console.log(`  curl -s -H ${bearer(demoKey, "$KEY")} '${url}/hello'`)
 
   let stopping = false
   const end = () => {
     if (stopping) process.exit(1)
     stopping = true
-    setTimeout(() => process.exit(0), patience).unref()
+    setTimeout(() => process.exit(0), stopTimeoutMs).unref()
     stop().then(
       () => process.exit(0),
       (error: unknown) => fail(error)

@@ -12,7 +12,7 @@ import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
 import express from "express"
 import { account, bucket, prepareDemo } from "./demo.ts"
-import { keepsake } from "./keepsake.ts"
+import { loadOrCreateSecret } from "./keepsake.ts"
 import type { Settings } from "./settings.ts"
 
 export interface Running {
@@ -26,7 +26,7 @@ export interface Running {
 }
 
 /** How long requests that run may take to end, once the server is asked to: the gate needs some time as well. */
-const patience = 5_000
+const stopTimeoutMs = 5_000
 
 type OpenStore = StoreOperations & { readonly close: () => Promise<void> }
 
@@ -35,7 +35,7 @@ const openStore = async (store: string): Promise<OpenStore> => {
   return store.startsWith("sqlite:") ? SqliteStore.open(store.slice("sqlite:".length)) : RedisStore.open(store)
 }
 
-interface Listening {
+interface HttpListener {
   readonly server: Server
   readonly url: string
   /** Gives the requests, also those that came early, to whoever answers them. */
@@ -43,7 +43,7 @@ interface Listening {
 }
 
 /** Takes the port first: with port 0, nobody knows the address before. */
-const listen = async (host: string, port: number): Promise<Listening> => {
+const listen = async (host: string, port: number): Promise<HttpListener> => {
   const { promise: listener, resolve: answerWith } = Promise.withResolvers<RequestListener>()
   // A large source over a slow line takes its time; one that falls silent is given up by the gate.
   const options = { requestTimeout: 60 * 60 * 1000 }
@@ -57,8 +57,8 @@ const listen = async (host: string, port: number): Promise<Listening> => {
 
 export const start = async (settings: Settings): Promise<Running> => {
   const { dataFolder } = settings
-  const token = settings.tokens === undefined ? keepsake(dataFolder, "management-token") : undefined
-  const secret = settings.secrets ?? keepsake(dataFolder, "secret").value
+  const token = settings.tokens === undefined ? loadOrCreateSecret(dataFolder, "management-token") : undefined
+  const secret = settings.secrets ?? loadOrCreateSecret(dataFolder, "secret").value
   const store = await openStore(settings.store)
   try {
     const { server, url, answerWith } = await listen(settings.host, settings.port)
@@ -91,7 +91,7 @@ export const start = async (settings: Settings): Promise<Running> => {
       stop: async () => {
         const closed = new Promise<void>((resolve) => server.close(() => resolve()))
         server.closeIdleConnections()
-        const impatient = setTimeout(() => server.closeAllConnections(), patience)
+        const impatient = setTimeout(() => server.closeAllConnections(), stopTimeoutMs)
         await closed
         clearTimeout(impatient)
         await gate.close()

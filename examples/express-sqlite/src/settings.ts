@@ -30,24 +30,24 @@ export class SettingsError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const portIn = (text: string): number => {
+const parsePort = (text: string): number => {
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= 65_535) return port
   throw new SettingsError(`PORT is a number from 0 to 65535, not "${text}"`)
 }
 
-const storeIn = (text: string): string => {
+const parseStore = (text: string): string => {
   if (/^(sqlite:.+|memory:|rediss?:\/\/.+)$/.test(text)) return text
   throw new SettingsError('TOLLGATE_STORE is "sqlite:PATH", "memory:", "redis://…" or "rediss://…"')
 }
 
-const secretsIn = (text: string): ReadonlyArray<string> => {
+const parseSecrets = (text: string): ReadonlyArray<string> => {
   const secrets = text.split(",").map((secret) => secret.trim())
   if (secrets.every((secret) => secret.length >= 32)) return secrets
   throw new SettingsError("TOLLGATE_SECRET has at least 32 characters; several, newest first, are separated by commas")
 }
 
-const tokensIn = (text: string): ReadonlyArray<Token> =>
+const parseTokens = (text: string): ReadonlyArray<Token> =>
   text.split(",").map((part, index) => {
     const [token = "", account = "", access = "write", ...rest] = part.trim().split(":")
     if (token.length >= 16 && account !== "" && rest.length === 0 && (access === "read" || access === "write")) {
@@ -58,30 +58,30 @@ const tokensIn = (text: string): ReadonlyArray<Token> =>
     )
   })
 
-const urlIn = (name: string, text: string): string => {
+const parseUrl = (name: string, text: string): string => {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
   throw new SettingsError(`${name} is an address, such as https://example.com, not "${text}"`)
 }
 
 /** `{name}` as the first label gives each deployment a host of its own; the gate checks where it stands. */
-const sitesUrlIn = (text: string): string => {
-  urlIn("TOLLGATE_SITES_URL", text.replace("{name}", "name"))
+const parseSitesUrl = (text: string): string => {
+  parseUrl("TOLLGATE_SITES_URL", text.replace("{name}", "name"))
   return text
 }
 
-export const settingsFrom = (environment: Environment): Settings => {
+export const parseSettings = (environment: Environment): Settings => {
   const given = (name: string): string | undefined => environment[name]?.trim() || undefined
   const dataFolder = resolve(given("TOLLGATE_DATA") ?? "data")
   const [secrets, tokens] = [given("TOLLGATE_SECRET"), given("TOLLGATE_TOKENS")]
   const [publicUrl, sitesUrl] = [given("TOLLGATE_PUBLIC_URL"), given("TOLLGATE_SITES_URL")]
   return {
     host: given("HOST") ?? "127.0.0.1",
-    port: portIn(given("PORT") ?? "3000"),
+    port: parsePort(given("PORT") ?? "3000"),
     dataFolder,
-    store: storeIn(given("TOLLGATE_STORE") ?? `sqlite:${resolve(dataFolder, "tollgate.db")}`),
-    secrets: secrets === undefined ? undefined : secretsIn(secrets),
-    tokens: tokens === undefined ? undefined : tokensIn(tokens),
-    publicUrl: publicUrl === undefined ? undefined : urlIn("TOLLGATE_PUBLIC_URL", publicUrl),
-    sitesUrl: sitesUrl === undefined ? undefined : sitesUrlIn(sitesUrl)
+    store: parseStore(given("TOLLGATE_STORE") ?? `sqlite:${resolve(dataFolder, "tollgate.db")}`),
+    secrets: secrets === undefined ? undefined : parseSecrets(secrets),
+    tokens: tokens === undefined ? undefined : parseTokens(tokens),
+    publicUrl: publicUrl === undefined ? undefined : parseUrl("TOLLGATE_PUBLIC_URL", publicUrl),
+    sitesUrl: sitesUrl === undefined ? undefined : parseSitesUrl(sitesUrl)
   }
 }

@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { createClient } from "@tollgate/core"
-import { startRedis, subscriptionTo } from "@tollgate/testing"
+import { makeSubscription, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { type Example, start } from "../src/server.ts"
 
@@ -29,7 +29,7 @@ it.live("serves the interface below a path, and counts the calls of its own rout
         planExternalId: "p",
         meters: { requests: { max: 1 } }
       })
-      await client.subscriptions.create(bucketId, subscriptionTo(plan.id, "p", {}))
+      await client.subscriptions.create(bucketId, makeSubscription(plan.id, "p", {}))
       const call = () => fetch(url, { headers: { authorization: `Bearer ${apiKeys?.[0]?.key}` } })
       expect(await (await call()).json()).toEqual({ hello: "alice", remaining: 0 })
       expect((await call()).status).toBe(429)

@@ -8,13 +8,13 @@ import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { subscriptionTo } from "@tollgate/testing"
+import { makeSubscription } from "@tollgate/testing"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterSQLite } from "rate-limiter-flexible"
-import { account, answerOf, floorRecords, hashOf, secret } from "./keys.ts"
-import { atOnce, compare, type Effort } from "./measure.ts"
-import type { Places } from "./places.ts"
+import { account, baselineRecords, hashKey, secret, toVerifyResult } from "./keys.ts"
+import { compare, type Effort, runConcurrently } from "./measure.ts"
+import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
 
 const customers = 500
@@ -37,7 +37,7 @@ const load = async (store: StoreOperations) => {
       const consumer = await gate.consumers.create(account, bucket, { name: `c-${index}` }, { withApiKey: true })
       const subscription = await gate.subscriptions.create(
         bucketId,
-        subscriptionTo(plan.id, "pro", { customerKey: consumer.name, subscriptionExternalId: `s-${index}` })
+        makeSubscription(plan.id, "pro", { customerKey: consumer.name, subscriptionExternalId: `s-${index}` })
       )
       return { key: consumer.apiKeys?.[0]?.key ?? "", subscriptionId: subscription.id }
     })
@@ -68,7 +68,7 @@ const pairByHand = (path: string, keys: ReadonlyArray<string>) => {
   database.exec(tables)
   database.transaction(() => {
     for (const [index, value] of keys.entries()) {
-      const { hash, key, consumer } = floorRecords(value, index)
+      const { hash, key, consumer } = baselineRecords(value, index)
       database.prepare("INSERT INTO consumer VALUES (?, ?)").run(index, consumer)
       database.prepare("INSERT INTO key VALUES (?, ?, ?)").run(hash, index, key)
       database.prepare("INSERT INTO usage VALUES (?, 0, ?)").run(index, plenty)
@@ -80,18 +80,18 @@ const pairByHand = (path: string, keys: ReadonlyArray<string>) => {
   const count = database.prepare<[number]>("UPDATE usage SET used = used + 1 WHERE consumer = ? AND used < max")
   const use = database.transaction((id: number) => count.run(id).changes)
   const pair = async (index: number) => {
-    const found = find.get(hashOf(keys[index % keys.length] ?? ""))
-    if (found === undefined || answerOf(found.key, found.consumer) === undefined) throw new Error("no such key")
+    const found = find.get(hashKey(keys[index % keys.length] ?? ""))
+    if (found === undefined || toVerifyResult(found.key, found.consumer) === undefined) throw new Error("no such key")
     if (use.immediate(found.id) !== 1) throw new Error("the floor did not count")
   }
   return { pair, close: () => void database.close() }
 }
 
-export const verifyAndConsumeOnSqlite = async ({ folder }: Places, effort: Effort): Promise<Row> => {
+export const verifyAndConsumeOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<Row> => {
   const store = await SqliteStore.open(join(folder, "pair.db"))
   const { gate, keys, authorize } = await load(store)
   const floor = pairByHand(join(folder, "pair-floor.db"), keys)
-  const comparison = await compare(atOnce(inFlight, authorize), atOnce(inFlight, floor.pair), effort)
+  const comparison = await compare(runConcurrently(inFlight, authorize), runConcurrently(inFlight, floor.pair), effort)
   await gate.close()
   await store.close()
   floor.close()
@@ -110,13 +110,13 @@ const increment = `
   if used > tonumber(ARGV[2]) then redis.call("DECRBY", KEYS[1], ARGV[1]) return -1 end
   return used`
 
-export const consumeOnRedis = async ({ redis }: Places, effort: Effort): Promise<Row> => {
+export const consumeOnRedis = async ({ redis }: Resources, effort: Effort): Promise<Row> => {
   const store = await RedisStore.open(redis, { prefix: "consume:" })
   const { gate, consume } = await load(store)
   const client = new Redis(redis, { maxRetriesPerRequest: 0 })
   const sha = (await client.script("LOAD", increment)) as string
   const floor = (index: number) => client.evalsha(sha, 1, `used:${index % customers}`, 1, plenty, 2_678_400_000)
-  const comparison = await compare(atOnce(inFlight, consume), atOnce(inFlight, floor), effort)
+  const comparison = await compare(runConcurrently(inFlight, consume), runConcurrently(inFlight, floor), effort)
   await gate.close()
   await store.close()
   client.disconnect()
@@ -135,7 +135,7 @@ const againstLimiter = async (
 ): Promise<Row> => {
   const { gate, consume } = await load(store)
   const floor = (index: number) => limiter.consume(`customer-${index % customers}`)
-  const comparison = await compare(atOnce(inFlight, consume), atOnce(inFlight, floor), effort)
+  const comparison = await compare(runConcurrently(inFlight, consume), runConcurrently(inFlight, floor), effort)
   await gate.close()
   return { work: `consume, ${name}, 64 at once`, against: "rate-limiter-flexible", bar: 1, ...comparison }
 }
@@ -143,7 +143,7 @@ const againstLimiter = async (
 export const consumeAgainstLimiterInMemory = (effort: Effort): Promise<Row> =>
   againstLimiter("memory", MemoryStore.open(), new RateLimiterMemory(limits), effort)
 
-export const consumeAgainstLimiterOnSqlite = async ({ folder }: Places, effort: Effort): Promise<Row> => {
+export const consumeAgainstLimiterOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<Row> => {
   const store = await SqliteStore.open(join(folder, "limiter.db"))
   const database = new Database(join(folder, "limiter-floor.db"))
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
@@ -159,7 +159,7 @@ export const consumeAgainstLimiterOnSqlite = async ({ folder }: Places, effort: 
   return row
 }
 
-export const consumeAgainstLimiterOnRedis = async ({ redis }: Places, effort: Effort): Promise<Row> => {
+export const consumeAgainstLimiterOnRedis = async ({ redis }: Resources, effort: Effort): Promise<Row> => {
   const store = await RedisStore.open(redis, { prefix: "limiter:" })
   const client = new Redis(redis)
   const row = await againstLimiter("Redis", store, new RateLimiterRedis({ ...limits, storeClient: client }), effort)

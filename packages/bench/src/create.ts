@@ -5,15 +5,15 @@ import { join } from "node:path"
 import { createTollgate } from "@tollgate/core"
 import { SqliteStore } from "@tollgate/sqlite"
 import Database from "better-sqlite3"
-import { account, floorRecords, secret } from "./keys.ts"
-import { atOnce, compare, type Effort } from "./measure.ts"
-import type { Places } from "./places.ts"
+import { account, baselineRecords, secret } from "./keys.ts"
+import { compare, type Effort, runConcurrently } from "./measure.ts"
+import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
 
 /** A consumer has at most 10,000 keys. */
 const consumers = 200
 
-export const createKeyOnSqlite = async ({ folder }: Places, effort: Effort): Promise<Row> => {
+export const createKeyOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<Row> => {
   const store = await SqliteStore.open(join(folder, "create.db"))
   const gate = await createTollgate({ store, secret })
   for (let index = 0; index < consumers; index++) await gate.consumers.create(account, "b", { name: `c-${index}` })
@@ -24,11 +24,11 @@ export const createKeyOnSqlite = async ({ folder }: Places, effort: Effort): Pro
   const put = database.prepare("INSERT INTO key VALUES (?, ?, ?)")
   let made = 0
   const floor = async () => {
-    const { hash, key } = floorRecords(`tg_${made++}`, made)
+    const { hash, key } = baselineRecords(`tg_${made++}`, made)
     put.run(hash, made % consumers, key)
   }
   const ours = (index: number) => gate.keys.create(account, "b", `c-${index % consumers}`, {})
-  const comparison = await compare(atOnce(64, ours), atOnce(64, floor), effort)
+  const comparison = await compare(runConcurrently(64, ours), runConcurrently(64, floor), effort)
   await gate.close()
   await store.close()
   database.close()

@@ -7,14 +7,14 @@ import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import { account, type Loaded, load } from "./keys.ts"
-import { atOnce, compare, type Effort } from "./measure.ts"
-import type { Places } from "./places.ts"
+import { compare, type Effort, runConcurrently } from "./measure.ts"
+import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
 
 const few = 1000
 
 const verifying = ({ gate, bucket, values }: Loaded, many: number) =>
-  atOnce(many, (index) => gate.keys.verify(account, bucket, values[index % values.length] ?? ""))
+  runConcurrently(many, (index) => gate.keys.verify(account, bucket, values[index % values.length] ?? ""))
 
 type Open = () => Promise<StoreOperations & { readonly close: () => Promise<void> }>
 
@@ -34,8 +34,8 @@ const onStore = async (name: string, open: Open, count: number, effort: Effort):
 export const growthInMemory = (count: number, effort: Effort) =>
   onStore("memory", async () => MemoryStore.open(), count, effort)
 
-export const growthOnSqlite = ({ folder }: Places, count: number, effort: Effort) =>
+export const growthOnSqlite = ({ folder }: Resources, count: number, effort: Effort) =>
   onStore("SQLite file", () => SqliteStore.open(join(folder, "growth.db"), { durability: "normal" }), count, effort)
 
-export const growthOnRedis = ({ redis }: Places, count: number, effort: Effort) =>
+export const growthOnRedis = ({ redis }: Resources, count: number, effort: Effort) =>
   onStore("Redis", () => RedisStore.open(redis, { prefix: "growth:" }), count, effort)

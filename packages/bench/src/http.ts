@@ -6,19 +6,19 @@ import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { Agent, request } from "node:http"
 import { account } from "./keys.ts"
-import { type Effort, spreadOf } from "./measure.ts"
+import { type Effort, toSpread } from "./measure.ts"
 import type { Row } from "./report.ts"
 
 const connections = 16
 
-interface Asked {
+interface RequestResult {
   readonly method: string
   readonly path: string
   readonly body?: string
 }
 
 /** Asks so many times, over connections that stay open. */
-const ask = async (port: number, { method, path, body }: Asked, times: number): Promise<void> => {
+const sendRequests = async (port: number, { method, path, body }: RequestResult, times: number): Promise<void> => {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const headers = { authorization: "Bearer a-token-of-the-benchmarks" }
   const one = () =>
@@ -55,21 +55,21 @@ const inFramework = async (framework: Framework, effort: Effort): Promise<Readon
     const times = Math.max(200, effort.milliseconds * 4)
     const warmUp = effort.milliseconds * 50
     const prefix = `/v1/accounts/${account}/key-buckets/b`
-    const works: ReadonlyArray<readonly [string, Asked, number | undefined]> = [
+    const works: ReadonlyArray<readonly [string, RequestResult, number | undefined]> = [
       ["GET a consumer", { method: "GET", path: `${prefix}/consumers/alice` }, bars[framework]],
       ["verify a key", { method: "POST", path: `${prefix}/$verify`, body: JSON.stringify({ key }) }, undefined]
     ]
-    const rate = async (asked: Asked): Promise<number> => {
+    const rate = async (asked: RequestResult): Promise<number> => {
       const before = await processorTime(child)
-      await ask(ports[framework], asked, times)
+      await sendRequests(ports[framework], asked, times)
       return times / ((await processorTime(child)) - before)
     }
     const constant = { method: "GET", path: "/constant" }
     const rows: Array<Row> = []
     for (const [name, asked, bar] of works) {
       // A server runs for days: what is measured has been compiled.
-      await ask(ports[framework], asked, warmUp)
-      await ask(ports[framework], constant, warmUp)
+      await sendRequests(ports[framework], asked, warmUp)
+      await sendRequests(ports[framework], constant, warmUp)
       const [ours, floor]: [Array<number>, Array<number>] = [[], []]
       for (let round = 0; round < effort.rounds; round++) {
         if (round % 2 === 0) ours.push(await rate(asked))
@@ -80,9 +80,9 @@ const inFramework = async (framework: Framework, effort: Effort): Promise<Readon
         work: `${name} over HTTP, ${framework}`,
         against: "a constant JSON from the same server",
         ...(bar === undefined ? {} : { bar }),
-        ours: spreadOf(ours).median,
-        floor: spreadOf(floor).median,
-        ratio: spreadOf(ours.map((rate, index) => rate / (floor[index] ?? Number.NaN)))
+        ours: toSpread(ours).median,
+        floor: toSpread(floor).median,
+        ratio: toSpread(ours.map((rate, index) => rate / (floor[index] ?? Number.NaN)))
       })
     }
     return rows

@@ -37,19 +37,19 @@ export const load = async (store: StoreOperations, count: number): Promise<Loade
     )
     for (const { apiKeys } of made) values.push(apiKeys?.[0]?.key ?? "")
   }
-  return { gate, bucket, values: shuffled(values) }
+  return { gate, bucket, values: shuffle(values) }
 }
 
 /** The same order every time, and not that of their creation. */
-const shuffled = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
+const shuffle = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.toSorted((left, right) => (left.slice(5) < right.slice(5) ? -1 : 1))
 
 /** HMAC-SHA-256 under a secret, as anybody writes it. */
-export const hashOf = (value: string): string => createHmac("sha256", secret).update(value).digest("base64url")
+export const hashKey = (value: string): string => createHmac("sha256", secret).update(value).digest("base64url")
 
 /** What the floor stores of a key and of its consumer. */
-export const floorRecords = (value: string, index: number) => ({
-  hash: hashOf(value),
+export const baselineRecords = (value: string, index: number) => ({
+  hash: hashKey(value),
   key: JSON.stringify({
     id: `key_${index}`,
     createdOn: "2026-01-01T00:00:00.000Z",
@@ -65,12 +65,12 @@ export const floorRecords = (value: string, index: number) => ({
   })
 })
 
-interface FloorKey {
+interface BaselineKey {
   readonly id: string
   readonly expiresOn?: string
 }
 
-interface FloorConsumer {
+interface BaselineConsumer {
   readonly id: string
   readonly name: string
   readonly tags: object
@@ -78,9 +78,9 @@ interface FloorConsumer {
 }
 
 /** What a hand-written verification answers. */
-export const answerOf = (key: string, consumer: string) => {
-  const { id, expiresOn } = JSON.parse(key) as FloorKey
+export const toVerifyResult = (key: string, consumer: string) => {
+  const { id, expiresOn } = JSON.parse(key) as BaselineKey
   if (expiresOn !== undefined && Date.parse(expiresOn) <= Date.now()) return undefined
-  const { id: consumerId, name, tags, metadata } = JSON.parse(consumer) as FloorConsumer
+  const { id: consumerId, name, tags, metadata } = JSON.parse(consumer) as BaselineConsumer
   return { keyId: id, consumer: { id: consumerId, name, tags, metadata } }
 }

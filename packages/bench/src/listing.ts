@@ -4,7 +4,7 @@
 import { Change, Partition, type StoreOperations } from "@tollgate/core"
 import { Effect } from "effect"
 import type { Adapter } from "./adapters.ts"
-import { spreadOf } from "./measure.ts"
+import { toSpread } from "./measure.ts"
 
 const partition = Partition.keys("bench", "listing")
 const records = 50_000
@@ -57,7 +57,7 @@ export const measureListing = Effect.fnUntraced(function* ({ name, store }: Adap
       times.push(performance.now() - start)
       if (found?.total !== records || found.records.length !== limit) return yield* Effect.die("a wrong page")
     }
-    const { median: milliseconds, low, high } = spreadOf(times)
+    const { median: milliseconds, low, high } = toSpread(times)
     const spread = `${low.toFixed(1)} to ${high.toFixed(1)}`
     rows.push({ adapter: name, page, milliseconds, spread, withinBound: milliseconds <= bound })
   }

@@ -8,11 +8,11 @@ import { Effect } from "effect"
 import { adapters } from "./adapters.ts"
 import { overHttp } from "./http.ts"
 import { measureListing } from "./listing.ts"
-import { places } from "./places.ts"
-import { asPicture, asTable, type Row } from "./report.ts"
+import { openResources } from "./places.ts"
+import { type Row, toSvg, toTable } from "./report.ts"
 import { startup } from "./startup.ts"
 import { measureUpload } from "./upload.ts"
-import { doneApart, works } from "./works.ts"
+import { runInChildProcess, scenarios } from "./works.ts"
 
 const isQuick = process.argv.includes("--quick")
 const effort = isQuick ? { rounds: 5, milliseconds: 60 } : { rounds: 15, milliseconds: 200 }
@@ -23,24 +23,24 @@ const day = new Date().toISOString().slice(0, 10)
 console.log(`${machine}, ${day}`)
 
 const rows: Array<Row> = []
-const measured = async (made: Promise<Row | ReadonlyArray<Row>>) => {
+const measureRows = async (made: Promise<Row | ReadonlyArray<Row>>) => {
   const found = [await made].flat()
   rows.push(...found)
   for (const { work, against, ratio } of found) console.log(`${ratio.median.toFixed(2)}  ${work} ÷ ${against}`)
 }
 
-const compared = Effect.scoped(
-  Effect.flatMap(places, (where) =>
+const compareRows = Effect.scoped(
+  Effect.flatMap(openResources, (where) =>
     Effect.promise(async () => {
-      for (const index of works.keys()) await measured(doneApart(index, { where, keys, effort }))
-      await measured(overHttp(effort))
+      for (const index of scenarios.keys()) await measureRows(runInChildProcess(index, { where, keys, effort }))
+      await measureRows(overHttp(effort))
       return startup(where, keys, isQuick ? 3 : 7)
     })
   )
 )
-const started = await Effect.runPromise(compared)
+const started = await Effect.runPromise(compareRows)
 console.log("\nOurs to theirs, in the median of all rounds, none of which is discarded")
-console.table(asTable(rows))
+console.table(toTable(rows))
 
 const listing = (
   await Effect.runPromise(Effect.forEach(adapters, (adapter) => Effect.scoped(Effect.flatMap(adapter, measureListing))))
@@ -84,6 +84,6 @@ const report = { day, machine, keys, effort, rows, listing, upload, startup: sta
 writeFileSync(new URL(`${name}.json`, results), `${JSON.stringify(report, null, 2)}\n`)
 writeFileSync(
   new URL(`${name}.svg`, results),
-  asPicture(rows, `Tollgate to what it is measured against. ${machine}, ${day}`)
+  toSvg(rows, `Tollgate to what it is measured against. ${machine}, ${day}`)
 )
 console.log(`Written to packages/bench/results/${name}.json and ${name}.svg`)

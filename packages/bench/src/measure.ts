@@ -27,13 +27,13 @@ export interface Comparison {
   readonly ratio: Spread
 }
 
-export const spreadOf = (values: ReadonlyArray<number>): Spread => {
+export const toSpread = (values: ReadonlyArray<number>): Spread => {
   const sorted = values.toSorted((left, right) => left - right)
   const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN
   return { median: at(0.5), low: at(0), high: at(1) }
 }
 
-const secondsOf = async (work: Work, times: number): Promise<number> => {
+const timeWork = async (work: Work, times: number): Promise<number> => {
   const start = performance.now()
   await work(times)
   return (performance.now() - start) / 1000
@@ -43,19 +43,19 @@ const secondsOf = async (work: Work, times: number): Promise<number> => {
 const warmUp = 5
 
 /** How often the work is done in a turn of that length, once it has run for some turns. */
-const timesFor = async (work: Work, milliseconds: number): Promise<number> => {
+const estimateRuns = async (work: Work, milliseconds: number): Promise<number> => {
   let spent = 0
   for (let times = 16; ; times *= 2) {
-    const seconds = await secondsOf(work, times)
+    const seconds = await timeWork(work, times)
     spent += seconds * 1000
     if (spent >= milliseconds * warmUp) return Math.max(1, Math.round((times * milliseconds) / 1000 / seconds))
   }
 }
 
 /** How often a second the work is done, turn by turn. */
-const ratesOf = async (works: ReadonlyArray<Work>, { rounds, milliseconds }: Effort) => {
+const measureRates = async (works: ReadonlyArray<Work>, { rounds, milliseconds }: Effort) => {
   const times: Array<number> = []
-  for (const work of works) times.push(await timesFor(work, milliseconds))
+  for (const work of works) times.push(await estimateRuns(work, milliseconds))
   const rates = works.map((): Array<number> => [])
   for (let round = 0; round < rounds; round++) {
     // Whoever begins a round may find the machine otherwise than whoever follows: they take turns in that too.
@@ -63,30 +63,30 @@ const ratesOf = async (works: ReadonlyArray<Work>, { rounds, milliseconds }: Eff
     if (round % 2 === 1) order.reverse()
     for (const index of order) {
       const count = times[index] ?? 1
-      rates[index]?.push(count / (await secondsOf(works[index] as Work, count)))
+      rates[index]?.push(count / (await timeWork(works[index] as Work, count)))
     }
   }
   return rates
 }
 
 export const compare = async (ours: Work, floor: Work, effort: Effort): Promise<Comparison> => {
-  const [mine = [], other = []] = await ratesOf([ours, floor], effort)
+  const [mine = [], other = []] = await measureRates([ours, floor], effort)
   return {
-    ours: spreadOf(mine).median,
-    floor: spreadOf(other).median,
-    ratio: spreadOf(mine.map((rate, round) => rate / (other[round] ?? Number.NaN)))
+    ours: toSpread(mine).median,
+    floor: toSpread(other).median,
+    ratio: toSpread(mine.map((rate, round) => rate / (other[round] ?? Number.NaN)))
   }
 }
 
 /** One after the other. */
-export const inTurn =
+export const runSequentially =
   (work: (index: number) => Promise<unknown>): Work =>
   async (times) => {
     for (let index = 0; index < times; index++) await work(index)
   }
 
 /** So many at once, all the time. */
-export const atOnce =
+export const runConcurrently =
   (many: number, work: (index: number) => Promise<unknown>): Work =>
   async (times) => {
     let next = 0

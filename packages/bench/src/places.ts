@@ -4,12 +4,12 @@
 import { startRedis, temporaryFolder } from "@tollgate/testing"
 import { Effect } from "effect"
 
-export interface Places {
+export interface Resources {
   readonly folder: string
   /** The address of a redis-server. */
   readonly redis: string
 }
 
-export const places = Effect.gen(function* () {
-  return { folder: yield* temporaryFolder, redis: (yield* startRedis()).url } satisfies Places
+export const openResources = Effect.gen(function* () {
+  return { folder: yield* temporaryFolder, redis: (yield* startRedis()).url } satisfies Resources
 })

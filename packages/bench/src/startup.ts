@@ -7,8 +7,8 @@ import { once } from "node:events"
 import { join } from "node:path"
 import { SqliteStore } from "@tollgate/sqlite"
 import { load } from "./keys.ts"
-import { type Spread, spreadOf } from "./measure.ts"
-import type { Places } from "./places.ts"
+import { type Spread, toSpread } from "./measure.ts"
+import type { Resources } from "./places.ts"
 
 export interface Startup {
   readonly keys: number
@@ -16,7 +16,7 @@ export interface Startup {
   readonly mebibytes: number
 }
 
-export const startup = async ({ folder }: Places, keys: number, rounds: number): Promise<Startup> => {
+export const startup = async ({ folder }: Resources, keys: number, rounds: number): Promise<Startup> => {
   const path = join(folder, "startup.db")
   const store = await SqliteStore.open(path, { durability: "normal" })
   const { gate, bucket, values } = await load(store, keys)
@@ -33,5 +33,5 @@ export const startup = async ({ folder }: Places, keys: number, rounds: number):
     mebibytes = resident / 1024 / 1024
     child.kill("SIGKILL")
   }
-  return { keys, milliseconds: spreadOf(times), mebibytes }
+  return { keys, milliseconds: toSpread(times), mebibytes }
 }

@@ -23,7 +23,7 @@ export interface UploadRow {
   readonly withinBound: boolean
 }
 
-const residentOf = (pid: number): number =>
+const readResidentMemory = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024
 
 /** So many bytes, in pieces, none of which is kept. */
@@ -63,14 +63,14 @@ const measure = async (folder: string): Promise<UploadRow> => {
     // The first upload loads what every upload needs.
     for (let warmUp = 0; warmUp < 5; warmUp++) await put(await post(url, "small"), gzipSync(randomBytes(mebibyte)))
     const uploadUrl = await post(url, "large")
-    const before = residentOf(child.pid ?? 0)
+    const before = readResidentMemory(child.pid ?? 0)
     let peak = before
     const watching = setInterval(() => {
-      peak = Math.max(peak, residentOf(child.pid ?? 0))
+      peak = Math.max(peak, readResidentMemory(child.pid ?? 0))
     }, 5)
     await put(uploadUrl, bytes(size))
     clearInterval(watching)
-    peak = Math.max(peak, residentOf(child.pid ?? 0))
+    peak = Math.max(peak, readResidentMemory(child.pid ?? 0))
     return {
       uploaded: `${size / mebibyte} MiB`,
       before,

@@ -7,9 +7,9 @@ import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"
-import { account, answerOf, floorRecords, hashOf, type Loaded, load } from "./keys.ts"
-import { atOnce, compare, type Effort, inTurn } from "./measure.ts"
-import type { Places } from "./places.ts"
+import { account, baselineRecords, hashKey, type Loaded, load, toVerifyResult } from "./keys.ts"
+import { compare, type Effort, runConcurrently, runSequentially } from "./measure.ts"
+import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
 
 const verifying =
@@ -28,20 +28,20 @@ export const verifyInMemory = async (count: number, effort: Effort): Promise<Row
   const loaded = await load(store, count)
   const [keys, consumers] = [new Map<string, readonly [key: string, consumer: number]>(), new Map<number, string>()]
   for (const [index, value] of loaded.values.entries()) {
-    const { hash, key, consumer } = floorRecords(value, index)
+    const { hash, key, consumer } = baselineRecords(value, index)
     keys.set(hash, [key, index])
     consumers.set(index, consumer)
   }
   const floor = async (index: number) => {
-    const found = keys.get(hashOf(loaded.values[index % loaded.values.length] ?? ""))
-    checked(found && answerOf(found[0], consumers.get(found[1]) ?? ""))
+    const found = keys.get(hashKey(loaded.values[index % loaded.values.length] ?? ""))
+    checked(found && toVerifyResult(found[0], consumers.get(found[1]) ?? ""))
   }
-  const comparison = await compare(inTurn(await verifying(loaded)), inTurn(floor), effort)
+  const comparison = await compare(runSequentially(await verifying(loaded)), runSequentially(floor), effort)
   await loaded.gate.close()
   return { work: `verify, memory, ${count} keys`, against: "hash, Map and JSON by hand", bar: 0.6, ...comparison }
 }
 
-export const verifyOnSqlite = async ({ folder }: Places, count: number, effort: Effort): Promise<Row> => {
+export const verifyOnSqlite = async ({ folder }: Resources, count: number, effort: Effort): Promise<Row> => {
   const store = await SqliteStore.open(join(folder, `verify-${count}.db`), { durability: "normal" })
   const loaded = await load(store, count)
   const database = new Database(join(folder, `verify-floor-${count}.db`))
@@ -52,7 +52,7 @@ export const verifyOnSqlite = async ({ folder }: Places, count: number, effort: 
   const putKey = database.prepare("INSERT INTO key VALUES (?, ?, ?)")
   database.transaction(() => {
     for (const [index, value] of loaded.values.entries()) {
-      const { hash, key, consumer } = floorRecords(value, index)
+      const { hash, key, consumer } = baselineRecords(value, index)
       putConsumer.run(index, consumer)
       putKey.run(hash, index, key)
     }
@@ -61,12 +61,12 @@ export const verifyOnSqlite = async ({ folder }: Places, count: number, effort: 
     "SELECT key.body AS key, consumer.body AS consumer FROM key JOIN consumer ON consumer.id = key.consumer WHERE hash = ?"
   )
   const floor = async (index: number) => {
-    const found = find.get(hashOf(loaded.values[index % loaded.values.length] ?? "")) as
+    const found = find.get(hashKey(loaded.values[index % loaded.values.length] ?? "")) as
       | { readonly key: string; readonly consumer: string }
       | undefined
-    checked(found && answerOf(found.key, found.consumer))
+    checked(found && toVerifyResult(found.key, found.consumer))
   }
-  const comparison = await compare(inTurn(await verifying(loaded)), inTurn(floor), effort)
+  const comparison = await compare(runSequentially(await verifying(loaded)), runSequentially(floor), effort)
   await loaded.gate.close()
   await store.close()
   database.close()
@@ -80,14 +80,14 @@ const lookUp = `
   local at = string.find(key, " ", 1, true)
   return { string.sub(key, at + 1), redis.call("HGET", KEYS[2], string.sub(key, 1, at - 1)) }`
 
-export const verifyOnRedis = async ({ redis }: Places, count: number, effort: Effort): Promise<Row> => {
+export const verifyOnRedis = async ({ redis }: Resources, count: number, effort: Effort): Promise<Row> => {
   const store = await RedisStore.open(redis, { prefix: `verify-${count}:` })
   const loaded = await load(store, count)
   const client = new Redis(redis, { keyPrefix: `floor-${count}:`, maxRetriesPerRequest: 0 })
   for (let first = 0; first < count; first += 1000) {
     const [keys, consumers]: [Record<string, string>, Record<string, string>] = [{}, {}]
     for (let index = first; index < Math.min(count, first + 1000); index++) {
-      const { hash, key, consumer } = floorRecords(loaded.values[index] ?? "", index)
+      const { hash, key, consumer } = baselineRecords(loaded.values[index] ?? "", index)
       keys[hash] = `${index} ${key}`
       consumers[String(index)] = consumer
     }
@@ -95,11 +95,11 @@ export const verifyOnRedis = async ({ redis }: Places, count: number, effort: Ef
   }
   const sha = (await client.script("LOAD", lookUp)) as string
   const floor = async (index: number) => {
-    const hash = hashOf(loaded.values[index % loaded.values.length] ?? "")
+    const hash = hashKey(loaded.values[index % loaded.values.length] ?? "")
     const found = (await client.evalsha(sha, 2, "{b}keys", "{b}consumers", hash)) as readonly [string, string] | null
-    checked(found === null ? undefined : answerOf(found[0], found[1]))
+    checked(found === null ? undefined : toVerifyResult(found[0], found[1]))
   }
-  const comparison = await compare(atOnce(64, await verifying(loaded)), atOnce(64, floor), effort)
+  const comparison = await compare(runConcurrently(64, await verifying(loaded)), runConcurrently(64, floor), effort)
   await loaded.gate.close()
   await store.close()
   client.disconnect()

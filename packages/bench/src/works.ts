@@ -13,19 +13,19 @@ import {
 import { createKeyOnSqlite } from "./create.ts"
 import { growthInMemory, growthOnRedis, growthOnSqlite } from "./growth.ts"
 import type { Effort } from "./measure.ts"
-import type { Places } from "./places.ts"
+import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
 import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
 
 export interface Task {
-  readonly where: Places
+  readonly where: Resources
   readonly keys: number
   readonly effort: Effort
 }
 
-type Work = (task: Task) => Promise<Row | ReadonlyArray<Row>>
+type Scenario = (task: Task) => Promise<Row | ReadonlyArray<Row>>
 
-export const works: ReadonlyArray<Work> = [
+export const scenarios: ReadonlyArray<Scenario> = [
   ({ keys, effort }) => verifyInMemory(keys, effort),
   ({ where, keys, effort }) => verifyOnSqlite(where, keys, effort),
   ({ where, keys, effort }) => verifyOnRedis(where, keys, effort),
@@ -41,7 +41,7 @@ export const works: ReadonlyArray<Work> = [
 ]
 
 /** Has a work done by a process of its own. */
-export const doneApart = (index: number, task: Task): Promise<ReadonlyArray<Row>> =>
+export const runInChildProcess = (index: number, task: Task): Promise<ReadonlyArray<Row>> =>
   new Promise((resolve, reject) => {
     const child = fork(new URL("./work.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
     child.once("message", (rows) => resolve(rows as ReadonlyArray<Row>))

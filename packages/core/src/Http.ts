@@ -7,7 +7,7 @@ import type { Consumers } from "./consumers/Consumers.ts"
 import { ConsumersHttp } from "./consumers/ConsumersHttp.ts"
 import type { Deployments } from "./deployments/Deployments.ts"
 import { DeploymentsHttp, UploadsHttp } from "./deployments/DeploymentsHttp.ts"
-import { Hosting } from "./deployments/Hosting.ts"
+import { DeploymentConfig } from "./deployments/Hosting.ts"
 import { SitesHttp } from "./deployments/SitesHttp.ts"
 import type { Uploads } from "./deployments/Uploads.ts"
 import { buildRoutes } from "./http/compile.ts"
@@ -119,7 +119,7 @@ export const toWebHandler = <E>(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
       const { endpoints, routes } = yield* Effect.provideContext(makeEndpoints(docs, address), context)
-      const hosting = Context.get(context, Hosting)
+      const hosting = Context.get(context, DeploymentConfig)
       handle = runRequest(context, makeRequestHandler(endpoints, routes, { ...settings, sites: hosting?.sites }))
       return handle
     })

@@ -8,8 +8,8 @@ import { Consumers } from "./consumers/Consumers.ts"
 import { consumersPromise } from "./consumers/ConsumersPromise.ts"
 import { Deployments } from "./deployments/Deployments.ts"
 import { deploymentsPromise } from "./deployments/DeploymentsPromise.ts"
-import { Hosting, hostingFor } from "./deployments/Hosting.ts"
-import { Pipeline } from "./deployments/Pipeline.ts"
+import { DeploymentConfig, deploymentConfigLayer } from "./deployments/Hosting.ts"
+import { DeploymentScheduler } from "./deployments/Pipeline.ts"
 import { Uploads } from "./deployments/Uploads.ts"
 import { type Services, toWebHandler } from "./Http.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./http/Exchange.ts"
@@ -135,14 +135,14 @@ export const layer = ({
     Plans.layer,
     Subscriptions.layer,
     Usage.layer,
-    Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(Pipeline.layer))
+    Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(DeploymentScheduler.layer))
   ).pipe(
     Layer.provide([KeyBuckets.layer, TrustedClock.layer, verifyCacheLayer(options), quotaThresholdLayer(options)]),
     Layer.provideMerge(
       Layer.mergeAll(
         vault,
         // Not all the options: a layer keeps what it is made of, and there are tokens among them.
-        Layer.effect(Hosting, hostingFor(optional({ deployments, publicUrl, sitesUrl }))),
+        Layer.effect(DeploymentConfig, deploymentConfigLayer(optional({ deployments, publicUrl, sitesUrl }))),
         Layer.effect(Limits, parseLimits(options.limits))
       )
     )
@@ -210,7 +210,7 @@ export const createTollgate = async (options: TollgateOptions) => {
       docs: options.docs !== false,
       sites: options.deployments?.target.serve !== undefined
     })
-    const sitesAddress = Context.get(context, Hosting)?.sites
+    const sitesAddress = Context.get(context, DeploymentConfig)?.sites
     const isSitesHost = (host: string): boolean => sitesAddress?.siteAt(host) !== undefined
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),

@@ -5,7 +5,7 @@
 import type { Layer } from "effect"
 import type { BearerToken } from "./access/Authenticator.ts"
 import type { PrincipalShape } from "./access/Principal.ts"
-import type { HostingOptions } from "./deployments/Hosting.ts"
+import type { DeploymentConfigOptions } from "./deployments/Hosting.ts"
 import type { HttpOptions } from "./Http.ts"
 import type { KeyStorage } from "./keys/KeyVault.ts"
 import type { VerifyCacheOptions } from "./keys/VerifyCache.ts"
@@ -16,7 +16,7 @@ import type { Store, StoreOperations } from "./store/Store.ts"
 
 type PrincipalJson = typeof PrincipalShape.Encoded
 
-export interface ServiceOptions extends HostingOptions {
+export interface ServiceOptions extends DeploymentConfigOptions {
   /**
    * What keys are hashed and encrypted with: at least 32 random characters, such as `openssl rand -base64 32` prints,
    * kept out of the code. To replace it, give the new one first and the old one behind it, run `reencryptKeys`, then take the

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { createTollgate, memorySources, memoryTarget } from "@tollgate/core"
+import { createTollgate, memorySourceStore, memoryTarget } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { Effect } from "effect"
 import { writeEarlierDeployment } from "./processes.ts"
@@ -25,7 +25,7 @@ const open = (store = MemoryStore.open()) =>
     secret,
     tokens: [{ token: tokens.writer, account: "acme" }],
     publicUrl: "http://gate",
-    deployments: { sources: memorySources(), target: memoryTarget() }
+    deployments: { sources: memorySourceStore(), target: memoryTarget() }
   })
 
 describe("a branch's name", () => {

@@ -7,7 +7,7 @@ import {
   BranchName,
   createTollgate,
   type Deployments,
-  memorySources,
+  memorySourceStore,
   memoryTarget,
   ProjectName,
   Store,
@@ -15,7 +15,7 @@ import {
   type Uploads
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
-import { makeFaulty } from "@tollgate/store-testkit"
+import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Deferred, Effect, Exit, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { addressOf, content, mortal, settled, startProcess } from "./processes.ts"
@@ -46,7 +46,7 @@ const removeFirst = ({ deployments }: Process, of: Branch) =>
   })
 
 const start = (store: StoreOperations, limits: object) =>
-  startProcess(store, memoryTarget(), memorySources(), { limits })
+  startProcess(store, memoryTarget(), memorySourceStore(), { limits })
 
 describe.each(stores)("limits, on %s", (_, layer) => {
   it.effect(
@@ -116,7 +116,7 @@ describe("deploymentsPerAccount", () => {
     Effect.gen(function* () {
       const one = branchOf("web", "one")
       for (let call = 1, isOver = false; !isOver; call++) {
-        const { store, injectAt, calls } = makeFaulty(MemoryStore.open())
+        const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const process = yield* start(store, { deploymentsPerAccount: 1 })
         yield* deploy(process, one)
         const { data } = yield* process.deployments.list(one, { limit: 1, offset: 0 })
@@ -139,7 +139,7 @@ describe("deploymentsPerAccount", () => {
   it.effect("gets the place back of a deployment that never came to be, because its process died", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const dying = yield* mortal(store, memoryTarget(), memorySources())
+      const dying = yield* mortal(store, memoryTarget(), memorySourceStore())
       const process = yield* start(store, { deploymentsPerAccount: 1 })
       yield* Effect.forkChild(deploy(dying, branchOf("web", "one"), Stream.never))
       yield* settled
@@ -172,7 +172,7 @@ describe("projectsPerAccount", () => {
       secret,
       publicUrl: "http://gate",
       limits: { projectsPerAccount: 1 },
-      deployments: { sources: memorySources(), target: memoryTarget() }
+      deployments: { sources: memorySourceStore(), target: memoryTarget() }
     })
     const put = async (projectName: string) => {
       const { uploadUrl } = await gate.deployments.createSource({ accountName: "acme", projectName, branchName: "b" })
@@ -216,7 +216,7 @@ describe("concurrentUploadsPerAccount", () => {
   it.effect("counts uploads that are being received, in all processes, and none of a process that died", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const dying = yield* mortal(store, memoryTarget(), memorySources())
+      const dying = yield* mortal(store, memoryTarget(), memorySourceStore())
       const process = yield* start(store, { concurrentUploadsPerAccount: 2 })
       yield* Effect.forkChild(deploy(dying, branchOf("web", "dying"), Stream.never))
       const sending = yield* Effect.forkChild(deploy(process, branchOf("web", "one"), Stream.never))

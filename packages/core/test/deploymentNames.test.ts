@@ -7,14 +7,14 @@ import {
   AccountName,
   BranchName,
   type Deployments,
-  memorySources,
+  memorySourceStore,
   memoryTarget,
   ProjectName,
   type StoreOperations,
   type Uploads
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
-import { makeFaulty } from "@tollgate/store-testkit"
+import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Effect } from "effect"
 import { addressOf, branch, content, eventually, project, startProcess, writeEarlierDeployment } from "./processes.ts"
 import { secret } from "./stores.ts"
@@ -42,7 +42,7 @@ const deploy = ({ uploads, deployments }: Process, of = branch) =>
   })
 
 const start = (store: StoreOperations, secrets: string | ReadonlyArray<string> = secret) =>
-  startProcess(store, memoryTarget(), memorySources(), { secret: secrets })
+  startProcess(store, memoryTarget(), memorySourceStore(), { secret: secrets })
 
 const earlierName = ({ accountName, projectName, branchName }: typeof branch) =>
   `web-main-${createHash("sha256")
@@ -80,7 +80,7 @@ describe("a deployment's name", () => {
   it.effect("is the same for two processes with different secrets, whose calls of the store mix in any way", () =>
     Effect.gen(function* () {
       for (let call = 1, isOver = false; !isOver; call++) {
-        const { store, injectAt, calls } = makeFaulty(MemoryStore.open())
+        const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const [one, other] = [yield* start(store, [secret, newer]), yield* start(store, [newer, secret])]
         const [first, second] = [yield* one.uploads.create(branch), yield* other.uploads.create(branch)]
         const meanwhile = Effect.orDie(other.uploads.receive(addressOf(second.uploadUrl), content))

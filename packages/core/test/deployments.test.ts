@@ -2,16 +2,16 @@ import { assert, describe, expect, it } from "@effect/vitest"
 import {
   createTollgate,
   type DeploymentTarget,
-  memorySources,
+  memorySourceStore,
   memoryTarget,
   ProjectName,
   type SourceStore,
   StepFailed,
   type StoreOperations,
-  targetOf
+  targetFromPromises
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
-import { makeFaulty } from "@tollgate/store-testkit"
+import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Deferred, Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
@@ -48,7 +48,7 @@ describe("an upload's address", () => {
 
   it.effect("is not good for a sender that falls silent", () =>
     Effect.gen(function* () {
-      const sources = memorySources()
+      const sources = memorySourceStore()
       const { uploads, deployments } = yield* startProcess(MemoryStore.open(), memoryTarget(), sources)
       const address = addressOf((yield* uploads.create(branch)).uploadUrl)
       const silent = Stream.concat(content, Stream.never)
@@ -84,7 +84,7 @@ describe("an upload's address", () => {
 describe("a run", () => {
   it.effect("is taken over when its holder falls silent, and the holder cannot publish any more", () =>
     Effect.gen(function* () {
-      const [shared, sources] = [MemoryStore.open(), memorySources()]
+      const [shared, sources] = [MemoryStore.open(), memorySourceStore()]
       const published: Array<string> = []
       const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const begun = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -129,7 +129,7 @@ describe("a run", () => {
 
   it.effect("that is cut off again and again is ended", () =>
     Effect.gen(function* () {
-      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const [store, sources] = [MemoryStore.open(), memorySourceStore()]
       const first = yield* mortal(store, hanging, sources)
       const id = yield* upload(first.uploads)
       let process = first
@@ -216,13 +216,13 @@ describe("two uploads of a branch", () => {
     Effect.gen(function* () {
       for (let call = 1, isOver = false; !isOver; call++) {
         const kept = new Set<string>()
-        const inner = memorySources()
+        const inner = memorySourceStore()
         const sources: SourceStore = {
           ...inner,
           put: (key, stream) => Effect.tap(inner.put(key, stream), () => Effect.sync(() => kept.add(key))),
           remove: (key) => Effect.tap(inner.remove(key), () => Effect.sync(() => kept.delete(key)))
         }
-        const { store, injectAt, calls } = makeFaulty(MemoryStore.open())
+        const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const { uploads, deployments, stop } = yield* startProcess(store, memoryTarget(), sources)
         yield* succeeded(deployments, yield* upload(uploads))
         const [one, other] = [yield* uploads.create(branch), yield* uploads.create(branch)].map(({ uploadUrl }) =>
@@ -256,7 +256,7 @@ describe("two uploads of a branch", () => {
 describe("a process that has no room", () => {
   it.effect("notes a run once, however often it is asked for", () =>
     Effect.gen(function* () {
-      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const [store, sources] = [MemoryStore.open(), memorySourceStore()]
       const gate = yield* Deferred.make<void>()
       let [publishing, reads, wanted] = [0, 0, "nothing yet"]
       const counted: StoreOperations = {
@@ -325,7 +325,7 @@ describe("a removal", () => {
 describe("a target of promises", () => {
   it("runs, fails and is told to stop like any other", async () => {
     const seen: Array<string> = []
-    const target = targetOf({
+    const target = targetFromPromises({
       build: async ({ log, deployment }) => {
         log(`building ${deployment.branchName}`)
         if (deployment.branchName === "bad") throw new Error("it does not compile")
@@ -341,7 +341,7 @@ describe("a target of promises", () => {
       store: MemoryStore.open(),
       secret,
       publicUrl: "http://gate",
-      deployments: { sources: memorySources(), target }
+      deployments: { sources: memorySourceStore(), target }
     })
     const deploy = async (branchName: string) => {
       const { uploadUrl } = await gate.deployments.createSource({ accountName: "acme", projectName: "web", branchName })
@@ -377,7 +377,7 @@ describe("what a target serves", () => {
         secret,
         publicUrl: "http://gate",
         deployments: {
-          sources: memorySources(),
+          sources: memorySourceStore(),
           target: { ...memoryTarget(), serve: () => Effect.succeed(new Response(stream())) }
         }
       })
@@ -419,7 +419,7 @@ describe("without a target", () => {
   })
 
   it("wrong settings are refused, with what to set", async () => {
-    const deployments = { sources: memorySources(), target: memoryTarget() }
+    const deployments = { sources: memorySourceStore(), target: memoryTarget() }
     const wrong: ReadonlyArray<readonly [object, RegExp]> = [
       [{ deployments }, /publicUrl/],
       [{ deployments, publicUrl: "example.com" }, /publicUrl/],

@@ -9,7 +9,7 @@ import {
   Deployments,
   type DeploymentTarget,
   layer,
-  memorySources,
+  memorySourceStore,
   Partition,
   ProjectName,
   type ServiceOptions,
@@ -51,7 +51,7 @@ const offsetBy = (clock: Clock.Clock, offset: number): Clock.Clock => {
 export const startProcess = (
   store: StoreOperations,
   target: DeploymentTarget,
-  sources = memorySources(),
+  sources = memorySourceStore(),
   { clockOffset = 0, sourceLimit = 1_000_000, ...options }: ProcessOptions = {}
 ) =>
   Effect.gen(function* () {
@@ -118,7 +118,11 @@ export const succeeded = (deployments: Deployments["Service"], id: string) =>
   })
 
 /** A process that can lose its store, as if it were paused or cut off; and find it again. */
-export const mortal = (store: StoreOperations, target: DeploymentTarget, sources: ReturnType<typeof memorySources>) =>
+export const mortal = (
+  store: StoreOperations,
+  target: DeploymentTarget,
+  sources: ReturnType<typeof memorySourceStore>
+) =>
   Effect.gen(function* () {
     let isDead = false
     const gone = new StoreUnavailable({

@@ -6,7 +6,7 @@ import {
   AccountName,
   BranchName,
   type DeploymentTarget,
-  memorySources,
+  memorySourceStore,
   ProjectName,
   type Uploads
 } from "@tollgate/core"
@@ -43,7 +43,7 @@ describe("a lease", () => {
     "is kept by its holder whose clock differs by %i ms, and lapses when it dies",
     (clockOffset) =>
       Effect.gen(function* () {
-        const [store, sources] = [MemoryStore.open(), memorySources()]
+        const [store, sources] = [MemoryStore.open(), memorySourceStore()]
         const [first, second] = [makeHolding(), makeHolding()]
         const holder = yield* mortal(store, first.target, sources)
         yield* upload(holder.uploads)
@@ -61,7 +61,7 @@ describe("a lease", () => {
 
   it.effect("of a run that was given back is not waited for", () =>
     Effect.gen(function* () {
-      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const [store, sources] = [MemoryStore.open(), memorySourceStore()]
       const [first, second] = [makeHolding(), makeHolding()]
       const holder = yield* startProcess(store, first.target, sources)
       yield* upload(holder.uploads)
@@ -87,7 +87,7 @@ describe("a target", () => {
     "that %s fails its run at once, and no other process begins it",
     ([, publish]) =>
       Effect.gen(function* () {
-        const [store, sources] = [MemoryStore.open(), memorySources()]
+        const [store, sources] = [MemoryStore.open(), memorySourceStore()]
         let begun = 0
         const target: DeploymentTarget = {
           publish: () => {

@@ -7,8 +7,8 @@ import {
   createClient,
   createTollgate,
   KeyBucketName,
-  memorySources,
-  targetOf
+  memorySourceStore,
+  targetFromPromises
 } from "@tollgate/core"
 import { requireApiKey } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
@@ -42,9 +42,9 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   // @ts-expect-error: a route is protected by keys of a bucket
   requireApiKey(gate, { account: "acme" })
   // @ts-expect-error: deployments have sources and a target
-  await createTollgate({ store, secret, deployments: { sources: memorySources() } })
+  await createTollgate({ store, secret, deployments: { sources: memorySourceStore() } })
   // @ts-expect-error: a target publishes
-  targetOf({ build: async () => ({ exitCode: 0 }) })
+  targetFromPromises({ build: async () => ({ exitCode: 0 }) })
   // @ts-expect-error: a source is of a branch
   await gate.deployments.createSource({ accountName: "acme", projectName: "web" })
   // @ts-expect-error: an answer that was not awaited has no fields

@@ -2,7 +2,7 @@
  * Uploads that are slow, or meet each other.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { createTollgate, memorySources, memoryTarget, type SourceStore, type Uploads } from "@tollgate/core"
+import { createTollgate, memorySourceStore, memoryTarget, type SourceStore, type Uploads } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState } from "@tollgate/store-testkit"
 import { Deferred, Effect, Fiber, Schedule, Stream } from "effect"
@@ -29,7 +29,7 @@ const trickle = (bytes: number, seconds: number) =>
 describe("an upload", () => {
   it.effect("that has arrived may take its store as long as it needs", () =>
     Effect.gen(function* () {
-      const inner = memorySources()
+      const inner = memorySourceStore()
       const slow: SourceStore = {
         ...inner,
         put: (key, stream) => Effect.andThen(inner.put(key, stream), Effect.sleep("40 seconds"))
@@ -44,7 +44,7 @@ describe("an upload", () => {
 
   it.effect("is not given up while its store is slow to take the next piece", () =>
     Effect.gen(function* () {
-      const inner = memorySources()
+      const inner = memorySourceStore()
       const slow: SourceStore = {
         ...inner,
         put: (key, stream) =>
@@ -101,7 +101,7 @@ describe("an upload", () => {
 
   it.effect("ends after an hour, however steadily it comes", () =>
     Effect.gen(function* () {
-      const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget(), memorySources(), {
+      const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget(), memorySourceStore(), {
         sourceLimit: 100_000_000
       })
       const address = addressOf((yield* uploads.create(branch)).uploadUrl)
@@ -132,7 +132,7 @@ describe("an upload's address", () => {
 
   it.effect("takes one upload at a time, in all processes, and is good again when that is broken off", () =>
     Effect.gen(function* () {
-      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const [store, sources] = [MemoryStore.open(), memorySourceStore()]
       const one = yield* startProcess(store, memoryTarget(), sources, open)
       const other = yield* startProcess(store, memoryTarget(), sources, open)
       const address = addressOf((yield* one.uploads.create(branch)).uploadUrl)
@@ -155,7 +155,7 @@ describe("an upload's address", () => {
 
   it.effect("is good again 30 seconds after the process died that received an upload", () =>
     Effect.gen(function* () {
-      const [store, sources] = [MemoryStore.open(), memorySources()]
+      const [store, sources] = [MemoryStore.open(), memorySourceStore()]
       const dying = yield* mortal(store, memoryTarget(), sources)
       const other = yield* startProcess(store, memoryTarget(), sources, open)
       const address = addressOf((yield* other.uploads.create(branch)).uploadUrl)
@@ -184,7 +184,7 @@ describe("an upload's address", () => {
       store: MemoryStore.open(),
       secret,
       publicUrl: "http://gate",
-      deployments: { sources: memorySources(), target: memoryTarget() }
+      deployments: { sources: memorySourceStore(), target: memoryTarget() }
     })
     const { uploadUrl } = await gate.deployments.createSource({ ...branch })
     const leaving = new AbortController()

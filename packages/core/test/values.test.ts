@@ -4,7 +4,7 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Collection, createTollgate, Partition, Store, Timestamp } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
-import { subscriptionTo } from "@tollgate/testing"
+import { makeSubscription } from "@tollgate/testing"
 import { DateTime, Effect, Schema } from "effect"
 import { secret } from "./stores.ts"
 
@@ -90,7 +90,7 @@ describe("what a caller gives", () => {
       planExternalId: "p",
       meters: { requests: { max: 100 } }
     })
-    const { id } = await gate.subscriptions.create(bucketId, subscriptionTo(plan.id, "p", { customerKey: "c" }))
+    const { id } = await gate.subscriptions.create(bucketId, makeSubscription(plan.id, "p", { customerKey: "c" }))
     const meters: Record<string, number> = { requests: 1 }
     const using = gate.usage.consume(bucketId, id, meters)
     meters["requests"] = 50

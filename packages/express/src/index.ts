@@ -2,7 +2,7 @@
  * Tollgate in Express: the whole interface as router middleware, and routes protected by an API key.
  */
 import type { Tollgate } from "@tollgate/core"
-import { makeAdmit, type RequestConsumer, type RequireApiKeyOptions, toNodeHandler } from "@tollgate/node"
+import { makeAuthorizeRequest, type RequestConsumer, type RequireApiKeyOptions, toNodeHandler } from "@tollgate/node"
 import type { RequestHandler } from "express"
 
 export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/node"
@@ -30,7 +30,7 @@ export const tollgate = (gate: Tollgate): RequestHandler => toNodeHandler(gate)
  * ```
  */
 export const requireApiKey = (gate: Tollgate, options: RequireApiKeyOptions): RequestHandler => {
-  const admit = makeAdmit(gate, options)
+  const admit = makeAuthorizeRequest(gate, options)
   return async (req, res, next) => {
     try {
       const admission = await admit({ header: (name) => req.get(name), query: (name) => req.query[name] })

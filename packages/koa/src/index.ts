@@ -3,7 +3,7 @@
  */
 import type { Tollgate } from "@tollgate/core"
 import {
-  makeAdmit,
+  makeAuthorizeRequest,
   type NodeHandlerOptions,
   type RequestConsumer,
   type RequireApiKeyOptions,
@@ -49,7 +49,7 @@ export const tollgate = (gate: Tollgate, options: NodeHandlerOptions = {}): Midd
  * ```
  */
 export const requireApiKey = (gate: Tollgate, options: RequireApiKeyOptions): Middleware<ConsumerState> => {
-  const admit = makeAdmit(gate, options)
+  const admit = makeAuthorizeRequest(gate, options)
   return async (ctx, next) => {
     const admission = await admit({ header: (name) => ctx.get(name) || undefined, query: (name) => ctx.query[name] })
     if ("problem" in admission) {

@@ -2,7 +2,7 @@
  * A map whose values are forgotten after a time. What has expired is dropped when the map has doubled since the last
  * look, so that it never holds much more than what is alive, at no cost worth counting.
  */
-export class Expiring<A> {
+export class ExpiringMap<A> {
   readonly #held = new Map<string, { readonly value: A; readonly expires: number }>()
   #sweepAt = 1024
 

@@ -13,26 +13,26 @@ import {
   type StoreQuery,
   type StoreRecord
 } from "@tollgate/core"
-import { Expiring } from "./Expiring.ts"
+import { ExpiringMap } from "./Expiring.ts"
 import * as Postings from "./Postings.ts"
 
 /** A record, and the sequence number at which it was created: its place in every list. */
-export interface Stored {
+export interface Slot {
   readonly created: number
   record: StoreRecord
 }
 
-interface Remembered extends CommitResult {
+interface Replay extends CommitResult {
   readonly replayed: { readonly fingerprint: string; readonly result: string }
 }
 
 export class PartitionState {
   #sequence = 0
-  readonly #records = new Map<string, Stored>()
-  readonly #claims = new Map<string, Stored>()
-  readonly #terms = new Map<string, Array<Stored>>()
-  readonly #counters = new Expiring<number>()
-  readonly #once = new Expiring<Remembered>()
+  readonly #records = new Map<string, Slot>()
+  readonly #claims = new Map<string, Slot>()
+  readonly #terms = new Map<string, Array<Slot>>()
+  readonly #counters = new ExpiringMap<number>()
+  readonly #once = new ExpiringMap<Replay>()
 
   get(key: string): StoreRecord | undefined {
     return this.#records.get(key)?.record
@@ -134,13 +134,13 @@ export class PartitionState {
     for (const term of stored.record.indexTerms) this.#unlist(term, stored)
   }
 
-  #enlist(term: string, stored: Stored): void {
+  #enlist(term: string, stored: Slot): void {
     const postings = this.#terms.get(term)
     if (postings === undefined) this.#terms.set(term, [stored])
     else Postings.add(postings, stored)
   }
 
-  #unlist(term: string, stored: Stored): void {
+  #unlist(term: string, stored: Slot): void {
     const postings = this.#terms.get(term)
     if (postings === undefined) return
     Postings.remove(postings, stored)

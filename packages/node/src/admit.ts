@@ -35,22 +35,22 @@ export interface RequestConsumer {
 }
 
 /** How a framework gives a request's headers and query. */
-export interface RequestReader {
+export interface RequestLike {
   readonly header: (name: string) => string | undefined
   readonly query: (name: string) => unknown
 }
 
 type Headers = Readonly<Record<string, string>>
 
-export type Admission =
+export type AuthorizeRequestResult =
   | { readonly consumer: RequestConsumer; readonly headers: Headers }
-  | { readonly status: Refused["status"]; readonly headers: Headers; readonly problem: object }
+  | { readonly status: Denial["status"]; readonly headers: Headers; readonly problem: object }
 
-interface Authorizing {
+interface Authorizer {
   readonly authorize: (input: AuthorizeInput) => Promise<AuthorizeResultJson>
 }
 
-const keyIn = ({ header, query }: RequestReader, from: RequireApiKeyOptions["from"]): string => {
+const extractKey = ({ header, query }: RequestLike, from: RequireApiKeyOptions["from"]): string => {
   if (from === undefined) return parseBearer(header("authorization")) ?? ""
   const given = "header" in from ? header(from.header) : query(from.query)
   return typeof given === "string" ? given : ""
@@ -59,7 +59,7 @@ const keyIn = ({ header, query }: RequestReader, from: RequireApiKeyOptions["fro
 const secondsUntil = (moment: string): number => Math.max(1, Math.ceil((Date.parse(moment) - Date.now()) / 1000))
 
 /** Why somebody is not let in. */
-interface Refused {
+interface Denial {
   readonly status: 401 | 403 | 429 | 503
   readonly type: string
   readonly title: string
@@ -68,7 +68,7 @@ interface Refused {
   readonly members?: object
 }
 
-const refusalOf = (answer: Extract<AuthorizeResultJson, { readonly allowed: false }>): Refused => {
+const denialFor = (answer: Extract<AuthorizeResultJson, { readonly allowed: false }>): Denial => {
   if (answer.reason === "invalid-key") {
     const headers = { "www-authenticate": "Bearer" }
     return { status: 401, type: "unauthorized", title: "Not authenticated", detail: "Send a valid API key", headers }
@@ -84,7 +84,7 @@ const refusalOf = (answer: Extract<AuthorizeResultJson, { readonly allowed: fals
 }
 
 /** The store does not answer, or too many write the same: neither is the caller's fault, nor the host's. */
-const unavailable = (error: StoreUnavailable | StoreConflict): Refused => {
+const storeUnavailable = (error: StoreUnavailable | StoreConflict): Denial => {
   const outcome = error instanceof StoreUnavailable ? error.outcome : "not-applied"
   return {
     status: 503,
@@ -99,7 +99,10 @@ const unavailable = (error: StoreUnavailable | StoreConflict): Refused => {
 const countUnknown = "The request was not passed on. Its use may have been counted; try again in a moment."
 
 /** A refusal as a problem that names the request. */
-const refused = ({ status, type, title, detail, headers, members }: Refused, instance: string): Admission => ({
+const toDenialResult = (
+  { status, type, title, detail, headers, members }: Denial,
+  instance: string
+): AuthorizeRequestResult => ({
   status,
   headers: { "content-type": "application/problem+json", "x-request-id": instance, ...headers },
   problem: { type: `urn:tollgate:problem:${type}`, title, status, detail, instance, ...members }
@@ -114,38 +117,39 @@ const fromProblem = (from: unknown): string | undefined => {
 }
 
 /** Checks the options once; the result decides for every request whether to let it in or what to answer. */
-export const makeAdmit = (
-  gate: Authorizing,
+export const makeAuthorizeRequest = (
+  gate: Authorizer,
   options: RequireApiKeyOptions
-): ((request: RequestReader) => Promise<Admission>) => {
+): ((request: RequestLike) => Promise<AuthorizeRequestResult>) => {
   if (typeof gate?.authorize !== "function") {
     throw new ConfigurationError({ option: "gate", problem: "give the result of await createTollgate(…)" })
   }
-  const mistake = checkAuthorizeOptions(options ?? {}, ["from"])
-  if (mistake !== undefined) throw mistake
+  const invalidOption = checkAuthorizeOptions(options ?? {}, ["from"])
+  if (invalidOption !== undefined) throw invalidOption
   const problem = fromProblem(options.from)
   if (problem !== undefined) throw new ConfigurationError({ option: "from", problem })
   const { account, bucket, metering, from } = options
-  return (request) => admit(gate, { account, bucket, ...(metering === undefined ? {} : { metering }) }, from, request)
+  return (request) =>
+    authorizeRequest(gate, { account, bucket, ...(metering === undefined ? {} : { metering }) }, from, request)
 }
 
-const admit = async (
-  gate: Authorizing,
+const authorizeRequest = async (
+  gate: Authorizer,
   options: AuthorizeOptions,
   from: RequireApiKeyOptions["from"],
-  request: RequestReader
-): Promise<Admission> => {
+  request: RequestLike
+): Promise<AuthorizeRequestResult> => {
   const requestId = () => requestIdFor(request.header("x-request-id"))
   let answer: AuthorizeResultJson
   try {
-    answer = await gate.authorize({ ...options, key: keyIn(request, from) })
+    answer = await gate.authorize({ ...options, key: extractKey(request, from) })
   } catch (error) {
     if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw error
     const instance = requestId()
     logRequestError(instance, error.message)
-    return refused(unavailable(error), instance)
+    return toDenialResult(storeUnavailable(error), instance)
   }
-  if (!answer.allowed) return refused(refusalOf(answer), requestId())
+  if (!answer.allowed) return toDenialResult(denialFor(answer), requestId())
   const { consumer, keyId, quotas } = answer
   const meters = Object.entries(quotas?.meters ?? {})
   const reset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)

@@ -3,12 +3,12 @@
  */
 import type { IncomingMessage } from "node:http"
 import { readBody, type TransportRequest } from "@tollgate/core"
-import { bodyOf, wholeOf } from "./bodyOf.ts"
+import { readAll, toByteStream } from "./bodyOf.ts"
 
 type Body = string | Buffer | ReadableStream<Uint8Array>
 
 /** A body that cannot be given as it was sent, with the reason for whoever reads it. */
-const lost = (reason: string): ReadableStream<Uint8Array> =>
+const erroredBody = (reason: string): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start: (controller) => {
       const error = new Error(reason)
@@ -17,44 +17,45 @@ const lost = (reason: string): ReadableStream<Uint8Array> =>
     }
   })
 
-const takenApart = () => lost("a body parser in front of Tollgate has taken it apart; mount Tollgate before the parser")
+const bodyAlreadyConsumed = () =>
+  erroredBody("a body parser in front of Tollgate has taken it apart; mount Tollgate before the parser")
 
 /** What a parser has read as infinite would be written as nothing. */
-const jsonOf = (value: unknown): Body => {
+const restringify = (value: unknown): Body => {
   let isExact = true
   const text = JSON.stringify(value, (_, part) => {
     if (typeof part === "number" && !Number.isFinite(part)) isExact = false
     return part
   })
-  return isExact ? text : lost("a number in it is too large")
+  return isExact ? text : erroredBody("a number in it is too large")
 }
 
 const isForm = (headers: Headers): boolean =>
   /^(application\/x-www-form-urlencoded|multipart\/)/i.test(headers["content-type"] ?? "")
 
 /** Whether there was a body at all. */
-const wasSent = (headers: Headers): boolean =>
+const hadBody = (headers: Headers): boolean =>
   Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined
 
 /** What a body parser of the host has left, as it was sent, or nearly. */
-const parsedBody = (req: IncomingMessage, path: string, headers: Headers): Body | undefined => {
+const preParsedBody = (req: IncomingMessage, path: string, headers: Headers): Body | undefined => {
   if (!req.readableEnded) return undefined
   const { body } = req as { readonly body?: unknown }
   // Somebody has read it and kept it: to go on as if nothing had been sent would make what nobody asked for.
-  if (body === undefined) return wasSent(headers) ? takenApart() : undefined
+  if (body === undefined) return hadBody(headers) ? bodyAlreadyConsumed() : undefined
   if (Buffer.isBuffer(body)) return body
-  if (path.startsWith("/v1/uploads/")) return takenApart()
+  if (path.startsWith("/v1/uploads/")) return bodyAlreadyConsumed()
   if (typeof body === "string") return body
-  return isForm(headers) ? takenApart() : jsonOf(body)
+  return isForm(headers) ? bodyAlreadyConsumed() : restringify(body)
 }
 
 /** Methods that no web request can have are answered like any other that there is not. */
-const methodOf = ({ method = "GET" }: IncomingMessage): string =>
+const getMethod = ({ method = "GET" }: IncomingMessage): string =>
   /^(connect|trace|track)$/i.test(method) ? "UNKNOWN" : method
 
 type Headers = Record<string, string>
 
-const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
+const getHeaders = ({ rawHeaders }: IncomingMessage): Headers => {
   const headers: Headers = Object.create(null)
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? "").toLowerCase()
@@ -71,31 +72,31 @@ const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
 }
 
 /** They told of the body as it was sent, and not as a parser has left it. */
-const withoutLength = (headers: Headers): Headers => {
+const withoutBodyHeaders = (headers: Headers): Headers => {
   const { "content-length": _, "transfer-encoding": __, "content-encoding": ___, ...rest } = headers
   return rest
 }
 
-const streamOf = (body: Body): ReadableStream<Uint8Array> | null =>
+const toStream = (body: Body): ReadableStream<Uint8Array> | null =>
   body instanceof ReadableStream ? body : new Response(typeof body === "string" ? body : new Uint8Array(body)).body
 
-export const askedBy = (
+export const fromNodeRequest = (
   req: IncomingMessage,
   path: string,
   base: string,
   signal: () => AbortSignal
 ): TransportRequest => {
-  const method = methodOf(req)
+  const method = getMethod(req)
   const hasBody = method !== "GET" && method !== "HEAD"
-  const sent = headersOf(req)
-  const parsed = hasBody ? parsedBody(req, path, sent) : undefined
-  const headers = parsed === undefined ? sent : withoutLength(sent)
+  const sent = getHeaders(req)
+  const parsed = hasBody ? preParsedBody(req, path, sent) : undefined
+  const headers = parsed === undefined ? sent : withoutBodyHeaders(sent)
   const stream = (): ReadableStream<Uint8Array> | null => {
     if (!hasBody) return null
-    return parsed === undefined ? (req.readableEnded ? null : bodyOf(req)) : streamOf(parsed)
+    return parsed === undefined ? (req.readableEnded ? null : toByteStream(req)) : toStream(parsed)
   }
   const read = async (limit: number): Promise<Uint8Array | undefined> => {
-    if (parsed === undefined && hasBody && !req.readableEnded) return wholeOf(req, limit)
+    if (parsed === undefined && hasBody && !req.readableEnded) return readAll(req, limit)
     return readBody(stream(), limit)
   }
   let made: Request | undefined

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ServerHttp2Stream } from "node:http2"
-import { abandon } from "./bodyOf.ts"
+import { stopReading } from "./bodyOf.ts"
 import { http2Stream } from "./http2Stream.ts"
 
 /** How long a client may go on sending after an early response. */
@@ -14,7 +14,7 @@ const lingerMs = 2_000
 const drainRequest = (req: IncomingMessage): Promise<void> =>
   new Promise((resolve) => {
     if (req.complete || req.destroyed) return resolve()
-    abandon(req)
+    stopReading(req)
     const timer = setTimeout(resolve, lingerMs)
     const done = () => {
       clearTimeout(timer)

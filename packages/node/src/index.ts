@@ -1,8 +1,8 @@
 export {
-  type Admission,
-  makeAdmit,
+  type AuthorizeRequestResult,
+  makeAuthorizeRequest,
   type RequestConsumer,
-  type RequestReader,
+  type RequestLike,
   type RequireApiKeyOptions
 } from "./admit.ts"
-export { type Mountable, type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "./toNodeHandler.ts"
+export { type HandlerSource, type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "./toNodeHandler.ts"

@@ -5,15 +5,15 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { fromWebResponse, type TransportRequest, type TransportResponse } from "@tollgate/core"
-import { askedBy } from "./askedBy.ts"
-import { abandon } from "./bodyOf.ts"
+import { fromNodeRequest } from "./askedBy.ts"
+import { stopReading } from "./bodyOf.ts"
 import { endEarly } from "./endEarly.ts"
 import { http2Stream } from "./http2Stream.ts"
 
-export interface Mountable {
+export interface HandlerSource {
   readonly handler: (request: Request) => Promise<Response>
   /** The same without web objects, which cost more than many an answer; called instead, where there is one. */
-  readonly exchange?: (asked: TransportRequest) => Promise<TransportResponse>
+  readonly dispatch?: (asked: TransportRequest) => Promise<TransportResponse>
   /** Whether a request is for it, by its path and its `Host` header. */
   readonly matches: (path: string, host: string) => boolean
   /** Whether a host serves sites and nothing else: then the prefix does not apply. */
@@ -29,7 +29,7 @@ type Next = (error?: unknown) => void
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse, next?: Next) => Promise<void>
 
 /** The path and query below the prefix; none if the request is for elsewhere. */
-const pathOf = (req: IncomingMessage, prefix: string): string | undefined => {
+const getPath = (req: IncomingMessage, prefix: string): string | undefined => {
   const url = req.url ?? "/"
   // A proxy may send the address whole.
   const path = /^https?:\/\//i.test(url) ? url.replace(/^https?:\/\/[^/?]*/i, "") || "/" : url
@@ -41,32 +41,35 @@ const pathOf = (req: IncomingMessage, prefix: string): string | undefined => {
 }
 
 /** The host that was asked for. Over HTTP/2 it is a header of another name. */
-const hostOf = ({ headers }: IncomingMessage): string => {
+const getHost = ({ headers }: IncomingMessage): string => {
   const { ":authority": authority, host = "" } = headers
   return typeof authority === "string" ? authority : host
 }
 
 /** Where the interface is mounted; Express tells what it has taken off the path. */
-const baseOf = (req: IncomingMessage, prefix: string): string => {
+const getBasePath = (req: IncomingMessage, prefix: string): string => {
   const { baseUrl } = req as { readonly baseUrl?: unknown }
   return typeof baseUrl === "string" ? baseUrl + prefix : prefix
 }
 
 /** Asks a web handler. */
-const through = async (handler: Mountable["handler"], asked: TransportRequest): Promise<TransportResponse> => {
+const callWebHandler = async (
+  handler: HandlerSource["handler"],
+  asked: TransportRequest
+): Promise<TransportResponse> => {
   const answer = fromWebResponse(await handler(asked.toWebRequest()))
   return asked.method === "HEAD" ? { ...answer, body: undefined } : answer
 }
 
 /** What is small is read whole: a stream for it would cost more than the answer, and could fail in the middle of it. */
-const settled = async (answer: TransportResponse): Promise<TransportResponse> => {
+const bufferSmallBody = async (answer: TransportResponse): Promise<TransportResponse> => {
   const isSmall = Number(answer.headers["content-length"] ?? Number.NaN) <= 64 * 1024
   if (!isSmall || !(answer.body instanceof ReadableStream)) return answer
   return { ...answer, body: new Uint8Array(await new Response(answer.body).arrayBuffer()) }
 }
 
 /** Puts an answer's status and headers down, and gives a way to take them back. */
-const putHead = ({ status, headers }: TransportResponse, res: ServerResponse): (() => void) => {
+const writeHead = ({ status, headers }: TransportResponse, res: ServerResponse): (() => void) => {
   res.statusCode = status
   for (const name in headers) res.setHeader(name, headers[name] ?? "")
   return () => {
@@ -74,7 +77,7 @@ const putHead = ({ status, headers }: TransportResponse, res: ServerResponse): (
   }
 }
 
-const failed: TransportResponse = { status: 500, headers: { "content-length": "0" }, body: undefined }
+const internalServerError: TransportResponse = { status: 500, headers: { "content-length": "0" }, body: undefined }
 
 const send = async (answer: TransportResponse, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const { status, headers, body } = answer
@@ -82,14 +85,14 @@ const send = async (answer: TransportResponse, req: IncomingMessage, res: Server
   if (!isEarly && !(body instanceof ReadableStream)) {
     return void res.writeHead(status, headers as Record<string, string | Array<string>>).end(body)
   }
-  const takeBack = putHead(answer, res)
+  const undoHead = writeHead(answer, res)
   // What was not read of the request's body would be taken for the next request.
   if (isEarly && req.httpVersionMajor === 1) res.setHeader("connection", "close")
   try {
     if (body instanceof ReadableStream) await pipeline(Readable.fromWeb(body as never), res, { end: false })
     else if (body !== undefined) res.write(body)
   } catch (error) {
-    if (!res.headersSent) takeBack()
+    if (!res.headersSent) undoHead()
     throw error
   }
   res.flushHeaders()
@@ -107,13 +110,13 @@ const send = async (answer: TransportResponse, req: IncomingMessage, res: Server
  * app.use("/api/dev", toNodeHandler(gate))
  * ```
  */
-export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
-  const { handler, exchange = (asked: TransportRequest) => through(handler, asked), matches, isSitesHost } = gate
+export const toNodeHandler = (gate: HandlerSource, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
+  const { handler, dispatch = (asked: TransportRequest) => callWebHandler(handler, asked), matches, isSitesHost } = gate
   return async (req, res, next) => {
-    const host = hostOf(req)
-    const below = pathOf(req, prefix)
+    const host = getHost(req)
+    const below = getPath(req, prefix)
     const isOutside = below === undefined && isSitesHost?.(host) === true
-    const path = isOutside ? pathOf(req, "") : below
+    const path = isOutside ? getPath(req, "") : below
     if (next !== undefined && (path === undefined || !matches(path, host))) return next()
     const stream = http2Stream(req)
     // The client may have left while the host was busy.
@@ -134,16 +137,18 @@ export const toNodeHandler = (gate: Mountable, { prefix = "" }: NodeHandlerOptio
     const connection = stream ?? res
     connection.once("close", leave)
     try {
-      const answer = await exchange(askedBy(req, path ?? "/", baseOf(req, isOutside ? "" : prefix), signal))
-      if (!isGone) await send(await settled(answer), req, res)
+      const answer = await dispatch(
+        fromNodeRequest(req, path ?? "/", getBasePath(req, isOutside ? "" : prefix), signal)
+      )
+      if (!isGone) await send(await bufferSmallBody(answer), req, res)
     } catch (error) {
       if (isGone || res.destroyed) return
       // Without an error, an HTTP/2 stream is reset as if the response were complete.
       if (res.headersSent) return void res.destroy(stream && new Error("The response was cut off"))
-      if (next === undefined) return await send(failed, req, res)
+      if (next === undefined) return await send(internalServerError, req, res)
       // The host responds: a body that nobody goes on reading would hold up its connection.
       if (req.readableDidRead) {
-        abandon(req)
+        stopReading(req)
         req.resume()
       }
       next(error)

@@ -3,14 +3,14 @@ import { createServer, type Server } from "node:http"
 import {
   createClient,
   createTollgate,
-  memorySources,
+  memorySourceStore,
   memoryTarget,
   type Tollgate,
   type TollgateClient
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
-import { subscriptionTo } from "@tollgate/testing"
+import { makeSubscription } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 
 const token = "a-management-token-for-tests"
@@ -33,7 +33,7 @@ beforeAll(async () => {
       { token: "a-token-for-all-accounts", account: "*" }
     ],
     publicUrl: baseUrl,
-    deployments: { sources: memorySources(), target: memoryTarget(), sourceLimit: 1000 }
+    deployments: { sources: memorySourceStore(), target: memoryTarget(), sourceLimit: 1000 }
   })
   server.on("request", toNodeHandler(gate, { prefix: "/api/dev" }))
   client = createClient({ baseUrl, token })
@@ -101,7 +101,7 @@ describe("a client in another process", () => {
       planExternalId: "p",
       meters: { requests: { max: 2 } }
     })
-    const made = await client.subscriptions.create(bucketId, subscriptionTo(plan.id, "p", {}))
+    const made = await client.subscriptions.create(bucketId, makeSubscription(plan.id, "p", {}))
     expect(await client.subscriptions.list(bucketId, { status: "active" })).toEqual(
       await gate.subscriptions.list(bucketId)
     )

@@ -3,7 +3,7 @@
  */
 import { once } from "node:events"
 import { type ClientHttp2Session, connect, createServer, type Http2Server, type ServerHttp2Stream } from "node:http2"
-import { type Mountable, type NodeHandler, toNodeHandler } from "@tollgate/node"
+import { type HandlerSource, type NodeHandler, toNodeHandler } from "@tollgate/node"
 import { afterAll } from "vitest"
 import { connectRaw, type Frame, frameTypes } from "./rawHttp2.ts"
 
@@ -40,9 +40,9 @@ export const serveHandler = async (handle: NodeHandler): Promise<Serving> => {
   return { server, port: typeof address === "object" && address !== null ? address.port : 0, requests }
 }
 
-export const serve = (mounted: Mountable): Promise<Serving> => serveHandler(toNodeHandler(mounted))
+export const serve = (mounted: HandlerSource): Promise<Serving> => serveHandler(toNodeHandler(mounted))
 
-export const responding = (respond: (request: Request) => Response | Promise<Response>): Mountable => ({
+export const responding = (respond: (request: Request) => Response | Promise<Response>): HandlerSource => ({
   matches: () => true,
   handler: async (request) => respond(request)
 })

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { createServer, request as httpRequest, type RequestListener, type Server } from "node:http"
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2"
 import { connect } from "node:net"
-import { createTollgate, memorySources, memoryTarget, type Tollgate } from "@tollgate/core"
+import { createTollgate, memorySourceStore, memoryTarget, type Tollgate } from "@tollgate/core"
 import { tollgate } from "@tollgate/express"
 import { tollgate as koaTollgate } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
@@ -33,7 +33,7 @@ beforeAll(async () => {
     secret: "a secret of the tests, and of nobody else",
     tokens: [{ token, account: "acme" }],
     publicUrl: "http://gate",
-    deployments: { sources: memorySources(), target: memoryTarget(), sourceLimit: 3_000_000 }
+    deployments: { sources: memorySourceStore(), target: memoryTarget(), sourceLimit: 3_000_000 }
   })
 })
 afterAll(async () => {
@@ -229,7 +229,7 @@ describe("in a host", () => {
   })
 
   it("leaves the host's own error handler to the host's errors, and brings it those that are nobody else's", async () => {
-    const broken = { ...gate, exchange: () => Promise.reject(new Error("of the gate")) }
+    const broken = { ...gate, dispatch: () => Promise.reject(new Error("of the gate")) }
     for (const [mounted, path] of [
       [gate, "/api/dev/broken"],
       [broken, "/api/dev/v1/metering"]

@@ -2,8 +2,8 @@
  * A commit as the script's keys and arguments, and the script's reply as a result.
  */
 import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, type StoreRecord } from "@tollgate/core"
-import { counterMember, type Keys, onceMember } from "./Keys.ts"
-import { packHolder, packTail } from "./packing.ts"
+import { counterMember, type Keys, replayMember } from "./Keys.ts"
+import { encodeKeyOwner, encodeRecordBody } from "./packing.ts"
 
 /** Long enough for the retries of a commit whose reply was lost. */
 export const attemptTtl = 30_000
@@ -18,7 +18,7 @@ export interface CommitRequest {
 }
 
 /** The records that a commit replaces or deletes: what they are listed by and claim must be known beforehand. */
-export const rewritten = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
+export const replacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
   changes.flatMap((change) =>
     (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
   )
@@ -29,20 +29,20 @@ interface Names {
   readonly counters: ReadonlyArray<string>
 }
 
-const namesIn = (changes: ReadonlyArray<Change>): Names => ({
+const collectNames = (changes: ReadonlyArray<Change>): Names => ({
   records: changes.flatMap((change) => (change._tag === "Put" ? [change.key] : [])),
   counters: changes.flatMap((change) => (change._tag === "Add" ? [change.counter] : []))
 })
 
-export const makeRequest = (
+export const makeCommitRequest = (
   keys: Keys,
   attempt: string,
   changes: ReadonlyArray<Change>,
   once: IdempotencyRecord | undefined,
   existing: ReadonlyMap<string, StoreRecord>
 ): CommitRequest => {
-  const memory = once === undefined ? keys.attempt(attempt) : keys.expiringKey(onceMember(once.id))
-  const declared = [keys.records, keys.claims, keys.sequence, keys.expiring, memory]
+  const replayKey = once === undefined ? keys.attempt(attempt) : keys.expiringKey(replayMember(once.id))
+  const declared = [keys.records, keys.claims, keys.sequence, keys.expiring, replayKey]
   const numbers = new Map<string, number>()
   const numberOf = (key: string): number => {
     const known = numbers.get(key)
@@ -51,11 +51,16 @@ export const makeRequest = (
     numbers.set(key, number)
     return number
   }
-  const remembered = JSON.stringify([attempt, once?.fingerprint ?? "", once?.result ?? "", once && namesIn(changes)])
+  const remembered = JSON.stringify([
+    attempt,
+    once?.fingerprint ?? "",
+    once?.result ?? "",
+    once && collectNames(changes)
+  ])
   const args: Array<Argument> = [
     remembered,
     once?.ttl ?? attemptTtl,
-    once === undefined ? "" : onceMember(once.id),
+    once === undefined ? "" : replayMember(once.id),
     changes.length
   ]
   const names = (items: ReadonlyArray<Argument>) => {
@@ -71,7 +76,7 @@ export const makeRequest = (
         args.push("P", change.key, change.expect)
         terms((before?.indexTerms ?? []).filter((term) => !change.indexTerms.includes(term)))
         names(before?.uniqueKeys ?? [])
-        args.push(packTail(change), packHolder(change.key, change.parent))
+        args.push(encodeRecordBody(change), encodeKeyOwner(change.key, change.parent))
         terms(change.indexTerms.filter((term) => before?.indexTerms.includes(term) !== true))
         names(change.uniqueKeys)
         break
@@ -104,19 +109,19 @@ export const makeRequest = (
   return { attempt, keys: declared, arguments: args }
 }
 
-const numbersIn = (text: string): ReadonlyArray<number> => (text === "" ? [] : text.split(" ").map(Number))
+const parseNumbers = (text: string): ReadonlyArray<number> => (text === "" ? [] : text.split(" ").map(Number))
 
 const byName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): ReadonlyMap<string, number> =>
   new Map(numbers.map((number, index) => [names[index] ?? "", number]))
 
 /** The script answers numbers in the order of the changes: versions, then totals. */
-const committedIn = (result: string, { records, counters }: Names): CommitResult => {
+const parseCommitResult = (result: string, { records, counters }: Names): CommitResult => {
   const [versions = "", totals = ""] = result.split("\n", 2)
-  return { versions: byName(records, numbersIn(versions)), totals: byName(counters, numbersIn(totals)) }
+  return { versions: byName(records, parseNumbers(versions)), totals: byName(counters, parseNumbers(totals)) }
 }
 
 /** What is remembered behind a result. Releases before 0.2 kept no names: those of the repeated commit stand in. */
-type Remembered = [attempt: string, fingerprint: string, result: string, names?: Names | null]
+type StoredReplay = [attempt: string, fingerprint: string, result: string, names?: Names | null]
 
 export const readReply = (
   reply: unknown,
@@ -124,10 +129,10 @@ export const readReply = (
   changes: ReadonlyArray<Change>
 ): CommitResult | StoreConflict => {
   const [outcome, text] = reply as ["done" | "seen" | StoreConflict["reason"], string]
-  if (outcome === "done") return committedIn(text, namesIn(changes))
+  if (outcome === "done") return parseCommitResult(text, collectNames(changes))
   if (outcome !== "seen") return new StoreConflict({ reason: outcome, subject: text })
   const end = text.indexOf("\n", text.indexOf("\n") + 1)
-  const [by, fingerprint, result, names] = JSON.parse(text.slice(end + 1)) as Remembered
-  const committed = committedIn(text, names ?? namesIn(changes))
+  const [by, fingerprint, result, names] = JSON.parse(text.slice(end + 1)) as StoredReplay
+  const committed = parseCommitResult(text, names ?? collectNames(changes))
   return by === attempt ? committed : { ...committed, replayed: { fingerprint, result } }
 }

@@ -22,9 +22,9 @@ export interface Keys {
 }
 
 export const counterMember = (name: string): string => `counter:${name}`
-export const onceMember = (id: string): string => `once:${id}`
+export const replayMember = (id: string): string => `once:${id}`
 
-export const keysOf = (prefix: string, partition: Partition.Partition): Keys => {
+export const partitionKeys = (prefix: string, partition: Partition.Partition): Keys => {
   const base = `${prefix}{${partition}}:`
   return {
     records: `${base}records`,

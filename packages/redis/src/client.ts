@@ -11,7 +11,7 @@ const retryStrategy = (times: number): number => Math.min(20 * times, 500)
  * ioredis must neither send a command again when its reply is lost (which applies it twice) nor wait for it without end.
  * Repeating is left to the store, whose commits carry an id.
  */
-const safety = {
+const clientDefaults = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   enableOfflineQueue: false,
@@ -31,7 +31,7 @@ const safety = {
 export const makeClient = (template: Redis | Cluster, options: RedisStoreOptions): Redis | Cluster => {
   const commandTimeout = (options.commandTimeout ?? 2_000) + (options.waitReplicas?.timeout ?? 0)
   // A connection that has gone silent is dropped as well: its commands have timed out, and the next ones would too.
-  const settings = { ...safety, commandTimeout, socketTimeout: commandTimeout }
+  const settings = { ...clientDefaults, commandTimeout, socketTimeout: commandTimeout }
   if (!isCluster(template)) {
     // A client that has sent SELECT points to that database, not to the one in its options.
     return template.duplicate({ ...settings, db: template.condition?.select ?? template.options.db })

@@ -6,7 +6,7 @@ import { Effect, type Scope } from "effect"
 import type { Cluster, Redis } from "ioredis"
 import { makeClient } from "./client.ts"
 import { checkOptions, checkPrefix, type RedisStoreOptions } from "./options.ts"
-import { isCluster, type RedisSource, readSource, refuse, type Target } from "./source.ts"
+import { isCluster, openError, type RedisSource, readSource, type Target } from "./source.ts"
 
 export interface Connection {
   readonly client: Redis | Cluster
@@ -18,17 +18,17 @@ export interface Connection {
 }
 
 /** The first with ZINTERCARD. */
-const oldestRedis = [7, 0] as const
+const minRedisVersion = [7, 0] as const
 
 const field = (info: string, name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1] ?? ""
 
 const isOld = (version: string): boolean => {
   const [major = 0, minor = 0] = version.split(".").map(Number)
-  return major < oldestRedis[0] || (major === oldestRedis[0] && minor < oldestRedis[1])
+  return major < minRedisVersion[0] || (major === minRedisVersion[0] && minor < minRedisVersion[1])
 }
 
 /** One line for whatever would lose writes that were answered. */
-const warnOfLoss = Effect.fnUntraced(function* (client: Redis | Cluster, location: string) {
+const warnAboutDurability = Effect.fnUntraced(function* (client: Redis | Cluster, location: string) {
   // A managed Redis may not let anybody ask; that is its keeper's to know.
   const ask = (name: string) =>
     Effect.orElseSucceed(
@@ -59,20 +59,25 @@ const warnOfLoss = Effect.fnUntraced(function* (client: Redis | Cluster, locatio
   }
 })
 
-const wrongServer = Effect.fnUntraced(function* (location: string, client: Redis | Cluster) {
+const checkServerVersion = Effect.fnUntraced(function* (location: string, client: Redis | Cluster) {
   const info = yield* Effect.tryPromise(() => client.info("server"))
   const version = field(info, "redis_version")
   return isOld(version)
-    ? refuse(location, `it is version ${version}`, `Run Redis ${oldestRedis.join(".")} or later`)
+    ? openError(location, `it is version ${version}`, `Run Redis ${minRedisVersion.join(".")} or later`)
     : undefined
 })
 
-const explain = (location: string, cause: unknown): StoreOpenError => {
+const toOpenError = (location: string, cause: unknown): StoreOpenError => {
   const message = cause instanceof Error ? cause.message : ""
   if (/WRONGPASS|NOAUTH|NOPERM/.test(message)) {
-    return refuse(location, "it does not accept the user or the password", "Put the right ones into the address", cause)
+    return openError(
+      location,
+      "it does not accept the user or the password",
+      "Put the right ones into the address",
+      cause
+    )
   }
-  return refuse(location, "it does not answer", "Start it, or check host, port and TLS", cause)
+  return openError(location, "it does not answer", "Start it, or check host, port and TLS", cause)
 }
 
 /** Checks everything that can be checked before anything is connected. */
@@ -82,7 +87,7 @@ const check = (source: RedisSource, options: RedisStoreOptions): Effect.Effect<T
   const mistake = checkOptions(options) ?? checkPrefix(target.template.options.keyPrefix ?? "")
   return mistake === undefined
     ? Effect.succeed(target)
-    : Effect.fail(refuse(target.location, mistake.problem, mistake.remedy))
+    : Effect.fail(openError(target.location, mistake.problem, mistake.remedy))
 }
 
 /** Connects a client of the store's own, and disconnects that and nothing else. */
@@ -108,13 +113,15 @@ export const connect = (
         })
     )
     const open = Effect.tap(connected, (client) =>
-      Effect.tryPromise({ try: () => client.connect(), catch: (error) => explain(location, lastError ?? error) })
+      Effect.tryPromise({ try: () => client.connect(), catch: (error) => toOpenError(location, lastError ?? error) })
     )
     const client = yield* open
     const writer = options.waitReplicas === undefined ? client : yield* open
-    const wrong = yield* Effect.mapError(wrongServer(location, client), ({ cause }) => explain(location, cause))
+    const wrong = yield* Effect.mapError(checkServerVersion(location, client), ({ cause }) =>
+      toOpenError(location, cause)
+    )
     if (wrong !== undefined) return yield* wrong
-    yield* warnOfLoss(client, location)
+    yield* warnAboutDurability(client, location)
     const prefix = `${template.options.keyPrefix ?? ""}${options.prefix ?? "tollgate:"}`
     return { client, writer, prefix, isClosed: () => closed }
   })

@@ -13,7 +13,7 @@ interface Fault {
   readonly applied: "not-applied" | "unknown"
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const replies: ReadonlyArray<readonly [RegExp, string, boolean]> = [
   [/^LOADING/, "Redis is loading its data", true],
@@ -31,36 +31,41 @@ const replies: ReadonlyArray<readonly [RegExp, string, boolean]> = [
   [/^NOREPLICAS/, "too few replicas are connected to Redis", true]
 ]
 
-const lost = (problem: string, passing = true): Fault => ({ problem, passing, retryable: true, applied: "unknown" })
-const refused = (problem: string, passing: boolean): Fault => ({
+const transient = (problem: string, passing = true): Fault => ({
+  problem,
+  passing,
+  retryable: true,
+  applied: "unknown"
+})
+const permanent = (problem: string, passing: boolean): Fault => ({
   problem,
   passing,
   retryable: passing,
   applied: "not-applied"
 })
 
-export const faultOf = (error: unknown): Fault => {
-  const message = messageOf(error)
+export const classifyError = (error: unknown): Fault => {
+  const message = getMessage(error)
   const reply = replies.find(([pattern]) => pattern.test(message))
-  if (reply !== undefined) return refused(reply[1], reply[2])
-  if (error instanceof TooFewReplicas) return lost(message, false)
+  if (reply !== undefined) return permanent(reply[1], reply[2])
+  if (error instanceof TooFewReplicas) return transient(message, false)
   if (error instanceof Error && error.name === "ReplyError") {
-    return refused(`Redis refused (${message.split(" ", 1)[0]})`, false)
+    return permanent(`Redis refused (${message.split(" ", 1)[0]})`, false)
   }
   // Said by ioredis of a command that was never sent.
   if (/isn't writeable|Cluster isn't ready|Failed to refresh slots|None of startup nodes/.test(message)) {
-    return refused("Redis is not reachable", true)
+    return permanent("Redis is not reachable", true)
   }
   // Not Redis' doing: a record that cannot be read, or a call that cannot be made.
   if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) {
     return { problem: "the store's own code failed", passing: false, retryable: false, applied: "unknown" }
   }
-  if (/timed out/i.test(message)) return lost("Redis did not answer in time", false)
-  return lost("the connection to Redis was lost")
+  if (/timed out/i.test(message)) return transient("Redis did not answer in time", false)
+  return transient("the connection to Redis was lost")
 }
 
 /** Redis cannot find a script after SCRIPT FLUSH or a restart. */
-export const isScriptMissing = (error: unknown): boolean => messageOf(error).startsWith("NOSCRIPT")
+export const isScriptMissing = (error: unknown): boolean => getMessage(error).startsWith("NOSCRIPT")
 
 /** Too few replicas have confirmed a write in time. It has been applied, and may yet be lost in a failover. */
 export class TooFewReplicas extends Error {
@@ -68,11 +73,11 @@ export class TooFewReplicas extends Error {
 }
 
 /** A slot is elsewhere now. */
-export const isMoved = (error: unknown): boolean => /^(MOVED|ASK)/.test(messageOf(error))
+export const isSlotMoved = (error: unknown): boolean => /^(MOVED|ASK)/.test(getMessage(error))
 
 /** An error without the command it came from: that has passwords and bodies in it. */
-export const plain = (error: unknown): Error => {
-  const copy = new Error(messageOf(error))
+export const withoutCommand = (error: unknown): Error => {
+  const copy = new Error(getMessage(error))
   if (error instanceof Error) copy.name = error.name
   return copy
 }
@@ -82,11 +87,11 @@ export const unavailable = (
   error: unknown,
   outcome: StoreUnavailable["outcome"]
 ): StoreUnavailable => {
-  const { problem, retryable } = faultOf(error)
-  return new StoreUnavailable({ operation, problem, retryable, outcome, cause: plain(error) })
+  const { problem, retryable } = classifyError(error)
+  return new StoreUnavailable({ operation, problem, retryable, outcome, cause: withoutCommand(error) })
 }
 
-export const closed = (
+export const storeClosed = (
   operation: StoreUnavailable["operation"],
   outcome: StoreUnavailable["outcome"]
 ): StoreUnavailable =>

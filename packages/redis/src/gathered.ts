@@ -6,7 +6,7 @@ import type { Partition } from "@tollgate/core"
 import { Effect } from "effect"
 
 /** So many are asked together: a script keeps everybody else waiting while it runs. */
-const most = 32
+const maxBatch = 32
 
 interface Job<A, B, E> {
   readonly item: A
@@ -14,12 +14,12 @@ interface Job<A, B, E> {
 }
 
 /** Asks for one, together with whatever else is asked for; `ask` answers each item, in order. */
-export const gathered = <A, B, E>(
+export const batchPerTick = <A, B, E>(
   ask: (partition: Partition.Partition, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
 ): ((partition: Partition.Partition, item: A) => Effect.Effect<B, E>) => {
   let waiting = new Map<Partition.Partition, Set<Job<A, B, E>>>()
 
-  const perform = (partition: Partition.Partition, jobs: ReadonlyArray<Job<A, B, E>>): void => {
+  const runBatch = (partition: Partition.Partition, jobs: ReadonlyArray<Job<A, B, E>>): void => {
     const items = jobs.map(({ item }) => item)
     const asking = Effect.suspend(() => ask(partition, items))
     Effect.runFork(
@@ -39,7 +39,8 @@ export const gathered = <A, B, E>(
     waiting = new Map()
     for (const [partition, set] of batches) {
       const jobs = Array.from(set)
-      for (let first = 0; first < jobs.length; first += most) perform(partition, jobs.slice(first, first + most))
+      for (let first = 0; first < jobs.length; first += maxBatch)
+        runBatch(partition, jobs.slice(first, first + maxBatch))
     }
   }
 

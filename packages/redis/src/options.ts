@@ -15,13 +15,13 @@ export interface RedisStoreOptions {
   readonly waitReplicas?: { readonly count: number; readonly timeout: number } | undefined
 }
 
-const known: Readonly<Record<keyof RedisStoreOptions, true>> = {
+const optionNames: Readonly<Record<keyof RedisStoreOptions, true>> = {
   prefix: true,
   commandTimeout: true,
   waitReplicas: true
 }
 
-export interface Mistake {
+export interface OptionError {
   readonly problem: string
   readonly remedy: string
 }
@@ -34,35 +34,35 @@ const isTimeout = (value: unknown): boolean => isCount(value) && value <= longes
 const isRecord = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const mistake = (problem: string, remedy: string): Mistake => ({ problem, remedy })
+const optionError = (problem: string, remedy: string): OptionError => ({ problem, remedy })
 
-export const checkPrefix = (prefix: unknown): Mistake | undefined => {
-  if (typeof prefix !== "string") return mistake("the prefix is not a string", 'Give one such as "tollgate:"')
+export const checkPrefix = (prefix: unknown): OptionError | undefined => {
+  if (typeof prefix !== "string") return optionError("the prefix is not a string", 'Give one such as "tollgate:"')
   // Redis Cluster places a key by what its first braces enclose, which must be the partition.
   return /[{}]/.test(prefix)
-    ? mistake(`the prefix "${prefix}" has a brace in it`, "Choose one without { and }")
+    ? optionError(`the prefix "${prefix}" has a brace in it`, "Choose one without { and }")
     : undefined
 }
 
-const checkWaitReplicas = (value: unknown): Mistake | undefined => {
+const checkWaitReplicas = (value: unknown): OptionError | undefined => {
   const remedy = "Give { count, timeout }: a number of replicas from 1, and milliseconds from 1"
-  if (!isRecord(value)) return mistake("waitReplicas is not an object", remedy)
+  if (!isRecord(value)) return optionError("waitReplicas is not an object", remedy)
   const unknown = Object.keys(value).find((name) => name !== "count" && name !== "timeout")
-  if (unknown !== undefined) return mistake(`waitReplicas has no option ${unknown}`, remedy)
+  if (unknown !== undefined) return optionError(`waitReplicas has no option ${unknown}`, remedy)
   return isCount(Reflect.get(value, "count")) && isTimeout(Reflect.get(value, "timeout"))
     ? undefined
-    : mistake("waitReplicas has a count or timeout that is not a positive integer", remedy)
+    : optionError("waitReplicas has a count or timeout that is not a positive integer", remedy)
 }
 
-const list = Object.keys(known).join(", ")
+const list = Object.keys(optionNames).join(", ")
 
-export const checkOptions = (options: unknown): Mistake | undefined => {
-  if (!isRecord(options)) return mistake("its options are not an object", `Give an object with any of ${list}`)
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
-  if (unknown !== undefined) return mistake(`there is no option ${unknown}`, `The options are ${list}`)
+export const checkOptions = (options: unknown): OptionError | undefined => {
+  if (!isRecord(options)) return optionError("its options are not an object", `Give an object with any of ${list}`)
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name))
+  if (unknown !== undefined) return optionError(`there is no option ${unknown}`, `The options are ${list}`)
   const { prefix, commandTimeout, waitReplicas }: RedisStoreOptions = options
   if (commandTimeout !== undefined && !isTimeout(commandTimeout)) {
-    return mistake("commandTimeout is not a positive integer", "Give a number of milliseconds from 1")
+    return optionError("commandTimeout is not a positive integer", "Give a number of milliseconds from 1")
   }
   return (
     (prefix === undefined ? undefined : checkPrefix(prefix)) ??

@@ -7,14 +7,14 @@ import type { StoreRecord } from "@tollgate/core"
 type Index = [terms: ReadonlyArray<string>, claims: ReadonlyArray<string>, parent?: string]
 
 /** Everything after the numbers, which the script puts in front. */
-export const packTail = (record: Omit<StoreRecord, "key" | "version">): string => {
+export const encodeRecordBody = (record: Omit<StoreRecord, "key" | "version">): string => {
   const index: Index = [record.indexTerms, record.uniqueKeys]
   if (record.parent !== undefined) index.push(record.parent)
   const text = JSON.stringify(index)
   return `${text.length} ${text}${record.body}`
 }
 
-export const unpackRecord = (key: string, packed: string): StoreRecord => {
+export const decodeRecord = (key: string, packed: string): StoreRecord => {
   const first = packed.indexOf(" ")
   const second = packed.indexOf(" ", first + 1)
   const third = packed.indexOf(" ", second + 1)
@@ -25,5 +25,5 @@ export const unpackRecord = (key: string, packed: string): StoreRecord => {
 }
 
 /** A claim's holder: the bytes in its key, its key, and its parent's key behind a mark. */
-export const packHolder = (key: string, parent: string | undefined): string =>
+export const encodeKeyOwner = (key: string, parent: string | undefined): string =>
   `${Buffer.byteLength(key)}:${key}${parent === undefined ? "" : `^${parent}`}`

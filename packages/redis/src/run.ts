@@ -2,7 +2,7 @@
  * Runs a script by its hash, and by its text where the server has forgotten it.
  */
 import type { Cluster, Redis } from "ioredis"
-import { isMoved, isScriptMissing, TooFewReplicas } from "./faults.ts"
+import { isScriptMissing, isSlotMoved, TooFewReplicas } from "./faults.ts"
 import type { Script } from "./scripts.ts"
 import { isCluster } from "./source.ts"
 
@@ -47,7 +47,7 @@ export const runAndWait = async (
   } catch (error) {
     if (isScriptMissing(error)) return together("eval", lua)
     // A cluster's pipeline follows no redirection by itself when only one of its commands was redirected.
-    if (isMoved(error) && isCluster(client)) {
+    if (isSlotMoved(error) && isCluster(client)) {
       await new Promise<void>((resolve) => client.refreshSlotsCache(() => resolve()))
     }
     throw error

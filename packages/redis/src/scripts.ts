@@ -144,7 +144,7 @@ return {'done', result}
  * number, what to add, the maximum, and how long it is kept. The answer has for each commit 0 and the totals; or a
  * letter, and the number of what refused it.
  */
-export const tally = script(`
+export const countBatch = script(`
 local records, expiring, memory = KEYS[1], KEYS[2], KEYS[3]
 
 local seen = redis.call('GET', memory)
@@ -235,7 +235,7 @@ return outcomes
 `)
 
 /** KEYS: expiring, then what its members stand for. ARGV: the members. Removes both. */
-export const forget = script(`
+export const deleteReplays = script(`
 for i, member in ipairs(ARGV) do
   redis.call('UNLINK', KEYS[i + 1])
   redis.call('ZREM', KEYS[1], member)
@@ -244,7 +244,7 @@ return #ARGV
 `)
 
 /** KEYS: records, claims. ARGV: the claims. For each: key, record, parent's key, parent's record; or nothing. */
-export const claimed = script(`
+export const getByUniqueKey = script(`
 local found = {}
 for i, claim in ipairs(ARGV) do
   local held = redis.call('HGET', KEYS[2], claim)

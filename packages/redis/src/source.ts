@@ -4,7 +4,7 @@
  */
 import { StoreOpenError } from "@tollgate/core"
 import { type Cluster, Redis, type RedisOptions } from "ioredis"
-import { plain } from "./faults.ts"
+import { withoutCommand } from "./faults.ts"
 import { findMisplaced } from "./options.ts"
 
 /** A `Redis` or `Cluster` of ioredis 5 or 6, from any copy of it. */
@@ -18,8 +18,8 @@ export interface IoredisClient {
 /** `redis://…`, `rediss://…`, the path of a Unix socket, ioredis options, or an ioredis client, which is duplicated. */
 export type RedisSource = string | RedisOptions | IoredisClient
 
-export const refuse = (location: string, problem: string, remedy: string, cause?: unknown): StoreOpenError =>
-  new StoreOpenError({ location, problem, remedy, ...(cause === undefined ? {} : { cause: plain(cause) }) })
+export const openError = (location: string, problem: string, remedy: string, cause?: unknown): StoreOpenError =>
+  new StoreOpenError({ location, problem, remedy, ...(cause === undefined ? {} : { cause: withoutCommand(cause) }) })
 
 const hasMethods = (value: unknown, ...names: ReadonlyArray<string>): boolean =>
   typeof value === "object" && value !== null && names.every((name) => typeof Reflect.get(value, name) === "function")
@@ -37,32 +37,32 @@ const isPlainObject = (source: unknown): source is object => {
 }
 
 /** Names a wrong argument without printing it: it may hold a password. */
-const nameKind = (source: unknown): string => {
+const describeType = (source: unknown): string => {
   if (typeof source !== "object" || source === null) return source == null ? String(source) : `a ${typeof source}`
   return `a ${source.constructor?.name ?? "class instance"}`
 }
 
-const toGive =
+const acceptedSources =
   "Give a redis:// or rediss:// URL as a string, the path of a Unix socket, ioredis options with a host, or an ioredis client"
 
-const refuseArgument = (source: unknown): StoreOpenError => {
-  const refuseAs = (kind: string, remedy: string) => refuse("Redis store", `its first argument is ${kind}`, remedy)
+const sourceError = (source: unknown): StoreOpenError => {
+  const refuseAs = (kind: string, remedy: string) => openError("Redis store", `its first argument is ${kind}`, remedy)
   if (hasMethods(source, "then")) return refuseAs("a promise", "Await it first, as in RedisStore.open(await client)")
   if (hasMethods(source, "duplicate", "sendCommand")) {
     return refuseAs("a client of the redis package", "Give its URL as a string, or an ioredis client")
   }
   if (Array.isArray(source)) return refuseAs("an array", "For Redis Cluster, give new Cluster(nodes) of ioredis")
-  return refuseAs(nameKind(source), toGive)
+  return refuseAs(describeType(source), acceptedSources)
 }
 
 const checkUrl = (url: string): StoreOpenError | undefined => {
   const remedy = "Give redis://host:port, rediss://host:port, or the path of a socket"
-  if (!URL.canParse(url)) return refuse("Redis", "its address is not a URL", remedy)
+  if (!URL.canParse(url)) return openError("Redis", "its address is not a URL", remedy)
   const { protocol, hostname } = new URL(url)
   if (protocol !== "redis:" && protocol !== "rediss:") {
-    return refuse(locateUrl(url), `${protocol}// is not a Redis address`, remedy)
+    return openError(describeUrl(url), `${protocol}// is not a Redis address`, remedy)
   }
-  return hostname === "" ? refuse(locateUrl(url), "it names no host", remedy) : undefined
+  return hostname === "" ? openError(describeUrl(url), "it names no host", remedy) : undefined
 }
 
 /** Without these, ioredis would connect to localhost:6379. */
@@ -72,24 +72,24 @@ const checkIoredisOptions = (options: object): StoreOpenError | undefined => {
   const misplaced = findMisplaced(options)
   if (misplaced !== undefined) {
     const remedy = `Give it in the second argument, as in RedisStore.open(options, { ${misplaced} })`
-    return refuse("Redis store", `${misplaced} is not an option of ioredis`, remedy)
+    return openError("Redis store", `${misplaced} is not an option of ioredis`, remedy)
   }
   if (places.some((name) => Reflect.get(options, name) != null)) return undefined
   const names = Object.keys(options).join(", ")
-  return refuse(
+  return openError(
     "Redis store",
     `its ioredis options name no server${names === "" ? "" : ` (they set ${names})`}`,
     "Set host and port, or path, or sentinels and name"
   )
 }
 
-const locateUrl = (url: string): string => {
+const describeUrl = (url: string): string => {
   if (url.startsWith("/")) return `Redis at ${url.split("?", 1)[0]}`
   const { protocol, host, pathname } = new URL(url)
   return `Redis at ${protocol}//${host}${pathname}`
 }
 
-const locateClient = (client: Redis | Cluster): string => {
+const describeClient = (client: Redis | Cluster): string => {
   if (isCluster(client)) return "Redis Cluster"
   const { path, host, port, sentinels, name } = client.options
   return sentinels == null ? `Redis at ${path ?? `${host}:${port}`}` : `Redis ${name ?? ""} behind sentinels`
@@ -113,12 +113,12 @@ export const readSource = (source: unknown): Target | StoreOpenError => {
   if (typeof source === "string") {
     const mistake = source.startsWith("/") ? undefined : checkUrl(source)
     if (mistake !== undefined) return mistake
-    return { location: locateUrl(source), template: withoutConnecting(new Redis(source, { lazyConnect: true })) }
+    return { location: describeUrl(source), template: withoutConnecting(new Redis(source, { lazyConnect: true })) }
   }
-  if (isClient(source)) return { location: locateClient(source), template: source }
-  if (!isPlainObject(source) || hasMethods(source, "then")) return refuseArgument(source)
+  if (isClient(source)) return { location: describeClient(source), template: source }
+  if (!isPlainObject(source) || hasMethods(source, "then")) return sourceError(source)
   const mistake = checkIoredisOptions(source)
   if (mistake !== undefined) return mistake
   const template = withoutConnecting(new Redis({ ...source, lazyConnect: true }))
-  return { location: locateClient(template), template }
+  return { location: describeClient(template), template }
 }

@@ -5,17 +5,17 @@
 import { type Change, type CommitResult, StoreConflict } from "@tollgate/core"
 import { counterMember, type Keys } from "./Keys.ts"
 
-type Light = Extract<Change, { readonly _tag: "Check" | "Add" }>
-export type LightCommit = ReadonlyArray<Light>
+type CounterChange = Extract<Change, { readonly _tag: "Check" | "Add" }>
+export type CounterCommit = ReadonlyArray<CounterChange>
 
 /** Whether a commit only checks and counts, in this order: the first that cannot be is what it is refused for. */
-export const isLight = (changes: ReadonlyArray<Change>): changes is LightCommit =>
+export const isCounterOnly = (changes: ReadonlyArray<Change>): changes is CounterCommit =>
   changes.every(({ _tag }, index) => _tag === "Add" || (_tag === "Check" && changes[index - 1]?._tag !== "Add"))
 
 const noVersions: ReadonlyMap<string, number> = new Map()
 
 /** Gives what several commits name a number each, from 1, as Lua counts; what is expected of it is part of it. */
-class Numbered {
+class Interner {
   readonly names: Array<string> = []
   readonly expected: Array<number> = []
   readonly #numbers = new Map<string, number>()
@@ -30,8 +30,8 @@ class Numbered {
   }
 }
 
-export const makeTally = (keys: Keys, attempt: string, commits: ReadonlyArray<LightCommit>) => {
-  const [checks, counters] = [new Numbered(), new Numbered()]
+export const encodeCounterBatch = (keys: Keys, attempt: string, commits: ReadonlyArray<CounterCommit>) => {
+  const [checks, counters] = [new Interner(), new Interner()]
   const row: Array<number> = []
   for (const commit of commits) {
     const first = row.push(0)

@@ -5,27 +5,27 @@
 import { setTimeout as delay } from "node:timers/promises"
 import type { StoreUnavailable } from "@tollgate/core"
 import { Effect } from "effect"
-import { closed, faultOf, unavailable } from "./faults.ts"
+import { classifyError, storeClosed, unavailable } from "./faults.ts"
 
 /** Milliseconds from the first attempt to the last. */
-const patience = 700
+const retryBudgetMs = 700
 
 /** Repeats `attempt`, which must be safe to repeat, while its failures are passing ones. */
-export const withPatience = <A>(
+export const retryTransient = <A>(
   operation: StoreUnavailable["operation"],
   isClosed: () => boolean,
   attempt: () => Promise<A>
 ): Effect.Effect<A, StoreUnavailable> =>
   Effect.tryPromise({
     try: async (signal) => {
-      const deadline = performance.now() + patience
+      const deadline = performance.now() + retryBudgetMs
       let outcome: StoreUnavailable["outcome"] = "not-applied"
       for (let pause = 5; ; pause *= 2) {
-        if (isClosed()) throw closed(operation, outcome)
+        if (isClosed()) throw storeClosed(operation, outcome)
         try {
           return await attempt()
         } catch (error) {
-          const fault = faultOf(error)
+          const fault = classifyError(error)
           if (fault.applied === "unknown") outcome = "unknown"
           const wait = pause * (0.5 + Math.random())
           if (!fault.passing || signal.aborted || performance.now() + wait > deadline) {

@@ -10,7 +10,7 @@ import {
 } from "@tollgate/core"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { storeContract } from "@tollgate/store-testkit"
-import { freePort, Rivalry, runWorkers, startCuttingProxy, startRedis, startRedisCluster } from "@tollgate/testing"
+import { freePort, Rivalry, runWorkers, startFaultyProxy, startRedis, startRedisCluster } from "@tollgate/testing"
 import { Effect, Fiber, Layer, Logger, References, type Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 
@@ -153,7 +153,7 @@ describe("a Redis store", () => {
   it.live("applies a commit once, and answers it, when its reply is lost", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
-      const proxy = yield* startCuttingProxy(url)
+      const proxy = yield* startFaultyProxy(url)
       const store = yield* open(`redis://127.0.0.1:${proxy.port}`)
       for (let round = 1; round <= 5; round++) {
         proxy.cutReplyTo(`mark ${round}`)
@@ -231,7 +231,7 @@ describe("a Redis store", () => {
   it.live("drops a connection that has gone silent, and goes on with a new one", () =>
     Effect.gen(function* () {
       const server = yield* startRedis()
-      const proxy = yield* startCuttingProxy(server.url)
+      const proxy = yield* startFaultyProxy(server.url)
       const store = yield* open(`redis://127.0.0.1:${proxy.port}`, { commandTimeout: 200 })
       yield* store.commit(partition, [add("n")])
       proxy.silence()
@@ -335,10 +335,10 @@ describe("a Redis store", () => {
       Effect.gen(function* () {
         const { url } = yield* startRedis()
         const results = yield* Effect.promise(() =>
-          runWorkers<Rivalry.RivalResult>(new URL("rival.worker.ts", import.meta.url), [url, url, url, url])
+          runWorkers<Rivalry.ContentionResult>(new URL("rival.worker.ts", import.meta.url), [url, url, url, url])
         )
         const store = yield* open(url)
-        yield* Effect.promise(() => Rivalry.judge(store, results))
+        yield* Effect.promise(() => Rivalry.findViolations(store, results))
       }),
     60_000
   )

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Change, Partition } from "@tollgate/core"
 import { type IoredisClient, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { storeContract } from "@tollgate/store-testkit"
-import { recordSockets, startCuttingProxy, startRedis, startRedisCluster } from "@tollgate/testing"
+import { recordSockets, startFaultyProxy, startRedis, startRedisCluster } from "@tollgate/testing"
 import { Effect, Layer, type Scope } from "effect"
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis"
 import { Cluster as Cluster5, Redis as Redis5, type RedisOptions } from "ioredis5"
@@ -109,7 +109,7 @@ describe.each(majors)("a client of $name that is handed in", ({ redis, cluster }
   ])("makes no write unsafe with its settings %o", (settings) =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
-      const proxy = yield* startCuttingProxy(url)
+      const proxy = yield* startFaultyProxy(url)
       const address = `redis://127.0.0.1:${proxy.port}`
       const host = yield* scoped(() => redis(address, { ...settings, lazyConnect: true }))
       const store = yield* open(host)

@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Change, Partition } from "@tollgate/core"
 import { RedisStore } from "@tollgate/redis"
-import { startCuttingProxy, startRedis } from "@tollgate/testing"
+import { startFaultyProxy, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { Redis } from "ioredis"
 import { Redis as Redis5 } from "ioredis5"
@@ -19,7 +19,7 @@ describe("a Redis store over ioredis 5", () => {
     Effect.gen(function* () {
       assert.strictEqual<unknown>(Redis, Redis5)
       const { url } = yield* startRedis()
-      const proxy = yield* startCuttingProxy(url)
+      const proxy = yield* startFaultyProxy(url)
       const address = `redis://127.0.0.1:${proxy.port}`
       for (const [index, source] of [address, { host: "127.0.0.1", port: proxy.port }].entries()) {
         const store = yield* Effect.acquireRelease(

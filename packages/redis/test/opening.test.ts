@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { createClient } from "@redis/client"
 import { Change, Partition, StoreOpenError } from "@tollgate/core"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
-import { recordSockets, startCuttingProxy, startRedis } from "@tollgate/testing"
+import { recordSockets, startFaultyProxy, startRedis } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
 import { Cluster, Redis } from "ioredis"
 
@@ -119,7 +119,7 @@ describe("opening a Redis store", () => {
   it.live("lets the query of an address change no setting that safe writing needs", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
-      const proxy = yield* startCuttingProxy(url)
+      const proxy = yield* startFaultyProxy(url)
       const query = "maxRetriesPerRequest=none&autoResendUnfulfilledCommands=&lazyConnect="
       const store = yield* Effect.acquireRelease(
         Effect.promise(() => RedisStore.open(`redis://127.0.0.1:${proxy.port}?${query}`)),

@@ -1,4 +1,4 @@
-import { diskBytes, quote, Rejected, type UnpackLimits } from "./limits.ts"
+import { diskBytes, InvalidArchiveError, quote, type UnpackLimits } from "./limits.ts"
 
 /** Counts what a source or a release costs, and refuses the entry that brings it over a limit. */
 export class Budget {
@@ -16,36 +16,40 @@ export class Budget {
   /** One more name on the disk: an entry, or a folder that the path of the entry implies. */
   addEntry(path: string, entry = path): void {
     const { entries, pathBytes } = this.#limits
-    if (++this.#entries > entries) throw new Rejected(`${quote(entry)} is one entry more than the ${entries} allowed`)
+    if (++this.#entries > entries)
+      throw new InvalidArchiveError(`${quote(entry)} is one entry more than the ${entries} allowed`)
     this.#pathBytes += Buffer.byteLength(path)
     if (this.#pathBytes > pathBytes) {
-      throw new Rejected(`${quote(entry)} brings all paths over the ${pathBytes} bytes allowed`)
+      throw new InvalidArchiveError(`${quote(entry)} brings all paths over the ${pathBytes} bytes allowed`)
     }
   }
 
   checkDepth(folders: number, entry: string): void {
     const { depth } = this.#limits
-    if (folders > depth) throw new Rejected(`${quote(entry)} is more than ${depth} folders deep`)
+    if (folders > depth) throw new InvalidArchiveError(`${quote(entry)} is more than ${depth} folders deep`)
   }
 
   addBytes(size: number, entry: string): void {
     const { bytes } = this.#limits
     this.#bytes += diskBytes(size)
-    if (this.#bytes > bytes) throw new Rejected(`${quote(entry)} brings the files over the ${bytes} bytes allowed`)
+    if (this.#bytes > bytes)
+      throw new InvalidArchiveError(`${quote(entry)} brings the files over the ${bytes} bytes allowed`)
   }
 
   /** A PAX header or a GNU long name: it costs time, though nothing of it is written. */
   addHeader(size: number, name: string): void {
     const { entries, headerBytes } = this.#limits
     if (++this.#headers > 2 * entries) {
-      throw new Rejected(`${quote(name)} is one extended header more than the ${2 * entries} allowed`)
+      throw new InvalidArchiveError(`${quote(name)} is one extended header more than the ${2 * entries} allowed`)
     }
     if (size > maxHeaderBytes) {
-      throw new Rejected(`${quote(name)} is an extended header of more than the ${maxHeaderBytes} bytes allowed`)
+      throw new InvalidArchiveError(
+        `${quote(name)} is an extended header of more than the ${maxHeaderBytes} bytes allowed`
+      )
     }
     this.#headerBytes += size
     if (this.#headerBytes > headerBytes) {
-      throw new Rejected(`${quote(name)} brings the extended headers over the ${headerBytes} bytes allowed`)
+      throw new InvalidArchiveError(`${quote(name)} brings the extended headers over the ${headerBytes} bytes allowed`)
     }
   }
 }

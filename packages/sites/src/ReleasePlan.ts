@@ -5,7 +5,7 @@
  */
 import type { Budget } from "./Budget.ts"
 import { linkTarget, safePath } from "./entryPath.ts"
-import { quote, Rejected } from "./limits.ts"
+import { InvalidArchiveError, quote } from "./limits.ts"
 import type { TarEntry } from "./readTar.ts"
 
 export interface PlannedFile {
@@ -23,8 +23,8 @@ interface Link {
 /** How often a link may point to a link. */
 const maxLinkHops = 40
 
-const refuseName = (entry: string): never => {
-  throw new Rejected(`${quote(entry)} cannot be a file or folder beside the others`)
+const rejectName = (entry: string): never => {
+  throw new InvalidArchiveError(`${quote(entry)} cannot be a file or folder beside the others`)
 }
 
 export class ReleasePlan {
@@ -49,7 +49,7 @@ export class ReleasePlan {
   }
 
   #addFile(path: string, target: string | undefined, entry: TarEntry, index: number): void {
-    if (this.#folders.has(path)) refuseName(entry.path)
+    if (this.#folders.has(path)) rejectName(entry.path)
     // tar writes a file that is named twice as a link to itself.
     if (target === path && this.#files.has(path)) return
     this.#files.delete(path)
@@ -76,7 +76,7 @@ export class ReleasePlan {
     for (let count = 1; count <= names.length; count++) {
       const folder = names.slice(0, count).join("/")
       if (this.#folders.has(folder)) continue
-      if (this.#files.has(folder) || this.#links.has(folder)) refuseName(entry)
+      if (this.#files.has(folder) || this.#links.has(folder)) rejectName(entry)
       // The entry itself has been counted.
       if (!isEntry || count < names.length) this.#budget.addEntry(folder, entry)
       this.#budget.addBytes(0, entry)
@@ -107,7 +107,7 @@ export class ReleasePlan {
     let path = target
     for (let hop = 0; hop < maxLinkHops; hop++) path = this.#links.get(path)?.target ?? path
     const found = this.#files.get(path)
-    if (found === undefined) throw new Rejected(`${quote(entry)} is a link to no file of the archive`)
+    if (found === undefined) throw new InvalidArchiveError(`${quote(entry)} is a link to no file of the archive`)
     return found.file
   }
 }

@@ -4,7 +4,7 @@
  */
 import { extname } from "node:path"
 import { MessageChannel, Worker } from "node:worker_threads"
-import { Rejected, type UnpackLimits } from "./limits.ts"
+import { InvalidArchiveError, type UnpackLimits } from "./limits.ts"
 import { SourceSender } from "./SourceSender.ts"
 import type { Unpacked } from "./unpack.ts"
 import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
@@ -59,7 +59,7 @@ export class ReleaseWorkers {
   /** What a task gives; fails with Rejected where the content is refused. */
   async #perform(task: WorkerTask, options: RunOptions): Promise<unknown> {
     const outcome = await this.#run(task, options)
-    if (outcome.type === "rejected") throw new Rejected(outcome.reason)
+    if (outcome.type === "rejected") throw new InvalidArchiveError(outcome.reason)
     return outcome.result
   }
 
@@ -71,7 +71,7 @@ export class ReleaseWorkers {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
     const abort = () => reject(signal?.reason)
     signal?.addEventListener("abort", abort)
-    const timeout = () => reject(new Rejected(`it takes longer than the ${timeoutMs} ms allowed`))
+    const timeout = () => reject(new InvalidArchiveError(`it takes longer than the ${timeoutMs} ms allowed`))
     const timer = timeoutMs === undefined ? undefined : setTimeout(timeout, timeoutMs)
     worker.on("error", (error) => reject(this.#explainCrash(error)))
     worker.on("exit", (code) => reject(new Error(`A worker thread exited early, with ${code}`)))
@@ -101,7 +101,7 @@ export class ReleaseWorkers {
   #explainCrash(error: unknown): unknown {
     const { memoryMb } = this.#limits
     return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
-      ? new Rejected(`it takes more than the ${memoryMb} MiB of memory allowed`)
+      ? new InvalidArchiveError(`it takes more than the ${memoryMb} MiB of memory allowed`)
       : error
   }
 

@@ -39,13 +39,13 @@ export const checkBuildUser = ({ uid, gid }: BuildOptions): void => {
 }
 
 /** Gives the folders to the user of the build. They hold files and folders alone: there is no link to follow. */
-const giveFolders = async ({ uid, gid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
+const chownToBuildUser = async ({ uid, gid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
   if (uid === undefined) return
   await promisify(execFile)("chown", ["-R", "-h", `${uid}:${gid}`, "--", ...folders])
 }
 
 /** Takes the folders back, so that no later build, which is the same user, can change what this one has made. */
-const takeFolders = async ({ uid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
+const chownBack = async ({ uid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
   if (uid === undefined) return
   await promisify(execFile)("chown", ["-R", "-h", `${process.getuid?.()}:${process.getgid?.()}`, "--", ...folders])
   await promisify(execFile)("chmod", ["-R", "u+rwX,go-w", "--", ...folders])
@@ -57,20 +57,20 @@ export const defaultTimeout = 10 * 60 * 1000
 const marker = "TOLLGATE_RELEASE"
 
 /** How much of a line is waited for. */
-const longestLine = 4096
+const maxLineLength = 4096
 /** How many lines of one piece are looked at: the rest of a flood would be dropped anyway. */
-const mostLines = 200
+const maxLines = 200
 
 /** Hands on what a process says, line by line, whatever it says. */
-const follow = (output: Readable, log: (line: string) => void): void => {
+const pipeLines = (output: Readable, log: (line: string) => void): void => {
   const decoder = new StringDecoder("utf8")
   let rest = ""
   output.on("data", (chunk: Buffer) => {
     const lines = (rest + decoder.write(chunk)).split("\n")
     rest = lines.pop() ?? ""
-    for (const line of lines.slice(-mostLines)) log(line.slice(0, longestLine))
-    if (rest.length > longestLine) {
-      log(rest.slice(0, longestLine))
+    for (const line of lines.slice(-maxLines)) log(line.slice(0, maxLineLength))
+    if (rest.length > maxLineLength) {
+      log(rest.slice(0, maxLineLength))
       rest = ""
     }
   })
@@ -88,7 +88,7 @@ const kill = (pid: number): void => {
 }
 
 /** Processes that carry the mark, or are still in the folder; Linux alone can tell. */
-const survivorsOf = async (id: string, folder: string): Promise<ReadonlyArray<number>> => {
+const findEscapedProcesses = async (id: string, folder: string): Promise<ReadonlyArray<number>> => {
   const mark = `${marker}=${id}`
   const names = await readdir("/proc").catch(() => [])
   const found = await Promise.all(
@@ -105,10 +105,10 @@ const survivorsOf = async (id: string, folder: string): Promise<ReadonlyArray<nu
 }
 
 /** Ends the build's group, and then whoever has left it, until there is nobody. */
-const endAll = async (child: ChildProcess, id: string, folder: string): Promise<void> => {
+const killAll = async (child: ChildProcess, id: string, folder: string): Promise<void> => {
   if (child.pid !== undefined) kill(-child.pid)
   for (let round = 0; round < 50; round++) {
-    const survivors = await survivorsOf(id, folder)
+    const survivors = await findEscapedProcesses(id, folder)
     if (survivors.length === 0) return
     for (const pid of survivors) kill(pid)
   }
@@ -133,7 +133,7 @@ export const build = async (
   const { command, timeout = defaultTimeout, env = {}, uid, gid } = options
   const [home, tmp] = [join(scratch, "home"), join(scratch, "tmp")]
   await Promise.all([mkdir(home, { recursive: true }), mkdir(tmp, { recursive: true })])
-  await giveFolders(options, folder, scratch)
+  await chownToBuildUser(options, folder, scratch)
   const place = await realpath(folder)
   signal.throwIfAborted()
   const child = spawn("/bin/sh", ["-c", command], {
@@ -153,8 +153,8 @@ export const build = async (
     }
   })
   const closed = once(child, "close").catch(() => undefined)
-  follow(child.stdout, log)
-  follow(child.stderr, log)
+  pipeLines(child.stdout, log)
+  pipeLines(child.stderr, log)
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
   try {
     const [code, killedBy] = await once(child, "exit", { signal: limit })
@@ -164,8 +164,8 @@ export const build = async (
     if (signal.aborted || !limit.aborted) throw error
     return "timed out"
   } finally {
-    await endAll(child, id, place)
-    await takeFolders(options, folder, scratch)
+    await killAll(child, id, place)
+    await chownBack(options, folder, scratch)
     // Whoever is left may hold its output open; nobody waits for that.
     const enough = setTimeout(() => child.stdout.destroy(), 1000)
     await Promise.race([closed, once(child.stdout, "close")])

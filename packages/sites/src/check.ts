@@ -6,16 +6,16 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
-import { Rejected } from "./limits.ts"
+import { InvalidArchiveError } from "./limits.ts"
 import { entryFile, findFile, type Manifest } from "./manifest.ts"
 import { serve } from "./serve.ts"
 
-const patience = 30_000
+const requestTimeout = 30_000
 
 /** Fails with what is wrong with the release. */
 export const check = async (folder: string, manifest: Manifest, signal: AbortSignal): Promise<string> => {
   const entry = entryFile(manifest)
-  if (entry === undefined) throw new Rejected("there is no file to serve")
+  if (entry === undefined) throw new InvalidArchiveError("there is no file to serve")
   const server = createServer(async (req, res) => {
     try {
       const request = new Request(`http://localhost${req.url}`)
@@ -33,13 +33,13 @@ export const check = async (folder: string, manifest: Manifest, signal: AbortSig
     const { port } = server.address() as AddressInfo
     const path = `/${entry.split("/").map(encodeURIComponent).join("/")}`
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)])
+      signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeout)])
     })
-    if (response.status !== 200) throw new Rejected(`${path} was answered with ${response.status}`)
+    if (response.status !== 200) throw new InvalidArchiveError(`${path} was answered with ${response.status}`)
     const hash = createHash("sha256")
     for await (const chunk of response.body ?? []) hash.update(chunk)
     if (hash.digest("base64url") !== findFile(manifest, entry)?.digest)
-      throw new Rejected(`${path} was not answered whole`)
+      throw new InvalidArchiveError(`${path} was not answered whole`)
     return path
   } finally {
     server.closeAllConnections()

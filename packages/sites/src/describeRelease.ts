@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import { closeSync, constants, opendirSync, openSync, readSync, realpathSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Budget } from "./Budget.ts"
-import { Rejected, type UnpackLimits } from "./limits.ts"
+import { InvalidArchiveError, type UnpackLimits } from "./limits.ts"
 import { encodeManifest, type ServedFile } from "./manifest.ts"
 
 /** Files whose name begins with a dot are the author's own, except those that the web has agreed on. */
@@ -14,8 +14,9 @@ const isHidden = (name: string): boolean => name.startsWith(".") && name !== ".w
 /** The folder to serve, if it is really where it seems to be: a build may have replaced it by a link. */
 const findServedFolder = (folder: string, root: string): string => {
   const served = realpathOf(join(folder, root))
-  if (served === undefined || !statSync(served).isDirectory()) throw new Rejected("there is no folder to serve")
-  if (served !== join(realpathSync(folder), root)) throw new Rejected("the folder to serve is a link")
+  if (served === undefined || !statSync(served).isDirectory())
+    throw new InvalidArchiveError("there is no folder to serve")
+  if (served !== join(realpathSync(folder), root)) throw new InvalidArchiveError("the folder to serve is a link")
   return served
 }
 

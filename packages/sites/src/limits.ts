@@ -41,7 +41,7 @@ export const resolveLimits = (given: Partial<UnpackLimits> = {}): UnpackLimits =
 }
 
 /** The source or the release is refused; the message is shown to its author. */
-export class Rejected extends Error {
+export class InvalidArchiveError extends Error {
   override readonly name = "Rejected"
 }
 

@@ -1,8 +1,8 @@
 /**
  * The records of a PAX header: `<length> <key>=<value>\n`, where the length counts the whole record.
  */
-import { quote, Rejected } from "./limits.ts"
-import { Damaged, decodeName } from "./tarHeader.ts"
+import { InvalidArchiveError, quote } from "./limits.ts"
+import { DamagedArchiveError, decodeName } from "./tarHeader.ts"
 
 /** What an extended header changes of the entry that follows it. */
 export interface Overrides {
@@ -19,9 +19,10 @@ const readDecimal = (bytes: Buffer, from: number, end: number): number => {
   for (let at = from; at < end; at++) {
     const digit = (bytes[at] ?? 0) - zeroDigit
     value = value * 10 + digit
-    if (digit < 0 || digit > 9 || value > Number.MAX_SAFE_INTEGER) throw new Damaged("a number that is not decimal")
+    if (digit < 0 || digit > 9 || value > Number.MAX_SAFE_INTEGER)
+      throw new DamagedArchiveError("a number that is not decimal")
   }
-  if (from === end) throw new Damaged("a number without digits")
+  if (from === end) throw new DamagedArchiveError("a number without digits")
   return value
 }
 
@@ -29,11 +30,11 @@ const readDecimal = (bytes: Buffer, from: number, end: number): number => {
 const forEachRecord = (body: Buffer, visit: (key: number, value: number, end: number) => void): void => {
   for (let at = 0; at < body.length; ) {
     const key = body.indexOf(space, at) + 1
-    if (key === 0) throw new Damaged("a PAX record without its length")
+    if (key === 0) throw new DamagedArchiveError("a PAX record without its length")
     const end = at + readDecimal(body, at, key - 1)
     const value = body.indexOf(equals, key) + 1
     if (end > body.length || value <= key + 1 || value >= end || body[end - 1] !== newline) {
-      throw new Damaged("a malformed PAX record")
+      throw new DamagedArchiveError("a malformed PAX record")
     }
     visit(key, value, end - 1)
     at = end
@@ -41,7 +42,7 @@ const forEachRecord = (body: Buffer, visit: (key: number, value: number, end: nu
 }
 
 const decodePath = (value: Buffer): string | undefined => {
-  if (value.includes(0)) throw new Rejected(`${quote(value.toString("utf8"))} has a zero in its name`)
+  if (value.includes(0)) throw new InvalidArchiveError(`${quote(value.toString("utf8"))} has a zero in its name`)
   return value.length === 0 ? undefined : decodeName(value)
 }
 
@@ -59,5 +60,6 @@ export const readRecords = (body: Buffer, overrides: Overrides): void => {
     if (key === "GNU.sparse.name") sparse = body.toString("utf8", start, end)
     else if (key.startsWith("GNU.sparse.")) sparse ??= key
   })
-  if (sparse !== undefined) throw new Rejected(`${quote(sparse)} is a sparse file; make the archive without -S`)
+  if (sparse !== undefined)
+    throw new InvalidArchiveError(`${quote(sparse)} is a sparse file; make the archive without -S`)
 }

@@ -4,9 +4,9 @@
  */
 import { type Budget, maxFillingBytes } from "./Budget.ts"
 import type { ByteReader } from "./ByteReader.ts"
-import { quote, Rejected } from "./limits.ts"
+import { InvalidArchiveError, quote } from "./limits.ts"
 import { type Overrides, readRecords } from "./paxRecords.ts"
-import { blockSize, Damaged, decodeHeader, decodeName, isZero, type TarHeader } from "./tarHeader.ts"
+import { blockSize, DamagedArchiveError, decodeHeader, decodeName, isZero, type TarHeader } from "./tarHeader.ts"
 
 export interface TarEntry {
   readonly kind: "file" | "folder" | "symbolic link" | "hard link"
@@ -37,7 +37,8 @@ const refusedKinds: Readonly<Record<string, string>> = {
 
 const kindOf = ({ type, path }: TarHeader): TarEntry["kind"] => {
   const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined
-  if (kind === undefined) throw new Rejected(`${quote(path)} is ${refusedKinds[type] ?? "of an unknown kind"}`)
+  if (kind === undefined)
+    throw new InvalidArchiveError(`${quote(path)} is ${refusedKinds[type] ?? "of an unknown kind"}`)
   // The way to write a folder before there was a kind for it.
   return kind === "file" && path.endsWith("/") ? "folder" : kind
 }
@@ -50,7 +51,7 @@ export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerato
 
   const readExactly = async (length: number): Promise<Buffer> => {
     const bytes = await input.read(length)
-    if (bytes.length < length) throw new Damaged("cut off")
+    if (bytes.length < length) throw new DamagedArchiveError("cut off")
     return bytes
   }
 
@@ -65,7 +66,7 @@ export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerato
       const all: Overrides = {}
       readRecords(body, all)
       if (Object.values(all).some((value) => value !== undefined)) {
-        throw new Rejected(`${quote(path)} is a header that gives all entries one path, link or size`)
+        throw new InvalidArchiveError(`${quote(path)} is a header that gives all entries one path, link or size`)
       }
     }
   }
@@ -87,7 +88,7 @@ export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerato
     async function* content(): AsyncGenerator<Buffer> {
       while (left > 0) {
         const piece = await input.readSome(left)
-        if (piece.length === 0) throw new Damaged("cut off")
+        if (piece.length === 0) throw new DamagedArchiveError("cut off")
         left -= piece.length
         yield piece
       }
@@ -101,8 +102,8 @@ export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerato
   for (let filling = 0; filling <= maxFillingBytes; ) {
     const rest = await input.readSome(Number.MAX_SAFE_INTEGER)
     if (rest.length === 0) return
-    if (!isZero(rest)) throw new Rejected("it has data behind the end of the archive")
+    if (!isZero(rest)) throw new InvalidArchiveError("it has data behind the end of the archive")
     filling += rest.length
   }
-  throw new Rejected(`it has more than ${maxFillingBytes} bytes behind the end of the archive`)
+  throw new InvalidArchiveError(`it has more than ${maxFillingBytes} bytes behind the end of the archive`)
 }

@@ -5,7 +5,7 @@ import { once } from "node:events"
 import { setPriority } from "node:os"
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { describeRelease } from "./describeRelease.ts"
-import { Rejected } from "./limits.ts"
+import { InvalidArchiveError } from "./limits.ts"
 import { removeFolder } from "./removeFolder.ts"
 import { unpack } from "./unpack.ts"
 import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
@@ -38,7 +38,7 @@ const perform = async (port: MessagePort, task: WorkerTask): Promise<unknown> =>
 const toDone = (result: unknown): WorkerMessage => ({ type: "done", result })
 
 const toFailure = (error: unknown): WorkerMessage =>
-  error instanceof Rejected ? { type: "rejected", reason: error.message } : { type: "failed", error }
+  error instanceof InvalidArchiveError ? { type: "rejected", reason: error.message } : { type: "failed", error }
 
 if (parentPort !== null) {
   // Requests come first. On Linux this is the priority of the thread alone, elsewhere that of the process.

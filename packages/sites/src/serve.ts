@@ -11,7 +11,7 @@ import fresh from "fresh"
 import parseRange from "range-parser"
 import { findFile, type Manifest, type ServedFile } from "./manifest.ts"
 
-const typeOf = (path: string): string => {
+const getContentType = (path: string): string => {
   const type = Option.getOrElse(Mime.getType(path), () => "application/octet-stream")
   return /^text\/|^application\/(javascript|json|xml|manifest\+json)|\+xml$/.test(type)
     ? `${type}; charset=utf-8`
@@ -19,7 +19,7 @@ const typeOf = (path: string): string => {
 }
 
 /** The file's path in the manifest; nothing if the path cannot be one. */
-const pathIn = (path: string): string | undefined => {
+const parsePath = (path: string): string | undefined => {
   try {
     const decoded = decodeURIComponent(path).slice(1)
     return decoded === "" || decoded.endsWith("/") ? `${decoded}index.html` : decoded
@@ -28,9 +28,9 @@ const pathIn = (path: string): string | undefined => {
   }
 }
 
-const nothing = (): Response => new Response(null, { status: 404 })
+const notFoundBody = (): Response => new Response(null, { status: 404 })
 
-const tagOf = ({ digest }: ServedFile): string => `"${digest}"`
+const getETag = ({ digest }: ServedFile): string => `"${digest}"`
 
 interface Part {
   readonly start: number
@@ -38,10 +38,10 @@ interface Part {
 }
 
 /** The one part that is asked for; the whole where none is, or several are; nothing if it lies beyond the end. */
-const partOf = (request: Request, file: ServedFile): Part | "whole" | undefined => {
+const selectRange = (request: Request, file: ServedFile): Part | "whole" | undefined => {
   const range = request.headers.get("range")
   const condition = request.headers.get("if-range")
-  if (range === null || (condition !== null && condition !== tagOf(file))) return "whole"
+  if (range === null || (condition !== null && condition !== getETag(file))) return "whole"
   const parts = parseRange(file.size, range)
   if (parts === -1) return undefined
   const [part] = parts === -2 || parts.type !== "bytes" || parts.length !== 1 ? [] : parts
@@ -49,16 +49,16 @@ const partOf = (request: Request, file: ServedFile): Part | "whole" | undefined 
 }
 
 /** What is no larger is read at once: the file is closed before the answer begins. */
-const small = 64 * 1024
+const inlineLimit = 64 * 1024
 
-const contentOf = async (
+const openContent = async (
   path: string,
   { start, end }: Part,
   signal: AbortSignal
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> => {
   const length = end - start + 1
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
-  if (length <= small) {
+  if (length <= inlineLimit) {
     try {
       const content = new Uint8Array(length)
       await file.read(content, 0, length, start)
@@ -76,20 +76,20 @@ const contentOf = async (
   return Readable.toWeb(stream) as ReadableStream<Uint8Array>
 }
 
-const answer = async (path: string, name: string, file: ServedFile, status: number, request: Request) => {
+const makeResponse = async (path: string, name: string, file: ServedFile, status: number, request: Request) => {
   const headers = new Headers({
-    "content-type": typeOf(name),
+    "content-type": getContentType(name),
     "accept-ranges": "bytes",
     "cache-control": "no-cache",
-    etag: tagOf(file)
+    etag: getETag(file)
   })
-  const isPlain = status === 200
+  const isOk = status === 200
   // Without the request's Cache-Control, which is for caches on the way: whoever names a tag asks whether it still holds.
   const condition = request.headers.get("if-none-match") ?? undefined
-  if (isPlain && fresh({ "if-none-match": condition }, { etag: tagOf(file) })) {
+  if (isOk && fresh({ "if-none-match": condition }, { etag: getETag(file) })) {
     return new Response(null, { status: 304, headers })
   }
-  const part = isPlain ? partOf(request, file) : "whole"
+  const part = isOk ? selectRange(request, file) : "whole"
   if (part === undefined) {
     headers.set("content-range", `bytes */${file.size}`)
     return new Response(null, { status: 416, headers })
@@ -98,16 +98,16 @@ const answer = async (path: string, name: string, file: ServedFile, status: numb
   headers.set("content-length", String(end - start + 1))
   if (part !== "whole") headers.set("content-range", `bytes ${start}-${end}/${file.size}`)
   const isEmpty = file.size === 0 || request.method === "HEAD"
-  const body = isEmpty ? null : await contentOf(path, { start, end }, request.signal)
+  const body = isEmpty ? null : await openContent(path, { start, end }, request.signal)
   return new Response(body, { status: part === "whole" ? status : 206, headers })
 }
 
 /** Answers from the files below the folder. Fails with ENOENT if the folder has gone in the meantime. */
 export const serve = async (folder: string, manifest: Manifest, path: string, request: Request): Promise<Response> => {
-  const name = pathIn(path)
-  if (name === undefined) return nothing()
+  const name = parsePath(path)
+  if (name === undefined) return notFoundBody()
   const respond = (name: string, file: ServedFile, status: number) =>
-    answer(join(folder, manifest.root, name), name, file, status, request)
+    makeResponse(join(folder, manifest.root, name), name, file, status, request)
   const file = findFile(manifest, name)
   if (file !== undefined) return respond(name, file, 200)
   if (findFile(manifest, `${name}/index.html`) !== undefined) {
@@ -116,5 +116,5 @@ export const serve = async (folder: string, manifest: Manifest, path: string, re
     return new Response(null, { status: 308, headers: { location } })
   }
   const notFound = findFile(manifest, "404.html")
-  return notFound === undefined ? nothing() : respond("404.html", notFound, 404)
+  return notFound === undefined ? notFoundBody() : respond("404.html", notFound, 404)
 }

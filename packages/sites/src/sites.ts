@@ -10,14 +10,14 @@ import {
   type DeploymentOptions,
   type DeploymentTarget,
   type Release,
-  SourceFault,
+  SourceStoreError,
   StepFailed
 } from "@tollgate/core"
 import { Effect, Semaphore, Stream } from "effect"
 import { type BuildOptions, build, checkBuildUser } from "./build.ts"
 import { check } from "./check.ts"
-import { diskSources } from "./diskSources.ts"
-import { defaultLimits, Rejected, resolveLimits, type UnpackLimits } from "./limits.ts"
+import { diskSourceStore } from "./diskSourceStore.ts"
+import { defaultLimits, InvalidArchiveError, resolveLimits, type UnpackLimits } from "./limits.ts"
 import { decodeJsonManifest, decodeManifest } from "./manifest.ts"
 import { makeManifestCache } from "./manifestCache.ts"
 import { ReleaseWorkers } from "./ReleaseWorkers.ts"
@@ -48,7 +48,7 @@ const isMissing = (error: unknown): boolean =>
   (error.code === "ENOENT" || error.code === "ENOTDIR")
 
 /** A folder below another: no way up, no way out. */
-const outputIn = ({ output = "" }: BuildOptions): string => {
+const findOutputFolder = ({ output = "" }: BuildOptions): string => {
   const folder = normalize(output)
   if (isAbsolute(folder) || folder.split("/").includes("..")) {
     throw new TypeError("build.output: give a folder below the source's, such as dist")
@@ -58,12 +58,12 @@ const outputIn = ({ output = "" }: BuildOptions): string => {
 
 /** What the author of the source is told. A source that has gone was replaced by a later upload. */
 const toStepFailed = (error: unknown): StepFailed | undefined =>
-  error instanceof Rejected || (error instanceof SourceFault && isMissing(error.cause))
+  error instanceof InvalidArchiveError || (error instanceof SourceStoreError && isMissing(error.cause))
     ? new StepFailed({ problem: error.message })
     : undefined
 
 /** Runs work on the disk. Only what is wrong with the source is told; what the system says is for the log. */
-const step = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StepFailed> =>
+const runStep = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StepFailed> =>
   abortablePromise(work, (error) => error).pipe(Effect.catch((error) => toStepFailed(error) ?? Effect.die(error)))
 
 /**
@@ -79,7 +79,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const { workers = defaultWorkers } = options
   if (!Number.isSafeInteger(workers) || workers < 1) throw new TypeError("workers: give a positive integer")
   if (options.build !== undefined) checkBuildUser(options.build)
-  const root = options.build === undefined ? contentName : join(contentName, outputIn(options.build))
+  const root = options.build === undefined ? contentName : join(contentName, findOutputFolder(options.build))
   const staged = (id: string): string => join(folder, "staging", id)
   const published = (id: string): string => join(folder, "releases", id)
   const manifests = makeManifestCache(async (id) => {
@@ -108,7 +108,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const runBuild = (options: BuildOptions, { id, log }: Release) =>
     Effect.gen(function* () {
       const context = { id, folder: join(staged(id), contentName), scratch: join(staged(id), scratchName), log }
-      const exitCode = yield* step((signal) => build(options, { ...context, signal }))
+      const exitCode = yield* runStep((signal) => build(options, { ...context, signal }))
       if (exitCode === "timed out") {
         return yield* new StepFailed({ problem: "the build took too long, and was ended" })
       }
@@ -118,18 +118,18 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
 
   const prepareManifest = (id: string) =>
     Effect.gen(function* () {
-      const manifest = yield* withWorker(step((signal) => pool.describe(staged(id), root, signal)))
+      const manifest = yield* withWorker(runStep((signal) => pool.describe(staged(id), root, signal)))
       const path = join(staged(id), manifestName)
       // A build may have written beside its folder.
       yield* Effect.orDie(Effect.all([remove(join(staged(id), scratchName)), remove(path)]))
-      yield* step(() => writeFile(path, manifest, { flag: "wx" }))
+      yield* runStep(() => writeFile(path, manifest, { flag: "wx" }))
       return decodeManifest(manifest)
     })
 
   const target: DeploymentTarget = {
     unpack: ({ id, source, log }) =>
       withWorker(
-        step(async (signal) => {
+        runStep(async (signal) => {
           const place = join(staged(id), contentName)
           await mkdir(place, { recursive: true })
           const unpacked = await pool.unpack(Stream.toAsyncIterable(source), place, signal)
@@ -143,12 +143,12 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
     check: ({ id, log }) =>
       Effect.gen(function* () {
         const manifest = yield* prepareManifest(id)
-        const path = yield* step((signal) => check(staged(id), manifest, signal))
+        const path = yield* runStep((signal) => check(staged(id), manifest, signal))
         log(`Checked ${path}`)
       }),
 
     publish: ({ id }) =>
-      step(async () => {
+      runStep(async () => {
         await mkdir(join(folder, "releases"), { recursive: true })
         await rename(staged(id), published(id))
       }),
@@ -181,7 +181,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   }
 
   return {
-    sources: diskSources(join(folder, "sources")),
+    sources: diskSourceStore(join(folder, "sources")),
     target,
     ...(options.sourceLimit === undefined ? {} : { sourceLimit: options.sourceLimit }),
     ...(options.productionBranch === undefined ? {} : { productionBranch: options.productionBranch })

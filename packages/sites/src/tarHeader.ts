@@ -2,7 +2,7 @@
  * One 512-byte header of a tar archive, read strictly: what other programs might read differently is refused.
  */
 import { isUtf8 } from "node:buffer"
-import { quote, Rejected } from "./limits.ts"
+import { InvalidArchiveError, quote } from "./limits.ts"
 
 export const blockSize = 512
 
@@ -14,7 +14,7 @@ export interface TarHeader {
   readonly mode: number
 }
 
-export class Damaged extends Error {
+export class DamagedArchiveError extends Error {
   override readonly name = "Damaged"
 }
 
@@ -32,10 +32,10 @@ export const isZero = (bytes: Buffer): boolean => {
 export const decodeName = (bytes: Buffer): string => {
   const zero = bytes.indexOf(0)
   const name = zero === -1 ? bytes : bytes.subarray(0, zero)
-  if (!isUtf8(name)) throw new Rejected(`${quote(name.toString("latin1"))} is a name that is not UTF-8`)
+  if (!isUtf8(name)) throw new InvalidArchiveError(`${quote(name.toString("latin1"))} is a name that is not UTF-8`)
   if (zero !== -1 && !isZero(bytes.subarray(zero))) {
     const end = bytes.findLastIndex((byte) => byte !== 0) + 1
-    throw new Rejected(`${quote(bytes.toString("utf8", 0, end))} has a zero in its name`)
+    throw new InvalidArchiveError(`${quote(bytes.toString("utf8", 0, end))} has a zero in its name`)
   }
   return name.toString("utf8")
 }
@@ -54,17 +54,17 @@ const decodeNumber = (field: Buffer): number => {
     value = value * 8 + (byte - zeroDigit)
   }
   for (; at < field.length; at++) {
-    if (field[at] !== space && field[at] !== 0) throw new Damaged("a number that is not octal")
+    if (field[at] !== space && field[at] !== 0) throw new DamagedArchiveError("a number that is not octal")
   }
   return value
 }
 
 const decodeBase256 = (field: Buffer): number => {
-  if (field[0] !== 0x80) throw new Damaged("a negative number")
+  if (field[0] !== 0x80) throw new DamagedArchiveError("a negative number")
   let value = 0
   for (const byte of field.subarray(1)) {
     value = value * 256 + byte
-    if (value > Number.MAX_SAFE_INTEGER) throw new Damaged("a number that is too large")
+    if (value > Number.MAX_SAFE_INTEGER) throw new DamagedArchiveError("a number that is too large")
   }
   return value
 }
@@ -86,7 +86,7 @@ const decodePrefix = (block: Buffer): string => {
 
 /** Fails with Damaged where the block is no header, and with Rejected where its names are refused. */
 export const decodeHeader = (block: Buffer): TarHeader => {
-  if (block.length < blockSize || !hasValidChecksum(block)) throw new Damaged("no header")
+  if (block.length < blockSize || !hasValidChecksum(block)) throw new DamagedArchiveError("no header")
   const name = decodeName(block.subarray(0, 100))
   const prefix = decodePrefix(block)
   return {

@@ -6,7 +6,7 @@
 import { closeSync, constants, copyFileSync, mkdirSync, openSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { Budget } from "./Budget.ts"
-import { quote, Rejected, type UnpackLimits } from "./limits.ts"
+import { InvalidArchiveError, quote, type UnpackLimits } from "./limits.ts"
 import { type PlannedFile, ReleasePlan } from "./ReleasePlan.ts"
 import { readArchive } from "./readArchive.ts"
 import type { TarEntry } from "./readTar.ts"
@@ -24,7 +24,7 @@ const write = (path: string, work: () => void): void => {
     work()
   } catch (error) {
     const isName = error instanceof Error && "code" in error && nameErrors.includes(String(error.code))
-    throw isName ? new Rejected(`${quote(path)} cannot be a file or folder beside the others`) : error
+    throw isName ? new InvalidArchiveError(`${quote(path)} cannot be a file or folder beside the others`) : error
   }
 }
 
@@ -57,7 +57,7 @@ export const unpack = async (
   const plan = new ReleasePlan(budget)
   await readArchive(source, budget, limits, async (entry) => plan.add(entry))
   const [files, copies] = [plan.files(), plan.copies()]
-  if (files.size === 0) throw new Rejected("there is no file in it")
+  if (files.size === 0) throw new InvalidArchiveError("there is no file in it")
 
   for (const path of plan.folders()) {
     if (path !== "") write(path, () => mkdirSync(join(folder, path)))

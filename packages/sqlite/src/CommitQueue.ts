@@ -8,11 +8,11 @@
 import { StoreUnavailable } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { Effect } from "effect"
-import { closed, isBusy, unavailable } from "./faults.ts"
-import type { Versions } from "./Versions.ts"
+import { isBusy, storeClosed, unavailable } from "./faults.ts"
+import type { VersionCache } from "./Versions.ts"
 
 /** How long a commit waits for the lock before it gives up. */
-export const patience = 5_000
+export const lockTimeoutMs = 5_000
 
 interface Job {
   readonly operation: StoreUnavailable["operation"]
@@ -24,13 +24,13 @@ interface Job {
 
 export class CommitQueue {
   readonly #database: Database
-  readonly #versions: Versions
+  readonly #versions: VersionCache
   #waiting: Array<Job> = []
   #scheduled = false
   #closed = false
   #whenIdle: (() => void) | undefined
 
-  constructor(database: Database, versions: Versions) {
+  constructor(database: Database, versions: VersionCache) {
     this.#database = database
     this.#versions = versions
   }
@@ -38,10 +38,10 @@ export class CommitQueue {
   /** Runs `run` inside the next transaction; again from the start if that could not be completed. */
   submit<A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> {
     return Effect.callback<A, StoreUnavailable>((resume) => {
-      if (this.#closed) return resume(Effect.fail(closed(operation)))
+      if (this.#closed) return resume(Effect.fail(storeClosed(operation)))
       const job: Job = {
         operation,
-        deadline: performance.now() + patience,
+        deadline: performance.now() + lockTimeoutMs,
         run: () => {
           const result = run()
           return () => resume(Effect.succeed(result))
@@ -108,16 +108,16 @@ export class CommitQueue {
   /** Tries again a random moment later those whose time is not up. */
   #later(jobs: ReadonlyArray<Job>, error: unknown): void {
     const now = performance.now()
-    for (const { deadline, fail, operation } of jobs) if (deadline <= now) fail(busy(operation, error))
+    for (const { deadline, fail, operation } of jobs) if (deadline <= now) fail(lockTimeoutError(operation, error))
     this.#waiting = [...jobs.filter(({ deadline }) => deadline > now), ...this.#waiting]
     if (this.#waiting.length > 0) this.#schedule(1 + Math.random() * 15)
   }
 }
 
-const busy = (operation: StoreUnavailable["operation"], cause: unknown): StoreUnavailable =>
+const lockTimeoutError = (operation: StoreUnavailable["operation"], cause: unknown): StoreUnavailable =>
   new StoreUnavailable({
     operation,
-    problem: `the database has been locked for ${patience / 1000} seconds`,
+    problem: `the database has been locked for ${lockTimeoutMs / 1000} seconds`,
     retryable: true,
     outcome: "not-applied",
     ...(cause === undefined ? {} : { cause })

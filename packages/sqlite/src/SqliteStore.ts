@@ -16,13 +16,13 @@ import type { Database } from "better-sqlite3"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import { CommitQueue } from "./CommitQueue.ts"
 import { connect } from "./connect.ts"
-import { closed, faultOf, isBusy, unavailable } from "./faults.ts"
+import { classifyError, isBusy, storeClosed, unavailable } from "./faults.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
 import type { SqliteOptions } from "./source.ts"
 import { Tables } from "./Tables.ts"
 
 /** A backup was not made. Nothing is left at its path that was not there before. */
-export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFailed", {
+export class BackupError extends Schema.TaggedError<BackupError>()("BackupError", {
   path: Schema.String,
   problem: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
@@ -37,28 +37,28 @@ export interface SqliteStoreOperations extends StoreOperations {
    * Copies the database, as it is at one moment, while it is in use. The path holds a whole backup or none. A new file
    * can be read by its owner alone.
    */
-  readonly backup: (path: string) => Effect.Effect<void, BackupFailed>
+  readonly backup: (path: string) => Effect.Effect<void, BackupError>
 }
 
 /** So many records are removed in one transaction of a `clear`, so that others get their turn. */
-const clearedAtOnce = 500
+const clearBatchSize = 500
 
-const modeOf = (path: string): Promise<number> =>
+const getFileMode = (path: string): Promise<number> =>
   stat(path).then(
     ({ mode }) => mode & 0o777,
     () => privateMode
   )
 
-const backupTo =
+const writeBackup =
   (database: Database) =>
-  (path: string): Effect.Effect<void, BackupFailed> => {
+  (path: string): Effect.Effect<void, BackupError> => {
     const partial = `${path}.${randomUUID()}.partial`
     const copy = async () => {
       try {
         createPrivateFile(partial)
         await database.backup(partial)
         // A backup that replaces a file keeps that file's mode.
-        await chmod(partial, await modeOf(path))
+        await chmod(partial, await getFileMode(path))
         // What an earlier database left beside the path must not be taken for the backup's own log.
         await Promise.all([`${path}-wal`, `${path}-shm`].map((leftover) => rm(leftover, { force: true })))
         await rename(partial, path)
@@ -66,7 +66,7 @@ const backupTo =
         await rm(partial, { force: true })
       }
     }
-    const refuse = (problem: string) => Effect.fail(new BackupFailed({ path: String(path), problem }))
+    const refuse = (problem: string) => Effect.fail(new BackupError({ path: String(path), problem }))
     return Effect.suspend(() => {
       if (typeof path !== "string" || path.trim() === "") {
         return refuse('it is not a path; give one, such as "data/backup.db"')
@@ -74,7 +74,7 @@ const backupTo =
       if (resolve(path) === resolve(database.name)) return refuse("it is the database itself; give another path")
       return Effect.tryPromise({
         try: copy,
-        catch: (cause) => new BackupFailed({ path, problem: faultOf(cause).problem, cause })
+        catch: (cause) => new BackupError({ path, problem: classifyError(cause).problem, cause })
       })
     })
   }
@@ -83,7 +83,7 @@ const operations = (database: Database, tables: Tables, queue: CommitQueue): Sto
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
     const attempt = (whenBusy: (fault: StoreUnavailable) => Effect.Effect<A, StoreUnavailable>) =>
       Effect.suspend(() => {
-        if (!database.open) return Effect.fail(closed(operation))
+        if (!database.open) return Effect.fail(storeClosed(operation))
         try {
           return Effect.succeed(run())
         } catch (error) {
@@ -102,7 +102,7 @@ const operations = (database: Database, tables: Tables, queue: CommitQueue): Sto
 
   const clear: StoreOperations["clear"] = (partition) =>
     queue
-      .submit("clear", () => tables.clearSome(partition, clearedAtOnce))
+      .submit("clear", () => tables.clearSome(partition, clearBatchSize))
       .pipe(Effect.flatMap((more) => (more ? clear(partition) : Effect.void)))
 
   return Store.make({
@@ -136,7 +136,7 @@ const make = Effect.fnUntraced(function* (
     Effect.sync(() => new CommitQueue(database, tables.versions)),
     (queue) => Effect.promise(() => queue.close())
   )
-  return { ...operations(database, tables, queue), backup: backupTo(database) }
+  return { ...operations(database, tables, queue), backup: writeBackup(database) }
 })
 
 /**

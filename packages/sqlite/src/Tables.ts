@@ -17,31 +17,31 @@ import {
 } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { decodeReplay, encodeReplay } from "./replays.ts"
-import { type ClaimedRow, prepare, type RecordRow, type Statements } from "./statements.ts"
-import { Versions } from "./Versions.ts"
+import { prepare, type RecordRow, type RecordWithParentRow, type Statements } from "./statements.ts"
+import { VersionCache } from "./Versions.ts"
 
 type Names = ReadonlyArray<string>
 
-const recordOf = (key: string, [version, parent, terms, claims, body]: RecordRow): StoreRecord => {
+const toRecord = (key: string, [version, parent, terms, claims, body]: RecordRow): StoreRecord => {
   const record = { key, version, body, indexTerms: JSON.parse(terms) as Names, uniqueKeys: JSON.parse(claims) as Names }
   return parent === null ? record : { ...record, parent }
 }
 
-const claimedOf = (row: ClaimedRow): RecordWithParent => {
+const toRecordWithParent = (row: RecordWithParentRow): RecordWithParent => {
   const [key, version, parent, terms, claims, body, parentVersion, ...rest] = row
-  const record = recordOf(key, [version, parent, terms, claims, body])
+  const record = toRecord(key, [version, parent, terms, claims, body])
   return parent === null || parentVersion === null
     ? { record }
-    : { record, parent: recordOf(parent, [parentVersion, ...rest]) }
+    : { record, parent: toRecord(parent, [parentVersion, ...rest]) }
 }
 
 /** No record is in it: ids start at 1. */
-const nowhere = 0
+const noPartition = 0
 
 const sweepInterval = 1_000
 
 /** A write always answers; one that did not must not be taken for a number. */
-const must = (answer: number | undefined): number => {
+const requireRow = (answer: number | undefined): number => {
   if (answer === undefined) throw new Error("a write to the database gave no answer")
   return answer
 }
@@ -55,19 +55,19 @@ export class Tables {
   readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
 
   /** What commits rely on. Whoever begins a transaction, or rolls one back, says so. */
-  readonly versions: Versions
+  readonly versions: VersionCache
 
   constructor(database: Database) {
     this.#database = database
     this.#sql = prepare(database)
-    this.versions = Versions.of(database)
+    this.versions = VersionCache.of(database)
   }
 
   get(partition: Partition.Partition, keys: Names): ReadonlyArray<StoreRecord | undefined> {
     const id = this.#partition(partition)
     return this.#snapshot(keys, (key) => {
       const row = this.#sql.record.get(id, key)
-      return row === undefined ? undefined : recordOf(key, row)
+      return row === undefined ? undefined : toRecord(key, row)
     })
   }
 
@@ -75,7 +75,7 @@ export class Tables {
     const id = this.#partition(partition)
     return this.#snapshot(claims, (claim) => {
       const row = this.#sql.claimed.get(id, claim)
-      return row === undefined ? undefined : claimedOf(row)
+      return row === undefined ? undefined : toRecordWithParent(row)
     })
   }
 
@@ -97,7 +97,7 @@ export class Tables {
     now: number
   ): CommitResult | StoreConflict {
     const sql = this.#sql
-    const known = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? nowhere
+    const known = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? noPartition
     const remembered = once === undefined ? undefined : sql.remembered.get(known, once.id, now)
     if (remembered !== undefined) return decodeReplay(remembered, changes)
 
@@ -114,7 +114,7 @@ export class Tables {
     })
     if (refusal !== undefined) return refusal
 
-    const id = known === nowhere ? must(sql.makePartition.get(partition)) : known
+    const id = known === noPartition ? requireRow(sql.makePartition.get(partition)) : known
     const committed = this.#write(id, changes, counts, now)
     if (once !== undefined) {
       const replayed = { fingerprint: once.fingerprint, result: once.result }
@@ -126,7 +126,7 @@ export class Tables {
 
   /** Removes some of a partition; tells whether anything was left to remove. */
   clearSome(partition: Partition.Partition, count: number): boolean {
-    const id = this.#sql.partition.get(partition) ?? nowhere
+    const id = this.#sql.partition.get(partition) ?? noPartition
     const keys = this.#sql.someKeys.all(id, count)
     for (const key of keys) this.#release(id, key)
     for (const key of keys) this.#delete(id, key)
@@ -147,7 +147,7 @@ export class Tables {
     const known = this.#partitions.get(partition)
     if (known !== undefined) return known
     const id = this.#sql.partition.get(partition)
-    if (id === undefined) return nowhere
+    if (id === undefined) return noPartition
     this.#partitions.set(partition, id)
     return id
   }
@@ -190,7 +190,7 @@ export class Tables {
       const row = this.#sql.recordById.get(id)
       if (row === undefined) return []
       const [key, ...rest] = row
-      return [recordOf(key, rest)]
+      return [toRecord(key, rest)]
     })
   }
 
@@ -206,7 +206,7 @@ export class Tables {
     const versions = new Map<string, number>()
     const totals = new Map<string, number>()
     const puts = changes.reduce((count, { _tag }) => count + (_tag === "Put" ? 1 : 0), 0)
-    let version = puts === 0 ? 0 : must(sql.advance.get(puts, partition)) - puts
+    let version = puts === 0 ? 0 : requireRow(sql.advance.get(puts, partition)) - puts
     // Claims are given up before any is taken: one commit may hand a claim from one record to another.
     for (const change of changes) {
       if (change._tag === "Delete" || (change._tag === "Put" && change.expect > 0)) this.#release(partition, change.key)
@@ -235,7 +235,7 @@ export class Tables {
     const id = existing?.id ?? Number(sql.insert.run(partition, key, ...written).lastInsertRowid)
     if (existing !== undefined) sql.update.run(...written, id)
     for (const term of before) if (!terms.includes(term)) this.#unlist(partition, term, id)
-    for (const term of terms) if (!before.includes(term)) sql.post.run(must(sql.countUp.get(partition, term)), id)
+    for (const term of terms) if (!before.includes(term)) sql.post.run(requireRow(sql.countUp.get(partition, term)), id)
     for (const claim of claims) sql.claim.run(partition, claim, id)
   }
 

@@ -5,14 +5,14 @@
 import type { Database } from "better-sqlite3"
 
 /** How many are remembered. */
-const most = 20_000
+const maxVersions = 20_000
 
 /** Whoever shares a connection shares this: what is written on it does not count as another's. */
-const ofDatabase = new WeakMap<Database, Versions>()
+const ofDatabase = new WeakMap<Database, VersionCache>()
 
-export class Versions {
-  static of(database: Database): Versions {
-    const known = ofDatabase.get(database) ?? new Versions(database)
+export class VersionCache {
+  static of(database: Database): VersionCache {
+    const known = ofDatabase.get(database) ?? new VersionCache(database)
     ofDatabase.set(database, known)
     return known
   }
@@ -46,7 +46,7 @@ export class Versions {
     const known = ofPartition?.get(key)
     if (known !== undefined) return known
     const version = read(partition, key)
-    if (++this.#count > most) this.forget()
+    if (++this.#count > maxVersions) this.forget()
     const versions = this.#known.get(partition)
     if (versions === undefined) this.#known.set(partition, new Map([[key, version]]))
     else versions.set(key, version)

@@ -3,11 +3,11 @@
  */
 import { StoreUnavailable } from "@tollgate/core"
 
-export const codeOf = (error: unknown): string =>
+export const getErrorCode = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 
 /** Another connection holds the lock: worth waiting for. */
-export const isBusy = (error: unknown): boolean => /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
+export const isBusy = (error: unknown): boolean => /^SQLITE_(BUSY|LOCKED)/.test(getErrorCode(error))
 
 interface Fault {
   readonly problem: string
@@ -27,8 +27,8 @@ const faults: ReadonlyArray<readonly [RegExp, Fault]> = [
   [/^(ENOENT|ENOTDIR)/, { problem: "the folder does not exist", retryable: false }]
 ]
 
-export const faultOf = (error: unknown): Fault => {
-  const code = codeOf(error)
+export const classifyError = (error: unknown): Fault => {
+  const code = getErrorCode(error)
   const known = faults.find(([pattern]) => pattern.test(code))?.[1]
   return known ?? { problem: code === "" ? "SQLite was used wrongly" : `SQLite failed with ${code}`, retryable: false }
 }
@@ -37,7 +37,7 @@ export const unavailable = (
   operation: StoreUnavailable["operation"],
   error: unknown,
   outcome: StoreUnavailable["outcome"] = "not-applied"
-): StoreUnavailable => new StoreUnavailable({ operation, ...faultOf(error), outcome, cause: error })
+): StoreUnavailable => new StoreUnavailable({ operation, ...classifyError(error), outcome, cause: error })
 
-export const closed = (operation: StoreUnavailable["operation"]): StoreUnavailable =>
+export const storeClosed = (operation: StoreUnavailable["operation"]): StoreUnavailable =>
   new StoreUnavailable({ operation, problem: "the store has been closed", retryable: false, outcome: "not-applied" })

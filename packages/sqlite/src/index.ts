@@ -1,2 +1,2 @@
-export { BackupFailed, SqliteStore, type SqliteStoreOperations } from "./SqliteStore.ts"
+export { BackupError, SqliteStore, type SqliteStoreOperations } from "./SqliteStore.ts"
 export type { SqliteOptions } from "./source.ts"

@@ -3,7 +3,7 @@
  */
 import { closeSync, openSync, readlinkSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { codeOf } from "./faults.ts"
+import { getErrorCode } from "./faults.ts"
 
 /** Readable and writable by the owner alone. SQLite gives the -wal and -shm beside a database the same mode. */
 export const privateMode = 0o600
@@ -16,7 +16,7 @@ export const createPrivateFile = (path: string): void => {
   try {
     closeSync(openSync(path, "wx", privateMode))
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error
+    if (getErrorCode(error) !== "EEXIST") throw error
     const leadsNowhere = statSync(path, { throwIfNoEntry: false }) === undefined
     if (leadsNowhere) createPrivateFile(resolve(dirname(path), readlinkSync(path)))
   }

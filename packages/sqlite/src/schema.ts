@@ -68,10 +68,10 @@ const migrations: ReadonlyArray<string> = [
   `
 ]
 
-export const latest = migrations.length
+export const latestVersion = migrations.length
 
 /** The file was made by a newer version of this package. */
-export class NewerSchema extends Error {
+export class NewerSchemaError extends Error {
   override readonly name = "NewerSchema"
   readonly version: number
 
@@ -82,7 +82,7 @@ export class NewerSchema extends Error {
 }
 
 /** The version that is recorded, 0 if there is none, and whether all tables are Tollgate's own. */
-const look = (database: Database): { readonly recorded: number; readonly own: boolean } => {
+const readSchemaState = (database: Database): { readonly recorded: number; readonly own: boolean } => {
   const tables = database
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'")
     .pluck()
@@ -93,7 +93,7 @@ const look = (database: Database): { readonly recorded: number; readonly own: bo
     ? (database.prepare<[], number>("SELECT version FROM tollgate_schema").pluck().get() ?? 0)
     : 0
   const numbered = own ? Number(database.pragma("user_version", { simple: true })) : 0
-  if (Math.max(recorded, numbered) > latest) throw new NewerSchema(Math.max(recorded, numbered))
+  if (Math.max(recorded, numbered) > latestVersion) throw new NewerSchemaError(Math.max(recorded, numbered))
   return { recorded, own }
 }
 
@@ -105,14 +105,14 @@ const look = (database: Database): { readonly recorded: number; readonly own: bo
  * number is the host's, so the version is kept in a table as well, and that is what counts.
  */
 export const migrate = (database: Database): void => {
-  if (look(database).recorded === latest) return
+  if (readSchemaState(database).recorded === latestVersion) return
   const upgrade = database.transaction(() => {
-    const { recorded, own } = look(database)
+    const { recorded, own } = readSchemaState(database)
     for (const migration of migrations.slice(recorded)) database.exec(migration)
     database.exec("CREATE TABLE IF NOT EXISTS tollgate_schema (version INTEGER NOT NULL) STRICT")
     database.exec("DELETE FROM tollgate_schema")
-    database.prepare("INSERT INTO tollgate_schema VALUES (?)").run(latest)
-    if (own) database.pragma(`user_version = ${latest}`)
+    database.prepare("INSERT INTO tollgate_schema VALUES (?)").run(latestVersion)
+    if (own) database.pragma(`user_version = ${latestVersion}`)
   })
   upgrade.immediate()
 }

@@ -6,7 +6,7 @@ import type Sqlite from "better-sqlite3"
 /** version, parent, terms, claims, body */
 export type RecordRow = [number, string | null, string, string, string]
 /** key and the columns of the record, then those of its parent */
-export type ClaimedRow = [string, ...RecordRow, number | null, string | null, string, string, string]
+export type RecordWithParentRow = [string, ...RecordRow, number | null, string | null, string, string, string]
 
 const columns = (of: string) =>
   ["version", "parent", "terms", "claims", "body"].map((name) => `${of}.${name}`).join(", ")
@@ -56,7 +56,7 @@ export const prepare = (database: Sqlite.Database) => {
     delete: write<[number]>("DELETE FROM tollgate_records WHERE id = ?"),
     someKeys: value<[number, number], string>("SELECT key FROM tollgate_records WHERE partition = ? LIMIT ?"),
 
-    claimed: row<[number, string], ClaimedRow>(
+    claimed: row<[number, string], RecordWithParentRow>(
       `SELECT r.key, ${columns("r")}, ${columns("p")} FROM tollgate_claims c
        JOIN tollgate_records r ON r.id = c.record
        LEFT JOIN tollgate_records p ON p.partition = r.partition AND p.key = r.parent

@@ -12,7 +12,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Change, Partition, Store, StoreOpenError } from "@tollgate/core"
-import { BackupFailed, type SqliteOptions, SqliteStore } from "@tollgate/sqlite"
+import { BackupError, type SqliteOptions, SqliteStore } from "@tollgate/sqlite"
 import { storeContract } from "@tollgate/store-testkit"
 import { Rivalry, runWorkers, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
@@ -516,10 +516,10 @@ describe("a SQLite store", () => {
       Effect.gen(function* () {
         const path = yield* inFolder("store.db")
         const results = yield* Effect.promise(() =>
-          runWorkers<Rivalry.RivalResult>(new URL("rival.worker.ts", import.meta.url), [path, path, path, path])
+          runWorkers<Rivalry.ContentionResult>(new URL("rival.worker.ts", import.meta.url), [path, path, path, path])
         )
         const store = yield* Effect.promise(() => SqliteStore.open(path))
-        yield* Effect.promise(() => Rivalry.judge(store, results))
+        yield* Effect.promise(() => Rivalry.findViolations(store, results))
         yield* Effect.promise(() => store.close())
       }),
     60_000
@@ -564,7 +564,7 @@ layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(
       const exit = yield* Effect.exit(store.backup(path))
       assert.isTrue(Exit.isFailure(exit))
       const error = yield* Effect.flip(store.backup(path))
-      assert.instanceOf(error, BackupFailed)
+      assert.instanceOf(error, BackupError)
       assert.strictEqual(error.message, `No backup was made at ${path}: the folder does not exist`)
       for (const nothing of ["", undefined]) {
         const refusal = yield* Effect.flip(store.backup(nothing as string))

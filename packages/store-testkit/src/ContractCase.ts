@@ -37,7 +37,7 @@ export interface ContractCase {
 }
 
 /** A store bound to a partition of its own, so that cases never meet. */
-export interface Bench {
+export interface StoreFixture {
   readonly partition: Partition.Partition
   readonly get: (key: string) => Effect.Effect<StoreRecord | undefined, unknown>
   /** The keys of a page, in order, with the total. */
@@ -56,13 +56,13 @@ export interface Bench {
   ) => Effect.Effect<{ readonly reason: string; readonly name: string }, unknown>
   readonly store: StoreOperations
   /** The same bench over another store. */
-  readonly over: (store: StoreOperations) => Bench
+  readonly over: (store: StoreOperations) => StoreFixture
 }
 
-const benchOver = (store: StoreOperations, partition: Partition.Partition): Bench => ({
+const fixtureOver = (store: StoreOperations, partition: Partition.Partition): StoreFixture => ({
   store,
   partition,
-  over: (store) => benchOver(store, partition),
+  over: (store) => fixtureOver(store, partition),
   get: (key) => Effect.map(store.get(partition, [key]), ([record]) => record),
   list: (terms, { offset = 0, limit = 1000 } = {}) =>
     Effect.map(store.list(partition, [{ indexTerms: terms, offset, limit }]), ([page]) => ({
@@ -82,19 +82,19 @@ const benchOver = (store: StoreOperations, partition: Partition.Partition): Benc
     )
 })
 
-export const makeBench: Effect.Effect<Bench, never, Store> = Effect.map(Store, (store) =>
-  benchOver(store, Partition.keys("contract", randomUUID()))
+export const makeFixture: Effect.Effect<StoreFixture, never, Store> = Effect.map(Store, (store) =>
+  fixtureOver(store, Partition.keys("contract", randomUUID()))
 )
 
 /** Collects the cases of one concern. */
 export const cases = (
   concern: Concern,
-  promises: Record<string, (bench: Bench) => Generator<Effect.Effect<unknown, unknown>, void, never>>
+  promises: Record<string, (bench: StoreFixture) => Generator<Effect.Effect<unknown, unknown>, void, never>>
 ): ReadonlyArray<ContractCase> =>
   Object.entries(promises).map(([name, run]) => ({
     concern,
     name,
-    run: Effect.flatMap(makeBench, (bench) => Effect.gen(() => run(bench)))
+    run: Effect.flatMap(makeFixture, (bench) => Effect.gen(() => run(bench)))
   }))
 
 type Fields<Tag extends Change["_tag"]> = Partial<Omit<Extract<Change, { readonly _tag: Tag }>, "_tag" | "key">>
@@ -103,7 +103,7 @@ type Fields<Tag extends Change["_tag"]> = Partial<Omit<Extract<Change, { readonl
 export const inOrder = ({ versions }: CommitResult): ReadonlyArray<number> => [...versions.values()]
 
 /** What a commit answers that puts nothing and counts nothing. */
-export const nothing = (): CommitResult => ({ versions: new Map(), totals: new Map() })
+export const emptyResult = (): CommitResult => ({ versions: new Map(), totals: new Map() })
 
 /** A `Put` of a new record, unless `expect` says otherwise. */
 export const put = (key: string, fields: Fields<"Put"> = {}): Change =>

@@ -31,7 +31,7 @@ const unavailable = (operation: Call, fault: Fault) =>
 
 const turns = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
 
-export const makeFaulty = (store: StoreOperations): FaultyStore => {
+export const makeFaultyStore = (store: StoreOperations): FaultyStore => {
   let [made, at, how]: [number, number, Fault] = [0, 0, "fail"]
 
   const tried = <A, E>(operation: Call, work: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>

@@ -25,13 +25,13 @@ interface State {
 const empty: State = { sequence: 0, records: [], counters: new Map(), once: new Map() }
 
 const find = (state: State, key: string) => state.records.find((record) => record.key === key)
-const carrying = (state: State, terms: ReadonlyArray<string>) =>
+const findByTerms = (state: State, terms: ReadonlyArray<string>) =>
   state.records.filter((record) => terms.every((term) => record.indexTerms.includes(term)))
 
-const refused = (reason: StoreConflict["reason"], name: string) => new StoreConflict({ reason, subject: name })
+const conflictOf = (reason: StoreConflict["reason"], name: string) => new StoreConflict({ reason, subject: name })
 
 /** What the state would be, before the claims are looked at. */
-const applied = (state: State, change: Change): State => {
+const applyChange = (state: State, change: Change): State => {
   switch (change._tag) {
     case "Put": {
       const { _tag, expect: _, ...rest } = change
@@ -54,15 +54,15 @@ const applied = (state: State, change: Change): State => {
   }
 }
 
-const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): StoreConflict | undefined => {
+const findConflict = (before: State, after: State, changes: ReadonlyArray<Change>): StoreConflict | undefined => {
   for (const change of changes) {
     if (change._tag === "AtMost") {
-      if (carrying(before, [change.term]).length > change.atMost) return refused("limit", change.term)
+      if (findByTerms(before, [change.term]).length > change.atMost) return conflictOf("limit", change.term)
     } else if (change._tag === "Add") {
       const value = (before.counters.get(change.counter) ?? 0) + change.by
-      if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return refused("exceeded", change.counter)
+      if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return conflictOf("exceeded", change.counter)
     } else {
-      if ((find(before, change.key)?.version ?? 0) !== change.expect) return refused("stale", change.key)
+      if ((find(before, change.key)?.version ?? 0) !== change.expect) return conflictOf("stale", change.key)
       if (change._tag !== "Put") continue
       const earlier = changes
         .slice(0, changes.indexOf(change))
@@ -72,7 +72,7 @@ const conflict = (before: State, after: State, changes: ReadonlyArray<Change>): 
           ({ key, uniqueKeys: claims, version }) =>
             key !== change.key && claims.includes(claim) && (version <= before.sequence || earlier.includes(key))
         )
-        if (rival !== undefined) return refused("unique-key", claim)
+        if (rival !== undefined) return conflictOf("unique-key", claim)
       }
     }
   }
@@ -90,11 +90,11 @@ const commit = (
   const versions = new Map<string, number>()
   const totals = new Map<string, number>()
   for (const change of changes) {
-    after = applied(after, change)
+    after = applyChange(after, change)
     if (change._tag === "Put") versions.set(change.key, after.sequence)
     if (change._tag === "Add") totals.set(change.counter, after.counters.get(change.counter) ?? 0)
   }
-  const refusal = conflict(state, after, changes)
+  const refusal = findConflict(state, after, changes)
   if (refusal !== undefined) return refusal
   if (once === undefined) return [after, { versions, totals }]
   const replayed = { fingerprint: once.fingerprint, result: once.result }
@@ -120,7 +120,7 @@ export const make = (): StoreOperations => {
     list: (partition, queries) =>
       Effect.sync(() =>
         queries.map(({ indexTerms: terms, offset, limit }) => {
-          const found = carrying(read(partition), terms)
+          const found = findByTerms(read(partition), terms)
           return { records: found.slice(offset, offset + limit), total: found.length }
         })
       ),

@@ -21,7 +21,7 @@ import {
 } from "@tollgate/core"
 import { Context, Effect, Layer } from "effect"
 
-export interface PartitionPicture {
+export interface PartitionSnapshot {
   readonly records: ReadonlyArray<StoreRecord>
   /** The keys listed under each term that any record carries. */
   readonly terms: Readonly<Record<string, { readonly keys: ReadonlyArray<string>; readonly total: number }>>
@@ -29,7 +29,7 @@ export interface PartitionPicture {
   readonly counters: Readonly<Record<string, number>>
 }
 
-export type Picture = Readonly<Record<string, PartitionPicture>>
+export type Snapshot = Readonly<Record<string, PartitionSnapshot>>
 
 class Names {
   readonly keys = new Set<string>()
@@ -47,19 +47,23 @@ class Names {
   }
 }
 
-const everything = 1_000_000
+const maxRecords = 1_000_000
 
 /** What was only named, in a commit that was refused, is nowhere. */
-const isEmpty = ({ records, terms, claims, counters }: PartitionPicture): boolean =>
+const isEmpty = ({ records, terms, claims, counters }: PartitionSnapshot): boolean =>
   [records, terms, claims, counters].every((part) => Object.keys(part).length === 0)
 
-const picture = Effect.fnUntraced(function* (store: StoreOperations, partition: Partition.Partition, names: Names) {
+const takeSnapshot = Effect.fnUntraced(function* (
+  store: StoreOperations,
+  partition: Partition.Partition,
+  names: Names
+) {
   const terms = [...names.terms].sort()
   const claims = [...names.claims].sort()
   const counters = [...names.counters].sort()
   const pages = yield* store.list(
     partition,
-    terms.map((term) => ({ indexTerms: [term], offset: 0, limit: everything }))
+    terms.map((term) => ({ indexTerms: [term], offset: 0, limit: maxRecords }))
   )
   for (const { records } of pages) for (const { key } of records) names.keys.add(key)
   const records = yield* store.get(partition, [...names.keys].sort())
@@ -82,7 +86,7 @@ const picture = Effect.fnUntraced(function* (store: StoreOperations, partition: 
 export class StoreState extends Context.Service<
   StoreState,
   {
-    readonly picture: Effect.Effect<Picture, StoreUnavailable>
+    readonly picture: Effect.Effect<Snapshot, StoreUnavailable>
     /** A hash of the picture. */
     readonly hash: Effect.Effect<string, StoreUnavailable>
   }
@@ -94,9 +98,9 @@ export class StoreState extends Context.Service<
       Effect.forEach(
         [...seen].sort(([left], [right]) => (left < right ? -1 : 1)),
         ([partition, names]) =>
-          Effect.map(picture(store, partition, names), (pictured) => [partition, pictured] as const)
+          Effect.map(takeSnapshot(store, partition, names), (pictured) => [partition, pictured] as const)
       )
-    ).pipe(Effect.map((all): Picture => Object.fromEntries(all.filter(([, pictured]) => !isEmpty(pictured)))))
+    ).pipe(Effect.map((all): Snapshot => Object.fromEntries(all.filter(([, pictured]) => !isEmpty(pictured)))))
     return {
       store: {
         ...store,

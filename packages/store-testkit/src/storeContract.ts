@@ -42,7 +42,7 @@ export const contractCases: ReadonlyArray<ContractCase> = [
   ...model
 ]
 
-const patience = 120_000
+const caseTimeout = 120_000
 
 /** Registers the whole contract with vitest, on one store that is built once for all cases. */
 export const storeContract = <E>(name: string, layer: Layer.Layer<Store, E>): void => {
@@ -51,7 +51,7 @@ export const storeContract = <E>(name: string, layer: Layer.Layer<Store, E>): vo
   withLayer(layer, { excludeTestServices: true, timeout: "2 minutes" })(`${name} keeps the store contract`, (it) => {
     for (const [concern, cases] of byConcern) {
       describe(concern, () => {
-        for (const { name, run } of cases) it.effect(name, () => run, patience)
+        for (const { name, run } of cases) it.effect(name, () => run, caseTimeout)
       })
     }
   })

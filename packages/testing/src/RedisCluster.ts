@@ -12,18 +12,22 @@ export interface RedisCluster {
 }
 
 const slots = 16_384
-const patience = 30_000
+const startTimeout = 30_000
 
 /** Asks until the answer is right; a cluster tells nobody when it is ready. */
-const until = async (ready: () => Promise<boolean>, what: string): Promise<void> => {
-  const deadline = performance.now() + patience
+const waitUntil = async (ready: () => Promise<boolean>, what: string): Promise<void> => {
+  const deadline = performance.now() + startTimeout
   while (!(await ready())) {
-    if (performance.now() > deadline) throw new Error(`The Redis Cluster was not ${what} in ${patience / 1000} s`)
+    if (performance.now() > deadline) throw new Error(`The Redis Cluster was not ${what} in ${startTimeout / 1000} s`)
     await delay(20)
   }
 }
 
-const form = async (ports: ReadonlyArray<number>, busPorts: ReadonlyArray<number>, masters: number): Promise<void> => {
+const createCluster = async (
+  ports: ReadonlyArray<number>,
+  busPorts: ReadonlyArray<number>,
+  masters: number
+): Promise<void> => {
   const clients = ports.map((port) => new Redis({ host: "127.0.0.1", port }))
   try {
     const everyState = async (pattern: RegExp) =>
@@ -37,14 +41,14 @@ const form = async (ports: ReadonlyArray<number>, busPorts: ReadonlyArray<number
       }
       if (index > 0) await client.call("CLUSTER", ["MEET", "127.0.0.1", ports[0] ?? 0, busPorts[0] ?? 0])
     }
-    await until(() => everyState(new RegExp(`cluster_known_nodes:${ports.length}\\b`)), "acquainted")
+    await waitUntil(() => everyState(new RegExp(`cluster_known_nodes:${ports.length}\\b`)), "acquainted")
     const ids = await Promise.all(clients.map((client) => client.call("CLUSTER", ["MYID"])))
     for (const [index, client] of clients.entries()) {
       if (index >= masters) await client.call("CLUSTER", ["REPLICATE", String(ids[index % masters])])
     }
-    await until(() => everyState(/cluster_state:ok/), "whole")
+    await waitUntil(() => everyState(/cluster_state:ok/), "whole")
     for (const client of clients.slice(masters)) {
-      await until(async () => /master_link_status:up/.test(await client.info("replication")), "replicated")
+      await waitUntil(async () => /master_link_status:up/.test(await client.info("replication")), "replicated")
     }
   } finally {
     for (const client of clients) client.disconnect()
@@ -81,6 +85,6 @@ export const startRedisCluster = (
       )
     }
     const ports = servers.map(({ url }) => Number(new URL(url).port))
-    yield* Effect.promise(() => form(ports, busPorts, masters))
+    yield* Effect.promise(() => createCluster(ports, busPorts, masters))
     return { nodes: ports.map((port) => ({ host: "127.0.0.1", port })), servers }
   })

@@ -5,7 +5,7 @@ import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { Effect, type Scope } from "effect"
 
-export interface CuttingProxy {
+export interface FaultyProxy {
   readonly port: number
   /** The next request that contains this text is let through, its reply is not: the connection ends instead. */
   readonly cutReplyTo: (text: string) => void
@@ -16,7 +16,7 @@ export interface CuttingProxy {
 }
 
 /** Stands before the server on a socket's path. */
-export const startCuttingProxy = (socketPath: string): Effect.Effect<CuttingProxy, never, Scope.Scope> =>
+export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy, never, Scope.Scope> =>
   Effect.gen(function* () {
     let wanted: string | undefined
     let cuts = 0

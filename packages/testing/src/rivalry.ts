@@ -9,7 +9,7 @@ const partition = Partition.keys("rivalry", "shared")
 const names = 50
 const maximum = 100
 
-export interface RivalResult {
+export interface ContentionResult {
   /** The names this process was the first to create. */
   readonly created: ReadonlyArray<number>
   /** How many of its attempts to count were let through. */
@@ -24,7 +24,7 @@ const put = (key: string, body: string, expect: number) =>
   Change.Put({ key, expect, body, indexTerms: ["record"], uniqueKeys: [], parent: "shared" })
 
 /** One process's part: 50 creates, 100 counts against a maximum of 100 for all, 25 read-compute-commits. */
-export const compete = async (store: StoreOperations): Promise<RivalResult> => {
+export const compete = async (store: StoreOperations): Promise<ContentionResult> => {
   const failures: Array<string> = []
   const attempt = (changes: ReadonlyArray<Change>): Effect.Effect<CommitResult | undefined> =>
     store.commit(partition, changes).pipe(
@@ -63,7 +63,10 @@ export const compete = async (store: StoreOperations): Promise<RivalResult> => {
 }
 
 /** Throws unless the rivals' results, and what they left in the store, are as promised. */
-export const judge = async (store: StoreOperations, results: ReadonlyArray<RivalResult>): Promise<void> => {
+export const findViolations = async (
+  store: StoreOperations,
+  results: ReadonlyArray<ContentionResult>
+): Promise<void> => {
   const expect = (what: string, actual: unknown, wanted: unknown) => {
     if (JSON.stringify(actual) !== JSON.stringify(wanted)) {
       throw new Error(`${what}: ${JSON.stringify(actual)} instead of ${JSON.stringify(wanted)}`)

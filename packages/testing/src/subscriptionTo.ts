@@ -1,5 +1,5 @@
 /** An active subscription to a plan, as it is asked for: what a test does not say is of no matter to it. */
-export const subscriptionTo = <Fields extends object>(planId: string, planExternalId: string, fields: Fields) => ({
+export const makeSubscription = <Fields extends object>(planId: string, planExternalId: string, fields: Fields) => ({
   planIds: [planId],
   planExternalIds: [planExternalId],
   status: "active" as const,

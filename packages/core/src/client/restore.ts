@@ -8,7 +8,7 @@ import {
   AlreadyUploaded,
   DeploymentNotFound,
   DeploymentsNotConfigured,
-  SourceFault,
+  SourceStoreError,
   SourceTooLarge,
   StatusNotFound,
   UploadForbidden,
@@ -87,7 +87,7 @@ const table: Readonly<Record<string, (problem: Problem, asked: RequestSubject) =
   DeploymentsNotConfiguredProblem: () => new DeploymentsNotConfigured(),
   UploadForbiddenProblem: () => new UploadForbidden(),
   AlreadyUploadedProblem: () => new AlreadyUploaded(),
-  SourceUnavailableProblem: () => new SourceFault({ problem: "the server cannot keep it now" }),
+  SourceUnavailableProblem: () => new SourceStoreError({ problem: "the server cannot keep it now" }),
   StoreUnavailableProblem: ({ outcome }) =>
     new StoreUnavailable({
       operation: "commit",

@@ -70,7 +70,7 @@ export class UploadStalled extends Schema.TaggedError<UploadStalled>()("UploadSt
 }
 
 /** What was to keep the source could not. The problem is for the log. */
-export class SourceFault extends Schema.TaggedError<SourceFault>()("SourceFault", {
+export class SourceStoreError extends Schema.TaggedError<SourceStoreError>()("SourceStoreError", {
   problem: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {

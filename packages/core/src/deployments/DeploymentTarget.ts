@@ -5,7 +5,7 @@
 import { Effect, Schema, Stream } from "effect"
 import { abortablePromise } from "../shared/untilSettled.ts"
 import type { Branch, DeploymentName, EnvironmentType } from "./Deployment.ts"
-import type { SourceFault } from "./DeploymentError.ts"
+import type { SourceStoreError } from "./DeploymentError.ts"
 
 /** A step failed for a reason that the one who deploys is to read. */
 export class StepFailed extends Schema.TaggedError<StepFailed>()("StepFailed", {
@@ -23,7 +23,7 @@ export interface Release {
   readonly id: string
   readonly deployment: Branch & { readonly name: DeploymentName; readonly environmentType: EnvironmentType }
   /** The archive as it was uploaded. */
-  readonly source: Stream.Stream<Uint8Array, SourceFault>
+  readonly source: Stream.Stream<Uint8Array, SourceStoreError>
   /** A line for whoever watches. */
   readonly log: (line: string) => void
 }
@@ -55,32 +55,32 @@ export interface DeploymentTarget {
 }
 
 /** What a step of `targetOf` is given. */
-export interface PromisedRelease extends Pick<Release, "id" | "deployment" | "log"> {
+export interface PromiseRelease extends Pick<Release, "id" | "deployment" | "log"> {
   readonly source: () => ReadableStream<Uint8Array>
   /** Aborted when the run is over before the step is: another upload came, or the server stops. */
   readonly signal: AbortSignal
 }
 
 /** A target of promises. What a step throws is how it failed, and its message is shown. */
-export interface PromisedTarget {
-  readonly unpack?: (release: PromisedRelease) => Promise<{ readonly files: number; readonly bytes: number }>
-  readonly build?: (release: PromisedRelease) => Promise<{ readonly exitCode: number } | "skipped">
-  readonly check?: (release: PromisedRelease) => Promise<void>
-  readonly publish: (release: PromisedRelease) => Promise<void>
+export interface PromiseTarget {
+  readonly unpack?: (release: PromiseRelease) => Promise<{ readonly files: number; readonly bytes: number }>
+  readonly build?: (release: PromiseRelease) => Promise<{ readonly exitCode: number } | "skipped">
+  readonly check?: (release: PromiseRelease) => Promise<void>
+  readonly publish: (release: PromiseRelease) => Promise<void>
   readonly discard?: (releaseId: string) => Promise<void>
   readonly remove?: (deploymentName: string) => Promise<void>
   readonly url?: (deploymentName: string) => string
 }
 
-const promised =
-  <A>(step: (release: PromisedRelease) => Promise<A>) =>
+const toPromiseRelease =
+  <A>(step: (release: PromiseRelease) => Promise<A>) =>
   ({ id, deployment, log, source }: Release): Effect.Effect<A, StepFailed> =>
     abortablePromise(
       (signal) => step({ id, deployment, log, signal, source: () => Stream.toReadableStream(source) }),
       (error) => new StepFailed({ problem: error instanceof Error ? error.message : String(error) })
     )
 
-const calling = (call: (name: string) => Promise<void>) => (name: string) =>
+const callStep = (call: (name: string) => Promise<void>) => (name: string) =>
   Effect.tryPromise({ try: () => call(name), catch: (error) => error })
 
 /**
@@ -91,13 +91,13 @@ const calling = (call: (name: string) => Promise<void>) => (name: string) =>
  * const target = targetOf({ publish: ({ deployment, source }) => copy(source(), `/srv/${deployment.name}.tar.gz`) })
  * ```
  */
-export const targetOf = (steps: PromisedTarget): DeploymentTarget => ({
-  ...(steps.unpack === undefined ? {} : { unpack: promised(steps.unpack) }),
-  ...(steps.build === undefined ? {} : { build: promised(steps.build) }),
-  ...(steps.check === undefined ? {} : { check: promised(steps.check) }),
-  publish: promised(steps.publish),
-  ...(steps.discard === undefined ? {} : { discard: calling(steps.discard) }),
-  ...(steps.remove === undefined ? {} : { remove: calling(steps.remove) }),
+export const targetFromPromises = (steps: PromiseTarget): DeploymentTarget => ({
+  ...(steps.unpack === undefined ? {} : { unpack: toPromiseRelease(steps.unpack) }),
+  ...(steps.build === undefined ? {} : { build: toPromiseRelease(steps.build) }),
+  ...(steps.check === undefined ? {} : { check: toPromiseRelease(steps.check) }),
+  publish: toPromiseRelease(steps.publish),
+  ...(steps.discard === undefined ? {} : { discard: callStep(steps.discard) }),
+  ...(steps.remove === undefined ? {} : { remove: callStep(steps.remove) }),
   ...(steps.url === undefined ? {} : { url: steps.url })
 })
 

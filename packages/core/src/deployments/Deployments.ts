@@ -12,39 +12,39 @@ import * as Contention from "../store/Contention.ts"
 import type { Partition } from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { attempted } from "./attempted.ts"
+import { logFailure } from "./attempted.ts"
 import type { Deployment } from "./Deployment.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./DeploymentError.ts"
 import { type DeploymentStatus, StatusId } from "./DeploymentStatus.ts"
 import {
-  announce,
   type DeploymentRecord,
   deployments,
+  markProjectActive,
   ofDeployment,
   type Project,
   partitionOf,
   type Removal,
-  releaseOf,
+  releaseId,
   removals,
   type Version,
   versions
 } from "./deploymentRecords.ts"
 import { findDeployment } from "./findDeployment.ts"
 import { finishRemoval } from "./finishRemoval.ts"
-import { Hosting, type HostingShape, orNotConfigured, urlOf } from "./Hosting.ts"
-import { Pipeline } from "./Pipeline.ts"
-import { restarted } from "./progress.ts"
+import { DeploymentConfig, type DeploymentConfigShape, deploymentUrl, orNotConfigured } from "./Hosting.ts"
+import { DeploymentScheduler } from "./Pipeline.ts"
+import * as Transitions from "./progress.ts"
 
-export const DeployAnswer = Schema.Struct({
+export const DeployResult = Schema.Struct({
   status: Schema.Literals(["request enqueued", "already in progress"])
 }).annotate({ identifier: "DeployAnswer" })
-export type DeployAnswer = typeof DeployAnswer.Type
+export type DeployResult = typeof DeployResult.Type
 
-const shown = (hosting: HostingShape, record: DeploymentRecord): Deployment => {
+const toDeployment = (hosting: DeploymentConfigShape, record: DeploymentRecord): Deployment => {
   const { name, accountName, projectName, branchName, createdOn, updatedOn, message, served } = record
   return {
     name,
-    url: urlOf(hosting, name),
+    url: deploymentUrl(hosting, name),
     label: branchName,
     urlParameter: name,
     createdOn,
@@ -60,7 +60,7 @@ const shown = (hosting: HostingShape, record: DeploymentRecord): Deployment => {
 }
 
 /** All of a deployment's versions, oldest first. */
-const versionsOf = Effect.fnUntraced(function* (partition: Partition, name: string) {
+const listVersions = Effect.fnUntraced(function* (partition: Partition, name: string) {
   const found: Array<Entry<Version>> = []
   for (;;) {
     const page = { where: [ofDeployment(name)], offset: found.length, limit: 1000 }
@@ -73,25 +73,25 @@ const versionsOf = Effect.fnUntraced(function* (partition: Partition, name: stri
 const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* SecretBox
-  const pipeline = yield* Pipeline
-  const hosting = orNotConfigured(yield* Hosting)
+  const pipeline = yield* DeploymentScheduler
+  const hosting = orNotConfigured(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
-  const deployOnce = idempotentCommit(store, vault, DeployAnswer)
+  const idempotentDeploy = idempotentCommit(store, vault, DeployResult)
 
   /** Takes the deployment and all its versions out of the store, and leaves a note of what else is to go. */
-  const takeOut = (name: string, ifMatch: ReadonlyArray<number> | undefined) =>
+  const removeDeployment = (name: string, ifMatch: ReadonlyArray<number> | undefined) =>
     Contention.retryOnConflict(
       Effect.gen(function* () {
         const deployment = yield* findDeployment(name)
         yield* checkVersion(deployment, ifMatch)
         const partition = partitionOf(deployment.value)
-        const entries = yield* versionsOf(partition, name)
+        const entries = yield* listVersions(partition, name)
         const { latest, served } = deployment.value
         const removal: Removal = {
           id: `${name}.${latest}`,
           name: deployment.value.name,
           releases: [
-            ...new Set([...entries.map(({ value }) => releaseOf(value)), ...(served === undefined ? [] : [served])])
+            ...new Set([...entries.map(({ value }) => releaseId(value)), ...(served === undefined ? [] : [served])])
           ],
           sources: entries.flatMap(({ value }) => value.source ?? [])
         }
@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
       function* (project, { limit, offset }) {
         const where = yield* hosting
         const { entries, total } = yield* deployments.page(partitionOf(project), { limit, offset })
-        return { data: entries.map(({ value }) => shown(where, value)), limit, offset, total }
+        return { data: entries.map(({ value }) => toDeployment(where, value)), limit, offset, total }
       },
       withStore,
       withSafeSpan("Deployments.list")
@@ -119,7 +119,7 @@ const make = Effect.gen(function* () {
       function* (name) {
         const where = yield* hosting
         const { value, version } = yield* findDeployment(name)
-        return { value: shown(where, value), version }
+        return { value: toDeployment(where, value), version }
       },
       withStore,
       withSafeSpan("Deployments.get")
@@ -133,7 +133,10 @@ const make = Effect.gen(function* () {
           : Option.none()
         if (Option.isNone(found)) return yield* new StatusNotFound({ statusId: String(statusId) })
         const { deployment, status, steps, buildResult } = found.value.value
-        return { value: { status, url: urlOf(where, deployment), steps, buildResult }, version: found.value.version }
+        return {
+          value: { status, url: deploymentUrl(where, deployment), steps, buildResult },
+          version: found.value.version
+        }
       },
       withStore,
       withSafeSpan("Deployments.status")
@@ -145,24 +148,24 @@ const make = Effect.gen(function* () {
         const { value: project } = yield* findDeployment(name)
         const partition = partitionOf(project)
         const attempt = Effect.gen(function* () {
-          const earlier = yield* deployOnce.recall(partition, idempotency)
+          const earlier = yield* idempotentDeploy.recall(partition, idempotency)
           if (earlier !== undefined) return earlier
           const deployment = yield* findDeployment(name)
           const version = yield* versions.get(partition, deployment.value.latest)
           if (Option.isNone(version)) return yield* new DeploymentNotFound({ deployment: name })
           const isRunning = version.value.value.status === "IN_PROGRESS"
           const now = yield* DateTime.now
-          const answer: DeployAnswer = { status: isRunning ? "already in progress" : "request enqueued" }
-          const restart = [
-            versions.replace(version.value, restarted(version.value.value, now)),
+          const answer: DeployResult = { status: isRunning ? "already in progress" : "request enqueued" }
+          const changes = [
+            versions.replace(version.value, Transitions.restart(version.value.value, now)),
             deployments.replace(deployment, { ...deployment.value, message: "", updatedOn: now })
           ]
-          const committed = yield* deployOnce.commit(partition, isRunning ? [] : restart, idempotency, answer)
+          const committed = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, answer)
           if (committed.previousResult === undefined && !isRunning)
             yield* pipeline.nudge(project, version.value.value.id)
           return committed.previousResult ?? answer
         })
-        yield* announce(project)
+        yield* markProjectActive(project)
         return yield* Contention.retryOnConflict(attempt)
       },
       withStore,
@@ -173,9 +176,9 @@ const make = Effect.gen(function* () {
       function* (name, { ifMatch } = {}) {
         const where = yield* hosting
         const { value: project } = yield* findDeployment(name)
-        yield* announce(project)
-        const removal = yield* takeOut(name, ifMatch)
-        yield* attempted(`Removing what is left of ${name}`, finishRemoval(where, project, removal))
+        yield* markProjectActive(project)
+        const removal = yield* removeDeployment(name, ifMatch)
+        yield* logFailure(`Removing what is left of ${name}`, finishRemoval(where, project, removal))
       },
       withStore,
       withSafeSpan("Deployments.remove")
@@ -208,7 +211,7 @@ export class Deployments extends Context.Service<
     readonly deploy: (
       name: string,
       options?: { readonly idempotency?: Idempotency }
-    ) => Effect.Effect<DeployAnswer, StoreError | IdempotencyError | DeploymentsNotConfigured | DeploymentNotFound>
+    ) => Effect.Effect<DeployResult, StoreError | IdempotencyError | DeploymentsNotConfigured | DeploymentNotFound>
     /** Stops serving, and removes the deployment, its status and its source. */
     readonly remove: (
       name: string,

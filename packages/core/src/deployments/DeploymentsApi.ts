@@ -27,14 +27,14 @@ import { AccountName, ProjectName } from "../shared/Names.ts"
 import { Page } from "../shared/Page.ts"
 import { Branch, Deployment } from "./Deployment.ts"
 import { DeploymentStatus, StatusId } from "./DeploymentStatus.ts"
-import { DeployAnswer } from "./Deployments.ts"
+import { DeployResult } from "./Deployments.ts"
 
 const project = { accountName: AccountName, projectName: ProjectName }
 const item = { deploymentName: Schema.String }
 
-const UploadAddress = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
+const UploadUrlQuery = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
 
-export const Received = Schema.Struct({
+export const UploadResult = Schema.Struct({
   id: StatusId,
   /** The SHA-256 of what was received, in hexadecimal digits. */
   digest: Schema.String,
@@ -58,7 +58,7 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       .annotate(OpenApi.Summary, "List a project's deployments"),
     HttpApiEndpoint.post("createSource", "/deployments/sources", {
       payload: Branch,
-      success: UploadAddress,
+      success: UploadUrlQuery,
       error: [LimitReachedProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems, ...bodyProblems]
     }).annotate(OpenApi.Summary, "Ask for an address to upload a source to"),
     HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
@@ -77,7 +77,7 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       .annotate(OpenApi.Summary, "Stop serving a deployment, and remove everything of it"),
     HttpApiEndpoint.post("deploy", "/deployments/:deploymentName/deploy", {
       params: item,
-      success: DeployAnswer,
+      success: DeployResult,
       error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems]
     }).annotate(OpenApi.Summary, "Deploy the last source again")
   )
@@ -94,7 +94,7 @@ export class UploadsApi extends HttpApiGroup.make("uploads")
       query: { expires: Schema.optionalKey(Schema.String), signature: Schema.optionalKey(Schema.String) },
       headers: { "content-digest": Schema.optionalKey(Schema.String) },
       payload: HttpApiSchema.StreamUint8Array({ contentType: "application/gzip" }),
-      success: Received,
+      success: UploadResult,
       error: [
         UploadForbiddenProblem,
         AlreadyUploadedProblem,

@@ -10,7 +10,7 @@ import { parseIfMatch, withETag } from "../http/parameters.ts"
 import { toProblems, UnsupportedEncodingProblem } from "../http/problems.ts"
 import { RequestId } from "../http/RequestId.ts"
 import { optional } from "../shared/optional.ts"
-import { contentOf } from "./contentOf.ts"
+import { toSourceStream } from "./contentOf.ts"
 import { DeploymentNotFound } from "./DeploymentError.ts"
 import { Deployments } from "./Deployments.ts"
 import { Uploads } from "./Uploads.ts"
@@ -21,7 +21,7 @@ export const DeploymentsHttp = Effect.gen(function* () {
   const idempotent = yield* makeIdempotentRunner
 
   /** The deployment, if it is the caller's; another account's is not told from one that does not exist. */
-  const own = Effect.fnUntraced(function* (name: string) {
+  const findOwnDeployment = Effect.fnUntraced(function* (name: string) {
     const principal = yield* Principal
     const entry = yield* deployments.get(name)
     return canAccessAccount(principal, entry.value.accountName)
@@ -41,10 +41,10 @@ export const DeploymentsHttp = Effect.gen(function* () {
           return yield* uploads.create(payload, optional({ idempotency }))
         }).pipe(toProblems)
       ),
-    get: ({ params }) => toProblems(Effect.map(own(params.deploymentName), withETag)),
+    get: ({ params }) => toProblems(Effect.map(findOwnDeployment(params.deploymentName), withETag)),
     remove: ({ params, headers }) =>
       Effect.gen(function* () {
-        yield* own(params.deploymentName)
+        yield* findOwnDeployment(params.deploymentName)
         const ifMatch = yield* parseIfMatch(headers["if-match"])
         yield* deployments.remove(params.deploymentName, optional({ ifMatch }))
       }).pipe(toProblems),
@@ -52,7 +52,7 @@ export const DeploymentsHttp = Effect.gen(function* () {
       idempotent((idempotency) =>
         toProblems(
           Effect.andThen(
-            own(params.deploymentName),
+            findOwnDeployment(params.deploymentName),
             deployments.deploy(params.deploymentName, optional({ idempotency }))
           )
         )
@@ -76,7 +76,7 @@ export const UploadsHttp = Effect.gen(function* () {
         return yield* toProblems(
           uploads.receive(
             { id, expires: query.expires ?? "", signature: query.signature ?? "" },
-            contentOf(asked.body()),
+            toSourceStream(asked.body()),
             optional({
               isHandedOver: true,
               contentLength: length === undefined ? undefined : Number(length),

@@ -7,28 +7,28 @@ import { AccountName, ProjectName } from "../shared/Names.ts"
 import { optional } from "../shared/optional.ts"
 import { firstPage, Page, PageQuery } from "../shared/Page.ts"
 import * as Promises from "../shared/Promises.ts"
-import { contentOf, type SourceContent } from "./contentOf.ts"
+import { type SourceContent, toSourceStream } from "./contentOf.ts"
 import { Branch, Deployment } from "./Deployment.ts"
 import { UploadForbidden } from "./DeploymentError.ts"
 import { DeploymentStatus } from "./DeploymentStatus.ts"
-import type { DeployAnswer, Deployments } from "./Deployments.ts"
-import type { UploadAddress, Uploads } from "./Uploads.ts"
+import type { Deployments, DeployResult } from "./Deployments.ts"
+import type { SignedUploadUrl, Uploads } from "./Uploads.ts"
 
 export type DeploymentJson = typeof Deployment.Encoded
 export type DeploymentStatusJson = typeof DeploymentStatus.Encoded
 
-type Once = { readonly idempotencyKey?: string }
+type IdempotencyOption = { readonly idempotencyKey?: string }
 
-const projectIn = Promises.decodeParameters(Schema.Struct({ accountName: AccountName, projectName: ProjectName }))
+const decodeProject = Promises.decodeParameters(Schema.Struct({ accountName: AccountName, projectName: ProjectName }))
 const pageQuery = Promises.decodeParameters(PageQuery)
-const branchIn = Promises.decodeBody(Branch)
+const decodeBranch = Promises.decodeBody(Branch)
 
 const encodeDeployment = Schema.encodeSync(Deployment)
 const encodeDeployments = Schema.encodeSync(Page(Deployment))
 const encodeStatus = Schema.encodeSync(DeploymentStatus)
 
 /** What an address that was given out says. */
-const addressIn = (uploadUrl: string): Effect.Effect<UploadAddress, UploadForbidden> => {
+const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, UploadForbidden> => {
   const url = URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined
   const [, id] = /\/v1\/uploads\/([^/]+)\.tar\.gz$/.exec(url?.pathname ?? "") ?? []
   if (url === undefined || id === undefined) return Effect.fail(new UploadForbidden())
@@ -45,11 +45,14 @@ export const deploymentsPromise = (
   uploads: Uploads["Service"]
 ) => ({
   /** Gives out an address for one upload of a branch's source. Its last part, less `.tar.gz`, is the id of its status. */
-  createSource: (branch: typeof Branch.Encoded, options: Once = {}): Promise<{ readonly uploadUrl: string }> =>
+  createSource: (
+    branch: typeof Branch.Encoded,
+    options: IdempotencyOption = {}
+  ): Promise<{ readonly uploadUrl: string }> =>
     Promises.run(
       Effect.gen(function* () {
         const key = yield* Promises.decodeIdempotencyOption(options)
-        const given = yield* branchIn(branch)
+        const given = yield* decodeBranch(branch)
         const idempotency = Promises.idempotency(key, ["deployments.createSource"], branch)
         return yield* uploads.create(given, optional({ idempotency }))
       })
@@ -61,8 +64,8 @@ export const deploymentsPromise = (
     source: SourceContent
   ): Promise<{ readonly id: string; readonly digest: string; readonly bytes: number }> =>
     Promises.run(
-      Effect.flatMap(addressIn(uploadUrl), (address) =>
-        uploads.receive(address, contentOf(source), { isHandedOver: true })
+      Effect.flatMap(parseUploadUrl(uploadUrl), (address) =>
+        uploads.receive(address, toSourceStream(source), { isHandedOver: true })
       )
     ),
 
@@ -70,7 +73,7 @@ export const deploymentsPromise = (
   status: (accountName: string, projectName: string, statusId: string): Promise<DeploymentStatusJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const project = yield* projectIn({ accountName, projectName })
+        const project = yield* decodeProject({ accountName, projectName })
         return encodeStatus((yield* deployments.status(project, statusId)).value)
       })
     ),
@@ -83,7 +86,7 @@ export const deploymentsPromise = (
   ): Promise<PageJson<DeploymentJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const project = yield* projectIn({ accountName, projectName })
+        const project = yield* decodeProject({ accountName, projectName })
         return encodeDeployments(yield* deployments.list(project, { ...firstPage, ...(yield* pageQuery(page)) }))
       })
     ),
@@ -92,7 +95,7 @@ export const deploymentsPromise = (
     Promises.run(Effect.map(deployments.get(name), ({ value }) => encodeDeployment(value))),
 
   /** Runs the last source once more. */
-  deploy: (name: string, options: Once = {}): Promise<DeployAnswer> =>
+  deploy: (name: string, options: IdempotencyOption = {}): Promise<DeployResult> =>
     Promises.run(
       Effect.gen(function* () {
         const key = yield* Promises.decodeIdempotencyOption(options)

@@ -6,7 +6,7 @@ import { Context, Effect } from "effect"
 import { ConfigurationError } from "../shared/ConfigurationError.ts"
 import { DeploymentsNotConfigured } from "./DeploymentError.ts"
 import type { DeploymentTarget } from "./DeploymentTarget.ts"
-import { parseAddress, parseSitesUrl, type SitesAddress } from "./SitesAddress.ts"
+import { parseOrigin, parseSitesUrl, type SitesUrl } from "./SitesAddress.ts"
 import type { SourceStore } from "./SourceStore.ts"
 
 export interface DeploymentOptions {
@@ -18,7 +18,7 @@ export interface DeploymentOptions {
   readonly productionBranch?: string
 }
 
-export interface HostingOptions {
+export interface DeploymentConfigOptions {
   /** What sources are uploaded to and deployed on. Without it, deployments are answered with 501. */
   readonly deployments?: DeploymentOptions
   /** The interface's address as clients see it, with the path it is mounted at: `https://example.com/api/dev`. */
@@ -31,37 +31,40 @@ export interface HostingOptions {
   readonly sitesUrl?: string
 }
 
-export interface HostingShape {
+export interface DeploymentConfigShape {
   readonly sources: SourceStore
   readonly target: DeploymentTarget
   readonly sourceLimit: number
   readonly productionBranch: string
   readonly publicUrl: string
-  readonly sites: SitesAddress | undefined
+  readonly sites: SitesUrl | undefined
 }
 
-export const Hosting = Context.Reference<HostingShape | undefined>("@tollgate/core/deployments/Hosting", {
-  defaultValue: () => undefined
-})
+export const DeploymentConfig = Context.Reference<DeploymentConfigShape | undefined>(
+  "@tollgate/core/deployments/Hosting",
+  {
+    defaultValue: () => undefined
+  }
+)
 
 /** The hosting, or what to say where there is none. */
 export const orNotConfigured = (
-  hosting: HostingShape | undefined
-): Effect.Effect<HostingShape, DeploymentsNotConfigured> =>
+  hosting: DeploymentConfigShape | undefined
+): Effect.Effect<DeploymentConfigShape, DeploymentsNotConfigured> =>
   hosting === undefined ? Effect.fail(new DeploymentsNotConfigured()) : Effect.succeed(hosting)
 
 /** Where a deployment is found. */
-export const urlOf = ({ target, publicUrl, sites }: HostingShape, name: string): string =>
+export const deploymentUrl = ({ target, publicUrl, sites }: DeploymentConfigShape, name: string): string =>
   target.url?.(name) ?? sites?.urlOf(name) ?? `${publicUrl}/sites/${name}/`
 
 /** The options, checked. */
-export const hostingFor = Effect.fnUntraced(function* ({
+export const deploymentConfigLayer = Effect.fnUntraced(function* ({
   deployments,
   publicUrl,
   sitesUrl
-}: HostingOptions): Effect.fn.Return<HostingShape | undefined, ConfigurationError> {
+}: DeploymentConfigOptions): Effect.fn.Return<DeploymentConfigShape | undefined, ConfigurationError> {
   const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
-  const publicAddress = publicUrl === undefined ? undefined : yield* parseAddress("publicUrl", publicUrl)
+  const publicAddress = publicUrl === undefined ? undefined : yield* parseOrigin("publicUrl", publicUrl)
   const sites = sitesUrl === undefined ? undefined : yield* parseSitesUrl(sitesUrl, publicAddress)
   if (deployments === undefined) return undefined
   const { sources, target, sourceLimit = 100 * 1024 * 1024, productionBranch = "main" } = deployments

@@ -7,7 +7,7 @@ import type { Partition } from "../store/Partition.ts"
 import { type Change, Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { type DeploymentRecord, deployments, type Version, versions } from "./deploymentRecords.ts"
-import { restarted } from "./progress.ts"
+import * as Transitions from "./progress.ts"
 
 /** How long a holder may be silent before another takes the run over. */
 export const duration = { seconds: 10 }
@@ -15,7 +15,7 @@ export const duration = { seconds: 10 }
 export const renewal = 3
 
 /** The run is somebody else's now, or nobody's. */
-export class Lost extends Data.TaggedError("Lost") {}
+export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
 export interface Lease {
   readonly partition: Partition
@@ -25,7 +25,7 @@ export interface Lease {
 }
 
 /** A store that is away for a moment does not end a run; one that is away for longer loses it. */
-const withPatience = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+const retryTransient = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, {
     while: (error) => error._tag === "StoreUnavailable",
     schedule: Schedule.spaced("500 millis"),
@@ -36,7 +36,7 @@ const withPatience = <A, E extends { readonly _tag: string }, R>(effect: Effect.
  * Takes a run that nobody holds, from its start; none if it is held. A run whose lease has lapsed is taken over if its
  * record is still at the version that was seen to lapse.
  */
-export const take = (partition: Partition, id: string, holder: string, lapsedVersion?: number) =>
+export const acquire = (partition: Partition, id: string, holder: string, lapsedVersion?: number) =>
   Contention.retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
@@ -47,7 +47,7 @@ export const take = (partition: Partition, id: string, holder: string, lapsedVer
       const isTakenOver = run?.holder !== undefined
       if (isTakenOver && found.value.version !== lapsedVersion) return Option.none()
       const version: Version = {
-        ...restarted(found.value.value, now),
+        ...Transitions.restart(found.value.value, now),
         attempt: attempt + 1,
         run: { holder, until: DateTime.add(now, duration), lapses: (run?.lapses ?? 0) + (isTakenOver ? 1 : 0) }
       }
@@ -58,41 +58,43 @@ export const take = (partition: Partition, id: string, holder: string, lapsedVer
     })
   )
 
-const isHeld = ({ version: { attempt }, holder }: Lease, current: Version): boolean =>
+const isHeldBy = ({ version: { attempt }, holder }: Lease, current: Version): boolean =>
   current.status === "IN_PROGRESS" && current.attempt === attempt && current.run?.holder === holder
 
 const now = DateTime.now
 
 /** Writes how the run fares, and renews the lease. */
-export const record = (
+export const update = (
   lease: Lease,
   change: (version: Version, now: DateTime.Utc) => Version
-): Effect.Effect<Version, Lost | StoreError, Store> =>
+): Effect.Effect<Version, LeaseLost | StoreError, Store> =>
   versions
     .modify(lease.partition, lease.version.id, (current) =>
       Effect.flatMap(now, (now) =>
-        isHeld(lease, current)
+        isHeldBy(lease, current)
           ? Effect.succeed({
               ...change(current, now),
               run: { holder: lease.holder, until: DateTime.add(now, duration), lapses: current.run?.lapses ?? 0 }
             })
-          : Effect.fail(new Lost())
+          : Effect.fail(new LeaseLost())
       )
     )
     .pipe(
-      withPatience,
-      Effect.flatMap((entry) => (Option.isSome(entry) ? Effect.succeed(entry.value.value) : Effect.fail(new Lost())))
+      retryTransient,
+      Effect.flatMap((entry) =>
+        Option.isSome(entry) ? Effect.succeed(entry.value.value) : Effect.fail(new LeaseLost())
+      )
     )
 
 /**
  * Ends the run and changes the deployment, in one step that is refused to whoever does not hold it. Gives the deployment
  * as it was before.
  */
-export const end = (
+export const complete = (
   lease: Lease,
   change: (version: Version, now: DateTime.Utc) => Version,
   deploymentTo: (deployment: DeploymentRecord, now: DateTime.Utc) => DeploymentRecord
-): Effect.Effect<DeploymentRecord | undefined, Lost | StoreError, Store> =>
+): Effect.Effect<DeploymentRecord | undefined, LeaseLost | StoreError, Store> =>
   Contention.retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
@@ -100,12 +102,12 @@ export const end = (
       const moment = yield* now
       const current = yield* versions.get(partition, version.id)
       const deployment = yield* deployments.get(partition, version.deployment)
-      if (Option.isNone(current) || Option.isNone(deployment)) return yield* new Lost()
+      if (Option.isNone(current) || Option.isNone(deployment)) return yield* new LeaseLost()
       const next = change(version, moment)
       const { value } = current.value
       // An earlier try was applied, and its answer lost.
       if (value.attempt === version.attempt && value.status === next.status) return undefined
-      if (!isHeld(lease, value) || deployment.value.value.latest !== version.id) return yield* new Lost()
+      if (!isHeldBy(lease, value) || deployment.value.value.latest !== version.id) return yield* new LeaseLost()
       const changes: ReadonlyArray<Change> = [
         versions.replace(current.value, change(value, moment)),
         deployments.replace(deployment.value, deploymentTo(deployment.value.value, moment))
@@ -113,14 +115,14 @@ export const end = (
       yield* store.commit(partition, changes)
       return deployment.value.value
     })
-  ).pipe(withPatience)
+  ).pipe(retryTransient)
 
 /** Gives the run back, so that another can begin it at once. */
 export const release = (lease: Lease): Effect.Effect<void, never, Store> =>
   versions
     .modify(lease.partition, lease.version.id, (current) =>
-      isHeld(lease, current)
+      isHeldBy(lease, current)
         ? Effect.map(now, (until) => ({ ...current, run: { until, lapses: current.run?.lapses ?? 0 } }))
-        : Effect.fail(new Lost())
+        : Effect.fail(new LeaseLost())
     )
     .pipe(Effect.timeout("2 seconds"), Effect.ignore)

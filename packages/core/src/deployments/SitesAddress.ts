@@ -10,7 +10,7 @@ const placeholder = "{name}"
 /** Which site a host serves: those below `/sites/`, or the one that the host is named after. */
 export type SiteHost = { readonly kind: "shared" } | { readonly kind: "own"; readonly name: string }
 
-export interface SitesAddress {
+export interface SitesUrl {
   /** The address of a deployment. */
   readonly urlOf: (name: string) => string
   /** What a host serves, by the `Host` header; none if it is not a host of sites. */
@@ -22,20 +22,20 @@ export const normalizeHost = (host: string): string =>
   host.trim().toLowerCase().replace(/:\d*$/, "").replace(/\.+$/, "")
 
 /** An address without a query, as it was given, less its trailing slashes. */
-export const parseAddress = (option: string, value: string): Effect.Effect<string, ConfigurationError> => {
+export const parseOrigin = (option: string, value: string): Effect.Effect<string, ConfigurationError> => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === ""
     ? Effect.succeed(value.replace(/\/+$/, ""))
     : Effect.fail(new ConfigurationError({ option, problem: "give an address, such as https://example.com/api/dev" }))
 }
 
-const wrong = (problem: string) => new ConfigurationError({ option: "sitesUrl", problem })
+const configurationError = (problem: string) => new ConfigurationError({ option: "sitesUrl", problem })
 
-const hostnameOf = (address: string): string => normalizeHost(new URL(address).hostname)
+const toHostname = (address: string): string => normalizeHost(new URL(address).hostname)
 
 /** One host for all sites, at the paths below `/sites/`. */
-const makeShared = (address: string): SitesAddress => {
-  const hostname = hostnameOf(address)
+const makeSharedHost = (address: string): SitesUrl => {
+  const hostname = toHostname(address)
   return {
     urlOf: (name) => `${address}/sites/${name}/`,
     siteAt: (host) => (normalizeHost(host) === hostname ? { kind: "shared" } : undefined)
@@ -43,8 +43,8 @@ const makeShared = (address: string): SitesAddress => {
 }
 
 /** A host for each deployment. Hosts with more labels are no deployment's, and nothing else's either. */
-const makeOwn = (address: string): SitesAddress => {
-  const suffix = hostnameOf(address.replace(placeholder, "name")).replace(/^name/, "")
+const makeOwnHosts = (address: string): SitesUrl => {
+  const suffix = toHostname(address.replace(placeholder, "name")).replace(/^name/, "")
   return {
     urlOf: (name) => `${address.replace(placeholder, name)}/`,
     siteAt: (host) => {
@@ -58,16 +58,18 @@ const makeOwn = (address: string): SitesAddress => {
 export const parseSitesUrl = Effect.fnUntraced(function* (
   sitesUrl: string,
   publicUrl: string | undefined
-): Effect.fn.Return<SitesAddress, ConfigurationError> {
+): Effect.fn.Return<SitesUrl, ConfigurationError> {
   const isOwn = String(sitesUrl).includes(placeholder)
   if (isOwn && !/^https?:\/\/\{name\}\.[^/{}]+\/?$/i.test(sitesUrl)) {
-    return yield* wrong("give {name} once, as the first label of the host, and no path: https://{name}.sites.example")
+    return yield* configurationError(
+      "give {name} once, as the first label of the host, and no path: https://{name}.sites.example"
+    )
   }
-  const sample = yield* parseAddress("sitesUrl", isOwn ? sitesUrl.replace(placeholder, "name") : sitesUrl)
+  const sample = yield* parseOrigin("sitesUrl", isOwn ? sitesUrl.replace(placeholder, "name") : sitesUrl)
   const address = isOwn ? sitesUrl.replace(/\/+$/, "") : sample
-  const sites = isOwn ? makeOwn(address) : makeShared(address)
+  const sites = isOwn ? makeOwnHosts(address) : makeSharedHost(address)
   if (publicUrl !== undefined && sites.siteAt(new URL(publicUrl).hostname) !== undefined) {
-    return yield* wrong("give a host that is not publicUrl's, whatever the port: sites are untrusted code")
+    return yield* configurationError("give a host that is not publicUrl's, whatever the port: sites are untrusted code")
   }
   return sites
 })

@@ -10,11 +10,11 @@ import { NotFoundProblem, toProblems } from "../http/problems.ts"
 import { RequestId } from "../http/RequestId.ts"
 import { DeploymentNotFound } from "./DeploymentError.ts"
 import { Deployments } from "./Deployments.ts"
-import { Hosting } from "./Hosting.ts"
+import { DeploymentConfig } from "./Hosting.ts"
 import type { SiteHost } from "./SitesAddress.ts"
 
 /** How often a release may be replaced while it is being opened. */
-const patience = 5
+const maxAttempts = 5
 
 interface SitePath {
   readonly name: string
@@ -24,52 +24,52 @@ interface SitePath {
 }
 
 /** Which file of which deployment a request is for. */
-const locate = (site: SiteHost | undefined, base: string, pathname: string): SitePath => {
+const parseSitePath = (site: SiteHost | undefined, base: string, pathname: string): SitePath => {
   // A site begins at the root of its host, wherever the host application has mounted the API.
   if (site?.kind === "own") return { name: site.name, path: base + pathname, isSandboxed: false }
   const [, name = "", path] = /^\/sites\/([^/]*)(\/.*)?$/.exec(pathname) ?? []
   return { name, path, isSandboxed: site === undefined }
 }
 
-const packed = (response: Response, sandbox: boolean): TransportResponse => {
+const toTransportResponse = (response: Response, sandbox: boolean): TransportResponse => {
   const { status, headers, body } = fromWebResponse(response)
   const confined = sandbox ? { "content-security-policy": "sandbox" } : {}
   return { status, headers: { "cache-control": "no-cache", ...headers, ...confined }, body }
 }
 
-const nothingAt = Effect.fnUntraced(function* (path: string) {
+const notFound = Effect.fnUntraced(function* (path: string) {
   return yield* new NotFoundProblem({ detail: `There is nothing at ${path}`, instance: yield* RequestId })
 })
 
-const nowhere = Effect.succeed(undefined)
+const noResponse = Effect.succeed(undefined)
 
 /** Answers for what is deployed; nothing, where the target does not serve it. */
 export const SitesHttp = Effect.gen(function* () {
-  const hosting = yield* Hosting
+  const hosting = yield* DeploymentConfig
   if (hosting?.target.serve === undefined) return undefined
   const deployments = yield* Deployments
 
-  const answer = Effect.fnUntraced(function* ({ headers, basePath: base = "" }: TransportRequest, request: Request) {
+  const respond = Effect.fnUntraced(function* ({ headers, basePath: base = "" }: TransportRequest, request: Request) {
     const site = hosting.sites?.siteAt(headers["host"] ?? "")
-    const { name, path, isSandboxed } = locate(site, base, new URL(request.url).pathname)
-    for (let attempt = 0; attempt < patience; attempt++) {
+    const { name, path, isSandboxed } = parseSitePath(site, base, new URL(request.url).pathname)
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const release = yield* deployments.served(name)
       if (path === undefined) {
         // Relative, since only the browser knows where the interface is mounted.
         const location = `./${name}/${new URL(request.url).search}`
         return { status: 308, headers: { location }, body: undefined } satisfies TransportResponse
       }
-      const response = yield* hosting.target.serve?.(release, path, request) ?? nowhere
+      const response = yield* hosting.target.serve?.(release, path, request) ?? noResponse
       const isNothing = response?.status === 404 && !response.headers.has("content-type")
       if (isNothing) return yield* new DeploymentNotFound({ deployment: name })
-      if (response !== undefined) return packed(response, isSandboxed)
+      if (response !== undefined) return toTransportResponse(response, isSandboxed)
     }
     return yield* new DeploymentNotFound({ deployment: name })
   })
 
   const endpoint: RouteHandler = (asked) =>
-    toProblems(answer(asked, asked.toWebRequest())).pipe(
-      Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(RequestContext, ({ path }) => nothingAt(path)))
+    toProblems(respond(asked, asked.toWebRequest())).pipe(
+      Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(RequestContext, ({ path }) => notFound(path)))
     )
   return endpoint
 })

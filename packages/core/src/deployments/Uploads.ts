@@ -13,12 +13,12 @@ import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import { isOutcomeUnknown, StoreConflict, type StoreError } from "../store/StoreError.ts"
-import { attempted } from "./attempted.ts"
+import { logFailure } from "./attempted.ts"
 import type { Branch } from "./Deployment.ts"
 import {
   AlreadyUploaded,
   type DeploymentsNotConfigured,
-  type SourceFault,
+  type SourceStoreError,
   SourceTooLarge,
   UploadForbidden,
   type UploadInProgress,
@@ -26,17 +26,17 @@ import {
   type UploadStalled
 } from "./DeploymentError.ts"
 import { StatusId } from "./DeploymentStatus.ts"
-import { announce, deployments, partId, partitionOf, type Version, versions } from "./deploymentRecords.ts"
-import { Hosting, orNotConfigured } from "./Hosting.ts"
-import { digestsIn, measured, wrongDigest } from "./measured.ts"
-import { Pipeline } from "./Pipeline.ts"
-import { accepted, superseded } from "./progress.ts"
-import { tidy } from "./run.ts"
+import { artifactId, deployments, markProjectActive, partitionOf, type Version, versions } from "./deploymentRecords.ts"
+import { DeploymentConfig, orNotConfigured } from "./Hosting.ts"
+import { invalidDigest, meterUpload, parseContentDigest } from "./measured.ts"
+import { DeploymentScheduler } from "./Pipeline.ts"
+import * as Transitions from "./progress.ts"
+import { pruneVersions } from "./run.ts"
 import { makeUploadLeases, type UploadLease } from "./uploadLease.ts"
-import { forgetExpiredUploads, openIn, Upload, uploads } from "./uploadRecords.ts"
+import { deleteExpiredUploads, openUploadsOf, Upload, uploads } from "./uploadRecords.ts"
 
 /** How long an address is good. */
-const validity = { hours: 1 }
+const urlTtl = { hours: 1 }
 
 const directory = Partition.deploymentDirectory
 
@@ -51,23 +51,23 @@ const nextId = Effect.map(SecureRandom, ({ bytes }) => {
 const make = Effect.gen(function* () {
   const store = yield* Store
   const vault = yield* SecretBox
-  const pipeline = yield* Pipeline
+  const pipeline = yield* DeploymentScheduler
   const limits = yield* Limits
   const leases = yield* makeUploadLeases
-  const hosting = orNotConfigured(yield* Hosting)
+  const hosting = orNotConfigured(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
-  const uploadsOnce = idempotentCommit(store, vault, Upload)
+  const idempotentUpload = idempotentCommit(store, vault, Upload)
 
   const signedText = (id: string, expires: string): string => `upload ${id} ${expires}`
 
-  const addressOf = (publicUrl: string, { id, expiresOn }: Upload): string => {
+  const signUploadUrl = (publicUrl: string, { id, expiresOn }: Upload): string => {
     const expires = String(DateTime.toEpochMillis(expiresOn))
     const signature = vault.sign(signedText(id, expires))
     return `${publicUrl}/v1/uploads/${id}.tar.gz?expires=${expires}&signature=${signature}`
   }
 
   /** The upload that an address was given out for. */
-  const uploadAt = Effect.fnUntraced(function* ({ id, expires, signature }: UploadAddress) {
+  const verifyUploadUrl = Effect.fnUntraced(function* ({ id, expires, signature }: SignedUploadUrl) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
     const isGood = Schema.is(StatusId)(id) && vault.verifySignature(signedText(id, expires), signature)
     const upload = isGood && Number(expires) > now ? yield* uploads.get(directory, id) : Option.none()
@@ -75,10 +75,10 @@ const make = Effect.gen(function* () {
   })
 
   /** Makes the version of a source that is kept, and the deployment if it is the first: all of it, or none. */
-  const accept = (
+  const acceptUpload = (
     { upload, name }: UploadLease,
     source: string,
-    { bytes, digest }: Received,
+    { bytes, digest }: UploadResult,
     startedOn: DateTime.Utc
   ) =>
     Contention.retryOnConflict(
@@ -95,7 +95,7 @@ const make = Effect.gen(function* () {
           createdOn: now,
           source,
           attempt: 0,
-          ...accepted({ digest, bytes, startedOn, now })
+          ...Transitions.accept({ digest, bytes, startedOn, now })
         }
         if (Option.isNone(known)) {
           const branch = { accountName, projectName, branchName }
@@ -110,21 +110,21 @@ const make = Effect.gen(function* () {
         yield* store.commit(partition, [
           versions.insert(version),
           deployments.replace(known.value, { ...known.value.value, updatedOn: now, message: "", latest: id }),
-          ...(isRunning ? [versions.replace(previous.value, superseded(previous.value.value, now))] : [])
+          ...(isRunning ? [versions.replace(previous.value, Transitions.supersede(previous.value.value, now))] : [])
         ])
       })
     )
 
   /** Keeps the address, and the record of its upload, within the account's limit. */
-  const record = Effect.fnUntraced(function* (upload: Upload, idempotency: Idempotency | undefined) {
-    const open = openIn(upload.accountName)
+  const recordUpload = Effect.fnUntraced(function* (upload: Upload, idempotency: Idempotency | undefined) {
+    const open = openUploadsOf(upload.accountName)
     const max = limits.openUploadsPerAccount
     const changes = [uploads.insert(upload), uploads.assertAtMost(open, max - 1)]
     const isFull = (error: unknown) => error instanceof StoreConflict && error.subject === uploads.indexTerm(open)
-    const attempt = uploadsOnce.commit(directory, changes, idempotency, upload)
+    const attempt = idempotentUpload.commit(directory, changes, idempotency, upload)
     return yield* attempt.pipe(
       Effect.catchIf(isFull, (error) =>
-        Effect.flatMap(forgetExpiredUploads(open), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
+        Effect.flatMap(deleteExpiredUploads(open), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
       ),
       Effect.catchIf(isFull, () => Effect.fail(new LimitReached({ limit: "openUploadsPerAccount", max })))
     )
@@ -134,13 +134,13 @@ const make = Effect.gen(function* () {
     create: Effect.fnUntraced(
       function* (branch, { idempotency } = {}) {
         const { publicUrl } = yield* hosting
-        const earlier = yield* uploadsOnce.recall(directory, idempotency)
-        if (earlier !== undefined) return { uploadUrl: addressOf(publicUrl, earlier) }
-        const expiresOn = DateTime.add(yield* DateTime.now, validity)
+        const earlier = yield* idempotentUpload.recall(directory, idempotency)
+        if (earlier !== undefined) return { uploadUrl: signUploadUrl(publicUrl, earlier) }
+        const expiresOn = DateTime.add(yield* DateTime.now, urlTtl)
         const { accountName, projectName, branchName } = branch
         const upload: Upload = { accountName, projectName, branchName, id: yield* nextId, expiresOn, used: false }
-        const committed = yield* record(upload, idempotency)
-        return { uploadUrl: addressOf(publicUrl, committed.previousResult ?? upload) }
+        const committed = yield* recordUpload(upload, idempotency)
+        return { uploadUrl: signUploadUrl(publicUrl, committed.previousResult ?? upload) }
       },
       withStore,
       withSafeSpan("Uploads.create")
@@ -150,25 +150,25 @@ const make = Effect.gen(function* () {
       function* (address, content, { contentLength, contentDigest, isHandedOver = false } = {}) {
         const where = yield* hosting
         const { sources, sourceLimit } = where
-        const upload = yield* uploadAt(address)
+        const upload = yield* verifyUploadUrl(address)
         if (contentLength !== undefined && contentLength > sourceLimit) {
           return yield* new SourceTooLarge({ limit: sourceLimit })
         }
-        if (contentDigest !== undefined && digestsIn(contentDigest).length === 0) {
-          return yield* wrongDigest("give sha-256=:…: or sha-512=:…:, in base64")
+        if (contentDigest !== undefined && parseContentDigest(contentDigest).length === 0) {
+          return yield* invalidDigest("give sha-256=:…: or sha-512=:…:, in base64")
         }
         const startedOn = yield* DateTime.now
         const nonce = Buffer.from((yield* SecureRandom).bytes(8)).toString("hex")
         const pieces = isHandedOver ? content : Stream.map(content, (piece) => new Uint8Array(piece))
-        const { stream, watch, received } = measured(pieces, sourceLimit, contentDigest)
+        const { stream, watch, received } = meterUpload(pieces, sourceLimit, contentDigest)
         const name = yield* leases.withLease(upload, (lease) =>
           Effect.gen(function* () {
-            const key = partId({ id: upload.id, deployment: lease.name }, nonce)
+            const key = artifactId({ id: upload.id, deployment: lease.name }, nonce)
             yield* leases.renewing(lease, Effect.raceFirst(sources.put(key, stream), watch))
             const finish = Effect.gen(function* () {
-              yield* announce(upload)
+              yield* markProjectActive(upload)
               yield* leases.renew(lease)
-              yield* accept(lease, key, received(), startedOn)
+              yield* acceptUpload(lease, key, received(), startedOn)
             })
             // What has arrived whole is made a version, or nothing, even if the sender leaves now.
             yield* finish.pipe(
@@ -180,7 +180,7 @@ const make = Effect.gen(function* () {
             return lease.name
           })
         )
-        yield* attempted("Forgetting old versions", tidy(where, partitionOf(upload), name))
+        yield* logFailure("Forgetting old versions", pruneVersions(where, partitionOf(upload), name))
         return { id: upload.id, ...received() }
       },
       withStore,
@@ -190,13 +190,13 @@ const make = Effect.gen(function* () {
 })
 
 /** What has arrived. */
-export interface Received {
+export interface UploadResult {
   readonly bytes: number
   readonly digest: string
 }
 
 /** What an upload's address says. */
-export interface UploadAddress {
+export interface SignedUploadUrl {
   readonly id: string
   readonly expires: string
   readonly signature: string
@@ -215,7 +215,7 @@ export class Uploads extends Context.Service<
     >
     /** Keeps a source, whole or not at all, and starts its deployment. */
     readonly receive: <E>(
-      address: UploadAddress,
+      address: SignedUploadUrl,
       content: Stream.Stream<Uint8Array, E>,
       options?: {
         readonly contentLength?: number
@@ -224,7 +224,7 @@ export class Uploads extends Context.Service<
         readonly isHandedOver?: boolean
       }
     ) => Effect.Effect<
-      Received & { readonly id: StatusId },
+      UploadResult & { readonly id: StatusId },
       | E
       | StoreError
       | InvalidInput
@@ -236,7 +236,7 @@ export class Uploads extends Context.Service<
       | SourceTooLarge
       | UploadInterrupted
       | UploadStalled
-      | SourceFault
+      | SourceStoreError
     >
   }
 >()("@tollgate/core/deployments/Uploads") {

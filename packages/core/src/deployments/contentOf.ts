@@ -9,7 +9,7 @@ import { UploadInterrupted } from "./DeploymentError.ts"
 export type SourceContent = Uint8Array | ReadableStream<Uint8Array>
 
 /** A stream of bytes hands over the memory of each piece; any other may use it again. */
-const handsOver = (stream: ReadableStream<Uint8Array>): boolean => {
+const isByteStream = (stream: ReadableStream<Uint8Array>): boolean => {
   try {
     stream.getReader({ mode: "byob" }).releaseLock()
     return true
@@ -18,19 +18,19 @@ const handsOver = (stream: ReadableStream<Uint8Array>): boolean => {
   }
 }
 
-const pieceSize = 64 * 1024
+const chunkBytes = 64 * 1024
 
 /** Copies, since the caller may use the memory again. A Buffer's own `slice` would share it. */
 function* piecesOf(source: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < source.byteLength; at += pieceSize) yield new Uint8Array(source.subarray(at, at + pieceSize))
+  for (let at = 0; at < source.byteLength; at += chunkBytes) yield new Uint8Array(source.subarray(at, at + chunkBytes))
 }
 
-export const contentOf = (source: SourceContent | null): Stream.Stream<Uint8Array, UploadInterrupted> => {
+export const toSourceStream = (source: SourceContent | null): Stream.Stream<Uint8Array, UploadInterrupted> => {
   if (source === null) return Stream.empty
   if (source instanceof Uint8Array) return Stream.suspend(() => Stream.fromIterable(piecesOf(source), { chunkSize: 1 }))
   const pieces = Stream.fromReadableStream({
     evaluate: () => source,
     onError: (error) => new UploadInterrupted({ problem: bodyErrorMessage(error, "it was cut off") })
   })
-  return handsOver(source) ? pieces : Stream.map(pieces, (piece) => new Uint8Array(piece))
+  return isByteStream(source) ? pieces : Stream.map(pieces, (piece) => new Uint8Array(piece))
 }

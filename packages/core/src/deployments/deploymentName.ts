@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto"
 import { type Branch, DeploymentName } from "./Deployment.ts"
 
-const longestName = 63
+const maxNameLength = 63
 /** Characters of base 32: 60 bits. */
 const hashLength = 12
 const base32 = "abcdefghijklmnopqrstuvwxyz234567"
@@ -23,7 +23,7 @@ const slug = (text: string): string =>
     .replace(/^-+|-+$/g, "")
 
 const join = ({ projectName, branchName }: Branch, hash: string): DeploymentName => {
-  const readable = slug(`${projectName}-${branchName}`).slice(0, longestName - hash.length - 1)
+  const readable = slug(`${projectName}-${branchName}`).slice(0, maxNameLength - hash.length - 1)
   return DeploymentName.make(`${readable.replace(/-+$/, "")}-${hash}`)
 }
 
@@ -35,5 +35,5 @@ export const makeName = (branch: Branch, attempt: number, hashName: (text: strin
   join(branch, toBase32(hashName(identify(branch, attempt))))
 
 /** The name that earlier versions gave to a branch, with a hash that anybody can compute: read, and never made. */
-export const earlierName = (branch: Branch): DeploymentName =>
+export const legacyName = (branch: Branch): DeploymentName =>
   join(branch, createHash("sha256").update(identify(branch)).digest("hex").slice(0, 7))

@@ -86,31 +86,33 @@ export type Removal = typeof Removal.Type
 export const removals = Collection.make({ name: "removal", format: 1, schema: Removal, key: ({ id }) => id })
 
 /** The directory: projects that may have something to do. */
-const Busy = Schema.Struct({ ...Project.fields, since: Timestamp })
-export const busy = Collection.make({
+const ActiveProject = Schema.Struct({ ...Project.fields, since: Timestamp })
+export const activeProjects = Collection.make({
   name: "busy",
   format: 1,
-  schema: Busy,
+  schema: ActiveProject,
   key: ({ accountName, projectName }) => partitionOf({ accountName, projectName })
 })
 
 /** How long after its last use a project is looked at: far longer than any commit takes that was announced by it. */
-export const busyFor = 10 * 60 * 1000
+export const activeProjectTtl = 10 * 60 * 1000
 
 const directory = Partition.deploymentDirectory
 
 /** Says that a project may have something to do, before it has: so that another process finds it if this one dies. */
-export const announce = Effect.fnUntraced(function* ({ accountName, projectName }: Project) {
+export const markProjectActive = Effect.fnUntraced(function* ({ accountName, projectName }: Project) {
   const store = yield* Store
   const since = yield* DateTime.now
   const key = partitionOf({ accountName, projectName })
   const attempt = Effect.gen(function* () {
-    const known = yield* busy.get(directory, key)
+    const known = yield* activeProjects.get(directory, key)
     const next = { accountName, projectName, since }
     const last = Option.map(known, ({ value }) => DateTime.toEpochMillis(value.since))
-    const isRecent = Option.exists(last, (last) => DateTime.toEpochMillis(since) - last < busyFor / 2)
+    const isRecent = Option.exists(last, (last) => DateTime.toEpochMillis(since) - last < activeProjectTtl / 2)
     if (isRecent) return
-    yield* store.commit(directory, [Option.isSome(known) ? busy.replace(known.value, next) : busy.insert(next)])
+    yield* store.commit(directory, [
+      Option.isSome(known) ? activeProjects.replace(known.value, next) : activeProjects.insert(next)
+    ])
   })
   yield* Contention.retryOnConflict(attempt)
 })
@@ -118,7 +120,7 @@ export const announce = Effect.fnUntraced(function* ({ accountName, projectName 
 export const separator = "."
 
 /** Names a release, or a source: fit for a file, and telling what it belongs to. Neither part has a dot in it. */
-export const partId = (version: Pick<Version, "id" | "deployment">, part: number | string): string =>
+export const artifactId = (version: Pick<Version, "id" | "deployment">, part: number | string): string =>
   [version.deployment, version.id, part].join(separator)
 
-export const releaseOf = (version: Version): string => partId(version, version.attempt)
+export const releaseId = (version: Version): string => artifactId(version, version.attempt)

@@ -5,14 +5,14 @@ import { Effect, Option } from "effect"
 import type { Entry } from "../store/Collection.ts"
 import { Store } from "../store/Store.ts"
 import { deployments, type Project, partitionOf, type Removal, removals } from "./deploymentRecords.ts"
-import type { HostingShape } from "./Hosting.ts"
+import type { DeploymentConfigShape } from "./Hosting.ts"
 import { releaseName } from "./releaseName.ts"
 
 /** How long a target may take: a removal that it keeps waiting is tried again later. */
-const patience = "1 minute"
+const retryInterval = "1 minute"
 
 export const finishRemoval = Effect.fnUntraced(function* (
-  { target, sources }: HostingShape,
+  { target, sources }: DeploymentConfigShape,
   project: Project,
   removal: Entry<Removal>
 ) {
@@ -26,4 +26,4 @@ export const finishRemoval = Effect.fnUntraced(function* (
   // Last: what cannot be removed now is tried again later, and keeps nothing else from going.
   yield* Effect.forEach(releases, (id) => target.discard?.(id) ?? Effect.void)
   yield* store.commit(partitionOf(project), [removals.remove(removal)])
-}, Effect.timeout(patience))
+}, Effect.timeout(retryInterval))

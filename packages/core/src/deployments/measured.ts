@@ -9,12 +9,12 @@ import { SourceTooLarge, UploadInterrupted, UploadStalled } from "./DeploymentEr
 /** Seconds between two looks at the sender; every time below is a multiple of it. */
 const interval = 5
 /** Seconds for which a sender may be silent. */
-const longestSilence = 30
+const maxSilentIntervals = 30
 /** Bytes per second that a sender must reach on average, once the grace period is over. */
-const leastRate = 1024
+const minBytesPerSecond = 1024
 const gracePeriod = 60
 /** Seconds that an upload may take. */
-const longestUpload = 60 * 60
+const maxDuration = 60 * 60
 
 interface Pace {
   readonly bytes: number
@@ -25,37 +25,39 @@ interface Pace {
 }
 
 const findProblem = ({ bytes, elapsed, waited, silent }: Pace): string | undefined => {
-  if (silent >= longestSilence) return `Nothing came for ${longestSilence} seconds`
-  if (waited > gracePeriod && bytes < waited * leastRate) {
-    return `The source came at less than ${leastRate} bytes per second on average`
+  if (silent >= maxSilentIntervals) return `Nothing came for ${maxSilentIntervals} seconds`
+  if (waited > gracePeriod && bytes < waited * minBytesPerSecond) {
+    return `The source came at less than ${minBytesPerSecond} bytes per second on average`
   }
-  return elapsed > longestUpload ? `The upload took longer than ${longestUpload / 60} minutes` : undefined
+  return elapsed > maxDuration ? `The upload took longer than ${maxDuration / 60} minutes` : undefined
 }
 
 /** What a `Content-Digest` promises, by the algorithms that are known (RFC 9530). */
-export const digestsIn = (header: string): ReadonlyArray<readonly [algorithm: "sha256" | "sha512", digest: string]> =>
+export const parseContentDigest = (
+  header: string
+): ReadonlyArray<readonly [algorithm: "sha256" | "sha512", digest: string]> =>
   [...header.matchAll(/(?:^|,)\s*(sha-256|sha-512)=:([A-Za-z0-9+/=]+):/g)].map(
     ([, name, digest = ""]) => [name === "sha-256" ? "sha256" : "sha512", digest] as const
   )
 
-export const wrongDigest = (detail: string) => new InvalidInput({ errors: [{ parameter: "Content-Digest", detail }] })
+export const invalidDigest = (detail: string) => new InvalidInput({ errors: [{ parameter: "Content-Digest", detail }] })
 
 /** The same content, measured as it passes: what is too long, or not what was promised, fails before its end. */
-export const measured = <E>(
+export const meterUpload = <E>(
   content: Stream.Stream<Uint8Array, E>,
   limit: number,
   contentDigest: string | undefined
 ) => {
-  const promised = contentDigest === undefined ? [] : digestsIn(contentDigest)
+  const expectedDigests = contentDigest === undefined ? [] : parseContentDigest(contentDigest)
   const sha256 = createHash("sha256")
-  const others = new Map<string, Hash>(promised.map(([algorithm]) => [algorithm, createHash(algorithm)]))
+  const others = new Map<string, Hash>(expectedDigests.map(([algorithm]) => [algorithm, createHash(algorithm)]))
   let bytes = 0
   let digest = ""
   let isWaiting = false
   let hasArrived = false
-  const isAsPromised = (): boolean => {
+  const digestMatches = (): boolean => {
     const made = new Map([...others].map(([algorithm, hash]) => [algorithm, hash.digest("base64")]))
-    return promised.every(([algorithm, expected]) => made.get(algorithm) === expected)
+    return expectedDigests.every(([algorithm, expected]) => made.get(algorithm) === expected)
   }
   /** Notes when the sender is waited for. A store that is slow to take a piece, or to finish, is no fault of the sender. */
   const awaited = Stream.transformPull(content, (pull) =>
@@ -82,7 +84,7 @@ export const measured = <E>(
       Stream.fromEffectDrain(
         Effect.gen(function* () {
           if (bytes === 0) return yield* new UploadInterrupted({ problem: "its body is empty" })
-          if (!isAsPromised()) return yield* wrongDigest("it is not the digest of what arrived; send it again")
+          if (!digestMatches()) return yield* invalidDigest("it is not the digest of what arrived; send it again")
           digest = sha256.digest("hex")
         })
       )

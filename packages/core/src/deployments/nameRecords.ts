@@ -10,10 +10,10 @@ import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { type Branch, DeploymentName, storedBranch } from "./Deployment.ts"
 import { DeploymentNotFound } from "./DeploymentError.ts"
-import { earlierName, makeName } from "./deploymentName.ts"
+import { legacyName, makeName } from "./deploymentName.ts"
 import { Project, partitionOf } from "./deploymentRecords.ts"
 
-const Named = Schema.Struct({
+const NameReservation = Schema.Struct({
   ...storedBranch,
   name: DeploymentName,
   /** Whether the name counts. Records of earlier versions do not say so; they count from their next upload on. */
@@ -21,16 +21,16 @@ const Named = Schema.Struct({
   /** Whether a deployment has had the name. Then it stays its branch's when it no longer counts. */
   isKept: Schema.optionalKey(Schema.Boolean)
 })
-export type Named = typeof Named.Type
+export type NameReservation = typeof NameReservation.Type
 
 export const ofAccount = (accountName: string): string => `account:${accountName}`
 export const ofProject = (project: Project): string => `project:${partitionOf(project)}`
 const ofBranch = ({ branchName, ...project }: Branch): string => `branch:${partitionOf(project)}/${branchName}`
 
-export const names = Collection.make({
+export const nameReservations = Collection.make({
   name: "name",
   format: 1,
-  schema: Named,
+  schema: NameReservation,
   key: ({ name }) => name,
   indexTerms: ({ isCounted, ...branch }) =>
     isCounted === true ? [ofAccount(branch.accountName), ofProject(branch)] : [],
@@ -55,9 +55,9 @@ const isSameBranch = (one: Branch, other: Branch): boolean =>
 
 /** The record of the branch's name. The name is read, not computed: it outlives the secret it was made with. */
 export const findName = Effect.fnUntraced(function* (branch: Branch) {
-  const claimed = yield* names.getByUniqueKey(directory, ofBranch(branch))
+  const claimed = yield* nameReservations.getByUniqueKey(directory, ofBranch(branch))
   if (Option.isSome(claimed)) return Option.some(claimed.value.entry)
-  const earlier = yield* names.get(directory, earlierName(branch))
+  const earlier = yield* nameReservations.get(directory, legacyName(branch))
   return Option.filter(earlier, ({ value }) => isSameBranch(value, branch))
 })
 
@@ -65,12 +65,14 @@ export const findName = Effect.fnUntraced(function* (branch: Branch) {
 export const findFreeName = Effect.fnUntraced(function* (branch: Branch, hashName: (text: string) => Uint8Array) {
   for (let attempt = 0; ; attempt++) {
     const name = makeName(branch, attempt, hashName)
-    if (Option.isNone(yield* names.get(directory, name))) return name
+    if (Option.isNone(yield* nameReservations.get(directory, name))) return name
   }
 })
 
 /** The project that a deployment's name belongs to. */
 export const projectOf = Effect.fnUntraced(function* (deployment: string) {
-  const known = Schema.is(DeploymentName)(deployment) ? yield* names.get(directory, deployment) : Option.none()
+  const known = Schema.is(DeploymentName)(deployment)
+    ? yield* nameReservations.get(directory, deployment)
+    : Option.none()
   return Option.isNone(known) ? yield* new DeploymentNotFound({ deployment: String(deployment) }) : known.value.value
 })

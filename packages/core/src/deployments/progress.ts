@@ -11,7 +11,7 @@ export const runSteps = ["unpack", "build", "check", "publish"] as const
 export type RunStep = (typeof runSteps)[number]
 
 /** How a run ends whose step failed. */
-export const failureOf: Readonly<Record<RunStep, DeploymentMessage>> = {
+export const failureMessages: Readonly<Record<RunStep, DeploymentMessage>> = {
   unpack: "source-rejected",
   build: "build-failed",
   check: "check-failed",
@@ -19,43 +19,43 @@ export const failureOf: Readonly<Record<RunStep, DeploymentMessage>> = {
 }
 
 const waiting: Step = { status: "waiting" }
-const notYet = { unpack: waiting, build: waiting, check: waiting, publish: waiting }
+const pendingSteps = { unpack: waiting, build: waiting, check: waiting, publish: waiting }
 
 /** A run that anybody may begin. */
-const unheld = (now: DateTime.Utc) => ({ until: now, lapses: 0 })
+const unleased = (now: DateTime.Utc) => ({ until: now, lapses: 0 })
 
 type Progress = Pick<Version, "status" | "steps" | "buildResult" | "run">
 
 /** A version whose source has arrived. */
-export const accepted = (given: {
+export const accept = (given: {
   readonly digest: string
   readonly bytes: number
   readonly startedOn: DateTime.Utc
   readonly now: DateTime.Utc
 }): Progress => ({
   status: "IN_PROGRESS",
-  steps: { upload: { status: "done", startedOn: given.startedOn, finishedOn: given.now }, ...notYet },
+  steps: { upload: { status: "done", startedOn: given.startedOn, finishedOn: given.now }, ...pendingSteps },
   buildResult: {
     digest: given.digest,
     files: 0,
     bytes: 0,
     log: [`Received ${given.bytes} bytes`]
   },
-  run: unheld(given.now)
+  run: unleased(given.now)
 })
 
 /** The same source, to be run again. */
-export const restarted = (version: Version, now: DateTime.Utc): Version => ({
+export const restart = (version: Version, now: DateTime.Utc): Version => ({
   ...version,
   status: "IN_PROGRESS",
-  steps: { upload: version.steps.upload, ...notYet },
+  steps: { upload: version.steps.upload, ...pendingSteps },
   buildResult: { digest: version.buildResult.digest, files: 0, bytes: 0, log: [] },
-  run: unheld(now)
+  run: unleased(now)
 })
 
 const withStep = (steps: Steps, name: StepName, step: Step): Steps => ({ ...steps, [name]: step })
 
-export const started = (version: Version, name: RunStep, now: DateTime.Utc): Version => ({
+export const startStep = (version: Version, name: RunStep, now: DateTime.Utc): Version => ({
   ...version,
   steps: withStep(version.steps, name, { status: "running", startedOn: now })
 })
@@ -63,7 +63,7 @@ export const started = (version: Version, name: RunStep, now: DateTime.Utc): Ver
 /** What a step has found out. */
 export type Outcome = Partial<Pick<BuildResult, "files" | "bytes" | "exitCode">>
 
-export const done = (version: Version, name: RunStep, now: DateTime.Utc, outcome: Outcome): Version => {
+export const finishStep = (version: Version, name: RunStep, now: DateTime.Utc, outcome: Outcome): Version => {
   const { files = version.buildResult.files, bytes = version.buildResult.bytes, exitCode } = outcome
   return {
     ...version,
@@ -72,7 +72,7 @@ export const done = (version: Version, name: RunStep, now: DateTime.Utc, outcome
   }
 }
 
-export const skipped = (version: Version, name: RunStep): Version => ({
+export const skipStep = (version: Version, name: RunStep): Version => ({
   ...version,
   steps: withStep(version.steps, name, { status: "skipped" })
 })
@@ -80,7 +80,7 @@ export const skipped = (version: Version, name: RunStep): Version => ({
 const withoutRun = ({ run: _, ...version }: Version): Version => version
 
 /** The end of a run that failed: the step it was in says why, and those behind it are skipped. */
-export const failed = (version: Version, problem: string, now: DateTime.Utc, exitCode?: number): Version => {
+export const fail = (version: Version, problem: string, now: DateTime.Utc, exitCode?: number): Version => {
   const reached = runSteps.find((name) => !["done", "skipped"].includes(version.steps[name].status)) ?? "publish"
   const steps = runSteps.reduce<Steps>((all, name) => {
     if (name === reached) {
@@ -96,10 +96,10 @@ export const failed = (version: Version, problem: string, now: DateTime.Utc, exi
   }
 }
 
-export const superseded = (version: Version, now: DateTime.Utc): Version =>
-  failed(version, "a later upload took its place", now)
+export const supersede = (version: Version, now: DateTime.Utc): Version =>
+  fail(version, "a later upload took its place", now)
 
-export const succeeded = (version: Version, now: DateTime.Utc): Version => ({
-  ...withoutRun(done(version, "publish", now, {})),
+export const succeed = (version: Version, now: DateTime.Utc): Version => ({
+  ...withoutRun(finishStep(version, "publish", now, {})),
   status: "SUCCESS"
 })

@@ -11,8 +11,8 @@ import * as Partition from "../store/Partition.ts"
 import { type Change, Store } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import { deployments, type Project, partitionOf } from "./deploymentRecords.ts"
-import { names, projects } from "./nameRecords.ts"
-import { findLapsedLeases, receivingFor, type UploadLeaseRecord, uploadLeases } from "./uploadRecords.ts"
+import { nameReservations, projects } from "./nameRecords.ts"
+import { findExpiredLeases, leasesOfDeployment, type UploadLeaseRecord, uploadLeases } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
 
@@ -29,32 +29,40 @@ const uncountProject = Effect.fnUntraced(function* (project: Project) {
  * What becomes of a name: it is kept if a deployment has had it, and forgotten otherwise. Where there is a deployment, the
  * record is written all the same, so that it is stale for whoever looked for the deployment before.
  */
-const planRelease = Effect.fnUntraced(function* (name: string, { hadDeployment }: { readonly hadDeployment: boolean }) {
-  const known = yield* names.get(directory, name)
+const planNameRelease = Effect.fnUntraced(function* (
+  name: string,
+  { hadDeployment }: { readonly hadDeployment: boolean }
+) {
+  const known = yield* nameReservations.get(directory, name)
   if (Option.isNone(known)) return { isReleased: false, changes: [] }
   const { value } = known.value
   if (Option.isSome(yield* deployments.get(partitionOf(value), name))) {
     const isTouched = hadDeployment || value.isKept !== true
-    return { isReleased: false, changes: isTouched ? [names.replace(known.value, { ...value, isKept: true })] : [] }
+    return {
+      isReleased: false,
+      changes: isTouched ? [nameReservations.replace(known.value, { ...value, isKept: true })] : []
+    }
   }
   if (value.isCounted !== true) return { isReleased: false, changes: [] }
   const isKept = hadDeployment || value.isKept === true
-  const change = isKept ? names.replace(known.value, { ...value, isCounted: false, isKept }) : names.remove(known.value)
+  const change = isKept
+    ? nameReservations.replace(known.value, { ...value, isCounted: false, isKept })
+    : nameReservations.remove(known.value)
   return { isReleased: true, changes: [change, ...(yield* uncountProject(value))] }
 })
 
 const isUploadInProgress = (name: string) => (error: unknown) =>
   error instanceof StoreConflict &&
   error.reason === "limit" &&
-  error.subject === uploadLeases.indexTerm(receivingFor(name))
+  error.subject === uploadLeases.indexTerm(leasesOfDeployment(name))
 
-const tryRelease = (name: string) =>
+const tryReleaseName = (name: string) =>
   Contention.retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
-      const { changes } = yield* planRelease(name, { hadDeployment: true })
+      const { changes } = yield* planNameRelease(name, { hadDeployment: true })
       if (changes.length === 0) return
-      yield* store.commit(directory, [...changes, uploadLeases.assertAtMost(receivingFor(name), 0)])
+      yield* store.commit(directory, [...changes, uploadLeases.assertAtMost(leasesOfDeployment(name), 0)])
     })
   )
 
@@ -64,11 +72,11 @@ const tryRelease = (name: string) =>
  */
 export const releaseName = Effect.fnUntraced(function* (name: string) {
   const leaveToUpload = Effect.catchIf(isUploadInProgress(name), () => Effect.void)
-  yield* tryRelease(name).pipe(
+  yield* tryReleaseName(name).pipe(
     Effect.catchIf(isUploadInProgress(name), () =>
       Effect.andThen(
-        names.modify(directory, name, (value) => Effect.succeed({ ...value, isKept: true })),
-        leaveToUpload(tryRelease(name))
+        nameReservations.modify(directory, name, (value) => Effect.succeed({ ...value, isKept: true })),
+        leaveToUpload(tryReleaseName(name))
       )
     )
   )
@@ -81,10 +89,10 @@ const endLease = Effect.fnUntraced(function* (
 ) {
   const store = yield* Store
   const { name } = lease.value
-  const { isReleased, changes } = yield* planRelease(name, { hadDeployment })
+  const { isReleased, changes } = yield* planNameRelease(name, { hadDeployment })
   const end = [uploadLeases.remove(lease), ...more]
   // Another upload for the name goes on, and releases it.
-  const isLast = isReleased ? [uploadLeases.assertAtMost(receivingFor(name), 1)] : []
+  const isLast = isReleased ? [uploadLeases.assertAtMost(leasesOfDeployment(name), 1)] : []
   yield* store
     .commit(directory, [...end, ...changes, ...isLast])
     .pipe(Effect.catchIf(isUploadInProgress(name), () => store.commit(directory, end)))
@@ -98,8 +106,8 @@ export const finishLease = (lease: Entry<UploadLeaseRecord>, more: ReadonlyArray
 export const abandonLease = (lease: Entry<UploadLeaseRecord>) => endLease(lease, { hadDeployment: false, more: [] })
 
 /** Ends the uploads whose process died. Tells whether there were any. */
-export const endLapsedLeases = Effect.fnUntraced(function* (term?: string) {
-  const lapsed = yield* findLapsedLeases(term)
+export const endExpiredLeases = Effect.fnUntraced(function* (term?: string) {
+  const lapsed = yield* findExpiredLeases(term)
   // One that has changed meanwhile is not lapsed, or another process has ended it.
   const end = (lease: Entry<UploadLeaseRecord>) =>
     Effect.catchTag(abandonLease(lease), "StoreConflict", () => Effect.void)

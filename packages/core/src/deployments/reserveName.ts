@@ -7,8 +7,8 @@ import * as Partition from "../store/Partition.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import type { Branch } from "./Deployment.ts"
 import { deployments, type Project, partitionOf } from "./deploymentRecords.ts"
-import { findFreeName, findName, type Named, names, ofAccount, projects } from "./nameRecords.ts"
-import { receivingIn, uploadLeases } from "./uploadRecords.ts"
+import { findFreeName, findName, type NameReservation, nameReservations, ofAccount, projects } from "./nameRecords.ts"
+import { leasesOfAccount, uploadLeases } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
 
@@ -34,11 +34,22 @@ export const reserveName = Effect.fnUntraced(function* (
 ) {
   const { accountName, projectName, branchName } = branch
   const known = Option.getOrUndefined(yield* findName(branch))
-  if (known?.value.isCounted === true) return { name: known.value.name, changes: [names.assertUnchanged(known)] }
+  if (known?.value.isCounted === true)
+    return { name: known.value.name, changes: [nameReservations.assertUnchanged(known)] }
   const name = known?.value.name ?? (yield* findFreeName(branch, hashName))
-  const counted: Named = { accountName, projectName, branchName, name, isCounted: true, isKept: known !== undefined }
+  const counted: NameReservation = {
+    accountName,
+    projectName,
+    branchName,
+    name,
+    isCounted: true,
+    isKept: known !== undefined
+  }
   const project = yield* countProject(branch)
-  const changes = [known === undefined ? names.insert(counted) : names.replace(known, counted), project.change]
+  const changes = [
+    known === undefined ? nameReservations.insert(counted) : nameReservations.replace(known, counted),
+    project.change
+  ]
   const isDeployed = Option.isSome(yield* deployments.get(partitionOf(branch), name))
   if (isDeployed) return { name, changes }
   return {
@@ -46,21 +57,21 @@ export const reserveName = Effect.fnUntraced(function* (
     changes: [
       ...changes,
       ...(project.isNew ? [projects.assertAtMost(ofAccount(accountName), limits.projectsPerAccount - 1)] : []),
-      names.assertAtMost(ofAccount(accountName), limits.deploymentsPerAccount - 1)
+      nameReservations.assertAtMost(ofAccount(accountName), limits.deploymentsPerAccount - 1)
     ]
   }
 })
 
 /** The branch was given its name by another process at the same time. */
-export const isNamedMeanwhile = (error: unknown): boolean =>
+export const isNameConflict = (error: unknown): boolean =>
   error instanceof StoreConflict && error.reason === "unique-key"
 
 /** Which of the account's limits a commit would have passed; the conflict itself if it was none of them. */
-export const explainLimit = (limits: LimitsShape, accountName: string) => (error: StoreConflict) => {
+export const toLimitError = (limits: LimitsShape, accountName: string) => (error: StoreConflict) => {
   const reached = {
     [projects.indexTerm(ofAccount(accountName))]: "projectsPerAccount",
-    [names.indexTerm(ofAccount(accountName))]: "deploymentsPerAccount",
-    [uploadLeases.indexTerm(receivingIn(accountName))]: "concurrentUploadsPerAccount"
+    [nameReservations.indexTerm(ofAccount(accountName))]: "deploymentsPerAccount",
+    [uploadLeases.indexTerm(leasesOfAccount(accountName))]: "concurrentUploadsPerAccount"
   } as const
   const limit = error.reason === "limit" ? reached[error.subject] : undefined
   return limit === undefined ? error : new LimitReached({ limit, max: limits[limit] })

@@ -5,37 +5,37 @@
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
 import type * as Partition from "../store/Partition.ts"
 import { Change, Store } from "../store/Store.ts"
-import { attempted } from "./attempted.ts"
+import { logFailure } from "./attempted.ts"
 import type { DeploymentMessage } from "./Deployment.ts"
 import { type Release, StepFailed } from "./DeploymentTarget.ts"
 import {
+  artifactId,
   deployments,
   ofDeployment,
-  partId,
   partitionOf,
-  releaseOf,
+  releaseId,
   type Version,
   versions
 } from "./deploymentRecords.ts"
 import { isReleaseWanted } from "./findDeployment.ts"
-import type { HostingShape } from "./Hosting.ts"
+import type { DeploymentConfigShape } from "./Hosting.ts"
 import * as Lease from "./Lease.ts"
 import { logLines } from "./logLines.ts"
-import { done, failed, failureOf, type Outcome, type RunStep, skipped, started, succeeded } from "./progress.ts"
+import * as Transitions from "./progress.ts"
 import type { WaitingRun } from "./RunQueue.ts"
 
 /** A run whose lease has lapsed this often is ended: it is taken over once. */
-const mostLapses = 2
+const maxExpiredLeases = 2
 
 /** How many versions of a deployment are remembered. */
-const history = 10
+const keptVersions = 10
 
 /** Every run has an end, whatever its target does. */
-const longestRun = "1 hour"
+const maxRunDuration = "1 hour"
 
 /** Removes a release unless somebody makes or serves it. */
-const discard = ({ target }: HostingShape, releaseId: string) =>
-  attempted(
+const discard = ({ target }: DeploymentConfigShape, releaseId: string) =>
+  logFailure(
     "Removing a release",
     Effect.flatMap(isReleaseWanted(releaseId), (isWanted) =>
       isWanted ? Effect.void : (target.discard?.(releaseId) ?? Effect.void)
@@ -43,8 +43,8 @@ const discard = ({ target }: HostingShape, releaseId: string) =>
   )
 
 /** Forgets the sources of versions that a later one has replaced, and the oldest versions, or all of them, whole. */
-export const tidy = Effect.fnUntraced(
-  function* ({ sources }: HostingShape, partition: Partition.Partition, name: string) {
+export const pruneVersions = Effect.fnUntraced(
+  function* ({ sources }: DeploymentConfigShape, partition: Partition.Partition, name: string) {
     const store = yield* Store
     // In this order: a version that comes after the list is not in it, and the deployment then says that it changed.
     const { entries, total } = yield* versions.page(partition, { where: [ofDeployment(name)], offset: 0, limit: 100 })
@@ -55,7 +55,7 @@ export const tidy = Effect.fnUntraced(
       : Change.Check({ key: deployments.recordKey(name), expect: 0 })
     for (const [index, entry] of entries.entries()) {
       const { id, source, ...version } = entry.value
-      const isForgotten = latest === undefined || index < total - history
+      const isForgotten = latest === undefined || index < total - keptVersions
       if (id === latest || (source === undefined && !isForgotten)) continue
       const change = isForgotten ? versions.remove(entry) : versions.replace(entry, { id, ...version })
       yield* store.commit(partition, [unchanged, change])
@@ -69,7 +69,7 @@ export const tidy = Effect.fnUntraced(
  * Runs a target's step to its end, which is a failure also if the target throws, dies, or interrupts itself. The step has
  * a fiber of its own, so that the interruption of the run is told from one that the target made.
  */
-const runStep = Effect.fnUntraced(function* <A>(name: RunStep, work: () => Effect.Effect<A, StepFailed>) {
+const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) {
   const fiber = yield* Effect.forkChild(Effect.suspend(work))
   const exit = yield* Effect.onInterrupt(Fiber.await(fiber), () => Fiber.interrupt(fiber))
   if (Exit.isSuccess(exit)) return exit.value
@@ -80,19 +80,25 @@ const runStep = Effect.fnUntraced(function* <A>(name: RunStep, work: () => Effec
 })
 
 /** Runs a version from its start, if nobody else does. */
-export const run = Effect.fnUntraced(function* (hosting: HostingShape, waiting: WaitingRun, holder: string) {
+export const runVersion = Effect.fnUntraced(function* (
+  hosting: DeploymentConfigShape,
+  waiting: WaitingRun,
+  holder: string
+) {
   const { project, id, lapsedVersion } = waiting
-  const taken = yield* Lease.take(partitionOf(project), id, holder, lapsedVersion)
+  const taken = yield* Lease.acquire(partitionOf(project), id, holder, lapsedVersion)
   if (Option.isNone(taken)) return
   const lease = taken.value
-  yield* runHeld(hosting, lease).pipe(
-    Effect.catchTag("Lost", () => discard(hosting, releaseOf(lease.version))),
-    Effect.andThen(attempted("Forgetting old versions", tidy(hosting, lease.partition, lease.version.deployment))),
+  yield* runWithLease(hosting, lease).pipe(
+    Effect.catchTag("LeaseLost", () => discard(hosting, releaseId(lease.version))),
+    Effect.andThen(
+      logFailure("Forgetting old versions", pruneVersions(hosting, lease.partition, lease.version.deployment))
+    ),
     Effect.onInterrupt(() => Lease.release(lease))
   )
 })
 
-const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease.Lease) {
+const runWithLease = Effect.fnUntraced(function* (hosting: DeploymentConfigShape, lease: Lease.Lease) {
   const { target, sources, productionBranch } = hosting
   const { version, partition } = lease
   const log = logLines(version.buildResult.log)
@@ -101,28 +107,31 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     buildResult: { ...current.buildResult, log: log.lines() }
   })
   const record = (change: (version: Version, now: DateTime.Utc) => Version) =>
-    Lease.record(lease, (current, now) => withLog(change(current, now)))
+    Lease.update(lease, (current, now) => withLog(change(current, now)))
 
   const fail = (message: DeploymentMessage, problem: string, exitCode?: number) =>
     Effect.gen(function* () {
       log.add(problem)
-      yield* Lease.end(
+      yield* Lease.complete(
         lease,
-        (current, now) => withLog(failed(current, problem, now, exitCode)),
+        (current, now) => withLog(Transitions.fail(current, problem, now, exitCode)),
         (deployment, updatedOn) => ({ ...deployment, message, updatedOn })
       )
-      yield* discard(hosting, releaseOf(version))
+      yield* discard(hosting, releaseId(version))
     })
 
   const found = yield* deployments.get(partition, version.deployment)
-  if (Option.isNone(found)) return yield* new Lease.Lost()
+  if (Option.isNone(found)) return yield* new Lease.LeaseLost()
   const { accountName, projectName, branchName, name } = found.value.value
-  if ((version.run?.lapses ?? 0) >= mostLapses) {
-    return yield* fail("interrupted", `its run was cut off ${mostLapses} times; deploy again, or look at the server`)
+  if ((version.run?.lapses ?? 0) >= maxExpiredLeases) {
+    return yield* fail(
+      "interrupted",
+      `its run was cut off ${maxExpiredLeases} times; deploy again, or look at the server`
+    )
   }
 
   const release: Release = {
-    id: releaseOf(version),
+    id: releaseId(version),
     deployment: {
       name,
       accountName,
@@ -136,9 +145,9 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     log: log.add
   }
 
-  const begin = <A>(name: RunStep, work: () => Effect.Effect<A, StepFailed>) =>
+  const beginStep = <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) =>
     Effect.andThen(
-      record((current, now) => started(current, name, now)),
+      record((current, now) => Transitions.startStep(current, name, now)),
       Effect.mapError(
         runStep(name, work),
         ({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const
@@ -146,11 +155,16 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     )
 
   /** Runs a step that the target has, and records how it ended. */
-  const step = (name: RunStep, work: (() => Effect.Effect<Outcome | "skipped", StepFailed>) | undefined) =>
+  const step = (
+    name: Transitions.RunStep,
+    work: (() => Effect.Effect<Transitions.Outcome | "skipped", StepFailed>) | undefined
+  ) =>
     Effect.gen(function* () {
-      const outcome = work === undefined ? "skipped" : yield* begin(name, work)
+      const outcome = work === undefined ? "skipped" : yield* beginStep(name, work)
       yield* record((current, now) =>
-        outcome === "skipped" ? skipped(current, name) : done(current, name, now, outcome)
+        outcome === "skipped"
+          ? Transitions.skipStep(current, name)
+          : Transitions.finishStep(current, name, now, outcome)
       )
     })
 
@@ -159,11 +173,11 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     yield* step("unpack", unpack && (() => unpack(release)))
     yield* step("build", build && (() => build(release)))
     yield* step("check", check && (() => Effect.as(check(release), {})))
-    yield* begin("publish", () => target.publish(release))
+    yield* beginStep("publish", () => target.publish(release))
     log.add("Published")
-    const before = yield* Lease.end(
+    const before = yield* Lease.complete(
       lease,
-      (current, now) => withLog(succeeded(current, now)),
+      (current, now) => withLog(Transitions.succeed(current, now)),
       (deployment, updatedOn) => ({ ...deployment, message: "", updatedOn, served: release.id })
     )
     if (before?.served !== undefined) yield* discard(hosting, before.served)
@@ -177,12 +191,14 @@ const runHeld = Effect.fnUntraced(function* (hosting: HostingShape, lease: Lease
     }
   })
 
-  if (version.attempt > 1) yield* discard(hosting, partId(version, version.attempt - 1))
+  if (version.attempt > 1) yield* discard(hosting, artifactId(version, version.attempt - 1))
   yield* Effect.raceFirst(steps, heartbeat).pipe(
     Effect.timeoutOrElse({
-      duration: longestRun,
+      duration: maxRunDuration,
       orElse: () => fail("interrupted", "it took longer than an hour")
     }),
-    Effect.catchTag("Failed", ({ step, problem, exitCode }) => fail(failureOf[step], problem, exitCode))
+    Effect.catchTag("Failed", ({ step, problem, exitCode }) =>
+      fail(Transitions.failureMessages[step], problem, exitCode)
+    )
   )
 })

@@ -10,13 +10,13 @@ import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
-import { attempted } from "./attempted.ts"
+import { logFailure } from "./attempted.ts"
 import type { DeploymentName } from "./Deployment.ts"
 import { AlreadyUploaded, UploadForbidden, UploadInProgress } from "./DeploymentError.ts"
 import { partitionOf, versions } from "./deploymentRecords.ts"
-import { abandonLease, endLapsedLeases, finishLease } from "./releaseName.ts"
-import { explainLimit, isNamedMeanwhile, reserveName } from "./reserveName.ts"
-import { isPast, receivingIn, type Upload, type UploadLeaseRecord, uploadLeases, uploads } from "./uploadRecords.ts"
+import { abandonLease, endExpiredLeases, finishLease } from "./releaseName.ts"
+import { isNameConflict, reserveName, toLimitError } from "./reserveName.ts"
+import { isPast, leasesOfAccount, type Upload, type UploadLeaseRecord, uploadLeases, uploads } from "./uploadRecords.ts"
 
 const duration = { seconds: 30 }
 const renewal = "10 seconds"
@@ -36,12 +36,12 @@ export const makeUploadLeases = Effect.gen(function* () {
   const limits = yield* Limits
   const process = yield* Base62.random(22)
   /** What this process receives now. A lease of its own for anything else was left by an upload that has ended. */
-  const receivingHere = new Set<string>()
+  const inProgress = new Set<string>()
 
   const isTaken = ({ holder, until }: UploadLeaseRecord, now: DateTime.Utc): boolean =>
     !holder.startsWith(process) && !isPast(until, now)
 
-  const take = Effect.fnUntraced(function* (id: string, holder: string) {
+  const tryAcquire = Effect.fnUntraced(function* (id: string, holder: string) {
     const now = yield* DateTime.now
     const entry = yield* uploads.get(directory, id)
     if (Option.isNone(entry)) return yield* new UploadForbidden()
@@ -59,7 +59,7 @@ export const makeUploadLeases = Effect.gen(function* () {
         ? [uploadLeases.replace(earlier.value, lease)]
         : [
             uploadLeases.insert(lease),
-            uploadLeases.assertAtMost(receivingIn(accountName), limits.concurrentUploadsPerAccount - 1)
+            uploadLeases.assertAtMost(leasesOfAccount(accountName), limits.concurrentUploadsPerAccount - 1)
           ]),
       ...changes
     ])
@@ -70,16 +70,18 @@ export const makeUploadLeases = Effect.gen(function* () {
 
   /** Takes the lease. What processes of this account left when they died is ended if it is in the way. */
   const acquire = Effect.fnUntraced(function* ({ id, accountName }: Upload) {
-    if (receivingHere.has(id)) return yield* new UploadInProgress()
-    receivingHere.add(id)
+    if (inProgress.has(id)) return yield* new UploadInProgress()
+    inProgress.add(id)
     const holder = `${process}.${yield* Base62.random(8)}`
-    const attempt = Contention.retryOnConflict(take(id, holder), isNamedMeanwhile)
+    const attempt = Contention.retryOnConflict(tryAcquire(id, holder), isNameConflict)
     return yield* attempt.pipe(
       Effect.catchIf(isLimit, (error) =>
-        Effect.flatMap(endLapsedLeases(receivingIn(accountName)), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
+        Effect.flatMap(endExpiredLeases(leasesOfAccount(accountName)), (isFreed) =>
+          isFreed ? attempt : Effect.fail(error)
+        )
       ),
-      Effect.catchTag("StoreConflict", (error) => Effect.fail(explainLimit(limits, accountName)(error))),
-      Effect.tapCause(() => Effect.sync(() => receivingHere.delete(id)))
+      Effect.catchTag("StoreConflict", (error) => Effect.fail(toLimitError(limits, accountName)(error))),
+      Effect.tapCause(() => Effect.sync(() => inProgress.delete(id)))
     )
   })
 
@@ -101,7 +103,7 @@ export const makeUploadLeases = Effect.gen(function* () {
     )
 
   /** Renews until the lease is lost. A store that is away for a moment is asked again. */
-  const keep = (lease: UploadLease): Effect.Effect<never, UploadInProgress, Store> =>
+  const renewUntilLost = (lease: UploadLease): Effect.Effect<never, UploadInProgress, Store> =>
     Effect.sleep(renewal).pipe(
       Effect.andThen(renew(lease)),
       Effect.catchIf(
@@ -135,13 +137,13 @@ export const makeUploadLeases = Effect.gen(function* () {
   /** Runs what receives an upload, while nobody else can. */
   const withLease = <A, E, R>(upload: Upload, receive: (lease: UploadLease) => Effect.Effect<A, E, R>) =>
     Effect.acquireUseRelease(acquire(upload), receive, (lease, exit) => {
-      receivingHere.delete(upload.id)
-      return Exit.isSuccess(exit) ? Effect.void : attempted("Giving an upload address back", abandon(lease))
+      inProgress.delete(upload.id)
+      return Exit.isSuccess(exit) ? Effect.void : logFailure("Giving an upload address back", abandon(lease))
     })
 
   /** Renews the lease while something runs, which fails if the lease is lost. */
-  const renewing = <A, E, R>(lease: UploadLease, effect: Effect.Effect<A, E, R>) =>
-    Effect.raceFirst(effect, keep(lease))
+  const withRenewal = <A, E, R>(lease: UploadLease, effect: Effect.Effect<A, E, R>) =>
+    Effect.raceFirst(effect, renewUntilLost(lease))
 
-  return { withLease, renewing, renew, finish }
+  return { withLease, renewing: withRenewal, renew, finish }
 })

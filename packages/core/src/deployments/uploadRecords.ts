@@ -14,14 +14,14 @@ import { StatusId } from "./DeploymentStatus.ts"
 export const Upload = Schema.Struct({ ...storedBranch, id: StatusId, expiresOn: Timestamp, used: Schema.Boolean })
 export type Upload = typeof Upload.Type
 
-export const openIn = (accountName: string): string => `open:${accountName}`
+export const openUploadsOf = (accountName: string): string => `open:${accountName}`
 
 export const uploads = Collection.make({
   name: "upload",
   format: 1,
   schema: Upload,
   key: ({ id }) => id,
-  indexTerms: ({ accountName, used }) => (used ? [] : [openIn(accountName)])
+  indexTerms: ({ accountName, used }) => (used ? [] : [openUploadsOf(accountName)])
 })
 
 /**
@@ -38,15 +38,15 @@ const UploadLeaseRecord = Schema.Struct({
 })
 export type UploadLeaseRecord = typeof UploadLeaseRecord.Type
 
-export const receivingIn = (accountName: string): string => `account:${accountName}`
-export const receivingFor = (name: string): string => `name:${name}`
+export const leasesOfAccount = (accountName: string): string => `account:${accountName}`
+export const leasesOfDeployment = (name: string): string => `name:${name}`
 
 export const uploadLeases = Collection.make({
   name: "upload-lease",
   format: 1,
   schema: UploadLeaseRecord,
   key: ({ id }) => id,
-  indexTerms: ({ accountName, name }) => [receivingIn(accountName), receivingFor(name)]
+  indexTerms: ({ accountName, name }) => [leasesOfAccount(accountName), leasesOfDeployment(name)]
 })
 
 const directory = Partition.deploymentDirectory
@@ -67,13 +67,13 @@ const findAll = Effect.fnUntraced(function* <A>(collection: Collection.Collectio
 })
 
 /** Leases that were not renewed: their process died. */
-export const findLapsedLeases = Effect.fnUntraced(function* (term?: string) {
+export const findExpiredLeases = Effect.fnUntraced(function* (term?: string) {
   const now = yield* DateTime.now
   return (yield* findAll(uploadLeases, term)).filter(({ value }) => isPast(value.until, now))
 })
 
 /** Forgets addresses whose time is over. Tells whether there were any. */
-export const forgetExpiredUploads = Effect.fnUntraced(function* (term?: string) {
+export const deleteExpiredUploads = Effect.fnUntraced(function* (term?: string) {
   const store = yield* Store
   const now = yield* DateTime.now
   const expired = (yield* findAll(uploads, term)).filter(({ value }) => isPast(value.expiresOn, now))

@@ -2,7 +2,7 @@
  * The request that is being answered, for whoever needs more of it than its endpoint was given.
  */
 import { Context, Effect } from "effect"
-import type { SitesAddress } from "../deployments/SitesAddress.ts"
+import type { SitesUrl } from "../deployments/SitesAddress.ts"
 import { type BodyError, type JsonBody, readJsonBody } from "./body.ts"
 import type { TransportRequest } from "./Exchange.ts"
 
@@ -12,7 +12,7 @@ export interface HttpConfig {
   /** The path of the interface's address, where the host has told it. */
   readonly basePath?: string
   /** The hosts that serve sites and nothing else. */
-  readonly sites?: SitesAddress | undefined
+  readonly sites?: SitesUrl | undefined
 }
 
 export class RequestContext extends Context.Service<

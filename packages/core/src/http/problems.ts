@@ -11,7 +11,7 @@ import type {
   AlreadyUploaded,
   DeploymentNotFound,
   DeploymentsNotConfigured,
-  SourceFault,
+  SourceStoreError,
   SourceTooLarge,
   StatusNotFound,
   UploadForbidden,
@@ -245,7 +245,8 @@ const table = {
   KeyNotRetained: (members: ProblemMembers, _: KeyNotRetained) => new KeyNotRetainedProblem(members),
   VersionMismatch: (members: ProblemMembers, _: VersionMismatch) => new PreconditionFailedProblem(members),
   IdempotencyKeyReused: (members: ProblemMembers, _: IdempotencyKeyReused) => new IdempotencyKeyReusedProblem(members),
-  MeteringBucketNotFound: (members: ProblemMembers, _: MeteringBucketNotFound) => new MeteringBucketNotFoundProblem(members),
+  MeteringBucketNotFound: (members: ProblemMembers, _: MeteringBucketNotFound) =>
+    new MeteringBucketNotFoundProblem(members),
   PlanNotFound: (members: ProblemMembers, _: PlanNotFound) => new PlanNotFoundProblem(members),
   SubscriptionNotFound: (members: ProblemMembers, _: SubscriptionNotFound) => new SubscriptionNotFoundProblem(members),
   PlanExternalIdTaken: (members: ProblemMembers, _: PlanExternalIdTaken) => new PlanExternalIdTakenProblem(members),
@@ -269,7 +270,7 @@ const table = {
     new BadRequestProblem({ ...members, errors: [{ pointer: "", detail: problem }] }),
   DeploymentsNotConfigured: (members: ProblemMembers, _: DeploymentsNotConfigured) =>
     new DeploymentsNotConfiguredProblem(members),
-  SourceFault: ({ instance }: ProblemMembers, _: SourceFault) =>
+  SourceFault: ({ instance }: ProblemMembers, _: SourceStoreError) =>
     new SourceUnavailableProblem({ instance, detail: "Nothing is kept, and the address is still good; try again" }),
   ReplayUnavailable: (members: ProblemMembers, _: ReplayUnavailable) => new ReplayUnavailableProblem(members),
   // What the store says is for the log: these tell no more than what to do.
@@ -286,11 +287,11 @@ export type DomainError = { [Tag in keyof Table]: Parameters<Table[Tag]>[1] }[ke
 type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof Table } ? ReturnType<Table[Tag]> : never
 
 const isServerError = (error: DomainError): boolean =>
-  error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable" || error._tag === "SourceFault"
+  error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable" || error._tag === "SourceStoreError"
 
 /** What the disk said. What a store said stays out of the log: it may quote what is stored. */
 const logDetails = (error: DomainError): ReadonlyArray<string> =>
-  error._tag === "SourceFault" && error.cause instanceof Error ? [error.cause.message] : []
+  error._tag === "SourceStoreError" && error.cause instanceof Error ? [error.cause.message] : []
 
 /** Turns a service's errors into problems that name the request; what is our own fault is logged. */
 export const toProblems = <A, E extends DomainError, R>(

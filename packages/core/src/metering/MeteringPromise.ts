@@ -26,7 +26,7 @@ export type PlanJson = typeof Plan.Encoded
 export type SubscriptionJson = typeof Subscription.Encoded
 export type QuotasJson = typeof Quotas.Encoded
 
-type Once = { readonly idempotencyKey?: string }
+type IdempotencyOption = { readonly idempotencyKey?: string }
 
 const SubscriptionQuery = Schema.Struct({
   ...PageQuery.fields,
@@ -63,7 +63,7 @@ export const meteringBucketsPromise = (buckets: Omit<MeteringBuckets["Service"],
         return encodeBuckets(yield* buckets.list(accountName, { ...firstPage, ...(yield* pageQuery(query)) }))
       })
     ),
-  create: (account: string, options: Once = {}): Promise<MeteringBucketJson> =>
+  create: (account: string, options: IdempotencyOption = {}): Promise<MeteringBucketJson> =>
     Promises.run(
       Effect.gen(function* () {
         const { accountName } = yield* ownerIn({ accountName: account })
@@ -88,7 +88,7 @@ export const plansPromise = (plans: Plans["Service"]) => ({
         return encodePlans(yield* plans.list(bucketId, { ...firstPage, ...(yield* pageQuery(query)) }))
       })
     ),
-  create: (bucketId: string, input: typeof PlanCreate.Encoded, options: Once = {}): Promise<PlanJson> =>
+  create: (bucketId: string, input: typeof PlanCreate.Encoded, options: IdempotencyOption = {}): Promise<PlanJson> =>
     Promises.run(
       Effect.gen(function* () {
         const plan = yield* planCreate(input)
@@ -120,7 +120,11 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
         return encodeSubscriptions(yield* subscriptions.list(bucketId, asked))
       })
     ),
-  create: (bucketId: string, input: typeof SubscriptionCreate.Encoded, options: Once = {}): Promise<SubscriptionJson> =>
+  create: (
+    bucketId: string,
+    input: typeof SubscriptionCreate.Encoded,
+    options: IdempotencyOption = {}
+  ): Promise<SubscriptionJson> =>
     Promises.run(
       Effect.gen(function* () {
         const given = yield* subscriptionCreate(input)
@@ -156,7 +160,7 @@ export const usagePromise = (usage: Omit<Usage["Service"], "consumeFor">) => ({
     bucketId: string,
     subscriptionId: string,
     meters: (typeof Consumption.Encoded)["meters"],
-    options?: Once
+    options?: IdempotencyOption
   ): Promise<QuotasJson> => {
     const carefully = Effect.gen(function* () {
       const amounts = parseAmounts(meters) ?? (yield* consumption({ meters })).meters

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { add, cases, inOrder, nothing, put } from "../ContractCase.ts"
+import { add, cases, emptyResult, inOrder, put } from "../ContractCase.ts"
 
 export const commits = cases("commits", {
   *"a commit answers the versions of its puts by key and the totals of its adds by counter"({ commit, get }) {
@@ -95,7 +95,7 @@ export const commits = cases("commits", {
   },
 
   *"a commit of checks alone is answered"({ commit, refusal }) {
-    deepEqual(yield* commit([Change.Check({ key: "a", expect: 0 })]), nothing())
+    deepEqual(yield* commit([Change.Check({ key: "a", expect: 0 })]), emptyResult())
     deepEqual(yield* refusal([Change.Check({ key: "a", expect: 3 })]), { reason: "stale", name: "a" })
   }
 })

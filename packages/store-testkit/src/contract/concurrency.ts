@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { Change, StoreConflict } from "@tollgate/core"
 import { Effect } from "effect"
-import { add, type Bench, cases, inOrder, once, put } from "../ContractCase.ts"
+import { add, cases, inOrder, once, put, type StoreFixture } from "../ContractCase.ts"
 
 const times = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -18,7 +18,7 @@ const race = <A, E>(attempts: ReadonlyArray<Effect.Effect<A, E>>): Effect.Effect
   ).pipe(Effect.map((wins) => wins.reduce<number>((sum, win) => sum + win, 0)))
 
 /** Reads, computes, commits, and starts again while another writer was faster. */
-const increment = (bench: Bench, key: string): Effect.Effect<void, unknown> =>
+const increment = (bench: StoreFixture, key: string): Effect.Effect<void, unknown> =>
   Effect.gen(function* () {
     const record = yield* bench.get(key)
     yield* bench.commit([put(key, { expect: record?.version ?? 0, body: String(Number(record?.body ?? 0) + 1) })])

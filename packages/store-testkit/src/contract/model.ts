@@ -2,9 +2,9 @@ import { deepEqual } from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { Change, type CommitResult, StoreConflict } from "@tollgate/core"
 import { Arbitrary, Effect, Result, Schema } from "effect"
-import { type Bench, type ContractCase, makeBench } from "../ContractCase.ts"
+import { type ContractCase, makeFixture, type StoreFixture } from "../ContractCase.ts"
 import * as ReferenceModel from "../ReferenceModel.ts"
-import { type Picture, StoreState } from "../StoreState.ts"
+import { type Snapshot, StoreState } from "../StoreState.ts"
 
 const Key = Schema.Literals(["a", "b", "c", "d"])
 const Names = Schema.Array(Schema.Literals(["x", "y", "z"])).check(Schema.isMaxLength(3))
@@ -45,7 +45,7 @@ type Step = typeof Step.Type
 const unique = <A>(names: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(names)]
 
 /** Makes a step concrete: each side expects its own versions, since a store may skip numbers. */
-const changeFor = Effect.fnUntraced(function* (bench: Bench, step: Step) {
+const changeFor = Effect.fnUntraced(function* (bench: StoreFixture, step: Step) {
   switch (step._tag) {
     case "AtMost":
       return Change.AtMost(step)
@@ -89,7 +89,7 @@ const outcome = (result: Result.Result<CommitResult, unknown>) => {
   return error instanceof StoreConflict ? { reason: error.reason, name: error.subject } : { error }
 }
 
-const perform = Effect.fnUntraced(function* (bench: Bench, action: Action) {
+const perform = Effect.fnUntraced(function* (bench: StoreFixture, action: Action) {
   switch (action._tag) {
     case "Commit": {
       const changes = distinct(yield* Effect.forEach(action.steps, (step) => changeFor(bench, step)))
@@ -105,7 +105,7 @@ const perform = Effect.fnUntraced(function* (bench: Bench, action: Action) {
 })
 
 /** A picture with versions replaced by their rank. */
-const ranked = (picture: Picture) =>
+const ranked = (picture: Snapshot) =>
   Object.values(picture).map((partition) => {
     const versions = partition.records.map(({ version }) => version).sort((left, right) => left - right)
     return {
@@ -115,7 +115,7 @@ const ranked = (picture: Picture) =>
   })
 
 const follows = Effect.fnUntraced(function* (actions: ReadonlyArray<Action>) {
-  const bench = yield* makeBench
+  const bench = yield* makeFixture
   const real = StoreState.watch(bench.store)
   const model = StoreState.watch(ReferenceModel.make())
   const left = bench.over(real.store)

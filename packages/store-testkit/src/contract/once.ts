@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict"
-import { add, cases, nothing, once, put } from "../ContractCase.ts"
+import { add, cases, emptyResult, once, put } from "../ContractCase.ts"
 
 export const remembering = cases("once", {
   *"the same id again changes nothing and gives what was answered"({ commit, counter, get }) {
@@ -57,9 +57,9 @@ export const remembering = cases("once", {
   },
 
   *"an id alone, without changes, is remembered"({ commit }) {
-    deepEqual(yield* commit([], once("id")), nothing())
+    deepEqual(yield* commit([], once("id")), emptyResult())
     deepEqual(yield* commit([], once("id")), {
-      ...nothing(),
+      ...emptyResult(),
       replayed: { fingerprint: "fingerprint of id", result: "answer of id" }
     })
   },

@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, inOrder, nothing, put } from "../ContractCase.ts"
+import { cases, emptyResult, inOrder, put } from "../ContractCase.ts"
 
 /** Names that have tripped somebody's quoting, escaping or encoding. */
 const awkward = [
@@ -67,7 +67,7 @@ export const records = cases("records", {
     deepEqual(yield* store.getByUniqueKey(partition, []), [])
     deepEqual(yield* store.list(partition, []), [])
     deepEqual(yield* store.counters(partition, []), [])
-    deepEqual(yield* store.commit(partition, []), nothing())
+    deepEqual(yield* store.commit(partition, []), emptyResult())
   },
 
   *"a create is refused where the record exists"({ commit, get, refusal }) {

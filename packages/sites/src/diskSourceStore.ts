@@ -3,21 +3,21 @@
  */
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
-import { SourceFault, type SourceStore } from "@tollgate/core"
+import { type SourceStore, SourceStoreError } from "@tollgate/core"
 import { Effect, Stream } from "effect"
 
-const draftOf = (path: string): string => `${path}.part`
+const partPath = (path: string): string => `${path}.part`
 
 /** What is younger may still be on its way. */
-const age = 60 * 60 * 1000
+const maxPartAge = 60 * 60 * 1000
 
-const fault = (problem: string) => (cause: unknown) => new SourceFault({ problem, cause })
+const toSourceStoreError = (problem: string) => (cause: unknown) => new SourceStoreError({ problem, cause })
 
-const disk = <A>(problem: string, work: () => Promise<A>): Effect.Effect<A, SourceFault> =>
-  Effect.tryPromise({ try: work, catch: fault(problem) })
+const io = <A>(problem: string, work: () => Promise<A>): Effect.Effect<A, SourceStoreError> =>
+  Effect.tryPromise({ try: work, catch: toSourceStoreError(problem) })
 
 /** Gives the memory of a piece back now, and not when the collector gets to it: an upload would wait there by the dozen. */
-const release = ({ buffer, byteLength }: Uint8Array): void => {
+const detachBuffer = ({ buffer, byteLength }: Uint8Array): void => {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
@@ -31,20 +31,20 @@ const flushFolder = async (folder: string): Promise<void> => {
   }
 }
 
-export const diskSources = (folder: string): SourceStore => {
+export const diskSourceStore = (folder: string): SourceStore => {
   const pathOf = (key: string): string => join(folder, key)
 
   const draft = (path: string) =>
     Effect.acquireRelease(
-      disk("the folder for sources cannot be written to", async () => {
+      io("the folder for sources cannot be written to", async () => {
         await mkdir(folder, { recursive: true, mode: 0o700 })
-        return open(draftOf(path), "wx", 0o600)
+        return open(partPath(path), "wx", 0o600)
       }),
       (handle) =>
         Effect.promise(async () => {
           await handle.close()
           // Gone already, if it has become a source.
-          await rm(draftOf(path), { force: true })
+          await rm(partPath(path), { force: true })
         })
     )
 
@@ -55,14 +55,14 @@ export const diskSources = (folder: string): SourceStore => {
           const path = pathOf(key)
           const handle = yield* draft(path)
           yield* Stream.runForEach(content, (chunk) =>
-            disk("it cannot be written", async () => {
+            io("it cannot be written", async () => {
               await handle.writeFile(chunk)
-              release(chunk)
+              detachBuffer(chunk)
             })
           )
-          yield* disk("it cannot be made safe", async () => {
+          yield* io("it cannot be made safe", async () => {
             await handle.sync()
-            await rename(draftOf(path), path)
+            await rename(partPath(path), path)
             await flushFolder(folder)
           })
         })
@@ -72,35 +72,35 @@ export const diskSources = (folder: string): SourceStore => {
       Stream.unwrap(
         Effect.map(
           Effect.acquireRelease(
-            disk("it is not here", () => open(pathOf(key), "r")),
+            io("it is not here", () => open(pathOf(key), "r")),
             (handle) => Effect.promise(() => handle.close())
           ),
           (handle) =>
-            Stream.fromAsyncIterable<Uint8Array, SourceFault>(
+            Stream.fromAsyncIterable<Uint8Array, SourceStoreError>(
               handle.createReadStream({ autoClose: false }),
-              fault("it cannot be read")
+              toSourceStoreError("it cannot be read")
             )
         )
       ),
 
-    remove: (key) => disk("it cannot be removed", () => rm(pathOf(key), { force: true })),
+    remove: (key) => io("it cannot be removed", () => rm(pathOf(key), { force: true })),
 
     sweep: (isWanted) =>
       Effect.gen(function* () {
-        const names = yield* disk("the folder for sources cannot be read", async () => {
+        const names = yield* io("the folder for sources cannot be read", async () => {
           await mkdir(folder, { recursive: true, mode: 0o700 })
           return readdir(folder)
         })
         const now = Date.now()
         for (const name of names) {
           const path = join(folder, name)
-          const isOld = yield* disk("it cannot be read", () =>
+          const isOld = yield* io("it cannot be read", () =>
             stat(path).then(
-              ({ mtimeMs }) => now - mtimeMs > age,
+              ({ mtimeMs }) => now - mtimeMs > maxPartAge,
               () => false
             )
           )
-          if (isOld && !(yield* isWanted(name))) yield* disk("it cannot be removed", () => rm(path, { force: true }))
+          if (isOld && !(yield* isWanted(name))) yield* io("it cannot be removed", () => rm(path, { force: true }))
         }
       })
   }
