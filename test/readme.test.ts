@@ -74,7 +74,7 @@ describe("docs/http-api.md", () => {
   })
 
   it("lists every problem with its status and no other", () => {
-    const declared = [...read("packages/core/src/http/problems.ts").matchAll(/kind\("([a-z-]+)", (\d+)/g)]
+    const declared = [...read("packages/core/src/api/problems.ts").matchAll(/problemType\("([a-z-]+)", (\d+)/g)]
     const listed = [...page.matchAll(/^\| `([a-z-]+)` +\| (\d{3}) +\|/gm)]
     const rows = (matches: ReadonlyArray<RegExpExecArray>) => matches.map(([, code, status]) => `${code} ${status}`)
     expect(rows(listed).sort()).toEqual(rows(declared).sort())

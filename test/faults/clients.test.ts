@@ -4,7 +4,7 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server } from "node:http"
 import { connect, type Socket } from "node:net"
-import { Authenticator, createTollgate, layer, toWebHandler } from "@tollgate/core"
+import { Authenticator, createTollgate, Tollgate, toWebHandler } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import { SqliteStore } from "@tollgate/sqlite"
@@ -80,7 +80,7 @@ it("that stop reading, or stall their bodies, do not keep the others waiting", a
 
 it("that stall their bodies are answered with 408 after 30 seconds, and not before", async () => {
   const clock = await Effect.runPromise(Layer.buildWithScope(TestClock.layer(), scope))
-  const services = Layer.mergeAll(layer({ secret }), Authenticator.layerBearer(tokens)).pipe(
+  const services = Layer.mergeAll(Tollgate.layer({ secret }), Authenticator.layerBearer(tokens)).pipe(
     Layer.provideMerge(MemoryStore.layer),
     Layer.provideMerge(Layer.succeedContext(clock))
   )

@@ -10,11 +10,11 @@ import {
   ConsumerName,
   Consumers,
   KeyBucketName,
-  layer,
   MeteringBuckets,
   Plans,
   Store,
   Subscriptions,
+  Tollgate,
   Usage
 } from "@tollgate/core"
 import { makeSubscription } from "@tollgate/testing"
@@ -83,7 +83,9 @@ const walk = Effect.gen(function* () {
 
 describe.each(stores)("on %s", (name, opened) => {
   const emptyStore = openedFor(opened)
-  const services = Layer.suspend(() => layer({ secret }).pipe(Layer.provide(Layer.succeed(Store, emptyStore()))))
+  const services = Layer.suspend(() =>
+    Tollgate.layer({ secret }).pipe(Layer.provide(Layer.succeed(Store, emptyStore())))
+  )
 
   it.effect(
     "nothing comes back to life",

@@ -15,7 +15,7 @@ import { startRedis } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { pageOf } from "../../packages/sites/test/archives.ts"
-import { type House, openHouse } from "../../packages/sites/test/house.ts"
+import { startTestServer, type TestServer } from "../../packages/sites/test/testServer.ts"
 import type { HeldInput } from "./held.worker.ts"
 
 let folder: string
@@ -56,24 +56,27 @@ const openAt = async (kind: "sqlite" | "redis", at: string): Promise<StoreOperat
   return store
 }
 
-const openHere = async (store: StoreOperations, options: Parameters<typeof openHouse>[1] = {}): Promise<House> => {
-  const house = await openHouse(store, { folder: join(folder, "sites"), ...options })
-  open.push(house.close)
-  return house
+const openHere = async (
+  store: StoreOperations,
+  options: Parameters<typeof startTestServer>[1] = {}
+): Promise<TestServer> => {
+  const server = await startTestServer(store, { folder: join(folder, "sites"), ...options })
+  open.push(server.close)
+  return server
 }
 
-/** A house that takes uploads and runs nothing: all its places are taken by runs that never end. */
-const openIdle = async (store: StoreOperations, files: string): Promise<House> => {
-  const house = await openHere(store, {
+/** A server that takes uploads and runs nothing: all its places are taken by runs that never end. */
+const openIdle = async (store: StoreOperations, files: string): Promise<TestServer> => {
+  const server = await openHere(store, {
     folder: files,
     changed: (same) => ({ ...same, target: { ...same.target, unpack: () => Effect.never } })
   })
   for (let index = 0; index < 4; index++) {
-    const { uploadUrl, id } = await house.source(`busy-${index}`)
-    await house.put(uploadUrl, pageOf("busy"))
-    await vi.waitFor(async () => expect((await house.status(`busy-${index}`, id)).steps.unpack.status).toBe("running"))
+    const { uploadUrl, id } = await server.source(`busy-${index}`)
+    await server.put(uploadUrl, pageOf("busy"))
+    await vi.waitFor(async () => expect((await server.status(`busy-${index}`, id)).steps.unpack.status).toBe("running"))
   }
-  return house
+  return server
 }
 
 const place = async (kind: "sqlite" | "redis", within: string): Promise<string> =>
@@ -86,7 +89,7 @@ const killIn = async (kind: "sqlite" | "redis", holdAt: Step): Promise<void> => 
   const own = mkdtempSync(join(folder, `${holdAt}-`))
   const [at, files, command] = [await place(kind, own), join(own, "sites"), "echo built"]
   const store = await openAt(kind, at)
-  const first = await openHouse(store, { folder: files, build: { command } })
+  const first = await startTestServer(store, { folder: files, build: { command } })
   const { url } = await first.deploy("p", pageOf("one"))
   const { pathname } = new URL(url)
   await first.close()
@@ -138,14 +141,14 @@ describe("two processes on one store", () => {
       const command = `echo $$ >> ${counted}; sleep 0.2`
       const input: HeldInput = { store: kind, at, folder: join(folder, "sites"), command }
       await Promise.all(Array.from({ length: 3 }, () => startHeld(input)))
-      const house = await openHere(await openAt(kind, at), { build: { command } })
+      const server = await openHere(await openAt(kind, at), { build: { command } })
       const ids: Array<string> = []
       for (let upload = 0; upload < 8; upload++) {
-        const { uploadUrl, id } = await house.source(`p${upload}`)
-        await house.put(uploadUrl, pageOf("x"))
+        const { uploadUrl, id } = await server.source(`p${upload}`)
+        await server.put(uploadUrl, pageOf("x"))
         ids.push(id)
       }
-      for (const [index, id] of ids.entries()) expect((await house.ended(`p${index}`, id)).status).toBe("SUCCESS")
+      for (const [index, id] of ids.entries()) expect((await server.ended(`p${index}`, id)).status).toBe("SUCCESS")
       const builds = readFileSync(counted, "utf8").trim().split("\n").length
       console.log(`deployments, ${kind}: ${ids.length} uploads before 4 processes, run ${builds} times`)
       expect(builds).toBe(ids.length)
@@ -159,7 +162,7 @@ describe("a server that stops", () => {
     const store = await openAt("sqlite", join(folder, "store.db"))
     const go = join(folder, "go")
     const command = `while [ ! -e ${go} ]; do sleep 0.05; done`
-    const first = await openHouse(store, { folder: join(folder, "sites"), build: { command } })
+    const first = await startTestServer(store, { folder: join(folder, "sites"), build: { command } })
     const { uploadUrl, id } = await first.source("p")
     await first.put(uploadUrl, pageOf("x"))
     await vi.waitFor(async () => expect((await first.status("p", id)).steps.build.status).toBe("running"))
@@ -175,7 +178,7 @@ describe("a server that stops", () => {
 describe("what died processes left behind", () => {
   it("is swept at the next start, and nothing else", async () => {
     const store = MemoryStore.open()
-    const first = await openHouse(store, { folder: join(folder, "sites") })
+    const first = await startTestServer(store, { folder: join(folder, "sites") })
     const { id, url } = await first.deploy("p", pageOf("served"))
     await first.close()
     const long = new Date(Date.now() - 2 * 60 * 60 * 1000)

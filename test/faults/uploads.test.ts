@@ -9,7 +9,7 @@ import { connect } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { pageOf } from "../../packages/sites/test/archives.ts"
-import { type House, openHouse } from "../../packages/sites/test/house.ts"
+import { startTestServer, type TestServer } from "../../packages/sites/test/testServer.ts"
 import { openedFor, stores } from "./stores.ts"
 
 const piece = 64 * 1024
@@ -18,19 +18,19 @@ const archive = pageOf("whole", { name: "noise", content: randomBytes(1024 * 102
 
 describe.each(stores)("on %s", (name, layer) => {
   const emptyStore = openedFor(layer)
-  let house: House
+  let server: TestServer
   beforeAll(async () => {
-    house = await openHouse(emptyStore())
+    server = await startTestServer(emptyStore())
   })
-  afterAll(() => house.close())
+  afterAll(() => server.close())
 
   it("leaves nothing, and its address good", async () => {
-    const { uploadUrl, id } = await house.source("p")
+    const { uploadUrl, id } = await server.source("p")
     const { hostname, port, pathname, search } = new URL(uploadUrl)
     const status = `/v1/accounts/acme/projects/p/deployment-status/${id}`
-    const folder = join(house.folder, "sources")
+    const folder = join(server.folder, "sources")
     const arrived = () =>
-      house
+      server
         .onDisk()
         .sources.reduce(
           (total, file) => total + (statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0),
@@ -64,17 +64,17 @@ describe.each(stores)("on %s", (name, layer) => {
         if (isTornDown) socket.resetAndDestroy()
         else socket.end()
         await closed
-        await vi.waitFor(() => expect(house.onDisk().sources).toEqual([]), { timeout: 30_000, interval: 5 })
+        await vi.waitFor(() => expect(server.onDisk().sources).toEqual([]), { timeout: 30_000, interval: 5 })
         cuts++
-        if ((await house.call("GET", status)).status !== 404) kept++
+        if ((await server.call("GET", status)).status !== 404) kept++
       }
     }
     expect(kept).toBe(0)
     expect(readdirSync(folder)).toEqual([])
-    expect((await house.put(uploadUrl, archive)).status).toBe(200)
-    const ended = await house.ended("p", id)
+    expect((await server.put(uploadUrl, archive)).status).toBe(200)
+    const ended = await server.ended("p", id)
     expect(ended.status).toBe("SUCCESS")
-    expect((await house.call("GET", ended.url)).body).toBe("whole")
+    expect((await server.call("GET", ended.url)).body).toBe("whole")
     console.log(`uploads, ${name}: cut off ${cuts} times, at every 64 KiB; ${kept} kept; the address worked afterwards`)
   }, 120_000)
 })

@@ -12,7 +12,7 @@ import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
 import express from "express"
 import { account, bucket, prepareDemo } from "./demo.ts"
-import { loadOrCreateSecret } from "./keepsake.ts"
+import { loadOrCreateSecret } from "./persistentSecret.ts"
 import type { Settings } from "./settings.ts"
 
 export interface Running {

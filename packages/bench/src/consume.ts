@@ -14,8 +14,8 @@ import { Redis } from "ioredis"
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterSQLite } from "rate-limiter-flexible"
 import { account, baselineRecords, hashKey, secret, toVerifyResult } from "./keys.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
-import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
+import type { Resources } from "./resources.ts"
 
 const customers = 500
 /** More than any run can use up. */

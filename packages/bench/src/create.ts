@@ -7,8 +7,8 @@ import { SqliteStore } from "@tollgate/sqlite"
 import Database from "better-sqlite3"
 import { account, baselineRecords, secret } from "./keys.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
-import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
+import type { Resources } from "./resources.ts"
 
 /** A consumer has at most 10,000 keys. */
 const consumers = 200

@@ -8,8 +8,8 @@ import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import { account, type Loaded, load } from "./keys.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
-import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
+import type { Resources } from "./resources.ts"
 
 const few = 1000
 

@@ -8,11 +8,11 @@ import { Effect } from "effect"
 import { adapters } from "./adapters.ts"
 import { overHttp } from "./http.ts"
 import { measureListing } from "./listing.ts"
-import { openResources } from "./places.ts"
 import { type Row, toSvg, toTable } from "./report.ts"
+import { openResources } from "./resources.ts"
+import { runInChildProcess, scenarios } from "./scenarios.ts"
 import { startup } from "./startup.ts"
 import { measureUpload } from "./upload.ts"
-import { runInChildProcess, scenarios } from "./works.ts"
 
 const isQuick = process.argv.includes("--quick")
 const effort = isQuick ? { rounds: 5, milliseconds: 60 } : { rounds: 15, milliseconds: 200 }

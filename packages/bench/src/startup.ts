@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { SqliteStore } from "@tollgate/sqlite"
 import { load } from "./keys.ts"
 import { type Spread, toSpread } from "./measure.ts"
-import type { Resources } from "./places.ts"
+import type { Resources } from "./resources.ts"
 
 export interface Startup {
   readonly keys: number

@@ -9,8 +9,8 @@ import Database from "better-sqlite3"
 import { Redis } from "ioredis"
 import { account, baselineRecords, hashKey, type Loaded, load, toVerifyResult } from "./keys.ts"
 import { compare, type Effort, runConcurrently, runSequentially } from "./measure.ts"
-import type { Resources } from "./places.ts"
 import type { Row } from "./report.ts"
+import type { Resources } from "./resources.ts"
 
 const verifying =
   ({ gate, bucket, values }: Loaded) =>

@@ -4,36 +4,35 @@
 import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Authenticator } from "./access/Authenticator.ts"
 import type { Consumers } from "./consumers/Consumers.ts"
-import { ConsumersHttp } from "./consumers/ConsumersHttp.ts"
+import type { SecretBox } from "./crypto/SecretBox.ts"
 import type { Deployments } from "./deployments/Deployments.ts"
-import { DeploymentsHttp, UploadsHttp } from "./deployments/DeploymentsHttp.ts"
-import { DeploymentConfig } from "./deployments/Hosting.ts"
-import { SitesHttp } from "./deployments/SitesHttp.ts"
-import type { Uploads } from "./deployments/Uploads.ts"
+import { DeploymentConfig } from "./deployments/ports/DeploymentConfig.ts"
+import type { Uploads } from "./deployments/uploads/Uploads.ts"
 import { buildRoutes } from "./http/compile.ts"
 import { type DocsOption, makeDocsEndpoints } from "./http/docs/docs.ts"
-import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./http/Exchange.ts"
-import { makeRequestHandler } from "./http/edge.ts"
+import { ConsumersHttp } from "./http/handlers/ConsumersHttp.ts"
+import { DeploymentsHttp, UploadsHttp } from "./http/handlers/DeploymentsHttp.ts"
+import { KeysHttp } from "./http/handlers/KeysHttp.ts"
+import { MeteringBucketsHttp } from "./http/handlers/MeteringBucketsHttp.ts"
+import { PlansHttp } from "./http/handlers/PlansHttp.ts"
+import { SitesHttp } from "./http/handlers/SitesHttp.ts"
+import { SubscriptionsHttp } from "./http/handlers/SubscriptionsHttp.ts"
+import { SystemHttp } from "./http/handlers/SystemHttp.ts"
+import { makeRequestHandler } from "./http/requestPipeline.ts"
 import { makeRoutes, sitesPath } from "./http/routes.ts"
-import { SystemHttp } from "./http/SystemHttp.ts"
 import type { ApiKeys } from "./keys/ApiKeys.ts"
-import { KeysHttp } from "./keys/KeysHttp.ts"
-import type { SecretBox } from "./keys/KeyVault.ts"
-import type { MeteringBuckets } from "./metering/Buckets.ts"
-import { MeteringBucketsHttp } from "./metering/BucketsHttp.ts"
+import type { MeteringBuckets } from "./metering/MeteringBuckets.ts"
+import type { Plans } from "./metering/Plans.ts"
+import type { Subscriptions } from "./metering/Subscriptions.ts"
 import type { Usage } from "./metering/Usage.ts"
-import type { Plans } from "./plans/Plans.ts"
-import { PlansHttp } from "./plans/PlansHttp.ts"
-import { optional } from "./shared/optional.ts"
+import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
 import type { Store } from "./store/Store.ts"
-import type { Subscriptions } from "./subscriptions/Subscriptions.ts"
-import { SubscriptionsHttp } from "./subscriptions/SubscriptionsHttp.ts"
 
 export interface HttpOptions {
   /** Bytes that a request's body may have: 1 MiB, unless said otherwise. */
-  readonly bodyLimit?: number
+  readonly bodyLimit?: number | undefined
   /** The interface's address as clients see it, with the path it is mounted at. */
-  readonly publicUrl?: string
+  readonly publicUrl?: string | undefined
   /**
    * Whether `/v1/openapi.json` and `/v1/docs` are served: `true` (the default) serves both to anyone, `false` serves
    * neither (404), `"protected"` asks for a valid credential of any account before it serves the description.
@@ -42,7 +41,7 @@ export interface HttpOptions {
    * bearer token with an address. It asks for the token and then fetches the description with it; where your
    * `authenticate` reads a cookie, it fetches the description with that.
    */
-  readonly docs?: DocsOption
+  readonly docs?: DocsOption | undefined
 }
 
 /** Every service that the interface stands on. */
@@ -112,7 +111,7 @@ export const toWebHandler = <E>(
   { bodyLimit = 1024 * 1024, publicUrl, docs = true }: HttpOptions = {}
 ): HttpHandlers => {
   const address = publicUrl?.replace(/\/+$/, "")
-  const settings = { bodyLimit, ...optional({ base: address && new URL(address).pathname.replace(/\/$/, "") }) }
+  const settings = { bodyLimit, basePath: address && new URL(address).pathname.replace(/\/$/, "") }
   const scope = Scope.makeUnsafe()
   let handle: ((asked: TransportRequest) => Promise<TransportResponse>) | undefined
   const initializing = Effect.runPromise(

@@ -5,37 +5,36 @@ import { Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
 import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 import { PrincipalShape, Unauthorized } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
-import { consumersPromise } from "./consumers/ConsumersPromise.ts"
+import { SecretBox } from "./crypto/SecretBox.ts"
 import { Deployments } from "./deployments/Deployments.ts"
-import { deploymentsPromise } from "./deployments/DeploymentsPromise.ts"
-import { DeploymentConfig, deploymentConfigLayer } from "./deployments/Hosting.ts"
-import { DeploymentScheduler } from "./deployments/Pipeline.ts"
-import { Uploads } from "./deployments/Uploads.ts"
+import { DeploymentConfig, deploymentConfigLayer } from "./deployments/ports/DeploymentConfig.ts"
+import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
+import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { type Services, toWebHandler } from "./Http.ts"
-import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./http/Exchange.ts"
 import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
-import { keysPromise } from "./keys/KeysPromise.ts"
-import { SecretBox } from "./keys/KeyVault.ts"
-import type { ReencryptResult } from "./keys/Reseal.ts"
+import type { ReencryptResult } from "./keys/reencryptKeys.ts"
 import { registerSecrets } from "./keys/secretRecords.ts"
 import { VerifyCache } from "./keys/VerifyCache.ts"
-import { authorizePromise } from "./metering/AuthorizePromise.ts"
-import { MeteringBuckets } from "./metering/Buckets.ts"
-import { meteringBucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "./metering/MeteringPromise.ts"
-import { type QuotaEvent, QuotaThresholds } from "./metering/QuotaWatch.ts"
+import { MeteringBuckets } from "./metering/MeteringBuckets.ts"
+import { Plans } from "./metering/Plans.ts"
+import { type QuotaEvent, QuotaThresholds } from "./metering/QuotaThresholds.ts"
+import { Subscriptions } from "./metering/Subscriptions.ts"
 import { Usage } from "./metering/Usage.ts"
-import { Plans } from "./plans/Plans.ts"
-import { ConfigurationError } from "./shared/ConfigurationError.ts"
-import { Limits, parseLimits } from "./shared/Limits.ts"
-import { TrustedClock } from "./shared/Moments.ts"
-import { optional } from "./shared/optional.ts"
-import * as Promises from "./shared/Promises.ts"
-import { settleWithin } from "./shared/waitAtMost.ts"
+import { authorizePromise } from "./promises/authorizePromise.ts"
+import { consumersPromise } from "./promises/consumersPromise.ts"
+import { deploymentsPromise } from "./promises/deploymentsPromise.ts"
+import { keysPromise } from "./promises/keysPromise.ts"
+import { meteringBucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "./promises/meteringPromise.ts"
+import * as Promises from "./promises/Promises.ts"
+import { ConfigurationError } from "./runtime/ConfigurationError.ts"
+import { Limits, parseLimits } from "./runtime/Limits.ts"
+import { settleWithin } from "./runtime/settleWithin.ts"
+import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
+import { TrustedClock } from "./runtime/TrustedClock.ts"
 import { Store } from "./store/Store.ts"
 import type { StoreError } from "./store/StoreError.ts"
-import { Subscriptions } from "./subscriptions/Subscriptions.ts"
 import { type ServiceOptions, type TollgateOptions, validateOptions } from "./TollgateOptions.ts"
 
 /** How long requests that run may take to end, once the gate is closed. */
@@ -119,14 +118,15 @@ const quotaThresholdLayer = ({
  * const services = Tollgate.layer({ secret }).pipe(Layer.provide(SqliteStore.layer("tollgate.db")))
  * ```
  */
-export const layer = ({
+const layer = ({
   secret,
   ...options
 }: ServiceOptions): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> => {
   const { deployments, publicUrl, sitesUrl } = options
   const vault = SecretBox.layer({
     secrets: parseSecrets(secret),
-    ...optional({ storage: options.keyStorage, prefix: options.keyPrefix })
+    storage: options.keyStorage,
+    prefix: options.keyPrefix
   }).pipe(Layer.tap((context) => registerSecrets(Context.get(context, SecretBox))))
   return Layer.mergeAll(
     Consumers.layer,
@@ -142,7 +142,7 @@ export const layer = ({
       Layer.mergeAll(
         vault,
         // Not all the options: a layer keeps what it is made of, and there are tokens among them.
-        Layer.effect(DeploymentConfig, deploymentConfigLayer(optional({ deployments, publicUrl, sitesUrl }))),
+        Layer.effect(DeploymentConfig, deploymentConfigLayer({ deployments, publicUrl, sitesUrl })),
         Layer.effect(Limits, parseLimits(options.limits))
       )
     )
@@ -201,10 +201,11 @@ export const createTollgate = async (options: TollgateOptions) => {
     const mistake = validateOptions(options)
     if (mistake !== undefined) throw mistake
     const context = await Promises.run(Layer.buildWithScope(services, scope))
-    const { dispatch, dispose } = toWebHandler(
-      Layer.succeedContext(context),
-      optional({ bodyLimit: options.bodyLimit, publicUrl: options.publicUrl, docs: options.docs })
-    )
+    const { dispatch, dispose } = toWebHandler(Layer.succeedContext(context), {
+      bodyLimit: options.bodyLimit,
+      publicUrl: options.publicUrl,
+      docs: options.docs
+    })
     const { counted: handle, settled: drain } = trackInFlight(dispatch)
     const { matchesRoute: isPath } = makeRoutes({
       docs: options.docs !== false,
@@ -251,3 +252,6 @@ export const createTollgate = async (options: TollgateOptions) => {
 }
 
 export type Tollgate = Awaited<ReturnType<typeof createTollgate>>
+
+/** Tollgate for Effect: `Tollgate.layer` provides its services over a store. */
+export const Tollgate = { layer }

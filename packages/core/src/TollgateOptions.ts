@@ -5,13 +5,13 @@
 import type { Layer } from "effect"
 import type { BearerToken } from "./access/Authenticator.ts"
 import type { PrincipalShape } from "./access/Principal.ts"
-import type { DeploymentConfigOptions } from "./deployments/Hosting.ts"
+import type { KeyStorage } from "./crypto/SecretBox.ts"
+import type { DeploymentConfigOptions } from "./deployments/ports/DeploymentConfig.ts"
 import type { HttpOptions } from "./Http.ts"
-import type { KeyStorage } from "./keys/KeyVault.ts"
 import type { VerifyCacheOptions } from "./keys/VerifyCache.ts"
-import type { QuotaEvent } from "./metering/QuotaWatch.ts"
-import { ConfigurationError } from "./shared/ConfigurationError.ts"
-import type { LimitOptions } from "./shared/Limits.ts"
+import type { QuotaEvent } from "./metering/QuotaThresholds.ts"
+import { ConfigurationError } from "./runtime/ConfigurationError.ts"
+import type { LimitOptions } from "./runtime/Limits.ts"
 import type { Store, StoreOperations } from "./store/Store.ts"
 
 type PrincipalJson = typeof PrincipalShape.Encoded

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer } from "effect"
-import { TrustedClock } from "../src/shared/Moments.ts"
+import { TrustedClock } from "../src/runtime/TrustedClock.ts"
 
 /** A machine whose wall clock can be set apart from the time that passes. */
 const makeMachine = () => {

@@ -11,12 +11,12 @@ import {
   KeyBucketName,
   KeyDecryptionError,
   KeyFormat,
-  layer,
   SecretBox,
   type ServiceOptions,
   Store,
   type StoreOperations,
-  StoreUnavailable
+  StoreUnavailable,
+  Tollgate
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { Arbitrary, DateTime, Effect, Layer, Redacted, Schema } from "effect"
@@ -29,7 +29,7 @@ const at = (text: string) => DateTime.makeUnsafe(text)
 
 /** The services over a store that several generations of them may share. */
 const over = (store: Store["Service"], options: Partial<ServiceOptions> = {}) =>
-  layer({ secret, ...options }).pipe(Layer.provide(Layer.succeed(Store, store)))
+  Tollgate.layer({ secret, ...options }).pipe(Layer.provide(Layer.succeed(Store, store)))
 
 describe("the key format", () => {
   const format = KeyFormat.make("tg")

@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import {
   AccountName,
   createTollgate,
-  layer,
   MeteringBuckets,
   Partition,
   Period,
@@ -12,6 +11,7 @@ import {
   type StoreOperations,
   StoreUnavailable,
   Subscriptions,
+  Tollgate,
   Usage
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
@@ -25,7 +25,7 @@ const at = (text: string) => DateTime.makeUnsafe(text)
 const iso = DateTime.formatIso
 
 const over = (store: StoreOperations, options: Partial<ServiceOptions> = {}) =>
-  layer({ secret, ...options }).pipe(Layer.provideMerge(Layer.succeed(Store, store)))
+  Tollgate.layer({ secret, ...options }).pipe(Layer.provideMerge(Layer.succeed(Store, store)))
 
 /** The days of a month, counted and not computed. */
 const daysIn = (year: number, month: number): number => {
@@ -365,7 +365,7 @@ describe("quotas", () => {
       yield* Effect.flip(subscriptions.create(bucketId, subscription({ id: "plan_x", planExternalId: "x" })))
       yield* Effect.flip((yield* Plans).remove(bucketId, plan.id))
       assert.strictEqual(yield* stateHash, before)
-    }).pipe(Effect.provide(layer({ secret }).pipe(Layer.provideMerge(StoreState.layer(MemoryStore.layer)))))
+    }).pipe(Effect.provide(Tollgate.layer({ secret }).pipe(Layer.provideMerge(StoreState.layer(MemoryStore.layer)))))
   )
 
   it.effect("are told of at each threshold once, whatever is counted and changed around it", () =>

@@ -8,7 +8,6 @@ import {
   Change,
   Deployments,
   type DeploymentTarget,
-  layer,
   memorySourceStore,
   Partition,
   ProjectName,
@@ -16,6 +15,7 @@ import {
   Store,
   type StoreOperations,
   StoreUnavailable,
+  Tollgate,
   Uploads
 } from "@tollgate/core"
 import { Clock, Context, Effect, Exit, Layer, Scope, Stream } from "effect"
@@ -57,7 +57,7 @@ export const startProcess = (
   Effect.gen(function* () {
     const scope = Scope.makeUnsafe()
     yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
-    const services = layer({
+    const services = Tollgate.layer({
       secret,
       publicUrl: "http://gate",
       deployments: { sources, target, sourceLimit },

@@ -6,10 +6,10 @@ import { inspect } from "node:util"
 import {
   Authenticator,
   createTollgate,
-  layer,
   Store,
   type StoreOperations,
   StoreUnavailable,
+  Tollgate,
   toWebHandler
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
@@ -79,7 +79,7 @@ describe("nothing secret", () => {
     })
     let limit = Number.POSITIVE_INFINITY
     const store = failing(MemoryStore.open(), () => limit)
-    const services = Layer.mergeAll(layer({ secret }), Authenticator.layerBearer(grants)).pipe(
+    const services = Layer.mergeAll(Tollgate.layer({ secret }), Authenticator.layerBearer(grants)).pipe(
       Layer.provideMerge(Layer.succeed(Store, store)),
       Layer.provideMerge(
         Layer.mergeAll(

@@ -6,14 +6,14 @@ import {
   type Change,
   type CommitResult,
   type IdempotencyRecord,
+  Preconditions,
   type RecordWithParent,
-  Refusal,
   type StoreConflict,
   type StorePage,
   type StoreQuery,
   type StoreRecord
 } from "@tollgate/core"
-import { ExpiringMap } from "./Expiring.ts"
+import { ExpiringMap } from "./ExpiringMap.ts"
 import * as Postings from "./Postings.ts"
 
 /** A record, and the sequence number at which it was created: its place in every list. */
@@ -66,7 +66,7 @@ export class PartitionState {
     const remembered = once === undefined ? undefined : this.#once.get(once.id, now)
     if (remembered !== undefined) return structuredClone(remembered)
 
-    const refusal = Refusal.firstViolation(changes, {
+    const refusal = Preconditions.firstViolation(changes, {
       version: (key) => this.#records.get(key)?.record.version ?? 0,
       owner: (claim) => this.#claims.get(claim)?.record.key,
       total: (term) => this.#terms.get(term)?.length ?? 0,

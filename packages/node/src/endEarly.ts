@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ServerHttp2Stream } from "node:http2"
-import { stopReading } from "./bodyOf.ts"
 import { http2Stream } from "./http2Stream.ts"
+import { stopReading } from "./nodeBody.ts"
 
 /** How long a client may go on sending after an early response. */
 const lingerMs = 2_000

@@ -4,5 +4,5 @@ export {
   type RequestConsumer,
   type RequestLike,
   type RequireApiKeyOptions
-} from "./admit.ts"
+} from "./authorizeRequest.ts"
 export { type HandlerSource, type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "./toNodeHandler.ts"

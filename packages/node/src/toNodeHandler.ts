@@ -5,10 +5,10 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { fromWebResponse, type TransportRequest, type TransportResponse } from "@tollgate/core"
-import { fromNodeRequest } from "./askedBy.ts"
-import { stopReading } from "./bodyOf.ts"
 import { endEarly } from "./endEarly.ts"
 import { http2Stream } from "./http2Stream.ts"
+import { stopReading } from "./nodeBody.ts"
+import { fromNodeRequest } from "./nodeRequest.ts"
 
 export interface HandlerSource {
   readonly handler: (request: Request) => Promise<Response>

@@ -3,7 +3,7 @@
  */
 import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, type StoreRecord } from "@tollgate/core"
 import { counterMember, type Keys, replayMember } from "./Keys.ts"
-import { encodeKeyOwner, encodeRecordBody } from "./packing.ts"
+import { encodeKeyOwner, encodeRecordBody } from "./recordCodec.ts"
 
 /** Long enough for the retries of a commit whose reply was lost. */
 export const attemptTtl = 30_000

@@ -18,17 +18,17 @@ import {
   type StoreUnavailable
 } from "@tollgate/core"
 import { Effect, Layer, type Scope } from "effect"
+import { batchPerTick } from "./batchPerTick.ts"
 import { attemptTtl, makeCommitRequest, readReply, replacedKeys } from "./CommitRequest.ts"
 import { type Connection, connect } from "./connect.ts"
-import { batchPerTick } from "./gathered.ts"
+import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
 import { counterMember, partitionKeys } from "./Keys.ts"
 import type { RedisStoreOptions } from "./options.ts"
-import { decodeRecord } from "./packing.ts"
+import { decodeRecord } from "./recordCodec.ts"
+import { retryTransient } from "./retryTransient.ts"
 import { run, runAndWait } from "./run.ts"
 import * as scripts from "./scripts.ts"
 import type { RedisSource } from "./source.ts"
-import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./tally.ts"
-import { retryTransient } from "./withPatience.ts"
 
 type Operation = StoreUnavailable["operation"]
 type Packed = string | null

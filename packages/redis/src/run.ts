@@ -2,7 +2,7 @@
  * Runs a script by its hash, and by its text where the server has forgotten it.
  */
 import type { Cluster, Redis } from "ioredis"
-import { isScriptMissing, isSlotMoved, TooFewReplicas } from "./faults.ts"
+import { isScriptMissing, isSlotMoved, TooFewReplicas } from "./classifyError.ts"
 import type { Script } from "./scripts.ts"
 import { isCluster } from "./source.ts"
 

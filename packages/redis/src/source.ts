@@ -4,7 +4,7 @@
  */
 import { StoreOpenError } from "@tollgate/core"
 import { type Cluster, Redis, type RedisOptions } from "ioredis"
-import { withoutCommand } from "./faults.ts"
+import { withoutCommand } from "./classifyError.ts"
 import { findMisplaced } from "./options.ts"
 
 /** A `Redis` or `Cluster` of ioredis 5 or 6, from any copy of it. */

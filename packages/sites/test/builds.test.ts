@@ -5,14 +5,14 @@ import { MemoryStore } from "@tollgate/memory"
 import { sites } from "@tollgate/sites"
 import { afterEach, describe, expect, it } from "vitest"
 import { pageOf } from "./archives.ts"
-import { type House, openHouse } from "./house.ts"
+import { startTestServer, type TestServer } from "./testServer.ts"
 
-let house: House
-afterEach(() => house.close())
+let server: TestServer
+afterEach(() => server.close())
 
 const building = async (command: string, more: object = {}) => {
-  house = await openHouse(MemoryStore.open(), { build: { command, ...more } })
-  return house
+  server = await startTestServer(MemoryStore.open(), { build: { command, ...more } })
+  return server
 }
 
 const running = (mark: string): string => {
@@ -33,7 +33,7 @@ describe("a build", () => {
     expect(buildResult).toMatchObject({ exitCode: 0, files: 1 })
     expect(buildResult.log).toContain("built")
     expect((await call("GET", url)).body).toBe("HELLO")
-    await expect.poll(() => house.onDisk().staging).toEqual([])
+    await expect.poll(() => server.onDisk().staging).toEqual([])
   })
 
   it("has a clean environment", async () => {
@@ -55,7 +55,7 @@ describe("a build", () => {
       "TMPDIR",
       "TOLLGATE_RELEASE"
     ])
-    expect(environment).toContain(house.folder)
+    expect(environment).toContain(server.folder)
   })
 
   const isRoot = process.getuid?.() === 0
@@ -74,7 +74,7 @@ describe("a build", () => {
     const changeable = ["-uid", "65534", "-o", "-perm", "/go=w"]
     expect(execFileSync("find", [join(folder, "releases"), ...changeable], { encoding: "utf8" })).toBe("")
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
-    expect(house.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
+    expect(server.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
   })
 
   it("needs a group with its user", () => {
@@ -93,14 +93,14 @@ describe("a build", () => {
       state: "ERRORED",
       message: "build-failed"
     })
-    await expect.poll(() => house.onDisk()).toMatchObject({ staging: [], releases: [] })
+    await expect.poll(() => server.onDisk()).toMatchObject({ staging: [], releases: [] })
   })
 
   it("that cannot be found, or leaves nothing to serve, is told", async () => {
     const { deploy } = await building("no-such-command-here", { output: "dist" })
     const missing = await deploy("p", pageOf("x"))
     expect(missing.buildResult.exitCode).toBe(127)
-    await house.close()
+    await server.close()
     const empty = await building("true", { output: "dist" })
     const { steps, buildResult } = await empty.deploy("p", pageOf("x"))
     expect(steps.check).toMatchObject({ status: "failed", message: "there is no folder to serve" })
@@ -125,7 +125,7 @@ describe("a build", () => {
       ...Array.from({ length: 50 }, () => call("GET", "/healthz"))
     ])
     const [{ status, buildResult }, ...healthy] = answers as [
-      Awaited<ReturnType<House["deploy"]>>,
+      Awaited<ReturnType<TestServer["deploy"]>>,
       ...Array<{ status: number }>
     ]
     expect(status).toBe("SUCCESS")
@@ -189,7 +189,7 @@ describe("a build", () => {
     await expect.poll(async () => (await status("p", again.id)).steps.build.status).toBe("running")
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
     await expect.poll(() => running("sleep 4716"), { timeout: 10_000 }).toBe("")
-    await expect.poll(() => house.onDisk(), { timeout: 10_000 }).toEqual({ sources: [], staging: [], releases: [] })
+    await expect.poll(() => server.onDisk(), { timeout: 10_000 }).toEqual({ sources: [], staging: [], releases: [] })
   }, 30_000)
 
   it("of one project does not keep another's waiting", async () => {
@@ -227,7 +227,7 @@ describe("a build", () => {
         status: "ERROR",
         message: expect.stringMatching(/^(there is no folder to serve|the folder to serve is a link)$/)
       })
-      expect(JSON.stringify(buildResult)).not.toContain(house.folder)
+      expect(JSON.stringify(buildResult)).not.toContain(server.folder)
     }
   })
 
@@ -244,7 +244,7 @@ describe("a build", () => {
     })
     const { url } = await deploy("p", pageOf("x"))
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
-    expect(house.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
+    expect(server.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
   })
 
   it("takes no longer than its command", async () => {
@@ -255,8 +255,8 @@ describe("a build", () => {
   })
 
   it("is not run where the host did not ask for one", async () => {
-    house = await openHouse(MemoryStore.open())
-    const { steps } = await house.deploy(
+    server = await startTestServer(MemoryStore.open())
+    const { steps } = await server.deploy(
       "p",
       pageOf("x", { name: "build.sh", content: "touch /tmp/never", mode: 0o755 })
     )

@@ -2,26 +2,26 @@ import { createHash } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stores, tokens } from "../../core/test/stores.ts"
 import { pageOf } from "./archives.ts"
-import { type House, openHouse } from "./house.ts"
+import { startTestServer, type TestServer } from "./testServer.ts"
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
-  let house: House
+  let server: TestServer
   let count = 0
   const fresh = () => `project-${++count}`
   beforeAll(async () => {
-    house = await openHouse(store, { sourceLimit: 300_000 })
+    server = await startTestServer(store, { sourceLimit: 300_000 })
   }, 30_000)
-  afterAll(() => house.close())
+  afterAll(() => server.close())
 
   it("live a whole life: uploaded, polled, served, replaced without a gap, removed", async () => {
-    const { call, source, put, ended } = house
+    const { call, source, put, ended } = server
     const project = fresh()
     const { uploadUrl, id } = await source(project, "Main/Line")
     expect(uploadUrl).toMatch(
-      new RegExp(`^${house.url}/v1/uploads/[0-9a-f-]{36}\\.tar\\.gz\\?expires=\\d+&signature=[0-9a-f]{64}$`)
+      new RegExp(`^${server.url}/v1/uploads/[0-9a-f-]{36}\\.tar\\.gz\\?expires=\\d+&signature=[0-9a-f]{64}$`)
     )
     expect(id).toMatch(uuid)
     const statusPath = `/v1/accounts/acme/projects/${project}/deployment-status/${id}`
@@ -37,7 +37,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     const done = { status: "done", startedOn: timestamp, finishedOn: timestamp }
     const name = status.url.split("/").at(-2) ?? ""
     expect(name).toMatch(new RegExp(`^${project}-main-line-[a-z2-7]{12}$`))
-    const url = `${house.url}/sites/${name}/`
+    const url = `${server.url}/sites/${name}/`
     expect(status).toEqual({
       status: "SUCCESS",
       url,
@@ -95,8 +95,8 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     expect([...seen.keys()].sort()).toEqual(["200 <h1>one</h1>", "200 <h1>two</h1>"])
     expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployments`)).body.total).toBe(1)
 
-    await expect.poll(() => house.onDisk().sources).toHaveLength(1)
-    expect(house.onDisk()).toMatchObject({ staging: [], releases: [expect.stringContaining(next.id)] })
+    await expect.poll(() => server.onDisk().sources).toHaveLength(1)
+    expect(server.onDisk()).toMatchObject({ staging: [], releases: [expect.stringContaining(next.id)] })
     const stale = (await call("DELETE", `/v1/deployments/${name}`, { headers: { "if-match": '"1"' } })).status
     expect(stale).toBe(412)
     expect(await call("DELETE", `/v1/deployments/${name}`)).toMatchObject({ status: 204, body: "" })
@@ -106,11 +106,11 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     expect((await call("DELETE", `/v1/deployments/${name}`)).status).toBe(404)
     expect((await call("POST", `/v1/deployments/${name}/deploy`)).status).toBe(404)
     expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployments`)).body.data).toEqual([])
-    expect(house.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
+    expect(server.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
   }, 60_000)
 
   it("are run again on the same source", async () => {
-    const { call, deploy, ended } = house
+    const { call, deploy, ended } = server
     const project = fresh()
     const { id, url } = await deploy(project, pageOf("again"))
     const name = url.split("/").at(-2)
@@ -135,7 +135,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   })
 
   it("show PRODUCTION for the production branch, and take every branch's name", async () => {
-    const { call, deploy } = house
+    const { call, deploy } = server
     const project = fresh()
     const { url } = await deploy(project, pageOf("x"))
     const name = url.split("/").at(-2) ?? ""
@@ -151,7 +151,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   })
 
   it("refuse bad input, naming it", async () => {
-    const { call } = house
+    const { call } = server
     const good = { accountName: "acme", projectName: "p", branchName: "b" }
     const post = (body: unknown, more: object = {}) => call("POST", "/v1/deployments/sources", { body, ...more })
     expect(await post({ ...good, branchName: "" })).toMatchObject({
@@ -183,7 +183,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   })
 
   it("belong to their account", async () => {
-    const { call, deploy } = house
+    const { call, deploy } = server
     const project = fresh()
     const { url, id } = await deploy(project, pageOf("mine"))
     const name = url.split("/").at(-2)
@@ -213,7 +213,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
 
   describe("an upload", () => {
     it("needs the address as it was given out", async () => {
-      const { source, put, url } = house
+      const { source, put, url } = server
       const { uploadUrl, id } = await source(fresh())
       const archive = pageOf("x")
       const changed = (change: (url: URL) => void) => {
@@ -245,7 +245,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     })
 
     it("is taken once, also when two come at the same time", async () => {
-      const { source, put, ended } = house
+      const { source, put, ended } = server
       const project = fresh()
       const { uploadUrl, id } = await source(project)
       const answers = await Promise.all(
@@ -255,12 +255,12 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       const winner = answers.findIndex(({ status }) => status === 200)
       const { url, buildResult } = await ended(project, id)
       expect(buildResult.digest).toBe(answers[winner]?.body.digest)
-      expect((await house.call("GET", url)).body).toBe(`number ${winner}`)
-      expect(house.onDisk().sources.filter((key) => key.includes(id))).toHaveLength(1)
+      expect((await server.call("GET", url)).body).toBe(`number ${winner}`)
+      expect(server.onDisk().sources.filter((key) => key.includes(id))).toHaveLength(1)
     })
 
     it("leaves the memory of whoever sends it in the process alone", async () => {
-      const { gate, ended, call } = house
+      const { gate, ended, call } = server
       const project = fresh()
       const archive = pageOf("kept")
       const before = Buffer.from(archive)
@@ -284,7 +284,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     })
 
     it("is as large as it may be, and no larger", async () => {
-      const { source, put, url } = house
+      const { source, put, url } = server
       const { uploadUrl, id } = await source(fresh())
       expect(await put(uploadUrl, Buffer.alloc(300_001))).toMatchObject({ status: 413 })
       const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(50_000)) })
@@ -294,13 +294,13 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
         () => 413
       )
       expect(streamed).toBe(413)
-      expect(house.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
+      expect(server.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
       expect((await fetch(`${url}/healthz`)).status).toBe(200)
       expect((await put(uploadUrl, Buffer.alloc(300_000))).status).toBe(200)
     })
 
     it("is what its digest says", async () => {
-      const { source, put } = house
+      const { source, put } = server
       const { uploadUrl, id } = await source(fresh())
       const archive = pageOf("x")
       const digest = (algorithm: string, content: Uint8Array) => createHash(algorithm).update(content).digest("base64")
@@ -318,14 +318,14 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       }
       expect((await put(uploadUrl, new Uint8Array())).status).toBe(400)
       expect((await put(uploadUrl, archive, { "content-encoding": "gzip" })).status).toBe(415)
-      expect(house.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
+      expect(server.onDisk().sources.filter((key) => key.includes(id))).toEqual([])
       const header = `sha-512=:${digest("sha512", archive)}:, sha-256=:${digest("sha256", archive)}:`
       expect((await put(uploadUrl, archive, { "content-digest": header })).status).toBe(200)
     })
   })
 
   it("say why a source was rejected, and keep what is served", async () => {
-    const { deploy, call } = house
+    const { deploy, call } = server
     const project = fresh()
     const bad = pageOf("x", { name: "../evil", content: "x" })
     const never = await deploy(project, bad)
@@ -355,18 +355,18 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       message: "source-rejected"
     })
     expect((await call("GET", never.url)).body).toBe("good")
-    await expect.poll(() => house.onDisk().staging).toEqual([])
+    await expect.poll(() => server.onDisk().staging).toEqual([])
   })
 
   it("take many uploads at once, and go whole", async () => {
-    const { source, put, call, ended } = house
+    const { source, put, call, ended } = server
     const project = fresh()
     const made = await Promise.all(Array.from({ length: 40 }, () => source(project)))
     for (const { uploadUrl } of made) expect((await put(uploadUrl, pageOf(uploadUrl))).status).toBe(200)
     const last = made.at(-1)?.id ?? ""
     const { url } = await ended(project, last)
     const left = () =>
-      Object.values(house.onDisk())
+      Object.values(server.onDisk())
         .flat()
         .filter((name) => made.some(({ id }) => name.includes(id)))
     await expect.poll(left, { timeout: 10_000 }).toHaveLength(2)
@@ -380,7 +380,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   })
 
   it("remember the last ten versions, and the last source", async () => {
-    const { deploy, call } = house
+    const { deploy, call } = server
     const project = fresh()
     const ids: Array<string> = []
     for (let version = 0; version < 13; version++) ids.push((await deploy(project, pageOf(`version ${version}`))).id)
@@ -389,7 +389,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       .poll(async () => Promise.all(ids.map(async (id) => (await call("GET", path(id))).status)))
       .toEqual([...Array(3).fill(404), ...Array(10).fill(200)])
     const kept = (names: ReadonlyArray<string>) => ids.filter((id) => names.some((name) => name.includes(id)))
-    await expect.poll(() => kept(house.onDisk().sources)).toEqual(ids.slice(-1))
-    await expect.poll(() => kept(house.onDisk().releases)).toEqual(ids.slice(-1))
+    await expect.poll(() => kept(server.onDisk().sources)).toEqual(ids.slice(-1))
+    await expect.poll(() => kept(server.onDisk().releases)).toEqual(ids.slice(-1))
   })
 })

@@ -8,13 +8,13 @@ import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pageOf } from "./archives.ts"
 import { hostileArchives } from "./hostileArchives.ts"
-import { type House, openHouse } from "./house.ts"
+import { startTestServer, type TestServer } from "./testServer.ts"
 
-let house: House
+let server: TestServer
 beforeAll(async () => {
-  house = await openHouse(MemoryStore.open())
+  server = await startTestServer(MemoryStore.open())
 })
-afterAll(() => house.close())
+afterAll(() => server.close())
 
 describe("an upload", () => {
   // A stall of the machine does not repeat; one that an archive causes does.
@@ -25,14 +25,16 @@ describe("an upload", () => {
       const archive = make()
       const delay = monitorEventLoopDelay({ resolution: 10 })
       delay.enable()
-      const { status, steps, buildResult, url } = await house.deploy("hostile", archive)
+      const { status, steps, buildResult, url } = await server.deploy("hostile", archive)
       delay.disable()
       expect({ status, unpack: steps.unpack.status }).toEqual({ status: "ERROR", unpack: "failed" })
       expect(steps.unpack.message).toMatch(reason)
       expect(buildResult.error).toBe(steps.unpack.message)
-      expect((await house.call("GET", `/v1/deployments/${url.split("/").at(-2)}`)).body.message).toBe("source-rejected")
-      await expect.poll(() => house.onDisk(), { timeout: 60_000 }).toMatchObject({ staging: [], releases: [] })
-      expect(readdirSync(house.folder).sort()).toEqual(["sources", "staging"])
+      expect((await server.call("GET", `/v1/deployments/${url.split("/").at(-2)}`)).body.message).toBe(
+        "source-rejected"
+      )
+      await expect.poll(() => server.onDisk(), { timeout: 60_000 }).toMatchObject({ staging: [], releases: [] })
+      expect(readdirSync(server.folder).sort()).toEqual(["sources", "staging"])
       expect(delay.max / 1e6).toBeLessThan(250)
     }
   )
@@ -43,7 +45,7 @@ describe("an upload", () => {
   ])(
     "that takes more %s than it may fails its run at once",
     async (_, limits, reason) => {
-      const other = await openHouse(MemoryStore.open(), { limits })
+      const other = await startTestServer(MemoryStore.open(), { limits })
       try {
         const links = Array.from({ length: 15_000 }, (_, index) => ({ name: `${"n".repeat(90)}${index}`, type: "2" }))
         const { status, steps, buildResult } = await other.deploy("p", pageOf("x", ...links))

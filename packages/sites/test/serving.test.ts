@@ -3,14 +3,14 @@ import { MemoryStore } from "@tollgate/memory"
 import { openFilesIn } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { archiveOf, pageOf } from "./archives.ts"
-import { type House, openHouse } from "./house.ts"
+import { startTestServer, type TestServer } from "./testServer.ts"
 
-let house: House
+let server: TestServer
 let site: string
 const digits = "0123456789".repeat(20_000)
 
 beforeAll(async () => {
-  house = await openHouse(MemoryStore.open(), {})
+  server = await startTestServer(MemoryStore.open(), {})
   const archive = archiveOf(
     { name: "index.html", content: "<h1>hello</h1>" },
     { name: "404.html", content: "lost" },
@@ -31,9 +31,9 @@ beforeAll(async () => {
     { name: ".well-known/security.txt", content: "contact" },
     { name: "__proto__/x", content: "plain" }
   )
-  site = (await house.deploy("serving", archive)).url
+  site = (await server.deploy("serving", archive)).url
 })
-afterAll(() => house.close())
+afterAll(() => server.close())
 
 const get = async (path: string, headers: Record<string, string> = {}, method = "GET") => {
   const response = await fetch(`${site}${path}`, { method, headers, redirect: "manual" })
@@ -108,10 +108,10 @@ describe("a site", () => {
   })
 
   it("keeps the tag of a file that a new version has not changed", async () => {
-    const { url } = await house.deploy("tags", pageOf("same", { name: "a.txt", content: "one" }))
+    const { url } = await server.deploy("tags", pageOf("same", { name: "a.txt", content: "one" }))
     const tag = async (path: string) => (await fetch(`${url}${path}`)).headers.get("etag")
     const before = [await tag(""), await tag("a.txt")]
-    await house.deploy("tags", pageOf("same", { name: "a.txt", content: "two" }))
+    await server.deploy("tags", pageOf("same", { name: "a.txt", content: "two" }))
     expect(await tag("")).toBe(before[0])
     expect(await tag("a.txt")).not.toBe(before[1])
   })
@@ -154,7 +154,7 @@ describe("a site", () => {
   })
 
   it("closes every file that it opened, also when whoever asked has left", async () => {
-    const { url } = await house.deploy("large", pageOf("x", { name: "large.bin", content: Buffer.alloc(3_000_000) }))
+    const { url } = await server.deploy("large", pageOf("x", { name: "large.bin", content: Buffer.alloc(3_000_000) }))
     const { hostname, port, pathname } = new URL(url)
     const ask = (leaveAfter: number) =>
       new Promise<void>((resolve) => {
@@ -167,7 +167,7 @@ describe("a site", () => {
         if (leaveAfter === 1) setImmediate(() => setImmediate(() => request.destroy()))
       })
     for (let round = 0; round < 30; round++) await Promise.all([ask(0), ask(1), ask(2), ask(2)])
-    await expect.poll(() => openFilesIn(house.folder), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => openFilesIn(server.folder), { timeout: 5_000 }).toEqual([])
   })
 
   it("has no way out of its folder", async () => {

@@ -12,7 +12,7 @@ import express from "express"
 import Koa from "koa"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pageOf } from "./archives.ts"
-import { type House, openHouse } from "./house.ts"
+import { startTestServer, type TestServer } from "./testServer.ts"
 
 interface Asked {
   readonly method?: string
@@ -36,16 +36,16 @@ const ask = (port: string, host: string, path: string, { method = "GET", headers
 const apiPaths = ["/", "/v1/docs", "/v1/openapi.json", "/v1/metering", "/healthz", "/readyz", "/v1/deployments/x"]
 
 describe("one host for all sites", () => {
-  let house: House
+  let server: TestServer
   let path: string
-  const asked = (host: string, path: string, more?: Asked) => ask(new URL(house.url).port, host, path, more)
+  const asked = (host: string, path: string, more?: Asked) => ask(new URL(server.url).port, host, path, more)
   beforeAll(async () => {
-    house = await openHouse(MemoryStore.open(), { sitesUrl: "http://sites.example:8080/" })
-    const { url } = await house.deploy("origin", pageOf("own"))
+    server = await startTestServer(MemoryStore.open(), { sitesUrl: "http://sites.example:8080/" })
+    const { url } = await server.deploy("origin", pageOf("own"))
     expect(url).toMatch(/^http:\/\/sites\.example:8080\/sites\/origin-main-[a-z2-7]{12}\/$/)
     path = new URL(url).pathname
   })
-  afterAll(() => house.close())
+  afterAll(() => server.close())
 
   it.each(["sites.example:8080", "sites.example", "SITES.Example", "sites.example.", "sites.example.:80"])(
     "serves sites without a sandbox at %s, and nothing else",
@@ -72,31 +72,31 @@ describe("one host for all sites", () => {
   )
 
   it("is told by the address of a web request, and by owns", async () => {
-    const get = (url: string) => house.gate.handler(new Request(url))
+    const get = (url: string) => server.gate.handler(new Request(url))
     expect((await get(`http://sites.example${path}`)).headers.get("content-security-policy")).toBeNull()
     expect((await get("http://sites.example/healthz")).status).toBe(404)
     expect((await get("http://api.example/healthz")).status).toBe(200)
-    expect(house.gate.matches("/anything", "sites.example:1")).toBe(true)
-    expect(house.gate.matches("/anything", "api.example")).toBe(false)
-    expect(house.gate.matches("/healthz")).toBe(true)
+    expect(server.gate.matches("/anything", "sites.example:1")).toBe(true)
+    expect(server.gate.matches("/anything", "api.example")).toBe(false)
+    expect(server.gate.matches("/healthz")).toBe(true)
   })
 })
 
 describe("a host for each deployment", () => {
-  let house: House
+  let server: TestServer
   let host: string
   const close: Array<() => void> = []
-  const asked = (host: string, path: string, more?: Asked) => ask(new URL(house.url).port, host, path, more)
+  const asked = (host: string, path: string, more?: Asked) => ask(new URL(server.url).port, host, path, more)
   beforeAll(async () => {
-    house = await openHouse(MemoryStore.open(), { sitesUrl: "https://{name}.sites.example" })
+    server = await startTestServer(MemoryStore.open(), { sitesUrl: "https://{name}.sites.example" })
     const files = ["v1/docs/index.html", "healthz", "api/dev/x"].map((name) => ({ name, content: `site: ${name}` }))
-    const { url } = await house.deploy("origin", pageOf("root", ...files))
+    const { url } = await server.deploy("origin", pageOf("root", ...files))
     expect(url).toMatch(/^https:\/\/origin-main-[a-z2-7]{12}\.sites\.example\/$/)
     host = new URL(url).host
   })
   afterAll(async () => {
     for (const end of close) end()
-    await house.close()
+    await server.close()
   })
 
   const listen = async (listener: RequestListener): Promise<string> => {
@@ -132,9 +132,9 @@ describe("a host for each deployment", () => {
   })
 
   it("is named by :authority over HTTP/2", async () => {
-    const server = createHttp2Server(toNodeHandler(house.gate) as never).listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
+    const http2 = createHttp2Server(toNodeHandler(server.gate) as never).listen(0, "127.0.0.1")
+    await once(http2, "listening")
+    const address = http2.address()
     const port = typeof address === "object" && address !== null ? address.port : 0
     const session = connectHttp2(`http://127.0.0.1:${port}`)
     const statusOf = async (authority: string, path: string) => {
@@ -146,19 +146,19 @@ describe("a host for each deployment", () => {
     expect(await statusOf(host, "/v1/openapi.json")).toBe(404)
     expect(await statusOf("api.example", "/v1/openapi.json")).toBe(200)
     session.destroy()
-    server.close()
+    http2.close()
   })
 
   it("goes before the host application's own routes, in Express, Koa, and below a prefix", async () => {
     const app = express()
-    app.use(expressTollgate(house.gate))
+    app.use(expressTollgate(server.gate))
     app.get("/", (_, res) => void res.send("host"))
     const koa = new Koa()
-    koa.use(koaTollgate(house.gate, { prefix: "/api/dev" }))
+    koa.use(koaTollgate(server.gate, { prefix: "/api/dev" }))
     koa.use((ctx) => {
       ctx.body = "host"
     })
-    const below = toNodeHandler(house.gate, { prefix: "/api/dev" })
+    const below = toNodeHandler(server.gate, { prefix: "/api/dev" })
     const node: RequestListener = (req, res) => void below(req, res, () => void res.end("host"))
     for (const listener of [app, koa.callback(), node]) {
       const port = await listen(listener as RequestListener)

@@ -8,8 +8,8 @@
 import { StoreUnavailable } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { Effect } from "effect"
-import { isBusy, storeClosed, unavailable } from "./faults.ts"
-import type { VersionCache } from "./Versions.ts"
+import { isBusy, storeClosed, unavailable } from "./classifyError.ts"
+import type { VersionCache } from "./VersionCache.ts"
 
 /** How long a commit waits for the lock before it gives up. */
 export const lockTimeoutMs = 5_000

@@ -8,8 +8,8 @@ import {
   type CommitResult,
   type IdempotencyRecord,
   type Partition,
+  Preconditions,
   type RecordWithParent,
-  Refusal,
   type StoreConflict,
   type StorePage,
   type StoreQuery,
@@ -18,7 +18,7 @@ import {
 import type { Database } from "better-sqlite3"
 import { decodeReplay, encodeReplay } from "./replays.ts"
 import { prepare, type RecordRow, type RecordWithParentRow, type Statements } from "./statements.ts"
-import { VersionCache } from "./Versions.ts"
+import { VersionCache } from "./VersionCache.ts"
 
 type Names = ReadonlyArray<string>
 
@@ -102,7 +102,7 @@ export class Tables {
     if (remembered !== undefined) return decodeReplay(remembered, changes)
 
     const counts = new Map<string, number>()
-    const refusal = Refusal.firstViolation(changes, {
+    const refusal = Preconditions.firstViolation(changes, {
       version: (key) => this.versions.get(known, key, this.#version),
       owner: (claim) => sql.holder.get(known, claim),
       total: (term) => sql.term.get(known, term)?.total ?? 0,

@@ -3,7 +3,7 @@
  */
 import { closeSync, openSync, readlinkSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { getErrorCode } from "./faults.ts"
+import { getErrorCode } from "./classifyError.ts"
 
 /** Readable and writable by the owner alone. SQLite gives the -wal and -shm beside a database the same mode. */
 export const privateMode = 0o600

@@ -13,7 +13,6 @@ import type { Store } from "@tollgate/core"
 import type { Layer } from "effect"
 import { describe } from "vitest"
 import type { Concern, ContractCase } from "./ContractCase.ts"
-import { claims } from "./contract/claims.ts"
 import { clear } from "./contract/clear.ts"
 import { commits } from "./contract/commits.ts"
 import { concurrency } from "./contract/concurrency.ts"
@@ -25,6 +24,7 @@ import { remembering } from "./contract/once.ts"
 import { parents } from "./contract/parents.ts"
 import { records } from "./contract/records.ts"
 import { scale } from "./contract/scale.ts"
+import { claims } from "./contract/uniqueKeys.ts"
 
 /** Every promise of the contract. There is no way to opt out of one. */
 export const contractCases: ReadonlyArray<ContractCase> = [

@@ -3,9 +3,9 @@
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
-import type { TransportRequest } from "../http/Exchange.ts"
-import { ConfigurationError } from "../shared/ConfigurationError.ts"
-import { AccountName } from "../shared/Names.ts"
+import { ConfigurationError } from "../runtime/ConfigurationError.ts"
+import type { TransportRequest } from "../runtime/Transport.ts"
+import { AccountName } from "../schema/Names.ts"
 import { parseBearer } from "./bearer.ts"
 import { type PrincipalShape, Unauthorized } from "./Principal.ts"
 

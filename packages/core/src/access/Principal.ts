@@ -3,7 +3,7 @@
  * themselves and have no principal: two separate entrances.
  */
 import { Context, Schema } from "effect"
-import { AccountName } from "../shared/Names.ts"
+import { AccountName } from "../schema/Names.ts"
 
 export const PrincipalShape = Schema.Struct({
   /** Tells callers apart, for instance in what an Idempotency-Key is scoped to. It is no secret. */

@@ -2,16 +2,16 @@
  * Tollgate for callers in another process: the same shape as the gate itself, over HTTP.
  */
 import { Effect } from "effect"
-import { consumersPromise } from "../consumers/ConsumersPromise.ts"
-import { deploymentsPromise } from "../deployments/DeploymentsPromise.ts"
-import { keysPromise } from "../keys/KeysPromise.ts"
+import { consumersPromise } from "../promises/consumersPromise.ts"
+import { deploymentsPromise } from "../promises/deploymentsPromise.ts"
+import { keysPromise } from "../promises/keysPromise.ts"
 import {
   meteringBucketsPromise,
   plansPromise,
   subscriptionsPromise,
   usagePromise
-} from "../metering/MeteringPromise.ts"
-import { ConfigurationError } from "../shared/ConfigurationError.ts"
+} from "../promises/meteringPromise.ts"
+import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import { remoteServices } from "./remoteServices.ts"
 
 export interface ClientOptions {

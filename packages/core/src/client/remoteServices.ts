@@ -5,23 +5,23 @@
 import { Context, Effect, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
-import { Api } from "../Api.ts"
 import type { ConsumerInclude, Consumers } from "../consumers/Consumers.ts"
-import { DeploymentName } from "../deployments/Deployment.ts"
-import { DeploymentNotFound, StatusNotFound } from "../deployments/DeploymentError.ts"
-import { StatusId } from "../deployments/DeploymentStatus.ts"
 import type { Deployments } from "../deployments/Deployments.ts"
-import type { Uploads } from "../deployments/Uploads.ts"
+import { DeploymentName } from "../deployments/model/Deployment.ts"
+import { DeploymentNotFound, StatusNotFound } from "../deployments/model/DeploymentError.ts"
+import { StatusId } from "../deployments/model/DeploymentStatus.ts"
+import type { Uploads } from "../deployments/uploads/Uploads.ts"
+import { Api } from "../http/Api.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import { notVerified } from "../keys/Verification.ts"
-import type { MeteringBuckets } from "../metering/Buckets.ts"
+import type { MeteringBuckets } from "../metering/MeteringBuckets.ts"
+import type { Plans } from "../metering/Plans.ts"
+import type { Subscriptions } from "../metering/Subscriptions.ts"
 import type { Usage } from "../metering/Usage.ts"
-import type { Plans } from "../plans/Plans.ts"
-import type { Idempotency } from "../shared/Idempotency.ts"
-import { optional } from "../shared/optional.ts"
-import type { TagFilter } from "../shared/Tags.ts"
-import type { Subscriptions } from "../subscriptions/Subscriptions.ts"
-import { mapProblems, mapUploadProblems } from "./restore.ts"
+import { omitUndefined } from "../runtime/omitUndefined.ts"
+import type { TagFilter } from "../schema/Tags.ts"
+import type { Idempotency } from "../store/Idempotency.ts"
+import { mapProblems, mapUploadProblems } from "./problemToError.ts"
 
 /** Headers of one request, beside those of all. */
 const RequestHeaders = Context.Reference<Readonly<Record<string, string>>>("@tollgate/core/client/RequestHeaders", {
@@ -35,7 +35,7 @@ const tagParameters = (tags: TagFilter | undefined): Record<`tag.${string}`, str
   Object.fromEntries(Object.entries(tags ?? {}).map(([name, value]) => [`tag.${name}`, value]))
 
 const viewParameters = ({ apiKeys, managers, managerInvites, keyFormat }: ConsumerInclude) =>
-  optional({
+  omitUndefined({
     "include-api-keys": apiKeys,
     "include-managers": managers,
     "include-manager-invites": managerInvites,
@@ -43,7 +43,7 @@ const viewParameters = ({ apiKeys, managers, managerInvites, keyFormat }: Consum
   })
 
 const ifMatchHeader = (ifMatch: ReadonlyArray<number> | undefined) =>
-  optional({ "if-match": ifMatch?.map((version) => `"${version}"`).join(", ") })
+  omitUndefined({ "if-match": ifMatch?.map((version) => `"${version}"`).join(", ") })
 
 /** An item, and its version from its ETag. */
 const fromETag = <A>({ body, headers }: { readonly body: A; readonly headers: { readonly etag: string } }) => ({
@@ -91,14 +91,14 @@ const make = Effect.fnUntraced(function* (
             offset,
             ...tagParameters(tags),
             ...viewParameters(view),
-            ...optional({ "manager-email": managerEmail })
+            ...omitUndefined({ "manager-email": managerEmail })
           }
         })
       ),
     create: (params, payload, { withApiKey, idempotency } = {}) =>
       mapProblems(
         client.consumers
-          .create({ params, payload, query: optional({ "with-api-key": withApiKey }) })
+          .create({ params, payload, query: omitUndefined({ "with-api-key": withApiKey }) })
           .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
         { consumer: payload.name }
       ),
@@ -157,7 +157,7 @@ const make = Effect.fnUntraced(function* (
       mapProblems(
         client.keys.list({
           params: { ...bucket, consumerName },
-          query: { limit, offset, ...optional({ "key-format": keyFormat }) }
+          query: { limit, offset, ...omitUndefined({ "key-format": keyFormat }) }
         }),
         { consumer: consumerName }
       ),
@@ -180,7 +180,7 @@ const make = Effect.fnUntraced(function* (
         Effect.map(
           client.keys.get({
             params: { ...bucket, consumerName, keyId },
-            query: { ...tagParameters(ifTags), ...optional({ "key-format": keyFormat }) }
+            query: { ...tagParameters(ifTags), ...omitUndefined({ "key-format": keyFormat }) }
           }),
           fromETag
         ),
@@ -246,7 +246,7 @@ const make = Effect.fnUntraced(function* (
           client.plans.update({ params: { bucketId, planId }, payload, query: {}, headers: ifMatchHeader(ifMatch) }),
           fromETag
         ),
-        { bucketId, planId, ...optional({ planExternalId: payload.planExternalId }) }
+        { bucketId, planId, ...omitUndefined({ planExternalId: payload.planExternalId }) }
       ),
     remove: (bucketId, planId, { ifMatch } = {}) =>
       mapProblems(client.plans.remove({ params: { bucketId, planId }, query: {}, headers: ifMatchHeader(ifMatch) }), {
@@ -342,7 +342,7 @@ const make = Effect.fnUntraced(function* (
         client.uploads.receive({
           params: { file: `${id}.tar.gz` },
           query: { expires, signature },
-          headers: optional({ "content-digest": contentDigest }),
+          headers: omitUndefined({ "content-digest": contentDigest }),
           payload
         })
       )

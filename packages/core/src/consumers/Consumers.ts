@@ -2,46 +2,52 @@
  * The operations on consumers. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
-import { ApiKey, type KeyVisibility } from "../keys/ApiKey.ts"
+import * as Id from "../crypto/Id.ts"
+import { SecretBox } from "../crypto/SecretBox.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
 import { KeyLimitReached, type KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
-import * as KeyMaker from "../keys/KeyMaker.ts"
-import { SecretBox } from "../keys/KeyVault.ts"
-import { byConsumer, keyRecords, maximumKeys, withoutExpiryByConsumer } from "../keys/keyRecords.ts"
+import * as KeyValues from "../keys/keyValues.ts"
 import { VerifyCache } from "../keys/VerifyCache.ts"
-import * as Id from "../shared/Id.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
-import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
-import { forEachInTurns } from "../shared/inTurns.ts"
-import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
-import { LimitReached, Limits } from "../shared/Limits.ts"
-import { optional } from "../shared/optional.ts"
-import type { Page, PageRequest } from "../shared/Page.ts"
-import { withSafeSpan } from "../shared/spanned.ts"
-import { type TagFilter, tagTerms } from "../shared/Tags.ts"
-import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import { ApiKey, type KeyVisibility } from "../records/ApiKey.ts"
+import {
+  Consumer,
+  type ConsumerCreate,
+  ConsumerId,
+  type ConsumerUpdate,
+  type StoredConsumer
+} from "../records/Consumer.ts"
+import { ConsumerNameTaken, type ConsumerNotFound } from "../records/ConsumerError.ts"
+import { consumerRecords } from "../records/consumerRecords.ts"
+import { findConsumer } from "../records/findConsumer.ts"
+import { type KeyBucket, partitionOf } from "../records/KeyBucket.ts"
+import { byConsumer, keyRecords, maximumKeys, withoutExpiryByConsumer } from "../records/keyRecords.ts"
+import { type ManagersCreate, managerTerm } from "../records/Manager.ts"
+import { forEachInTurns } from "../runtime/inTurns.ts"
+import { LimitReached, Limits } from "../runtime/Limits.ts"
+import { omitUndefined } from "../runtime/omitUndefined.ts"
+import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
+import type { Page, PageRequest } from "../schema/Page.ts"
+import { type TagFilter, tagTerms } from "../schema/Tags.ts"
+import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import * as Contention from "../store/Contention.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
-import { Consumer, type ConsumerCreate, ConsumerId, type ConsumerUpdate, type StoredConsumer } from "./Consumer.ts"
-import { ConsumerNameTaken, type ConsumerNotFound } from "./ConsumerError.ts"
-import { consumerRecords } from "./consumerRecords.ts"
-import { findConsumer } from "./findConsumer.ts"
-import { type ManagersCreate, managerTerm } from "./Manager.ts"
 
 /** What an answer shows beside the consumer itself. */
 export interface ConsumerInclude {
-  readonly apiKeys?: boolean
-  readonly managers?: boolean
-  readonly managerInvites?: boolean
-  readonly keyFormat?: KeyVisibility
+  readonly apiKeys?: boolean | undefined
+  readonly managers?: boolean | undefined
+  readonly managerInvites?: boolean | undefined
+  readonly keyFormat?: KeyVisibility | undefined
 }
 
 /** Conditions of a write: tags that the consumer must carry, and the version it must be at. */
 export interface WriteConditions {
-  readonly ifTags?: TagFilter
-  readonly ifMatch?: ReadonlyArray<number>
+  readonly ifTags?: TagFilter | undefined
+  readonly ifMatch?: ReadonlyArray<number> | undefined
 }
 
 /** Keys that are embedded in a consumer which is read, in one of a list, and in a whole list. */
@@ -94,7 +100,7 @@ const make = Effect.gen(function* () {
         ? Effect.succeed(consumer)
         : Effect.map(
             Effect.forEach(pages[index]?.entries ?? [], ({ value }) =>
-              KeyMaker.toApiKey(vault, bucket, value, view.keyFormat)
+              KeyValues.toApiKey(vault, bucket, value, view.keyFormat)
             ),
             (apiKeys): Consumer => ({ ...consumer, apiKeys })
           )
@@ -133,7 +139,7 @@ const make = Effect.gen(function* () {
     cache.invalidateAfter(partitionOf(bucket), effect)
 
   /** A replay shows no value where none are kept. */
-  const toReplayedKey = (key: ApiKey) => KeyMaker.redactForReplay(vault, key)
+  const toReplayedKey = (key: ApiKey) => KeyValues.redactForReplay(vault, key)
 
   const isLimitConflict = (term: string) => (error: unknown) =>
     error instanceof StoreConflict && error.reason === "limit" && error.subject === keyRecords.indexTerm(term)
@@ -161,7 +167,7 @@ const make = Effect.gen(function* () {
         const { name, managers, apiKeys, ...fields } = input
         const requestedKeys = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
         const keys = yield* Effect.forEach(requestedKeys, (key, index) =>
-          KeyMaker.make(vault, bucket, name, key, now, `/apiKeys/${index}`)
+          KeyValues.make(vault, bucket, name, key, now, `/apiKeys/${index}`)
         )
         const stored: StoredConsumer = {
           id: ConsumerId.make(yield* Id.next("csmr")),
@@ -173,7 +179,7 @@ const make = Effect.gen(function* () {
         }
         const withApiKeys = (shown: ReadonlyArray<ApiKey>): Consumer =>
           shown.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys: shown }
-        const shown = keys.map(KeyMaker.withPlaintext)
+        const shown = keys.map(KeyValues.withPlaintext)
         yield* buckets.ensure(bucket)
         const committed = yield* consumersOnce
           .commit(
@@ -184,7 +190,7 @@ const make = Effect.gen(function* () {
               consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
             ],
             idempotency,
-            withApiKeys(shown.map((key) => KeyMaker.redactForReplay(vault, key)))
+            withApiKeys(shown.map((key) => KeyValues.redactForReplay(vault, key)))
           )
           .pipe(
             Effect.catchTag("StoreConflict", (conflict) =>
@@ -202,7 +208,7 @@ const make = Effect.gen(function* () {
         const value =
           previousResult === undefined
             ? withApiKeys(shown)
-            : { ...previousResult, ...optional({ apiKeys: replayedKeys }) }
+            : { ...previousResult, ...omitUndefined({ apiKeys: replayedKeys }) }
         return { value, version: consumerRecords.versionIn(committed, name) }
       },
       withStore,
@@ -239,7 +245,7 @@ const make = Effect.gen(function* () {
           const committed = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
           return { value: toConsumer(value, {}), version: consumerRecords.versionIn(committed, name) }
         })
-        return yield* invalidatingCache(bucket, Contention.retryOnConflict(attempt))
+        return yield* invalidatingCache(bucket, retryOnConflict(attempt))
       },
       withStore,
       withSafeSpan("Consumers.update")
@@ -258,7 +264,7 @@ const make = Effect.gen(function* () {
           ])
         })
         // A key that was made in between is to go with the others.
-        yield* invalidatingCache(bucket, Contention.retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
+        yield* invalidatingCache(bucket, retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
       },
       withStore,
       withSafeSpan("Consumers.remove")
@@ -270,8 +276,8 @@ const make = Effect.gen(function* () {
           const entry = yield* findConsumer(bucket, name, ifTags)
           const open = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
           const now = yield* DateTime.now
-          const made = yield* KeyMaker.make(vault, bucket, name, {}, now, "")
-          const key = KeyMaker.withPlaintext(made)
+          const made = yield* KeyValues.make(vault, bucket, name, {}, now, "")
+          const key = KeyValues.withPlaintext(made)
           const committed = yield* rollsOnce.commit(
             partitionOf(bucket),
             [
@@ -282,13 +288,13 @@ const make = Effect.gen(function* () {
               keyRecords.insert(made.stored)
             ],
             idempotency,
-            KeyMaker.redactForReplay(vault, key)
+            KeyValues.redactForReplay(vault, key)
           )
           return committed.previousResult === undefined ? key : toReplayedKey(committed.previousResult)
         })
         const rolled = invalidatingCache(
           bucket,
-          Contention.retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
+          retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
         ).pipe(
           Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
           Effect.catchTag("InvalidInput", Effect.die)
@@ -307,13 +313,14 @@ export class Consumers extends Context.Service<
     /** A page of the consumers that carry all the tags, oldest first. */
     readonly list: (
       bucket: KeyBucket,
-      query: PageRequest & ConsumerInclude & { readonly tags?: TagFilter; readonly managerEmail?: string }
+      query: PageRequest &
+        ConsumerInclude & { readonly tags?: TagFilter | undefined; readonly managerEmail?: string | undefined }
     ) => Effect.Effect<Page<Consumer>, StoreError | KeyNotRetained>
     /** Makes a consumer, and its keys with it. The keys that were made are in the answer, with their values. */
     readonly create: (
       bucket: KeyBucket,
       input: ConsumerCreate,
-      options?: { readonly withApiKey?: boolean; readonly idempotency?: Idempotency }
+      options?: { readonly withApiKey?: boolean | undefined; readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<
       Entry<Consumer>,
       StoreError | InvalidInput | ConsumerNameTaken | KeyValueTaken | LimitReached | IdempotencyError
@@ -321,7 +328,7 @@ export class Consumers extends Context.Service<
     readonly get: (
       bucket: KeyBucket,
       name: string,
-      options?: ConsumerInclude & { readonly ifTags?: TagFilter }
+      options?: ConsumerInclude & { readonly ifTags?: TagFilter | undefined }
     ) => Effect.Effect<Entry<Consumer>, StoreError | ConsumerNotFound | KeyNotRetained>
     readonly update: (
       bucket: KeyBucket,
@@ -340,7 +347,7 @@ export class Consumers extends Context.Service<
       bucket: KeyBucket,
       name: string,
       expiresOn: DateTime.Utc,
-      options?: { readonly ifTags?: TagFilter; readonly idempotency?: Idempotency }
+      options?: { readonly ifTags?: TagFilter | undefined; readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<ApiKey, StoreError | ConsumerNotFound | KeyLimitReached | IdempotencyError>
   }
 >()("@tollgate/core/consumers/Consumers") {

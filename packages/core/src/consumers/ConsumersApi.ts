@@ -3,9 +3,9 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authenticated } from "../http/Access.ts"
-import { ifMatchHeader, rejectUnknown, withETagHeader } from "../http/endpoint.ts"
-import { pagination, withTagFilter } from "../http/parameters.ts"
+import { Authenticated } from "../api/Authenticated.ts"
+import { ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
+import { pagination, withTagFilter } from "../api/parameters.ts"
 import {
   bodyProblems,
   ConsumerNameTakenProblem,
@@ -16,13 +16,13 @@ import {
   KeyValueTakenProblem,
   LimitReachedProblem,
   PreconditionFailedProblem
-} from "../http/problems.ts"
-import { ApiKey, KeyVisibility } from "../keys/ApiKey.ts"
-import { KeyBucket } from "../shared/KeyBucket.ts"
-import { Page } from "../shared/Page.ts"
-import { Timestamp } from "../shared/Timestamp.ts"
-import { Consumer, ConsumerCreate, ConsumerUpdate } from "./Consumer.ts"
-import { Email } from "./Manager.ts"
+} from "../api/problems.ts"
+import { ApiKey, KeyVisibility } from "../records/ApiKey.ts"
+import { Consumer, ConsumerCreate, ConsumerUpdate } from "../records/Consumer.ts"
+import { KeyBucket } from "../records/KeyBucket.ts"
+import { Email } from "../records/Manager.ts"
+import { Page } from "../schema/Page.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
 
 const bucket = KeyBucket.fields
 const item = { ...bucket, consumerName: Schema.String }

@@ -2,20 +2,20 @@
  * The operations on deployments: what they are, how they fare, and that they are run again or removed.
  */
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { SecretBox } from "../keys/KeyVault.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
-import type { Page, PageRequest } from "../shared/Page.ts"
-import { withSafeSpan } from "../shared/spanned.ts"
-import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import { SecretBox } from "../crypto/SecretBox.ts"
+import { logFailure } from "../runtime/logFailure.ts"
+import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import type { Page, PageRequest } from "../schema/Page.ts"
+import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import * as Contention from "../store/Contention.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
 import type { Partition } from "../store/Partition.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { logFailure } from "./attempted.ts"
-import type { Deployment } from "./Deployment.ts"
-import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./DeploymentError.ts"
-import { type DeploymentStatus, StatusId } from "./DeploymentStatus.ts"
+import type { Deployment } from "./model/Deployment.ts"
+import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./model/DeploymentError.ts"
+import { type DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
 import {
   type DeploymentRecord,
   deployments,
@@ -28,12 +28,17 @@ import {
   removals,
   type Version,
   versions
-} from "./deploymentRecords.ts"
-import { findDeployment } from "./findDeployment.ts"
-import { finishRemoval } from "./finishRemoval.ts"
-import { DeploymentConfig, type DeploymentConfigShape, deploymentUrl, orNotConfigured } from "./Hosting.ts"
-import { DeploymentScheduler } from "./Pipeline.ts"
-import * as Transitions from "./progress.ts"
+} from "./model/deploymentRecords.ts"
+import { findDeployment } from "./model/findDeployment.ts"
+import * as Transitions from "./model/versionTransitions.ts"
+import {
+  DeploymentConfig,
+  type DeploymentConfigShape,
+  deploymentUrl,
+  orNotConfigured
+} from "./ports/DeploymentConfig.ts"
+import { DeploymentScheduler } from "./runner/DeploymentScheduler.ts"
+import { finishRemoval } from "./runner/finishRemoval.ts"
 
 export const DeployResult = Schema.Struct({
   status: Schema.Literals(["request enqueued", "already in progress"])
@@ -80,7 +85,7 @@ const make = Effect.gen(function* () {
 
   /** Takes the deployment and all its versions out of the store, and leaves a note of what else is to go. */
   const removeDeployment = (name: string, ifMatch: ReadonlyArray<number> | undefined) =>
-    Contention.retryOnConflict(
+    retryOnConflict(
       Effect.gen(function* () {
         const deployment = yield* findDeployment(name)
         yield* checkVersion(deployment, ifMatch)
@@ -166,7 +171,7 @@ const make = Effect.gen(function* () {
           return committed.previousResult ?? answer
         })
         yield* markProjectActive(project)
-        return yield* Contention.retryOnConflict(attempt)
+        return yield* retryOnConflict(attempt)
       },
       withStore,
       withSafeSpan("Deployments.deploy")
@@ -210,12 +215,12 @@ export class Deployments extends Context.Service<
     /** Runs the last upload once more. What is served stays, until the new release has passed its check. */
     readonly deploy: (
       name: string,
-      options?: { readonly idempotency?: Idempotency }
+      options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<DeployResult, StoreError | IdempotencyError | DeploymentsNotConfigured | DeploymentNotFound>
     /** Stops serving, and removes the deployment, its status and its source. */
     readonly remove: (
       name: string,
-      conditions?: { readonly ifMatch?: ReadonlyArray<number> }
+      conditions?: { readonly ifMatch?: ReadonlyArray<number> | undefined }
     ) => Effect.Effect<void, StoreError | DeploymentsNotConfigured | DeploymentNotFound | VersionMismatch>
     /** The release that is served under a name. */
     readonly served: (name: string) => Effect.Effect<string, StoreError | DeploymentNotFound>

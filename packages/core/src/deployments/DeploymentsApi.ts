@@ -3,9 +3,9 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authenticated } from "../http/Access.ts"
-import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../http/endpoint.ts"
-import { pagination } from "../http/parameters.ts"
+import { Authenticated } from "../api/Authenticated.ts"
+import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
+import { pagination } from "../api/parameters.ts"
 import {
   AlreadyUploadedProblem,
   bodyProblems,
@@ -22,12 +22,12 @@ import {
   UnsupportedEncodingProblem,
   UploadForbiddenProblem,
   UploadInProgressProblem
-} from "../http/problems.ts"
-import { AccountName, ProjectName } from "../shared/Names.ts"
-import { Page } from "../shared/Page.ts"
-import { Branch, Deployment } from "./Deployment.ts"
-import { DeploymentStatus, StatusId } from "./DeploymentStatus.ts"
+} from "../api/problems.ts"
+import { AccountName, ProjectName } from "../schema/Names.ts"
+import { Page } from "../schema/Page.ts"
 import { DeployResult } from "./Deployments.ts"
+import { Branch, Deployment } from "./model/Deployment.ts"
+import { DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
 
 const project = { accountName: AccountName, projectName: ProjectName }
 const item = { deploymentName: Schema.String }

@@ -2,7 +2,7 @@
  * The name of a request, in its answer and in every log line: the caller's own, if it is sane.
  */
 import { Context, Effect } from "effect"
-import { SecureRandom } from "../shared/Entropy.ts"
+import { SecureRandom } from "../crypto/SecureRandom.ts"
 
 export const RequestId = Context.Reference<string>("@tollgate/core/http/RequestId", { defaultValue: () => "" })
 

@@ -3,11 +3,11 @@
  * finite numbers, no property that means something to JavaScript. It is JSON whatever the content type says.
  */
 import { Effect } from "effect"
-import { type InvalidInput, invalidBody } from "../shared/InvalidInput.ts"
-import { findUnsafeJson, maxDepth } from "../shared/SafeJson.ts"
-import { bodyErrorMessage } from "../shared/takenApart.ts"
-import type { TransportRequest } from "./Exchange.ts"
-import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "./problems.ts"
+import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "../api/problems.ts"
+import { bodyErrorMessage } from "../runtime/bodyErrorMessage.ts"
+import type { TransportRequest } from "../runtime/Transport.ts"
+import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
+import { findUnsafeJson, maxDepth } from "../schema/SafeJson.ts"
 import { RequestId } from "./RequestId.ts"
 
 /** How long a body may take to arrive. */

@@ -2,7 +2,7 @@
  * Responses that change only with the software: served with a strong ETag, and as 304 to a client that has them already.
  */
 import { hash } from "node:crypto"
-import type { TransportRequest, TransportResponse } from "./Exchange.ts"
+import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
 
 export interface Cacheable {
   readonly etag: string

@@ -4,18 +4,19 @@
  */
 import { Context, Effect, Exit, Schema, type SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
-import { Api } from "../Api.ts"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Forbidden, Principal } from "../access/Principal.ts"
-import { bodyIssues, type InputIssue, InvalidInput, parameterIssues } from "../shared/InvalidInput.ts"
-import { encodeOptions } from "../shared/unchecked.ts"
-import { Authenticated, authorizeEndpoint } from "./Access.ts"
+import { Authenticated } from "../api/Authenticated.ts"
+import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
+import { encodeOptions } from "../schema/encodeOptions.ts"
+import { bodyIssues, type InputIssue, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { Api } from "./Api.ts"
+import { authorizeEndpoint } from "./authorizeEndpoint.ts"
 import { isCrossSite } from "./crossSite.ts"
-import type { TransportRequest, TransportResponse } from "./Exchange.ts"
 import { encodePage, isPage } from "./encodePage.ts"
-import type { AllHandlers } from "./handlers.ts"
-import { RequestContext } from "./Incoming.ts"
-import { toProblems } from "./problems.ts"
+import type { AllHandlers } from "./HandlersOf.ts"
+import { RequestContext } from "./RequestContext.ts"
+import { toProblems } from "./toProblems.ts"
 
 /** What the router found in a path and its query. */
 export interface RouteMatch {

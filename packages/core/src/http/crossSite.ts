@@ -2,7 +2,7 @@
  * Cross-site request forgery: a page of another site can make a browser send a request with the user's cookies. Where
  * `authenticate` reads a cookie, such a request would be the user's own. A page cannot set `Authorization` on it.
  */
-import type { TransportRequest } from "./Exchange.ts"
+import type { TransportRequest } from "../runtime/Transport.ts"
 
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
 

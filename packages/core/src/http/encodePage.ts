@@ -3,7 +3,7 @@
  */
 import { setImmediate } from "node:timers/promises"
 import { Effect, Exit } from "effect"
-import type { Page } from "../shared/Page.ts"
+import type { Page } from "../schema/Page.ts"
 
 /** About as many characters are encoded at a time; a page of up to as many is one text, and has a length. */
 const pieceSize = 256 * 1024

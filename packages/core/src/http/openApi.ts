@@ -2,8 +2,8 @@
  * What a schema cannot say of a query parameter: that its text is a number or a boolean, its bounds, its default, and
  * that tags are parameters of their own; and of the headers that answers have because of their status.
  */
-import { maxLimit } from "../shared/Page.ts"
-import { timestampPattern } from "../shared/Timestamp.ts"
+import { maxLimit } from "../schema/Page.ts"
+import { timestampPattern } from "../schema/Timestamp.ts"
 
 interface Parameter {
   readonly name: string

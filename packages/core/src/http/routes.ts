@@ -2,8 +2,8 @@
  * Which paths there are, and with which methods they can be asked, from the interface's own declaration.
  */
 import { HttpApi } from "effect/http-api"
-import { Api } from "../Api.ts"
-import type { SiteHost } from "../deployments/SitesAddress.ts"
+import type { SiteHost } from "../deployments/ports/SitesUrl.ts"
+import { Api } from "./Api.ts"
 
 export const openApiPath = "/v1/openapi.json"
 export const docsPath = "/v1/docs"

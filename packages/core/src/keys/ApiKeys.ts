@@ -2,31 +2,31 @@
  * The operations on API keys, and what keys are for: verifying one.
  */
 import { Context, DateTime, Effect, Layer, Option } from "effect"
-import type { ConsumerNotFound } from "../consumers/ConsumerError.ts"
-import { consumerRecords } from "../consumers/consumerRecords.ts"
-import { findConsumer } from "../consumers/findConsumer.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
-import type { InvalidInput } from "../shared/InvalidInput.ts"
-import { type KeyBucket, partitionOf } from "../shared/KeyBucket.ts"
-import { TrustedClock } from "../shared/Moments.ts"
-import { Page, type PageRequest } from "../shared/Page.ts"
-import { withSafeSpan } from "../shared/spanned.ts"
-import type { TagFilter } from "../shared/Tags.ts"
-import { checkVersion, type VersionMismatch } from "../shared/VersionMismatch.ts"
+import { SecretBox } from "../crypto/SecretBox.ts"
+import { ApiKey, type ApiKeyCreate, type ApiKeyUpdate, type KeyVisibility, type StoredKey } from "../records/ApiKey.ts"
+import type { ConsumerNotFound } from "../records/ConsumerError.ts"
+import { consumerRecords } from "../records/consumerRecords.ts"
+import { findConsumer } from "../records/findConsumer.ts"
+import { type KeyBucket, partitionOf } from "../records/KeyBucket.ts"
+import { byConsumer, keyRecords, maximumKeys } from "../records/keyRecords.ts"
+import { TrustedClock } from "../runtime/TrustedClock.ts"
+import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import type { InvalidInput } from "../schema/InvalidInput.ts"
+import { Page, type PageRequest } from "../schema/Page.ts"
+import type { TagFilter } from "../schema/Tags.ts"
+import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import * as Contention from "../store/Contention.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
-import { ApiKey, type ApiKeyCreate, type ApiKeyUpdate, type KeyVisibility, type StoredKey } from "./ApiKey.ts"
 import { KeyBuckets } from "./KeyBuckets.ts"
 import { KeyLimitReached, KeyNotFound, type KeyNotRetained, KeyValueTaken } from "./KeyError.ts"
-import * as KeyMaker from "./KeyMaker.ts"
-import { SecretBox } from "./KeyVault.ts"
-import { byConsumer, keyRecords, maximumKeys } from "./keyRecords.ts"
-import { makeReencryptKeys, type ReencryptResult } from "./Reseal.ts"
+import * as KeyValues from "./keyValues.ts"
+import { makeReencryptKeys, type ReencryptResult } from "./reencryptKeys.ts"
 import type { Verification } from "./Verification.ts"
-import { makeVerify } from "./Verify.ts"
 import { VerifyCache } from "./VerifyCache.ts"
+import { makeVerify } from "./verify.ts"
 
 const ApiKeyPage = Page(ApiKey)
 
@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
     })
 
   const toReplayedPage = (earlier: Page<ApiKey>, committed: CommitResult) => ({
-    page: { ...earlier, data: earlier.data.map((key) => KeyMaker.redactForReplay(vault, key)) },
+    page: { ...earlier, data: earlier.data.map((key) => KeyValues.redactForReplay(vault, key)) },
     committed
   })
 
@@ -71,10 +71,10 @@ const make = Effect.gen(function* () {
       const consumer = yield* findConsumer(bucket, name)
       const now = yield* DateTime.now
       const keys = yield* Effect.forEach(inputs, (input, index) =>
-        KeyMaker.make(vault, bucket, name, input, now, pointerOf(index))
+        KeyValues.make(vault, bucket, name, input, now, pointerOf(index))
       )
       const envelope = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
-      const shown = keys.map(KeyMaker.withPlaintext)
+      const shown = keys.map(KeyValues.withPlaintext)
       const committed = yield* keysOnce.commit(
         partitionOf(bucket),
         [
@@ -83,13 +83,13 @@ const make = Effect.gen(function* () {
           ...keys.map(({ stored }) => keyRecords.insert(stored))
         ],
         idempotency,
-        envelope(shown.map((key) => KeyMaker.redactForReplay(vault, key)))
+        envelope(shown.map((key) => KeyValues.redactForReplay(vault, key)))
       )
       return committed.previousResult === undefined
         ? { page: envelope(shown), committed }
         : toReplayedPage(committed.previousResult, committed)
     })
-    const made = toKeyErrors(Contention.retryOnConflict(attempt))
+    const made = toKeyErrors(retryOnConflict(attempt))
     return yield* keysOnce.recalling(partitionOf(bucket), idempotency, toReplayedPage, made)
   })
 
@@ -99,7 +99,7 @@ const make = Effect.gen(function* () {
         yield* findConsumer(bucket, name)
         const page = yield* keyRecords.page(partitionOf(bucket), { where: [byConsumer(name)], offset, limit })
         const data = yield* Effect.forEach(page.entries, ({ value }) =>
-          KeyMaker.toApiKey(vault, bucket, value, keyFormat)
+          KeyValues.toApiKey(vault, bucket, value, keyFormat)
         )
         return { data, limit, offset, total: page.total }
       },
@@ -131,7 +131,7 @@ const make = Effect.gen(function* () {
     get: Effect.fnUntraced(
       function* (bucket, name, keyId, { ifTags, keyFormat } = {}) {
         const { entry } = yield* find(bucket, name, keyId, ifTags)
-        return { value: yield* KeyMaker.toApiKey(vault, bucket, entry.value, keyFormat), version: entry.version }
+        return { value: yield* KeyValues.toApiKey(vault, bucket, entry.value, keyFormat), version: entry.version }
       },
       withStore,
       withSafeSpan("ApiKeys.get")
@@ -139,12 +139,12 @@ const make = Effect.gen(function* () {
 
     update: Effect.fnUntraced(
       function* (bucket, name, keyId, patch, { ifTags, ifMatch } = {}) {
-        if (patch.key !== undefined) yield* KeyMaker.validateSuppliedKey(vault, patch.key, "/key")
+        if (patch.key !== undefined) yield* KeyValues.validateSuppliedKey(vault, patch.key, "/key")
         const attempt = Effect.gen(function* () {
           const { consumer, entry } = yield* find(bucket, name, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
           const { expiresOn: expiry, description: described, sealed, ...rest } = entry.value
-          const kept = patch.key === undefined ? undefined : yield* KeyMaker.protect(vault, bucket, rest.id, patch.key)
+          const kept = patch.key === undefined ? undefined : yield* KeyValues.protect(vault, bucket, rest.id, patch.key)
           const expiresOn = patch.expiresOn === undefined ? expiry : (patch.expiresOn ?? undefined)
           const description = patch.description === undefined ? described : (patch.description ?? undefined)
           const stored: StoredKey = {
@@ -160,13 +160,13 @@ const make = Effect.gen(function* () {
           ])
           const value =
             patch.key === undefined
-              ? yield* KeyMaker.toApiKey(vault, bucket, stored, "masked").pipe(
+              ? yield* KeyValues.toApiKey(vault, bucket, stored, "masked").pipe(
                   Effect.catchTag("KeyNotRetained", Effect.die)
                 )
-              : KeyMaker.withPlaintext({ stored, value: patch.key })
+              : KeyValues.withPlaintext({ stored, value: patch.key })
           return { value, version: keyRecords.versionIn(committed, keyId) }
         })
-        return yield* toKeyErrors(cache.invalidateAfter(partitionOf(bucket), Contention.retryOnConflict(attempt)))
+        return yield* toKeyErrors(cache.invalidateAfter(partitionOf(bucket), retryOnConflict(attempt)))
       },
       withStore,
       withSafeSpan("ApiKeys.update")
@@ -182,7 +182,7 @@ const make = Effect.gen(function* () {
             keyRecords.remove(entry)
           ])
         })
-        yield* cache.invalidateAfter(partitionOf(bucket), Contention.retryOnConflict(attempt))
+        yield* cache.invalidateAfter(partitionOf(bucket), retryOnConflict(attempt))
       },
       withStore,
       withSafeSpan("ApiKeys.remove")
@@ -199,8 +199,8 @@ const make = Effect.gen(function* () {
 })
 
 interface ItemConditions {
-  readonly ifTags?: TagFilter
-  readonly ifMatch?: ReadonlyArray<number>
+  readonly ifTags?: TagFilter | undefined
+  readonly ifMatch?: ReadonlyArray<number> | undefined
 }
 
 export class ApiKeys extends Context.Service<
@@ -210,14 +210,14 @@ export class ApiKeys extends Context.Service<
     readonly list: (
       bucket: KeyBucket,
       consumer: string,
-      query: PageRequest & { readonly keyFormat?: KeyVisibility }
+      query: PageRequest & { readonly keyFormat?: KeyVisibility | undefined }
     ) => Effect.Effect<Page<ApiKey>, StoreError | ConsumerNotFound | KeyNotRetained>
     /** Makes a key; its value is in the answer. */
     readonly create: (
       bucket: KeyBucket,
       consumer: string,
       input: ApiKeyCreate,
-      options?: { readonly idempotency?: Idempotency }
+      options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<
       Entry<ApiKey>,
       StoreError | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyError
@@ -227,7 +227,7 @@ export class ApiKeys extends Context.Service<
       bucket: KeyBucket,
       consumer: string,
       inputs: ReadonlyArray<ApiKeyCreate>,
-      options?: { readonly idempotency?: Idempotency }
+      options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<
       Page<ApiKey>,
       StoreError | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyError
@@ -236,7 +236,7 @@ export class ApiKeys extends Context.Service<
       bucket: KeyBucket,
       consumer: string,
       keyId: string,
-      options?: { readonly ifTags?: TagFilter; readonly keyFormat?: KeyVisibility }
+      options?: { readonly ifTags?: TagFilter | undefined; readonly keyFormat?: KeyVisibility | undefined }
     ) => Effect.Effect<Entry<ApiKey>, StoreError | ConsumerNotFound | KeyNotFound | KeyNotRetained>
     readonly update: (
       bucket: KeyBucket,

@@ -3,9 +3,9 @@
  * must reach all keys, such as a change of secrets, finds them.
  */
 import { Context, Effect, Layer } from "effect"
-import { BoundedMap } from "../shared/BoundedMap.ts"
-import { KeyBucket } from "../shared/KeyBucket.ts"
-import { LimitReached, Limits } from "../shared/Limits.ts"
+import { KeyBucket } from "../records/KeyBucket.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
+import { LimitReached, Limits } from "../runtime/Limits.ts"
 import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"

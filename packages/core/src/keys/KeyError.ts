@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { maximumKeys } from "./keyRecords.ts"
+import { maximumKeys } from "../records/keyRecords.ts"
 
 /** What was asked for is not repeated: it may be a key value, in the wrong place. */
 export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", {}) {

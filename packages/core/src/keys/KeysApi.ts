@@ -3,9 +3,9 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authenticated, IsReadOnly } from "../http/Access.ts"
-import { ifMatchHeader, rejectUnknown, withETagHeader } from "../http/endpoint.ts"
-import { pagination, withTagFilter } from "../http/parameters.ts"
+import { Authenticated, IsReadOnly } from "../api/Authenticated.ts"
+import { ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
+import { pagination, withTagFilter } from "../api/parameters.ts"
 import {
   bodyProblems,
   ConsumerNotFoundProblem,
@@ -15,10 +15,10 @@ import {
   KeyNotRetainedProblem,
   KeyValueTakenProblem,
   PreconditionFailedProblem
-} from "../http/problems.ts"
-import { KeyBucket } from "../shared/KeyBucket.ts"
-import { Page } from "../shared/Page.ts"
-import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maximumBulk } from "./ApiKey.ts"
+} from "../api/problems.ts"
+import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maximumBulk } from "../records/ApiKey.ts"
+import { KeyBucket } from "../records/KeyBucket.ts"
+import { Page } from "../schema/Page.ts"
 import { Verification } from "./Verification.ts"
 
 const bucket = KeyBucket.fields

@@ -3,11 +3,11 @@
  * malformed keys are answered alike.
  */
 import { Schema } from "effect"
-import { ConsumerId, ConsumerName } from "../consumers/Consumer.ts"
-import { Metadata } from "../shared/Metadata.ts"
-import { Tags } from "../shared/Tags.ts"
-import { Timestamp } from "../shared/Timestamp.ts"
-import { KeyId } from "./ApiKey.ts"
+import { KeyId } from "../records/ApiKey.ts"
+import { ConsumerId, ConsumerName } from "../records/Consumer.ts"
+import { Metadata } from "../schema/Metadata.ts"
+import { Tags } from "../schema/Tags.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
 
 export const Verified = Schema.Struct({
   valid: Schema.Literal(true),

@@ -3,14 +3,14 @@
  * no key and open no value; it is refused when it starts.
  */
 import { DateTime, Effect, Schema } from "effect"
-import { ConfigurationError } from "../shared/ConfigurationError.ts"
-import { Timestamp } from "../shared/Timestamp.ts"
+import type { SecretBox } from "../crypto/SecretBox.ts"
+import { ConfigurationError } from "../runtime/ConfigurationError.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
 import * as Collection from "../store/Collection.ts"
-import * as Contention from "../store/Contention.ts"
 import * as Partition from "../store/Partition.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
-import type { SecretBox } from "./KeyVault.ts"
 
 const secretRecords = Collection.make({
   name: "secret",
@@ -24,7 +24,7 @@ const directory = Partition.keysDirectory
 const readAll = Effect.map(secretRecords.page(directory, { offset: 0, limit: 1_000 }), ({ entries }) => entries)
 
 /** Refuses secrets that do not fit the store; records the newest, so that it fits from now on. */
-export const registerSecrets = (vault: SecretBox["Service"]) => Contention.retryOnConflict(register(vault), isConflict)
+export const registerSecrets = (vault: SecretBox["Service"]) => retryOnConflict(register(vault), isConflict)
 
 /** Another process has registered a secret meanwhile, which may be another one. */
 const isConflict = (error: unknown): boolean => error instanceof StoreConflict

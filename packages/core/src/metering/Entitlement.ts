@@ -2,16 +2,16 @@
  * What a subscription is entitled to, as it was read, and the checks that make a commit fail if it is so no longer.
  */
 import { DateTime } from "effect"
-import type { StoredPlan } from "../plans/Plan.ts"
-import { planRecords } from "../plans/planRecords.ts"
 import type { Entry } from "../store/Collection.ts"
 import type { Change } from "../store/Store.ts"
-import type { StoredSubscription } from "../subscriptions/Subscription.ts"
-import { subscriptionRecords } from "../subscriptions/subscriptionRecords.ts"
-import type { MeteringBucket } from "./Bucket.ts"
-import { rootRecords } from "./bucketRecords.ts"
 import { floorProduct } from "./decimalProduct.ts"
+import type { MeteringBucket } from "./MeteringBucket.ts"
+import { rootRecords } from "./meteringBucketRecords.ts"
 import * as Period from "./Period.ts"
+import type { StoredPlan } from "./Plan.ts"
+import { planRecords } from "./planRecords.ts"
+import type { StoredSubscription } from "./Subscription.ts"
+import { subscriptionRecords } from "./subscriptionRecords.ts"
 
 export interface Entitlement {
   readonly root: Entry<MeteringBucket>

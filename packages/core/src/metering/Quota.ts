@@ -2,8 +2,8 @@
  * How much of each meter a subscription has in its period, and how much of it is used.
  */
 import { Schema } from "effect"
-import { MeterName } from "../plans/Plan.ts"
-import { formatTimestamp, Timestamp } from "../shared/Timestamp.ts"
+import { formatTimestamp, Timestamp } from "../schema/Timestamp.ts"
+import { MeterName } from "./Plan.ts"
 
 export const Quota = Schema.Struct({ max: Schema.Finite, used: Schema.Finite, remaining: Schema.Finite }).annotate({
   identifier: "Quota"

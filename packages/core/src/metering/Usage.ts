@@ -2,27 +2,27 @@
  * Counts use against the maxima of a subscription's plans: several meters, all or none, never over the maximum.
  */
 import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
-import { SecretBox } from "../keys/KeyVault.ts"
-import { BoundedMap } from "../shared/BoundedMap.ts"
-import type { Idempotency } from "../shared/Idempotency.ts"
-import { type IdempotencyError, idempotentCommit } from "../shared/Idempotency.ts"
-import { TrustedClock } from "../shared/Moments.ts"
-import { withSafeSpan } from "../shared/spanned.ts"
-import { Timestamp } from "../shared/Timestamp.ts"
-import * as Contention from "../store/Contention.ts"
+import { SecretBox } from "../crypto/SecretBox.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
+import { TrustedClock } from "../runtime/TrustedClock.ts"
+import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
+import type { Idempotency } from "../store/Idempotency.ts"
+import { type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError, type StoreUnavailable } from "../store/StoreError.ts"
-import { canConsume } from "../subscriptions/Subscription.ts"
-import type { SubscriptionNotFound } from "../subscriptions/SubscriptionError.ts"
-import { findSubscription } from "../subscriptions/subscriptionRecords.ts"
-import * as Trial from "../subscriptions/Trial.ts"
-import type { MeteringBucketNotFound } from "./Bucket.ts"
-import { findMeteringBucket, rootRecords } from "./bucketRecords.ts"
-import { type CustomerEntitlements, plansOf, quotaFields, readEntitlements } from "./Customer.ts"
+import { type CustomerEntitlements, plansOf, quotaFields, readEntitlements } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
+import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { findMeteringBucket, rootRecords } from "./meteringBucketRecords.ts"
 import { type Amounts, type Quota, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
-import { QuotaThresholds, thresholdsReached } from "./QuotaWatch.ts"
+import { QuotaThresholds, thresholdsReached } from "./QuotaThresholds.ts"
+import { canConsume } from "./Subscription.ts"
+import type { SubscriptionNotFound } from "./SubscriptionError.ts"
+import { findSubscription } from "./subscriptionRecords.ts"
+import * as Trial from "./Trial.ts"
 
 /** A counter is kept a day longer than its period, for those whose clock is late. */
 const counterGracePeriod = 24 * 60 * 60 * 1000
@@ -196,7 +196,7 @@ const make = Effect.gen(function* () {
   ) => {
     const name = `${bucketId} ${subscriptionId}`
     const reread = () =>
-      Contention.retryOnConflict(
+      retryOnConflict(
         Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) => {
           entitlements.set(name, entitlement)
           return consumeEntitlement(bucketId, entitlement, amounts, idempotency)
@@ -212,7 +212,7 @@ const make = Effect.gen(function* () {
     // With the account: a bucket of another account is not found, however often it is asked for.
     const name = `${accountName} ${bucketId} ${customerKey}`
     const reread = () =>
-      Contention.retryOnConflict(
+      retryOnConflict(
         Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
           customers.set(name, customer)
           return consumeByCustomer(bucketId, customer, amounts)
@@ -270,7 +270,7 @@ export class Usage extends Context.Service<
       bucketId: string,
       subscriptionId: string,
       amounts: Amounts,
-      options?: { readonly idempotency?: Idempotency }
+      options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<Quotas, StoreError | SubscriptionNotFound | ConsumeError>
     /**
      * The same for a customer's newest subscription that may consume and has all the meters. The hot path: one commit

@@ -20,11 +20,11 @@
  * ```
  */
 import { Effect, Option, Schema } from "effect"
-import { BoundedMap } from "../shared/BoundedMap.ts"
-import { deepFreeze } from "../shared/frozen.ts"
-import { forEachInTurns } from "../shared/inTurns.ts"
-import * as Contention from "./Contention.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
+import { deepFreeze } from "../runtime/deepFreeze.ts"
+import { forEachInTurns } from "../runtime/inTurns.ts"
 import type { Partition } from "./Partition.ts"
+import { retryOnConflict } from "./retryOnConflict.ts"
 import { Change, type CommitResult, Store, type StoreRecord } from "./Store.ts"
 import { RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
 import { withUnknownFields } from "./withUnknownFields.ts"
@@ -245,7 +245,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     lacksField: ({ body }, field) => body.startsWith(current) && body.endsWith("}") && !body.includes(field),
     localKey: (record) => record.key.slice(name.length + 1),
     modify: (partition, key, change) =>
-      Contention.retryOnConflict(
+      retryOnConflict(
         Effect.gen(function* () {
           const store = yield* Store
           const current = yield* get(partition, key)

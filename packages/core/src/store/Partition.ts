@@ -6,7 +6,7 @@
  * and no adapter needs to escape anything.
  */
 import type { Brand } from "effect"
-import { BoundedMap } from "../shared/BoundedMap.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
 
 export type Partition = string & Brand.Brand<"Partition">
 

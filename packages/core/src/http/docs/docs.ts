@@ -3,14 +3,14 @@
  */
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
-import { Api } from "../../Api.ts"
 import { Authenticator } from "../../access/Authenticator.ts"
+import type { TransportRequest } from "../../runtime/Transport.ts"
+import { Api } from "../Api.ts"
 import { type Cacheable, makeETag, respondCacheable } from "../cacheable.ts"
 import type { RouteHandler } from "../compile.ts"
-import type { TransportRequest } from "../Exchange.ts"
-import { RequestContext } from "../Incoming.ts"
-import { toProblems } from "../problems.ts"
+import { RequestContext } from "../RequestContext.ts"
 import { docsPath, openApiPath } from "../routes.ts"
+import { toProblems } from "../toProblems.ts"
 import { docsPage } from "./docsPage.ts"
 
 /** Whether the API describes itself, and to whom. */

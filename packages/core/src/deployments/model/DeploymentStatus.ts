@@ -1,0 +1,49 @@
+/**
+ * How one version of a deployment fares: its steps, in their order, and what its build said.
+ */
+import { Schema } from "effect"
+import { Timestamp } from "../../schema/Timestamp.ts"
+
+/** The id of the upload that the version was made from. */
+export const StatusId = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u)),
+  Schema.brand("StatusId")
+)
+export type StatusId = typeof StatusId.Type
+
+export const Step = Schema.Struct({
+  status: Schema.Literals(["waiting", "running", "done", "failed", "skipped"]),
+  startedOn: Schema.optionalKey(Timestamp),
+  finishedOn: Schema.optionalKey(Timestamp),
+  message: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "DeploymentStep" })
+export type Step = typeof Step.Type
+
+export const Steps = Schema.Struct({ upload: Step, unpack: Step, build: Step, check: Step, publish: Step }).annotate({
+  identifier: "DeploymentSteps"
+})
+export type Steps = typeof Steps.Type
+export type StepName = keyof Steps
+
+export const BuildResult = Schema.Struct({
+  /** The SHA-256 of the source, in hexadecimal digits. */
+  digest: Schema.String,
+  /** What the source unpacked to. */
+  files: Schema.Int,
+  bytes: Schema.Int,
+  exitCode: Schema.optionalKey(Schema.Int),
+  /** The last lines. */
+  log: Schema.Array(Schema.String),
+  error: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "BuildResult" })
+export type BuildResult = typeof BuildResult.Type
+
+export const DeploymentProgress = Schema.Literals(["SUCCESS", "ERROR", "IN_PROGRESS"])
+
+export const DeploymentStatus = Schema.Struct({
+  status: DeploymentProgress,
+  url: Schema.String,
+  steps: Steps,
+  buildResult: BuildResult
+}).annotate({ identifier: "DeploymentStatus" })
+export type DeploymentStatus = typeof DeploymentStatus.Type

@@ -1,0 +1,31 @@
+/**
+ * The HTTP interface, whole: every group, and what the description says of them.
+ */
+import { HttpApi, OpenApi } from "effect/http-api"
+import { SystemApi } from "../api/SystemApi.ts"
+import { ConsumersApi } from "../consumers/ConsumersApi.ts"
+import { DeploymentsApi, UploadsApi } from "../deployments/DeploymentsApi.ts"
+import { KeysApi } from "../keys/KeysApi.ts"
+import { MeteringBucketsApi } from "../metering/MeteringBucketsApi.ts"
+import { PlansApi } from "../metering/PlansApi.ts"
+import { SubscriptionsApi } from "../metering/SubscriptionsApi.ts"
+import { completeDescription } from "./openApi.ts"
+
+export class Api extends HttpApi.make("tollgate")
+  .add(ConsumersApi)
+  .add(KeysApi)
+  .add(MeteringBucketsApi)
+  .add(PlansApi)
+  .add(SubscriptionsApi)
+  .add(DeploymentsApi)
+  .add(UploadsApi)
+  .add(SystemApi)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Tollgate",
+      version: "1",
+      description: "API keys, plans with metered quotas, subscriptions and deployments for the customers of a server.",
+      license: { name: "MIT" },
+      transform: completeDescription
+    })
+  ) {}

@@ -1,0 +1,90 @@
+/**
+ * Unpacks a request, calls the service, packs the answer.
+ */
+import { Effect } from "effect"
+import { HttpApiSchema } from "effect/http-api"
+import { parseIfMatch, parseTagFilter, withETag } from "../../api/parameters.ts"
+import { Consumers } from "../../consumers/Consumers.ts"
+import { SecretBox } from "../../crypto/SecretBox.ts"
+import type { KeyVisibility } from "../../records/ApiKey.ts"
+import type { HandlersOf } from "../HandlersOf.ts"
+import { RequestContext } from "../RequestContext.ts"
+import { toProblems } from "../toProblems.ts"
+import { checkKeyFormat } from "./checkKeyFormat.ts"
+import { makeIdempotentRunner } from "./idempotent.ts"
+
+interface IncludeQuery {
+  readonly "include-api-keys"?: boolean
+  readonly "include-managers"?: boolean
+  readonly "include-manager-invites"?: boolean
+  readonly "key-format"?: KeyVisibility
+}
+
+const parseInclude = (query: IncludeQuery) => ({
+  apiKeys: query["include-api-keys"],
+  managers: query["include-managers"],
+  managerInvites: query["include-manager-invites"],
+  keyFormat: query["key-format"]
+})
+
+export const ConsumersHttp = Effect.gen(function* () {
+  const consumers = yield* Consumers
+  const idempotent = yield* makeIdempotentRunner
+  const { storage } = yield* SecretBox
+  return {
+    list: ({ params, query }) =>
+      Effect.gen(function* () {
+        yield* checkKeyFormat(query["key-format"])
+        const filter = { tags: parseTagFilter(query), managerEmail: query["manager-email"] }
+        return yield* consumers.list(params, {
+          limit: query.limit,
+          offset: query.offset,
+          ...filter,
+          ...parseInclude(query)
+        })
+      }).pipe(toProblems),
+    create: ({ params, query, payload }) =>
+      idempotent((idempotency) =>
+        toProblems(
+          Effect.map(consumers.create(params, payload, { withApiKey: query["with-api-key"], idempotency }), withETag)
+        )
+      ),
+    get: ({ params, query }) =>
+      Effect.gen(function* () {
+        yield* checkKeyFormat(query["key-format"])
+        const options = { ...parseInclude(query), ifTags: parseTagFilter(query) }
+        return withETag(yield* consumers.get(params, params.consumerName, options))
+      }).pipe(toProblems),
+    update: ({ params, query, headers, payload }) =>
+      Effect.gen(function* () {
+        const conditions = {
+          ifTags: parseTagFilter(query),
+          ifMatch: yield* parseIfMatch(headers["if-match"])
+        }
+        return withETag(yield* consumers.update(params, params.consumerName, payload, conditions))
+      }).pipe(toProblems),
+    remove: ({ params, query, headers }) =>
+      Effect.gen(function* () {
+        const conditions = {
+          ifTags: parseTagFilter(query),
+          ifMatch: yield* parseIfMatch(headers["if-match"])
+        }
+        yield* consumers.remove(params, params.consumerName, conditions)
+      }).pipe(toProblems),
+    rollKey: ({ params, query, payload }) =>
+      idempotent((idempotency) =>
+        Effect.gen(function* () {
+          const { accountName, bucketName, consumerName } = params
+          const options = { ifTags: parseTagFilter(query), idempotency }
+          const key = yield* consumers.rollKey(params, consumerName, payload.expiresOn, options)
+          const parts = ["accounts", accountName, "key-buckets", bucketName, "consumers", consumerName, "keys", key.id]
+          const { basePath: base } = yield* RequestContext
+          const location = `${base}/v1/${parts.map(encodeURIComponent).join("/")}`
+          const headers = { location }
+          return storage === "hash-only"
+            ? HttpApiSchema.withHeaders({ body: key, headers })
+            : HttpApiSchema.withHeaders({ body: undefined, headers })
+        }).pipe(toProblems)
+      )
+  } satisfies HandlersOf<"consumers">
+})

@@ -1,0 +1,89 @@
+/**
+ * Unpacks a request, calls the service, packs the answer.
+ */
+import { Effect } from "effect"
+import { canAccessAccount, Forbidden, Principal } from "../../access/Principal.ts"
+import { parseIfMatch, withETag } from "../../api/parameters.ts"
+import { UnsupportedEncodingProblem } from "../../api/problems.ts"
+import { Deployments } from "../../deployments/Deployments.ts"
+import { DeploymentNotFound } from "../../deployments/model/DeploymentError.ts"
+import { toSourceStream } from "../../deployments/uploads/sourceStream.ts"
+import { Uploads } from "../../deployments/uploads/Uploads.ts"
+import type { HandlersOf } from "../HandlersOf.ts"
+import { RequestContext } from "../RequestContext.ts"
+import { RequestId } from "../RequestId.ts"
+import { toProblems } from "../toProblems.ts"
+import { makeIdempotentRunner } from "./idempotent.ts"
+
+export const DeploymentsHttp = Effect.gen(function* () {
+  const deployments = yield* Deployments
+  const uploads = yield* Uploads
+  const idempotent = yield* makeIdempotentRunner
+
+  /** The deployment, if it is the caller's; another account's is not told from one that does not exist. */
+  const findOwnDeployment = Effect.fnUntraced(function* (name: string) {
+    const principal = yield* Principal
+    const entry = yield* deployments.get(name)
+    return canAccessAccount(principal, entry.value.accountName)
+      ? entry
+      : yield* new DeploymentNotFound({ deployment: name })
+  })
+
+  return {
+    status: ({ params }) => toProblems(Effect.map(deployments.status(params, params.statusId), withETag)),
+    list: ({ params, query }) => toProblems(deployments.list(params, query)),
+    createSource: ({ payload }) =>
+      idempotent((idempotency) =>
+        Effect.gen(function* () {
+          if (!canAccessAccount(yield* Principal, payload.accountName)) {
+            return yield* new Forbidden({ problem: "This credential is for another account" })
+          }
+          return yield* uploads.create(payload, { idempotency })
+        }).pipe(toProblems)
+      ),
+    get: ({ params }) => toProblems(Effect.map(findOwnDeployment(params.deploymentName), withETag)),
+    remove: ({ params, headers }) =>
+      Effect.gen(function* () {
+        yield* findOwnDeployment(params.deploymentName)
+        const ifMatch = yield* parseIfMatch(headers["if-match"])
+        yield* deployments.remove(params.deploymentName, { ifMatch })
+      }).pipe(toProblems),
+    deploy: ({ params }) =>
+      idempotent((idempotency) =>
+        toProblems(
+          Effect.andThen(
+            findOwnDeployment(params.deploymentName),
+            deployments.deploy(params.deploymentName, { idempotency })
+          )
+        )
+      )
+  } satisfies HandlersOf<"deployments">
+})
+
+export const UploadsHttp = Effect.gen(function* () {
+  const uploads = yield* Uploads
+  return {
+    receive: ({ params, query, headers }) =>
+      Effect.gen(function* () {
+        const { request: asked } = yield* RequestContext
+        const encoding = asked.headers["content-encoding"] ?? "identity"
+        if (encoding.toLowerCase() !== "identity") {
+          const detail = "Send the archive as it is, without Content-Encoding"
+          return yield* new UnsupportedEncodingProblem({ detail, instance: yield* RequestId })
+        }
+        const [, id = ""] = /^(.+)\.tar\.gz$/.exec(params.file) ?? []
+        const length = asked.headers["content-length"]
+        return yield* toProblems(
+          uploads.receive(
+            { id, expires: query.expires ?? "", signature: query.signature ?? "" },
+            toSourceStream(asked.body()),
+            {
+              isHandedOver: true,
+              contentLength: length === undefined ? undefined : Number(length),
+              contentDigest: headers["content-digest"]
+            }
+          )
+        )
+      })
+  } satisfies HandlersOf<"uploads">
+})

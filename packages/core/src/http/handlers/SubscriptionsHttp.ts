@@ -1,0 +1,56 @@
+/**
+ * Unpacks a request, calls the service, packs the answer.
+ */
+import { Effect } from "effect"
+import { parseIfMatch, withETag } from "../../api/parameters.ts"
+import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
+import { Subscriptions } from "../../metering/Subscriptions.ts"
+import { Usage } from "../../metering/Usage.ts"
+import type { HandlersOf } from "../HandlersOf.ts"
+import { toProblems } from "../toProblems.ts"
+import { makeIdempotentRunner } from "./idempotent.ts"
+import { findOwnBucket } from "./MeteringBucketsHttp.ts"
+
+export const SubscriptionsHttp = Effect.gen(function* () {
+  const buckets = yield* MeteringBuckets
+  const subscriptions = yield* Subscriptions
+  const usage = yield* Usage
+  const idempotent = yield* makeIdempotentRunner
+  return {
+    list: ({ params: { bucketId }, query }) =>
+      toProblems(Effect.andThen(findOwnBucket(buckets, bucketId), subscriptions.list(bucketId, query))),
+    create: ({ params: { bucketId }, payload }) =>
+      idempotent((idempotency) =>
+        Effect.gen(function* () {
+          yield* findOwnBucket(buckets, bucketId)
+          return withETag(yield* subscriptions.create(bucketId, payload, { idempotency }))
+        }).pipe(toProblems)
+      ),
+    get: ({ params: { bucketId, subscriptionId } }) =>
+      Effect.gen(function* () {
+        yield* findOwnBucket(buckets, bucketId)
+        return withETag(yield* subscriptions.get(bucketId, subscriptionId))
+      }).pipe(toProblems),
+    update: ({ params: { bucketId, subscriptionId }, headers, payload }) =>
+      Effect.gen(function* () {
+        yield* findOwnBucket(buckets, bucketId)
+        const conditions = { ifMatch: yield* parseIfMatch(headers["if-match"]) }
+        return withETag(yield* subscriptions.update(bucketId, subscriptionId, payload, conditions))
+      }).pipe(toProblems),
+    remove: ({ params: { bucketId, subscriptionId }, headers }) =>
+      Effect.gen(function* () {
+        yield* findOwnBucket(buckets, bucketId)
+        const conditions = { ifMatch: yield* parseIfMatch(headers["if-match"]) }
+        yield* subscriptions.remove(bucketId, subscriptionId, conditions)
+      }).pipe(toProblems),
+    quotas: ({ params: { bucketId, subscriptionId } }) =>
+      toProblems(Effect.andThen(findOwnBucket(buckets, bucketId), usage.quotas(bucketId, subscriptionId))),
+    consume: ({ params: { bucketId, subscriptionId }, payload }) =>
+      idempotent((idempotency) =>
+        Effect.gen(function* () {
+          yield* findOwnBucket(buckets, bucketId)
+          return yield* usage.consume(bucketId, subscriptionId, payload.meters, { idempotency })
+        }).pipe(toProblems)
+      )
+  } satisfies HandlersOf<"subscriptions">
+})

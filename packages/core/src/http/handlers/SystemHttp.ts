@@ -1,0 +1,15 @@
+import { Effect } from "effect"
+import * as Partition from "../../store/Partition.ts"
+import { Store } from "../../store/Store.ts"
+import type { HandlersOf } from "../HandlersOf.ts"
+import { toProblems } from "../toProblems.ts"
+
+const healthy = { status: "ok" } as const
+
+export const SystemHttp = Effect.gen(function* () {
+  const store = yield* Store
+  return {
+    alive: () => Effect.succeed(healthy),
+    ready: () => toProblems(Effect.as(store.get(Partition.keysDirectory, ["any"]), healthy))
+  } satisfies HandlersOf<"system">
+})

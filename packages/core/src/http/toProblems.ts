@@ -1,0 +1,164 @@
+/**
+ * Maps the errors of the services to problems, and problems to responses.
+ */
+import { DateTime, Effect } from "effect"
+import { HttpServerRespondable } from "effect/http"
+import type { Forbidden, Unauthorized } from "../access/Principal.ts"
+import {
+  AlreadyUploadedProblem,
+  BadRequestProblem,
+  ConcurrentUpdateProblem,
+  ConsumerNameTakenProblem,
+  ConsumerNotFoundProblem,
+  DeploymentNotFoundProblem,
+  DeploymentsNotConfiguredProblem,
+  ForbiddenProblem,
+  IdempotencyKeyReusedProblem,
+  InternalProblem,
+  KeyLimitReachedProblem,
+  KeyNotFoundProblem,
+  KeyNotRetainedProblem,
+  KeyValueTakenProblem,
+  LimitReachedProblem,
+  MeteringBucketNotFoundProblem,
+  PayloadTooLargeProblem,
+  PlanExternalIdTakenProblem,
+  PlanInUseProblem,
+  PlanNotFoundProblem,
+  PreconditionFailedProblem,
+  QuotaExceededProblem,
+  ReplayUnavailableProblem,
+  RequestTimeoutProblem,
+  SourceUnavailableProblem,
+  StatusNotFoundProblem,
+  StoreUnavailableProblem,
+  SubscriptionExternalIdTakenProblem,
+  SubscriptionNotActiveProblem,
+  SubscriptionNotFoundProblem,
+  UnauthorizedProblem,
+  UnknownMeterProblem,
+  UnknownPlanProblem,
+  UploadForbiddenProblem,
+  UploadInProgressProblem,
+  unavailableDetail
+} from "../api/problems.ts"
+import type {
+  AlreadyUploaded,
+  DeploymentNotFound,
+  DeploymentsNotConfigured,
+  SourceStoreError,
+  SourceTooLarge,
+  StatusNotFound,
+  UploadForbidden,
+  UploadInProgress,
+  UploadInterrupted,
+  UploadStalled
+} from "../deployments/model/DeploymentError.ts"
+import type { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
+import type { MeteringBucketNotFound } from "../metering/MeteringBucket.ts"
+import type { PlanExternalIdTaken, PlanInUse, PlanNotFound, UnknownPlan } from "../metering/PlanError.ts"
+import type { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/Quota.ts"
+import type { SubscriptionExternalIdTaken, SubscriptionNotFound } from "../metering/SubscriptionError.ts"
+import type { ConsumerNameTaken, ConsumerNotFound } from "../records/ConsumerError.ts"
+import type { LimitReached } from "../runtime/Limits.ts"
+import type { TransportResponse } from "../runtime/Transport.ts"
+import type { InvalidInput } from "../schema/InvalidInput.ts"
+import type { VersionMismatch } from "../schema/VersionMismatch.ts"
+import type { IdempotencyKeyReused, ReplayUnavailable } from "../store/Idempotency.ts"
+import type { RecordUnreadable, StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
+import { RequestId } from "./RequestId.ts"
+
+interface ProblemMembers {
+  readonly detail: string
+  readonly instance: string
+}
+
+const table = {
+  InvalidInput: (members: ProblemMembers, { errors }: InvalidInput) => new BadRequestProblem({ ...members, errors }),
+  Unauthorized: (members: ProblemMembers, _: Unauthorized) => new UnauthorizedProblem(members),
+  Forbidden: (members: ProblemMembers, _: Forbidden) => new ForbiddenProblem(members),
+  ConsumerNotFound: (members: ProblemMembers, _: ConsumerNotFound) => new ConsumerNotFoundProblem(members),
+  ConsumerNameTaken: (members: ProblemMembers, _: ConsumerNameTaken) => new ConsumerNameTakenProblem(members),
+  KeyNotFound: (members: ProblemMembers, _: KeyNotFound) => new KeyNotFoundProblem(members),
+  KeyValueTaken: (members: ProblemMembers, _: KeyValueTaken) => new KeyValueTakenProblem(members),
+  KeyLimitReached: (members: ProblemMembers, _: KeyLimitReached) => new KeyLimitReachedProblem(members),
+  LimitReached: (members: ProblemMembers, { limit, max }: LimitReached) =>
+    new LimitReachedProblem({ ...members, limit, max }),
+  KeyNotRetained: (members: ProblemMembers, _: KeyNotRetained) => new KeyNotRetainedProblem(members),
+  VersionMismatch: (members: ProblemMembers, _: VersionMismatch) => new PreconditionFailedProblem(members),
+  IdempotencyKeyReused: (members: ProblemMembers, _: IdempotencyKeyReused) => new IdempotencyKeyReusedProblem(members),
+  MeteringBucketNotFound: (members: ProblemMembers, _: MeteringBucketNotFound) =>
+    new MeteringBucketNotFoundProblem(members),
+  PlanNotFound: (members: ProblemMembers, _: PlanNotFound) => new PlanNotFoundProblem(members),
+  SubscriptionNotFound: (members: ProblemMembers, _: SubscriptionNotFound) => new SubscriptionNotFoundProblem(members),
+  PlanExternalIdTaken: (members: ProblemMembers, _: PlanExternalIdTaken) => new PlanExternalIdTakenProblem(members),
+  PlanInUse: (members: ProblemMembers, _: PlanInUse) => new PlanInUseProblem(members),
+  SubscriptionExternalIdTaken: (members: ProblemMembers, _: SubscriptionExternalIdTaken) =>
+    new SubscriptionExternalIdTakenProblem(members),
+  UnknownPlan: (members: ProblemMembers, _: UnknownPlan) => new UnknownPlanProblem(members),
+  UnknownMeter: (members: ProblemMembers, _: UnknownMeter) => new UnknownMeterProblem(members),
+  SubscriptionNotActive: (members: ProblemMembers, _: SubscriptionNotActive) =>
+    new SubscriptionNotActiveProblem(members),
+  QuotaExceeded: (members: ProblemMembers, { meter, max, resetsOn }: QuotaExceeded) =>
+    new QuotaExceededProblem({ ...members, meter, max, resetsOn }),
+  DeploymentNotFound: (members: ProblemMembers, _: DeploymentNotFound) => new DeploymentNotFoundProblem(members),
+  StatusNotFound: (members: ProblemMembers, _: StatusNotFound) => new StatusNotFoundProblem(members),
+  UploadInProgress: (members: ProblemMembers, _: UploadInProgress) => new UploadInProgressProblem(members),
+  UploadForbidden: (members: ProblemMembers, _: UploadForbidden) => new UploadForbiddenProblem(members),
+  AlreadyUploaded: (members: ProblemMembers, _: AlreadyUploaded) => new AlreadyUploadedProblem(members),
+  SourceTooLarge: (members: ProblemMembers, _: SourceTooLarge) => new PayloadTooLargeProblem(members),
+  UploadStalled: (members: ProblemMembers, _: UploadStalled) => new RequestTimeoutProblem(members),
+  UploadInterrupted: (members: ProblemMembers, { problem }: UploadInterrupted) =>
+    new BadRequestProblem({ ...members, errors: [{ pointer: "", detail: problem }] }),
+  DeploymentsNotConfigured: (members: ProblemMembers, _: DeploymentsNotConfigured) =>
+    new DeploymentsNotConfiguredProblem(members),
+  SourceStoreError: ({ instance }: ProblemMembers, _: SourceStoreError) =>
+    new SourceUnavailableProblem({ instance, detail: "Nothing is kept, and the address is still good; try again" }),
+  ReplayUnavailable: (members: ProblemMembers, _: ReplayUnavailable) => new ReplayUnavailableProblem(members),
+  // What the store says is for the log: these tell no more than what to do.
+  StoreConflict: ({ instance }: ProblemMembers, _: StoreConflict) =>
+    new ConcurrentUpdateProblem({ instance, detail: "Others were faster every time; try again" }),
+  StoreUnavailable: ({ instance }: ProblemMembers, { outcome }: StoreUnavailable) =>
+    new StoreUnavailableProblem({ instance, outcome, detail: unavailableDetail[outcome] }),
+  RecordUnreadable: ({ instance }: ProblemMembers, _: RecordUnreadable) =>
+    new InternalProblem({ instance, detail: "A stored record cannot be read; the log says why" })
+}
+type Table = typeof table
+
+export type DomainError = { [Tag in keyof Table]: Parameters<Table[Tag]>[1] }[keyof Table]
+type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof Table } ? ReturnType<Table[Tag]> : never
+
+const isServerError = (error: DomainError): boolean =>
+  error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable" || error._tag === "SourceStoreError"
+
+/** What the disk said. What a store said stays out of the log: it may quote what is stored. */
+const logDetails = (error: DomainError): ReadonlyArray<string> =>
+  error._tag === "SourceStoreError" && error.cause instanceof Error ? [error.cause.message] : []
+
+/** Turns a service's errors into problems that name the request; what is our own fault is logged. */
+export const toProblems = <A, E extends DomainError, R>(
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, ProblemOf<E>, R> =>
+  Effect.catch(effect, (error) =>
+    Effect.gen(function* () {
+      if (isServerError(error)) yield* Effect.logError(error.message, ...logDetails(error))
+      const members = { detail: error.message, instance: yield* RequestId }
+      const problem = table[error._tag] as (members: ProblemMembers, error: DomainError) => ProblemOf<E>
+      return yield* Effect.fail(problem(members, error))
+    })
+  )
+
+/** When to try again, in whole seconds from now. */
+const retryAfter = (moment: DateTime.Utc) =>
+  Effect.map(DateTime.now, (now) => {
+    const seconds = Math.ceil((DateTime.toEpochMillis(moment) - DateTime.toEpochMillis(now)) / 1000)
+    return { "retry-after": String(Math.max(1, seconds)) }
+  })
+
+/** A problem as it is answered. */
+export const problemToResponse = (problem: HttpServerRespondable.Respondable): Effect.Effect<TransportResponse> =>
+  Effect.gen(function* () {
+    const { status, headers, body } = yield* HttpServerRespondable.toResponse(problem)
+    const more = problem instanceof QuotaExceededProblem ? yield* retryAfter(problem.resetsOn) : {}
+    return { status, headers: { ...headers, ...more }, body: body._tag === "Uint8Array" ? body.body : undefined }
+  })

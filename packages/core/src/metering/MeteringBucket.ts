@@ -1,0 +1,32 @@
+/**
+ * A metering bucket: what plans, subscriptions and usage are kept in. It belongs to one account.
+ */
+import { Schema } from "effect"
+import { Id } from "../crypto/Id.ts"
+import { AccountName } from "../schema/Names.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
+
+export const MeteringBucketId = Id("bckt").pipe(Schema.brand("BucketId"))
+export type MeteringBucketId = typeof MeteringBucketId.Type
+
+export const MeteringBucket = Schema.Struct({
+  id: MeteringBucketId,
+  createdOn: Timestamp,
+  updatedOn: Timestamp,
+  accountName: AccountName
+}).annotate({ identifier: "MeteringBucket" })
+export type MeteringBucket = typeof MeteringBucket.Type
+
+/** The account is the caller's; a caller for all accounts names it. */
+export const MeteringBucketCreate = Schema.Struct({ accountName: Schema.optionalKey(AccountName) }).annotate({
+  identifier: "MeteringBucketCreate"
+})
+export type MeteringBucketCreate = typeof MeteringBucketCreate.Type
+
+export class MeteringBucketNotFound extends Schema.TaggedError<MeteringBucketNotFound>()("MeteringBucketNotFound", {
+  bucketId: Schema.String
+}) {
+  override get message(): string {
+    return `There is no metering bucket "${this.bucketId}" here`
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * The operations on plans.
+ */
+import { Context, DateTime, Effect, Layer } from "effect"
+import * as Id from "../crypto/Id.ts"
+import { SecretBox } from "../crypto/SecretBox.ts"
+import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import type { Page, PageRequest } from "../schema/Page.ts"
+import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
+import type { Entry } from "../store/Collection.ts"
+import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import * as Partition from "../store/Partition.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
+import { type CommitResult, Store } from "../store/Store.ts"
+import { StoreConflict, type StoreError } from "../store/StoreError.ts"
+import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { findMeteringBucket, rootRecords } from "./meteringBucketRecords.ts"
+import { Plan, type PlanCreate, PlanId, type PlanUpdate, type StoredPlan } from "./Plan.ts"
+import { PlanExternalIdTaken, PlanInUse, type PlanNotFound } from "./PlanError.ts"
+import { findPlan, planRecords } from "./planRecords.ts"
+import { subscribersOf, subscriptionRecords } from "./subscriptionRecords.ts"
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const vault = yield* SecretBox
+  const withStore = Effect.provideService(Store, store)
+  const plansOnce = idempotentCommit(store, vault, Plan)
+
+  /** Plans with whether anybody has them, asked in one call. */
+  const toPlans = Effect.fnUntraced(function* (bucketId: string, plans: ReadonlyArray<StoredPlan>) {
+    const used = yield* subscriptionRecords.pages(
+      Partition.metering(bucketId),
+      plans.map(({ id }) => ({ where: [subscribersOf(id)], offset: 0, limit: 0 }))
+    )
+    return plans.map((plan, index): Plan => ({ ...plan, hasSubscriptions: (used[index]?.total ?? 0) > 0 }))
+  })
+
+  const toPlanEntry = Effect.fnUntraced(function* (bucketId: string, { value, version }: Entry<StoredPlan>) {
+    const [shown = { ...value, hasSubscriptions: false }] = yield* toPlans(bucketId, [value])
+    return { value: shown, version }
+  })
+
+  const versioned = (value: Plan, committed: CommitResult): Entry<Plan> => ({
+    value,
+    version: planRecords.versionIn(committed, value.id)
+  })
+
+  const mapUniqueKeyConflict = <A, E, R>(
+    planExternalId: string | undefined,
+    effect: Effect.Effect<A, E | StoreConflict, R>
+  ) =>
+    Effect.mapError(effect, (error) =>
+      error instanceof StoreConflict && error.reason === "unique-key"
+        ? new PlanExternalIdTaken({ planExternalId: planExternalId ?? "" })
+        : error
+    )
+
+  return Plans.of({
+    list: Effect.fnUntraced(
+      function* (bucketId, { limit, offset }) {
+        yield* findMeteringBucket(bucketId)
+        const page = yield* planRecords.page(Partition.metering(bucketId), { offset, limit })
+        const data = yield* toPlans(
+          bucketId,
+          page.entries.map(({ value }) => value)
+        )
+        return { data, limit, offset, total: page.total }
+      },
+      withStore,
+      withSafeSpan("Plans.list")
+    ),
+
+    create: Effect.fnUntraced(
+      function* (bucketId, input, { idempotency } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findMeteringBucket(bucketId)
+          const now = yield* DateTime.now
+          const stored: StoredPlan = {
+            id: PlanId.make(yield* Id.next("plan")),
+            createdOn: now,
+            updatedOn: now,
+            ...input
+          }
+          const plan = { ...stored, hasSubscriptions: false }
+          const changes = [rootRecords.assertUnchanged(root), planRecords.insert(stored)]
+          const committed = yield* plansOnce.commit(Partition.metering(bucketId), changes, idempotency, plan)
+          return versioned(committed.previousResult ?? plan, committed)
+        })
+        const made = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
+        return yield* plansOnce.recalling(Partition.metering(bucketId), idempotency, versioned, made)
+      },
+      withStore,
+      withSafeSpan("Plans.create")
+    ),
+
+    get: Effect.fnUntraced(
+      function* (bucketId, planId) {
+        yield* findMeteringBucket(bucketId)
+        return yield* toPlanEntry(bucketId, yield* findPlan(bucketId, planId))
+      },
+      withStore,
+      withSafeSpan("Plans.get")
+    ),
+
+    update: Effect.fnUntraced(
+      function* (bucketId, planId, patch, { ifMatch } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findMeteringBucket(bucketId)
+          const entry = yield* findPlan(bucketId, planId)
+          yield* checkVersion(entry, ifMatch)
+          const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
+          const committed = yield* store.commit(Partition.metering(bucketId), [
+            rootRecords.assertUnchanged(root),
+            planRecords.replace(entry, value)
+          ])
+          return yield* toPlanEntry(bucketId, { value, version: planRecords.versionIn(committed, planId) })
+        })
+        return yield* mapUniqueKeyConflict(patch.planExternalId, retryOnConflict(attempt))
+      },
+      withStore,
+      withSafeSpan("Plans.update")
+    ),
+
+    remove: Effect.fnUntraced(
+      function* (bucketId, planId, { ifMatch } = {}) {
+        const attempt = Effect.gen(function* () {
+          const root = yield* findMeteringBucket(bucketId)
+          const entry = yield* findPlan(bucketId, planId)
+          yield* checkVersion(entry, ifMatch)
+          yield* store.commit(Partition.metering(bucketId), [
+            rootRecords.assertUnchanged(root),
+            subscriptionRecords.assertAtMost(subscribersOf(entry.value.id), 0),
+            planRecords.remove(entry)
+          ])
+        })
+        yield* retryOnConflict(attempt).pipe(
+          Effect.mapError((error) =>
+            error instanceof StoreConflict && error.reason === "limit" ? new PlanInUse({ planId }) : error
+          )
+        )
+      },
+      withStore,
+      withSafeSpan("Plans.remove")
+    )
+  })
+})
+
+interface Conditions {
+  readonly ifMatch?: ReadonlyArray<number> | undefined
+}
+
+export class Plans extends Context.Service<
+  Plans,
+  {
+    readonly list: (
+      bucketId: string,
+      page: PageRequest
+    ) => Effect.Effect<Page<Plan>, StoreError | MeteringBucketNotFound>
+    readonly create: (
+      bucketId: string,
+      input: PlanCreate,
+      options?: { readonly idempotency?: Idempotency | undefined }
+    ) => Effect.Effect<Entry<Plan>, StoreError | MeteringBucketNotFound | PlanExternalIdTaken | IdempotencyError>
+    readonly get: (
+      bucketId: string,
+      planId: string
+    ) => Effect.Effect<Entry<Plan>, StoreError | MeteringBucketNotFound | PlanNotFound>
+    readonly update: (
+      bucketId: string,
+      planId: string,
+      patch: PlanUpdate,
+      conditions?: Conditions
+    ) => Effect.Effect<
+      Entry<Plan>,
+      StoreError | MeteringBucketNotFound | PlanNotFound | PlanExternalIdTaken | VersionMismatch
+    >
+    /** Removes a plan that nobody has. */
+    readonly remove: (
+      bucketId: string,
+      planId: string,
+      conditions?: Conditions
+    ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | PlanNotFound | PlanInUse | VersionMismatch>
+  }
+>()("@tollgate/core/metering/Plans") {
+  static readonly layer = Layer.effect(Plans, make)
+}

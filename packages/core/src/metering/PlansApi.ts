@@ -1,0 +1,74 @@
+/**
+ * The HTTP interface of plans.
+ */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Authenticated } from "../api/Authenticated.ts"
+import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
+import { pagination } from "../api/parameters.ts"
+import {
+  bodyProblems,
+  idempotencyProblems,
+  MeteringBucketNotFoundProblem,
+  PlanExternalIdTakenProblem,
+  PlanInUseProblem,
+  PlanNotFoundProblem,
+  PreconditionFailedProblem
+} from "../api/problems.ts"
+import { Page } from "../schema/Page.ts"
+import { Plan, PlanCreate, PlanUpdate } from "./Plan.ts"
+
+const bucket = { bucketId: Schema.String }
+const item = { ...bucket, planId: Schema.String }
+
+export class PlansApi extends HttpApiGroup.make("plans")
+  .add(
+    HttpApiEndpoint.get("list", "/metering/:bucketId/plans", {
+      params: bucket,
+      query: pagination,
+      success: Page(Plan),
+      error: [MeteringBucketNotFoundProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "List plans"),
+    HttpApiEndpoint.post("create", "/metering/:bucketId/plans", {
+      params: bucket,
+      payload: PlanCreate,
+      success: withETagHeader(Plan),
+      error: [MeteringBucketNotFoundProblem, PlanExternalIdTakenProblem, ...idempotencyProblems, ...bodyProblems]
+    }).annotate(OpenApi.Summary, "Create a plan"),
+    HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
+      params: item,
+      success: withETagHeader(Plan),
+      error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem]
+    }).annotate(OpenApi.Summary, "Read a plan"),
+    HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
+      params: item,
+      query: emptyQuery,
+      headers: ifMatchHeader,
+      payload: PlanUpdate,
+      success: withETagHeader(Plan),
+      error: [
+        MeteringBucketNotFoundProblem,
+        PlanNotFoundProblem,
+        PlanExternalIdTakenProblem,
+        PreconditionFailedProblem,
+        ...bodyProblems
+      ]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "Change a plan"),
+    HttpApiEndpoint.delete("remove", "/metering/:bucketId/plans/:planId", {
+      params: item,
+      query: emptyQuery,
+      headers: ifMatchHeader,
+      success: HttpApiSchema.NoContent,
+      error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem, PlanInUseProblem, PreconditionFailedProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "Remove a plan that nobody has")
+  )
+  .prefix("/v1")
+  .middleware(Authenticated)
+  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
+  .annotateMerge(OpenApi.annotations({ title: "Plans" })) {}

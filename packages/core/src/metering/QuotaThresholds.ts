@@ -1,0 +1,34 @@
+/**
+ * Tells the host when a quota is used up to a share of it, once for each period, meter and share.
+ */
+import { Context, Effect } from "effect"
+import { ceilProduct } from "./decimalProduct.ts"
+
+export interface QuotaEvent {
+  readonly meteringBucketId: string
+  readonly subscriptionId: string
+  readonly customerKey: string
+  readonly meter: string
+  /** The share that has been reached: 0.8 is four fifths. */
+  readonly threshold: number
+  readonly used: number
+  readonly max: number
+  readonly periodStart: string
+  readonly resetsOn: string
+}
+
+export interface QuotaThresholdsShape {
+  readonly thresholds: ReadonlyArray<number>
+  readonly notify: (event: QuotaEvent) => Effect.Effect<void>
+}
+
+export const QuotaThresholds = Context.Reference<QuotaThresholdsShape>("@tollgate/core/metering/QuotaThresholds", {
+  defaultValue: () => ({ thresholds: [], notify: () => Effect.void })
+})
+
+/** The thresholds that have been reached. */
+export const thresholdsReached = (
+  thresholds: ReadonlyArray<number>,
+  used: number,
+  max: number
+): ReadonlyArray<number> => (max === 0 ? [] : thresholds.filter((threshold) => used >= ceilProduct(max, threshold)))

@@ -1,0 +1,109 @@
+/**
+ * The HTTP interface of subscriptions and their quotas.
+ */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Authenticated } from "../api/Authenticated.ts"
+import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
+import { pagination } from "../api/parameters.ts"
+import {
+  bodyProblems,
+  idempotencyProblems,
+  MeteringBucketNotFoundProblem,
+  PreconditionFailedProblem,
+  QuotaExceededProblem,
+  SubscriptionExternalIdTakenProblem,
+  SubscriptionNotActiveProblem,
+  SubscriptionNotFoundProblem,
+  UnknownMeterProblem,
+  UnknownPlanProblem
+} from "../api/problems.ts"
+import { Page } from "../schema/Page.ts"
+import { Consumption, Quotas } from "./Quota.ts"
+import { Subscription, SubscriptionCreate, SubscriptionStatus, SubscriptionUpdate } from "./Subscription.ts"
+
+const bucket = { bucketId: Schema.String }
+const item = { ...bucket, subscriptionId: Schema.String }
+
+export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
+  .add(
+    HttpApiEndpoint.get("list", "/metering/:bucketId/subscriptions", {
+      params: bucket,
+      query: {
+        ...pagination,
+        customerKey: Schema.optionalKey(Schema.String),
+        subscriptionExternalId: Schema.optionalKey(Schema.String),
+        customerExternalId: Schema.optionalKey(Schema.String),
+        status: Schema.optionalKey(SubscriptionStatus)
+      },
+      success: Page(Subscription),
+      error: [MeteringBucketNotFoundProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "List subscriptions"),
+    HttpApiEndpoint.post("create", "/metering/:bucketId/subscriptions", {
+      params: bucket,
+      payload: SubscriptionCreate,
+      success: withETagHeader(Subscription),
+      error: [
+        MeteringBucketNotFoundProblem,
+        UnknownPlanProblem,
+        SubscriptionExternalIdTakenProblem,
+        ...idempotencyProblems,
+        ...bodyProblems
+      ]
+    }).annotate(OpenApi.Summary, "Create a subscription"),
+    HttpApiEndpoint.get("get", "/metering/:bucketId/subscriptions/:subscriptionId", {
+      params: item,
+      success: withETagHeader(Subscription),
+      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
+    }).annotate(OpenApi.Summary, "Read a subscription"),
+    HttpApiEndpoint.patch("update", "/metering/:bucketId/subscriptions/:subscriptionId", {
+      params: item,
+      query: emptyQuery,
+      headers: ifMatchHeader,
+      payload: SubscriptionUpdate,
+      success: withETagHeader(Subscription),
+      error: [
+        MeteringBucketNotFoundProblem,
+        SubscriptionNotFoundProblem,
+        UnknownPlanProblem,
+        PreconditionFailedProblem,
+        ...bodyProblems
+      ]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "Change a subscription"),
+    HttpApiEndpoint.delete("remove", "/metering/:bucketId/subscriptions/:subscriptionId", {
+      params: item,
+      query: emptyQuery,
+      headers: ifMatchHeader,
+      success: HttpApiSchema.NoContent,
+      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem, PreconditionFailedProblem]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "Remove a subscription"),
+    HttpApiEndpoint.get("quotas", "/metering/:bucketId/subscriptions/:subscriptionId/quotas", {
+      params: item,
+      success: Quotas,
+      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
+    }).annotate(OpenApi.Summary, "What a subscription has, and has used, in its period"),
+    HttpApiEndpoint.post("consume", "/metering/:bucketId/subscriptions/:subscriptionId/quotas/consume", {
+      params: item,
+      payload: Consumption,
+      success: Quotas,
+      error: [
+        MeteringBucketNotFoundProblem,
+        SubscriptionNotFoundProblem,
+        SubscriptionNotActiveProblem,
+        UnknownMeterProblem,
+        QuotaExceededProblem,
+        ...idempotencyProblems,
+        ...bodyProblems
+      ]
+    }).annotate(OpenApi.Summary, "Use several meters, all or none")
+  )
+  .prefix("/v1")
+  .middleware(Authenticated)
+  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
+  .annotateMerge(OpenApi.annotations({ title: "Subscriptions" })) {}

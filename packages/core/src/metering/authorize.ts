@@ -1,0 +1,74 @@
+/**
+ * Verify a key and count its use, in one call: what a server asks for every request that it protects.
+ */
+import { type DateTime, Effect } from "effect"
+import type { ApiKeys } from "../keys/ApiKeys.ts"
+import type { Verified } from "../keys/Verification.ts"
+import type { KeyBucket } from "../records/KeyBucket.ts"
+import type { StoreError } from "../store/StoreError.ts"
+import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
+import type { Amounts, Quotas, UnknownMeter } from "./Quota.ts"
+import type { Usage } from "./Usage.ts"
+
+export interface AuthorizeRequest {
+  readonly bucket: KeyBucket
+  readonly key: string
+  readonly metering?: { readonly meteringBucketId: string; readonly meters: Amounts }
+}
+
+export type AuthorizeResult =
+  | {
+      readonly allowed: true
+      readonly consumer: Verified["consumer"]
+      readonly keyId: string
+      /** What is left of the meters that were used. */
+      readonly quotas?: Quotas | undefined
+    }
+  | { readonly allowed: false; readonly reason: "invalid-key" }
+  | {
+      readonly allowed: false
+      readonly reason: "no-subscription" | "subscription-not-active"
+      readonly consumer: Verified["consumer"]
+    }
+  | {
+      readonly allowed: false
+      readonly reason: "over-quota"
+      readonly consumer: Verified["consumer"]
+      readonly meter: string
+      readonly max: number
+      readonly resetsOn: DateTime.Utc
+    }
+
+const invalid: AuthorizeResult = { allowed: false, reason: "invalid-key" }
+
+export const makeAuthorize =
+  (keys: ApiKeys["Service"], usage: Usage["Service"]) =>
+  ({
+    bucket,
+    key,
+    metering
+  }: AuthorizeRequest): Effect.Effect<AuthorizeResult, StoreError | MeteringBucketNotFound | UnknownMeter> =>
+    Effect.flatMap(
+      keys.verify(bucket, key),
+      (verification): Effect.Effect<AuthorizeResult, StoreError | MeteringBucketNotFound | UnknownMeter> => {
+        if (!verification.valid) return Effect.succeed(invalid)
+        const { consumer, keyId } = verification
+        if (metering === undefined) return Effect.succeed({ allowed: true, consumer, keyId })
+        return usage.consumeFor(bucket.accountName, metering.meteringBucketId, consumer.name, metering.meters).pipe(
+          Effect.map(
+            (used): AuthorizeResult =>
+              typeof used === "string"
+                ? { allowed: false, reason: used, consumer }
+                : { allowed: true, consumer, keyId, quotas: used }
+          ),
+          Effect.catchTags({
+            QuotaExceeded: ({ meter, max, resetsOn }) =>
+              Effect.succeed<AuthorizeResult>({ allowed: false, reason: "over-quota", consumer, meter, max, resetsOn }),
+            SubscriptionNotActive: () =>
+              Effect.succeed<AuthorizeResult>({ allowed: false, reason: "subscription-not-active", consumer }),
+            IdempotencyKeyReused: Effect.die,
+            ReplayUnavailable: Effect.die
+          })
+        )
+      }
+    )

@@ -1,0 +1,60 @@
+/**
+ * An API key as a caller sees it, and as it is stored.
+ */
+import { Schema } from "effect"
+import { Id } from "../crypto/Id.ts"
+import { LongText } from "../schema/Text.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
+
+export const KeyId = Id("key").pipe(Schema.brand("KeyId"))
+export type KeyId = typeof KeyId.Type
+
+/** How much of a key's value an answer shows. */
+export const KeyVisibility = Schema.Literals(["none", "visible", "masked"])
+export type KeyVisibility = typeof KeyVisibility.Type
+
+export const ApiKey = Schema.Struct({
+  id: KeyId,
+  createdOn: Timestamp,
+  updatedOn: Timestamp,
+  expiresOn: Schema.optionalKey(Timestamp),
+  description: Schema.optionalKey(Schema.String),
+  key: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "ApiKey" })
+export type ApiKey = typeof ApiKey.Type
+
+/** A value that the host brings along: visible ASCII, no white space. */
+export const SuppliedKey = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^[\x21-\x7e]{16,256}$/u, { expected: "16 to 256 visible ASCII characters" }))
+)
+
+export const ApiKeyCreate = Schema.Struct({
+  expiresOn: Schema.optionalKey(Timestamp),
+  description: Schema.optionalKey(LongText),
+  key: Schema.optionalKey(SuppliedKey)
+}).annotate({ identifier: "ApiKeyCreate" })
+export type ApiKeyCreate = typeof ApiKeyCreate.Type
+
+/** What is not given stays; null clears. */
+export const ApiKeyUpdate = Schema.Struct({
+  expiresOn: Schema.optionalKey(Schema.NullOr(Timestamp)),
+  description: Schema.optionalKey(Schema.NullOr(LongText)),
+  key: Schema.optionalKey(SuppliedKey)
+}).annotate({ identifier: "ApiKeyUpdate" })
+export type ApiKeyUpdate = typeof ApiKeyUpdate.Type
+
+export const maximumBulk = 1000
+
+/** The value is here as a seal, if at all; its hashes are the record's claims. */
+export const StoredKey = Schema.Struct({
+  id: KeyId,
+  consumer: Schema.String,
+  createdOn: Timestamp,
+  updatedOn: Timestamp,
+  expiresOn: Schema.optionalKey(Timestamp),
+  description: Schema.optionalKey(Schema.String),
+  suffix: Schema.String,
+  hashes: Schema.Array(Schema.String),
+  sealed: Schema.optionalKey(Schema.String)
+})
+export type StoredKey = typeof StoredKey.Type

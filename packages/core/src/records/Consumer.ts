@@ -1,0 +1,64 @@
+/**
+ * A consumer: a named group of API keys in a key bucket.
+ */
+import { Schema } from "effect"
+import { Id } from "../crypto/Id.ts"
+import { Metadata } from "../schema/Metadata.ts"
+import { Tags } from "../schema/Tags.ts"
+import { LongText } from "../schema/Text.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
+import { ApiKey, ApiKeyCreate } from "./ApiKey.ts"
+import { Manager, ManagerInvite, ManagersCreate } from "./Manager.ts"
+
+export const ConsumerId = Id("csmr").pipe(Schema.brand("ConsumerId"))
+export type ConsumerId = typeof ConsumerId.Type
+
+export const ConsumerName = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^[a-z0-9-]{1,128}$/u)),
+  Schema.brand("ConsumerName")
+)
+export type ConsumerName = typeof ConsumerName.Type
+
+const fields = {
+  id: ConsumerId,
+  name: ConsumerName,
+  createdOn: Timestamp,
+  updatedOn: Timestamp,
+  description: Schema.optionalKey(Schema.String),
+  tags: Schema.optionalKey(Tags),
+  metadata: Schema.optionalKey(Metadata)
+}
+
+export const Consumer = Schema.Struct({
+  ...fields,
+  apiKeys: Schema.optionalKey(Schema.Array(ApiKey)),
+  managers: Schema.optionalKey(Schema.Array(Manager)),
+  managerInvites: Schema.optionalKey(Schema.Array(ManagerInvite))
+}).annotate({ identifier: "Consumer" })
+export type Consumer = typeof Consumer.Type
+
+export const ConsumerCreate = Schema.Struct({
+  name: ConsumerName,
+  managers: Schema.optionalKey(ManagersCreate),
+  apiKeys: Schema.optionalKey(Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMaxLength(1000)))),
+  description: Schema.optionalKey(LongText),
+  tags: Schema.optionalKey(Tags),
+  metadata: Schema.optionalKey(Metadata)
+}).annotate({ identifier: "ConsumerCreate" })
+export type ConsumerCreate = typeof ConsumerCreate.Type
+
+/** Each map that is given replaces the old one whole; null clears the description. The name is taken if it is the same. */
+export const ConsumerUpdate = Schema.Struct({
+  name: Schema.optionalKey(Schema.String),
+  description: Schema.optionalKey(Schema.NullOr(LongText)),
+  tags: Schema.optionalKey(Tags),
+  metadata: Schema.optionalKey(Metadata)
+}).annotate({ identifier: "ConsumerUpdate" })
+export type ConsumerUpdate = typeof ConsumerUpdate.Type
+
+export const StoredConsumer = Schema.Struct({
+  ...fields,
+  managers: Schema.Array(Manager),
+  managerInvites: Schema.Array(ManagerInvite)
+})
+export type StoredConsumer = typeof StoredConsumer.Type

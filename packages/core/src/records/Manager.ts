@@ -1,0 +1,42 @@
+/**
+ * Who looks after a consumer: managers are known by their subject, invites by the e-mail address they were sent to.
+ */
+import { Schema } from "effect"
+import { Id } from "../crypto/Id.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
+
+export const Email = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an e-mail address" }), Schema.isMaxLength(320))
+)
+
+export const Manager = Schema.Struct({
+  id: Id("mgr"),
+  createdOn: Timestamp,
+  sub: Schema.String,
+  email: Schema.optionalKey(Email)
+}).annotate({ identifier: "Manager" })
+export type Manager = typeof Manager.Type
+
+export const ManagerInvite = Schema.Struct({
+  id: Id("inv"),
+  createdOn: Timestamp,
+  email: Email
+}).annotate({ identifier: "ManagerInvite" })
+export type ManagerInvite = typeof ManagerInvite.Type
+
+const ManagerCreate = Schema.Struct({
+  sub: Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(256))),
+  email: Schema.optionalKey(Email)
+})
+
+const maximum = 100
+
+/** Either e-mail addresses to invite, or managers that are known already. */
+export const ManagersCreate = Schema.Union([
+  Schema.Array(Email).pipe(Schema.check(Schema.isMaxLength(maximum))),
+  Schema.Array(ManagerCreate).pipe(Schema.check(Schema.isMaxLength(maximum)))
+])
+export type ManagersCreate = typeof ManagersCreate.Type
+
+/** What a consumer is found by when somebody asks for a manager's e-mail address. */
+export const managerTerm = (email: string): string => `manager:${email.toLowerCase()}`

@@ -1,0 +1,93 @@
+/**
+ * How much one account may hold. Every limit is checked in the commit that adds a record, so it holds across processes.
+ */
+import { Context, Effect, Schema } from "effect"
+import { ConfigurationError } from "./ConfigurationError.ts"
+
+export interface LimitsShape {
+  readonly consumersPerKeyBucket: number
+  readonly keyBucketsPerAccount: number
+  readonly meteringBucketsPerAccount: number
+  /** Projects that have at least one deployment. */
+  readonly projectsPerAccount: number
+  readonly deploymentsPerAccount: number
+  /** Upload addresses that are neither used nor expired. */
+  readonly openUploadsPerAccount: number
+  /** Uploads being received at one time; times `sourceLimit`, it bounds the bytes of unfinished uploads. */
+  readonly concurrentUploadsPerAccount: number
+}
+export type LimitName = keyof LimitsShape
+export type LimitOptions = { readonly [Name in LimitName]?: number | undefined }
+
+export const defaultLimits: LimitsShape = {
+  consumersPerKeyBucket: 1_000_000,
+  keyBucketsPerAccount: 10_000,
+  meteringBucketsPerAccount: 10_000,
+  projectsPerAccount: 1_000,
+  deploymentsPerAccount: 1_000,
+  openUploadsPerAccount: 100,
+  concurrentUploadsPerAccount: 32
+}
+
+export const Limits = Context.Reference<LimitsShape>("@tollgate/core/runtime/Limits", {
+  defaultValue: () => defaultLimits
+})
+
+export const limitNames = Object.keys(defaultLimits) as ReadonlyArray<LimitName>
+
+/** Checks the option `limits` and fills in the defaults. */
+export const parseLimits = Effect.fnUntraced(function* (
+  options: LimitOptions = {}
+): Effect.fn.Return<LimitsShape, ConfigurationError> {
+  const known = limitNames.join(", ")
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    return yield* new ConfigurationError({ option: "limits", problem: `give an object with any of ${known}` })
+  }
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  for (const [name, value] of given) {
+    const option = `limits.${name}`
+    if (!Object.hasOwn(defaultLimits, name)) {
+      return yield* new ConfigurationError({ option, problem: `there is no such limit; there are ${known}` })
+    }
+    if (!Number.isSafeInteger(value) || Number(value) < 1) {
+      return yield* new ConfigurationError({ option, problem: "give an integer from 1" })
+    }
+  }
+  return { ...defaultLimits, ...Object.fromEntries(given) }
+})
+
+interface Wording {
+  readonly owner: "An account" | "A key bucket"
+  readonly items: string
+  readonly remedy: string
+}
+
+const wordings: Readonly<Record<LimitName, Wording>> = {
+  consumersPerKeyBucket: { owner: "A key bucket", items: "consumers", remedy: "Remove one first" },
+  keyBucketsPerAccount: { owner: "An account", items: "key buckets", remedy: "Use an existing one" },
+  meteringBucketsPerAccount: { owner: "An account", items: "metering buckets", remedy: "Remove one first" },
+  projectsPerAccount: { owner: "An account", items: "projects", remedy: "Remove one first" },
+  deploymentsPerAccount: { owner: "An account", items: "deployments", remedy: "Remove one first" },
+  openUploadsPerAccount: {
+    owner: "An account",
+    items: "unused upload addresses",
+    remedy: "Use one or let one expire first"
+  },
+  concurrentUploadsPerAccount: {
+    owner: "An account",
+    items: "uploads at a time",
+    remedy: "Wait for one to finish"
+  }
+}
+
+/** What was to be made would be one too many. */
+export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
+  limit: Schema.Literals(limitNames),
+  max: Schema.Int
+}) {
+  override get message(): string {
+    const { owner, items, remedy } = wordings[this.limit]
+    const count = this.max.toLocaleString("en-US")
+    return `${owner} may have at most ${count} ${items}. ${remedy} or raise limits.${this.limit}.`
+  }
+}
