@@ -6,10 +6,10 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { build } from "esbuild"
 
-const source = new URL("../packages/core/docs-page/", import.meta.url)
+const source = new URL("../../core/docs-page/", import.meta.url)
 
 /** Where the module is. */
-export const generatedModule = new URL("../packages/core/src/http/docs/page.generated.ts", import.meta.url)
+export const generatedModule = new URL("../../core/src/http/docs/page.generated.ts", import.meta.url)
 
 const bundle = async (file: string): Promise<string> => {
   const { outputFiles } = await build({
@@ -29,7 +29,7 @@ export const generateDocsPage = async (): Promise<string> => {
   const [script, style] = await Promise.all([bundle("main.ts"), bundle("page.css")])
   const markup = readFileSync(new URL("page.html", source), "utf8").trim()
   return [
-    "// Generated from packages/core/docs-page by scripts/buildDocsPage.ts: edit the sources, then run npm run build:docs.",
+    "// Generated from packages/core/docs-page by packages/tools: edit the sources, then run npm run build:docs.",
     ...Object.entries({ markup, style, script }).map(
       ([name, text]) => `export const ${name} = ${JSON.stringify(text)}`
     ),

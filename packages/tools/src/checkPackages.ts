@@ -28,5 +28,5 @@ for (const name of published) {
     run(`${program} @tollgate/${name}`, program, [...options, `packages/${name}`])
   }
 }
-run("deployment with the built packages", process.execPath, ["scripts/tryBuiltSites.ts"])
+run("deployment with the built packages", process.execPath, ["packages/tools/src/tryBuiltSites.ts"])
 process.exitCode = failed ? 1 : 0

@@ -19,7 +19,7 @@ import { makeSubscription, startRedis, temporaryFolder } from "@tollgate/testing
 import Sqlite from "better-sqlite3"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { grants, secret, stores, tokens } from "../../packages/core/test/stores.ts"
+import { grants, secret, stores, tokens } from "../../core/test/stores.ts"
 
 interface Input {
   readonly method?: string

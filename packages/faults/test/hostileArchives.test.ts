@@ -8,8 +8,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
-import { pageOf } from "../../packages/sites/test/archives.ts"
-import { hostileArchives } from "../../packages/sites/test/hostileArchives.ts"
+import { pageOf } from "../../sites/test/archives.ts"
+import { hostileArchives } from "../../sites/test/hostileArchives.ts"
 
 const main = new URL("../../examples/express-sqlite/src/main.ts", import.meta.url)
 const tokens = { acme: "token-of-acme-for-uploads", other: "token-of-other-for-uploads" }

@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises"
 import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { sites } from "@tollgate/sites"
-import { pageOf } from "../packages/sites/test/archives.ts"
+import { pageOf } from "../../sites/test/archives.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-built-"))
 const store = MemoryStore.open()

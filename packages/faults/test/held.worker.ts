@@ -3,7 +3,7 @@ import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
 import { Effect } from "effect"
-import { secret } from "../../packages/core/test/stores.ts"
+import { secret } from "../../core/test/stores.ts"
 
 export interface HeldInput {
   readonly store: "sqlite" | "redis"

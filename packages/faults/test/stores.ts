@@ -7,7 +7,7 @@ import { startRedisCluster } from "@tollgate/testing"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { Cluster } from "ioredis"
 import { afterAll, beforeAll } from "vitest"
-import { secret, stores } from "../../packages/core/test/stores.ts"
+import { secret, stores } from "../../core/test/stores.ts"
 
 const cluster = Effect.gen(function* () {
   const { nodes } = yield* startRedisCluster({ masters: 3 })

@@ -11,7 +11,7 @@ import { startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 
-const root = join(import.meta.dirname, "..")
+const root = join(import.meta.dirname, "../../..")
 const folder = mkdtempSync(join(root, ".readme-"))
 mkdirSync(join(folder, "data"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -14,8 +14,8 @@ import { SqliteStore } from "@tollgate/sqlite"
 import { startRedis } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
-import { pageOf } from "../../packages/sites/test/archives.ts"
-import { startTestServer, type TestServer } from "../../packages/sites/test/testServer.ts"
+import { pageOf } from "../../sites/test/archives.ts"
+import { startTestServer, type TestServer } from "../../sites/test/testServer.ts"
 import type { HeldInput } from "./held.worker.ts"
 
 let folder: string

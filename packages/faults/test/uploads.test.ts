@@ -8,8 +8,8 @@ import { readdirSync, statSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { pageOf } from "../../packages/sites/test/archives.ts"
-import { startTestServer, type TestServer } from "../../packages/sites/test/testServer.ts"
+import { pageOf } from "../../sites/test/archives.ts"
+import { startTestServer, type TestServer } from "../../sites/test/testServer.ts"
 import { openedFor, stores } from "./stores.ts"
 
 const piece = 64 * 1024
