@@ -122,7 +122,10 @@ describe("the key vault", () => {
       const sealed = yield* older.encrypt("value", "id")
       assert.strictEqual(yield* both.decrypt(sealed, "id"), "value")
       assert.isFalse(both.isUnderCurrentSecret(sealed))
-      assert.include((yield* Effect.flip(newer.decrypt(sealed, "id"))).message, "none of the configured secrets")
+      assert.include(
+        (yield* Effect.flip(newer.decrypt(sealed, "id"))).message,
+        "not encrypted with any of the configured secrets"
+      )
       assert.strictEqual(yield* newer.decrypt(yield* both.encrypt("value", "id"), "id"), "value")
       assert.deepStrictEqual(both.hashes("value"), [...newer.hashes("value"), ...older.hashes("value")])
     })
@@ -466,7 +469,7 @@ describe("the secret", () => {
     for (const wrong of [other, [other, `${other} still`]]) {
       const error = await refusal(store, wrong)
       assert.deepInclude(error, { _tag: "ConfigurationError", option: "secret" })
-      assert.match(String(error), /used with another secret/)
+      assert.match(String(error), /used with a different secret/)
       assert.notInclude(String(error), other)
     }
     const again = await open(store, secret)
@@ -571,21 +574,21 @@ describe("settings that are wrong", () => {
   const notify = (): void => undefined
 
   it.each([
-    [{ secret: undefined }, "secret: set one of at least 32 characters"],
-    [{ secret: "" }, "secret: number 1 has fewer than 32 characters"],
-    [{ secret: [] }, "secret: set one of at least 32 characters"],
-    [{ secret: [secret, "short"] }, "secret: number 2 has fewer than 32 characters"],
+    [{ secret: undefined }, "secret: must have at least 32 characters"],
+    [{ secret: "" }, "secret: entry 1 has fewer than 32 characters"],
+    [{ secret: [] }, "secret: must have at least 32 characters"],
+    [{ secret: [secret, "short"] }, "secret: entry 2 has fewer than 32 characters"],
     [{ store: undefined }, "store: give one"],
-    [{ keyPrefix: "Capital" }, "keyPrefix: give 2 to 16"],
-    [{ keyPrefix: "x" }, "keyPrefix: give 2 to 16"],
+    [{ keyPrefix: "Capital" }, "keyPrefix: must be 2 to 16"],
+    [{ keyPrefix: "x" }, "keyPrefix: must be 2 to 16"],
     [{ tokens: [{ token: "short", account: "acme" }] }, "tokens: number 1: give a token of at least 16"],
     [{ tokens: [{ token: "x".repeat(20), account: "a b" }] }, "tokens: number 1: name its account"],
     [{ tokens: [{ token: "x".repeat(20), account: "a", access: "admin" }] }, 'give it the access "read" or "write"'],
     [{ tokens: [], authenticate: () => undefined }, "give one of the two"],
     [{ verifyCache: { ttl: 0 } }, "verifyCache: give ttl"],
-    [{ keyStorage: "hash" }, "keyStorage: give"],
+    [{ keyStorage: "hash" }, "keyStorage: must be"],
     [{ bodyLimit: Number.NaN }, "bodyLimit: give a number of bytes"],
-    [{ secret: [secret, secret] }, "secret: give each one once"],
+    [{ secret: [secret, secret] }, "secret: contains the same secret twice"],
     [{ tokens: [{ account: "acme" }] }, "tokens: number 1: give a token"],
     [{ onQuotaThreshold: { thresholds: [2], notify } }, "onQuotaThreshold: give thresholds"],
     [{ onQuotaThreshold: "often" }, "onQuotaThreshold: give a function"],

@@ -445,7 +445,7 @@ describe("authorize", () => {
     for (const wrong of [{ request: 1 }, { requests: 1, exports: 1 }]) {
       const error = await ask(wrong).catch((error: unknown) => error)
       assert.propertyVal(error, "_tag", "UnknownMeter")
-      assert.match(String(error), /Correct its name, or add it to a plan/)
+      assert.match(String(error), /Correct the name or add the meter to a plan/)
     }
     await gate.close()
   })
