@@ -1,6 +1,6 @@
 /**
- * Operations on consumers: list, create, get, update, remove, and `rollKey`, which replaces a consumer's API keys.
- * Each write is one atomic commit.
+ * Operations on consumers: list, create, get, update, remove, and `rollKey`, which creates a new API key and sets an expiry
+ * on the consumer's other keys. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
   ) {
     const results = consumers.map((consumer) => toConsumer(consumer, include))
     if (include.apiKeys !== true || consumers.length === 0) return results
-    const limits = yield* embeddedLimits(bucket, consumers, maxKeysEach)
+    const limits = yield* limitEmbeddedKeys(bucket, consumers, maxKeysEach)
     const pages = yield* keyRecords.pages(
       getPartition(bucket),
       limits.map(({ name, limit }) => ({ where: [byConsumer(name)], offset: 0, limit }))
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
    * Decides how many keys to embed in each consumer. Stops at the first consumer whose keys would exceed the limit of the
    * list; that consumer and the ones after it are returned without keys.
    */
-  const embeddedLimits = Effect.fnUntraced(function* (
+  const limitEmbeddedKeys = Effect.fnUntraced(function* (
     bucket: KeyBucket,
     consumers: ReadonlyArray<StoredConsumer>,
     maxKeysEach: number
@@ -139,7 +139,7 @@ const make = Effect.gen(function* () {
     return page.entries
   })
 
-  const invalidatingCache = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
+  const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
     cache.invalidateAfter(getPartition(bucket), effect)
 
   /** Removes the key value from a replayed result if key values are not stored. */
@@ -254,7 +254,7 @@ const make = Effect.gen(function* () {
           const committed = yield* store.commit(getPartition(bucket), [consumerRecords.replace(entry, value)])
           return { value: toConsumer(value, {}), version: consumerRecords.versionIn(committed, name) }
         })
-        return yield* invalidatingCache(bucket, retryOnConflict(attempt))
+        return yield* withCacheInvalidation(bucket, retryOnConflict(attempt))
       },
       withStore,
       withSafeSpan("Consumers.update")
@@ -273,7 +273,7 @@ const make = Effect.gen(function* () {
           ])
         })
         // Retry when a key was created after the keys were listed, so that it is removed too.
-        yield* invalidatingCache(bucket, retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
+        yield* withCacheInvalidation(bucket, retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
       },
       withStore,
       withSafeSpan("Consumers.remove")
@@ -305,7 +305,7 @@ const make = Effect.gen(function* () {
           )
           return committed.previousResult === undefined ? plaintextKey : toReplayedKey(committed.previousResult)
         })
-        const rollKeys = invalidatingCache(
+        const rollKeys = withCacheInvalidation(
           bucket,
           retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
         ).pipe(

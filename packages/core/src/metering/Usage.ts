@@ -89,8 +89,8 @@ const make = Effect.gen(function* () {
 
   /**
    * Notifies the host of each threshold that was reached, once in each period. A counter with a maximum of 1 marks a
-   * threshold as notified: only the process whose commit increments it sends the notification. If that commit fails, the
-   * next `consume` tries again. A failure never affects the counted usage.
+   * threshold as notified: only the process whose commit increments it sends the notification. If the store is
+   * unavailable, the next `consume` tries again. A failure never affects the counted usage.
    */
   const notifyThresholds = Effect.fnUntraced(function* (
     bucketId: string,
@@ -161,6 +161,7 @@ const make = Effect.gen(function* () {
       return Effect.matchEffect(increment, {
         onFailure: (error): Effect.Effect<never, CounterError> => {
           if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return Effect.fail(error)
+          // The subject of the conflict is the counter that would exceed its limit.
           const [meter = "", { max } = { max: 0 }] =
             [...meters].find(([, { counter }]) => counter === error.subject) ?? []
           return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: period.end }))
@@ -182,7 +183,7 @@ const make = Effect.gen(function* () {
   }
 
   /** Counts usage against the customer's newest subscription that allows usage and has all the meters. */
-  const consumeByCustomer = (bucketId: string, { entitlements, total }: CustomerEntitlements, amounts: Amounts) =>
+  const consumeNewest = (bucketId: string, { entitlements, total }: CustomerEntitlements, amounts: Amounts) =>
     Effect.flatMap(trustedClock.now, (now): Effect.Effect<Quotas | DenyReason, CounterError> => {
       let newest: Entitlement.Entitlement | undefined
       for (const entitlement of entitlements) {
@@ -191,6 +192,7 @@ const make = Effect.gen(function* () {
         if (hasMeters(entitlement, amounts, now)) return consumeEntitlement(bucketId, entitlement, amounts, undefined)
         newest ??= entitlement
       }
+      // No subscription has all the meters: the newest one fails with `UnknownMeter`.
       if (newest !== undefined) return consumeEntitlement(bucketId, newest, amounts, undefined)
       return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
     })
@@ -230,12 +232,12 @@ const make = Effect.gen(function* () {
       retryOnConflict(
         Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
           customerCache.set(cacheKey, customer)
-          return consumeByCustomer(bucketId, customer, amounts)
+          return consumeNewest(bucketId, customer, amounts)
         })
       ).pipe(withStore)
     const cached = customerCache.get(cacheKey)
     if (cached === undefined) return reread()
-    return Effect.matchEffect(consumeByCustomer(bucketId, cached, amounts), {
+    return Effect.matchEffect(consumeNewest(bucketId, cached, amounts), {
       onFailure: (error) => (shouldReread(error) ? reread() : Effect.fail(error)),
       onSuccess: (outcome) => (typeof outcome === "string" ? reread() : Effect.succeed(outcome))
     })
