@@ -534,7 +534,7 @@ describe("in-process calls", () => {
       gate.consumers.rollKey("acme", "b", "alice", { expiresOn: "2030-01-01T00:00:00Z" }, options)
     const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`)
     const invalidCalls: ReadonlyArray<() => Promise<unknown>> = [
-      () => roll({ gaurd: { env: "dev" } }),
+      () => roll({ ifTag: { env: "dev" } }),
       () => roll({ idempotencyKey: "" }),
       () => gate.consumers.create("acme", "b", { name: "bob" }, { withApiKeys: true } as never),
       () => gate.consumers.create("acme", "b", { name: "bob" }, { withApiKey: "true" } as never),

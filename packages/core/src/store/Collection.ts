@@ -67,7 +67,8 @@ export interface Collection<A, I = unknown> {
   readonly recordKey: (key: string) => string
   /** The index term in the store for one of this collection's terms; without an argument, the term of all its values. */
   readonly indexTerm: (term?: string) => string
-  readonly uniqueKey: (uniqueKey: string) => string
+  /** The unique key in the store for one of this collection's unique keys. */
+  readonly uniqueKey: (key: string) => string
 
   /** A change that inserts a new value. The commit fails if its key exists. */
   readonly insert: (value: A) => Change
@@ -133,7 +134,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   const recordKey = (key: string) => `${name}/${key}`
   const indexTerm = (term?: string) => (term === undefined ? name : `${name}/${term}`)
-  const uniqueKey = (uniqueKey: string) => `${name}/${uniqueKey}`
+  const uniqueKey = (key: string) => `${name}/${key}`
 
   /** The body of each decoded value. Fields that this version does not know are copied from it when a value is replaced. */
   const bodies = new WeakMap<object, string>()

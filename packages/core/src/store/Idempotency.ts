@@ -82,7 +82,7 @@ export const idempotentCommit = <A, I>(
     return { ...committed, previousResult }
   })
 
-  const commitUnder = Effect.fnUntraced(function* (
+  const commitWithDigest = Effect.fnUntraced(function* (
     partition: Partition,
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency,
@@ -100,8 +100,9 @@ export const idempotentCommit = <A, I>(
     idempotency: Idempotency,
     result: A
   ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
+    // The store knows only one id for each request, so requests stored under an older secret are looked up first.
     const [newest = idempotency, ...older] = toDigests(idempotency)
-    return (yield* lookUp(partition, older)) ?? (yield* commitUnder(partition, changes, newest, result))
+    return (yield* lookUp(partition, older)) ?? (yield* commitWithDigest(partition, changes, newest, result))
   })
 
   const commit = (
@@ -138,7 +139,10 @@ export const idempotentCommit = <A, I>(
       ? Effect.succeed(undefined)
       : Effect.map(lookUpRequest(partition, idempotency), (committed) => committed?.previousResult)
 
-  /** Runs `attempt`. If it fails, because for example the quota is used up by now, returns the result of the first request. */
+  /**
+   * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons that
+   * the first request did not have, such as a quota that is used up by now.
+   */
   const orReplay = <B, E, R>(
     partition: Partition,
     idempotency: Idempotency | undefined,
