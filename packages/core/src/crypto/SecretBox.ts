@@ -33,7 +33,7 @@ const minSecretLength = 32
 /** Whether this is the example secret from the documentation. */
 const isExampleSecret = (secret: string): boolean => /^at least 32 characters/i.test(secret)
 
-/** Sizes of SHA-256. */
+/** Block and digest size of SHA-256. */
 const blockBytes = 64
 const digestBytes = 32
 /** The maximum length of a key value. Longer input cannot be a key and takes the slower path. */

@@ -15,7 +15,7 @@ import { retireSecrets } from "./secretRecords.ts"
 export interface ReencryptResult {
   /** Keys that are now under the newest secret. */
   readonly reencrypted: number
-  /** Keys that already were. */
+  /** Keys that already were under the newest secret. */
   readonly unchanged: number
   /** Keys whose value is not stored. They verify only while the secret they were created under is configured. */
   readonly notStored: number

@@ -100,7 +100,7 @@ export const idempotentCommit = <A, I>(
     idempotency: Idempotency,
     result: A
   ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
-    // The store knows only one id for each request, so requests stored under an older secret are looked up first.
+    // A commit has one idempotency id, so a result that was stored under an older secret is looked up first.
     const [newest = idempotency, ...older] = toDigests(idempotency)
     return (yield* lookUp(partition, older)) ?? (yield* commitWithDigest(partition, changes, newest, result))
   })
