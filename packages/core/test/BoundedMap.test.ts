@@ -1,8 +1,8 @@
 import { BoundedMap } from "@tollgate/core"
 import { describe, expect, it } from "vitest"
 
-describe("a bounded map", () => {
-  it("never weighs more than it may, and keeps what was used lately", () => {
+describe("BoundedMap", () => {
+  it("stays within its maximum weight and keeps recently used entries", () => {
     const map = new BoundedMap<number, string>(100, (value) => value.length)
     for (let key = 0; key < 1_000; key++) {
       map.set(key, "x".repeat(key % 10))
@@ -15,7 +15,7 @@ describe("a bounded map", () => {
     expect(map.get(500)).toBeUndefined()
   })
 
-  it("counts an entry that is replaced or deleted once", () => {
+  it("updates its weight and size when an entry is replaced or deleted", () => {
     const map = new BoundedMap<string, string>(20, (value) => value.length)
     for (let round = 0; round < 100; round++) map.set("a", "12345")
     map.set("b", "12345")
@@ -25,7 +25,7 @@ describe("a bounded map", () => {
     expect(map.size).toBe(0)
   })
 
-  it("does not keep what is too heavy, and drops what that replaces", () => {
+  it("does not store an entry that is too heavy, and drops the entry it replaces", () => {
     const map = new BoundedMap<string, string>(10, (value) => value.length)
     map.set("a", "1").set("a", "123456")
     expect(map.get("a")).toBeUndefined()

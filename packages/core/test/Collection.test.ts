@@ -45,14 +45,14 @@ const person = (name: string, fields: Partial<Person> = {}) =>
 const commit = (partition: Partition.Partition, ...changes: ReadonlyArray<Change>) =>
   Effect.flatMap(Store, (store) => store.commit(partition, changes))
 
-layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
-  it.effect("reads back what was inserted, with its version", () =>
+layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
+  it.effect("reads an inserted value with its version", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "read")
       const committed = yield* commit(partition, people.insert(person("alice")))
-      const found = yield* people.get(partition, "alice")
+      const entry = yield* people.get(partition, "alice")
       assert.deepStrictEqual(
-        found,
+        entry,
         Option.some({ value: person("alice"), version: people.versionIn(committed, "alice") })
       )
       assert.isAbove(people.versionIn(committed, "alice"), 0)
@@ -61,7 +61,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
-  it.effect("pages through all of it, or through what carries the terms", () =>
+  it.effect("pages through all values, or through those with the given terms", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "page")
       yield* commit(
@@ -84,37 +84,37 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
-  it.effect("finds who holds a unique value, and whom that belongs to", () =>
+  it.effect("finds an entry by unique key, together with its parent", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "claimed")
+      const partition = Partition.keys("collection", "unique-key")
       yield* commit(partition, people.insert(person("bob")), notes.insert({ id: "1", by: "bob", text: "hello" }))
-      const found = Option.getOrThrow(yield* notes.getByUniqueKey(partition, "text:hello"))
-      assert.strictEqual(found.entry.value.id, "1")
-      assert.isDefined(found.parent)
-      if (found.parent === undefined) return
-      assert.strictEqual((yield* people.decode(found.parent)).value.name, "bob")
+      const match = Option.getOrThrow(yield* notes.getByUniqueKey(partition, "text:hello"))
+      assert.strictEqual(match.entry.value.id, "1")
+      assert.isDefined(match.parent)
+      if (match.parent === undefined) return
+      assert.strictEqual((yield* people.decode(match.parent)).value.name, "bob")
       assert.deepStrictEqual(yield* notes.getByUniqueKey(partition, "text:other"), Option.none())
     })
   )
 
-  it.effect("makes changes that are refused when things have moved on", () =>
+  it.effect("creates changes that conflict when the record has changed", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "changes")
       yield* commit(partition, people.insert(person("alice")))
       const entry = Option.getOrThrow(yield* people.get(partition, "alice"))
       yield* commit(partition, people.assertUnchanged(entry), people.assertAtMost("team:blue", 1))
-      const newer = person("alice", { visits: 1 })
-      yield* commit(partition, people.replace(entry, newer))
+      const updated = person("alice", { visits: 1 })
+      yield* commit(partition, people.replace(entry, updated))
       const before = yield* stateHash
-      const refused = [
+      const conflicting = [
         people.insert(person("alice")),
-        people.replace(entry, newer),
+        people.replace(entry, updated),
         people.remove(entry),
         people.assertUnchanged(entry),
         people.assertAtMost("team:blue", 0),
         people.insert(person("eve", { email: "alice@example.com" }))
       ]
-      for (const change of refused) {
+      for (const change of conflicting) {
         assert.instanceOf(yield* Effect.flip(commit(partition, change)), StoreConflict)
       }
       assert.strictEqual(yield* stateHash, before)
@@ -123,7 +123,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
-  it.effect("keeps fields that only a newer version knows, at any depth, when it rewrites a record", () =>
+  it.effect("keeps fields that only a newer version knows, at any depth, when it replaces a record", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "newer")
       const Item = Schema.Struct({ id: Schema.String, size: Schema.Int })
@@ -133,10 +133,10 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
         items: Schema.Array(Item),
         limits: Schema.Record(Schema.String, Schema.Struct({ max: Schema.Int }))
       }
-      const named = { name: "thing", format: 1, key: ({ id }: { readonly id: string }) => id }
-      const older = Collection.make({ ...named, schema: Schema.Struct(fields) })
+      const options = { name: "thing", format: 1, key: ({ id }: { readonly id: string }) => id }
+      const older = Collection.make({ ...options, schema: Schema.Struct(fields) })
       const newer = Collection.make({
-        ...named,
+        ...options,
         schema: Schema.Struct({
           ...fields,
           note: Schema.String,
@@ -174,17 +174,17 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
         note: "kept"
       })
       yield* older.modify(partition, "1", (value) => Effect.succeed({ ...value, title: "new" }))
-      const [again] = yield* (yield* Store).get(partition, ["thing/1"])
-      assert.deepInclude(JSON.parse(again?.body.slice(2) ?? ""), { title: "new", note: "kept" })
+      const [modified] = yield* (yield* Store).get(partition, ["thing/1"])
+      assert.deepInclude(JSON.parse(modified?.body.slice(2) ?? ""), { title: "new", note: "kept" })
     })
   )
 
-  it.effect("keeps unknown fields of equal items apart, and takes no longer for long lists", () =>
+  it.effect("keeps unknown fields of equal items apart, also in long lists", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "equal")
-      const named = { name: "bag", format: 1, key: ({ id }: { readonly id: string }) => id }
+      const options = { name: "bag", format: 1, key: ({ id }: { readonly id: string }) => id }
       const older = Collection.make({
-        ...named,
+        ...options,
         schema: Schema.Struct({
           id: Schema.String,
           items: Schema.Array(Schema.Struct({ size: Schema.Int })),
@@ -210,7 +210,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
-  it.effect("modifies a value again when another writer was faster, even while the test's clock stands still", () =>
+  it.effect("retries a modify after a conflicting write, even while the TestClock is stopped", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "modify")
       yield* commit(partition, people.insert(person("alice")))
@@ -222,7 +222,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
-  it.effect("lets the change of a modify see the test's clock", () =>
+  it.effect("runs the change of a modify with the TestClock", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "clock")
       yield* commit(partition, people.insert(person("alice")))
@@ -234,7 +234,7 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
-  it.effect("gives up on a value that others never leave alone", () =>
+  it.effect("fails a modify with a stale StoreConflict after 12 conflicts", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "contention")
       yield* commit(partition, people.insert(person("alice")))
@@ -256,9 +256,9 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
-  it.effect("modifies nothing where there is nothing, or where the change fails", () =>
+  it.effect("modifies nothing if the value does not exist or the change fails", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "nothing")
+      const partition = Partition.keys("collection", "missing")
       yield* commit(partition, people.insert(person("alice")))
       const before = yield* stateHash
       assert.deepStrictEqual(yield* people.modify(partition, "bob", Effect.succeed), Option.none())
@@ -267,20 +267,25 @@ layer(StoreState.layer(MemoryStore.layer))("a collection", (it) => {
     })
   )
 
-  it.effect("refuses a body of a newer format, and says what to do", () =>
+  it.effect("rejects a body with a newer, missing or invalid format", () =>
     Effect.gen(function* () {
       const partition = Partition.keys("collection", "newer")
       const put = (name: string, body: string) =>
         Change.Put({ key: people.recordKey(name), expect: 0, body, indexTerms: [people.indexTerm()], uniqueKeys: [] })
-      yield* commit(partition, put("newer", '3 {"secret":"x"}'), put("odd", "{}"), put("wrong", '2 {"secret":"x"}'))
-      const problemOf = (name: string) => Effect.flip(people.get(partition, name))
-      const newer = yield* problemOf("newer")
+      yield* commit(
+        partition,
+        put("newer", '3 {"secret":"x"}'),
+        put("unversioned", "{}"),
+        put("invalid", '2 {"secret":"x"}')
+      )
+      const readError = (name: string) => Effect.flip(people.get(partition, name))
+      const newer = yield* readError("newer")
       assert.instanceOf(newer, RecordUnreadable)
-      assert.include(newer.message, "format 3 by a newer version of Tollgate, and this one reads up to 2")
-      assert.include((yield* problemOf("odd")).message, "names no format")
-      const wrong = yield* problemOf("wrong")
-      assert.include(wrong.message, "does not fit its schema")
-      assert.notInclude(JSON.stringify(wrong), "secret")
+      assert.include(newer.message, "format 3 by a newer version of Tollgate, and this version reads up to 2")
+      assert.include((yield* readError("unversioned")).message, "has no format version")
+      const invalid = yield* readError("invalid")
+      assert.include(invalid.message, "does not match its schema")
+      assert.notInclude(JSON.stringify(invalid), "secret")
     })
   )
 })

@@ -1,14 +1,14 @@
 import { Partition } from "@tollgate/core"
 import { expect, it } from "vitest"
 
-it("never gives two tenants one name", () => {
-  const awkward = ["a", "b", "a/b", "a%2Fb", "", "{a}", "}", "a:b", "..", "*"]
-  const names = awkward.flatMap((account) => awkward.map((bucket) => Partition.keys(account, bucket)))
+it("gives every account and bucket a different partition name", () => {
+  const specialNames = ["a", "b", "a/b", "a%2Fb", "", "{a}", "}", "a:b", "..", "*"]
+  const names = specialNames.flatMap((account) => specialNames.map((bucket) => Partition.keys(account, bucket)))
   expect(new Set(names).size).toBe(names.length)
   for (const name of names) expect(name).toMatch(/^keys(\/[^/{}:\s]*){2}$/)
 })
 
-it("keeps areas apart", () => {
+it("gives key buckets, deployments, metering buckets and directories different names", () => {
   const names = [
     Partition.keys("a", "b"),
     Partition.deployments("a", "b"),

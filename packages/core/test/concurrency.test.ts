@@ -3,10 +3,10 @@ import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { secret, stores } from "./stores.ts"
 
-/** A store that counts how often it is asked. */
-const counting = (store: StoreOperations): { readonly store: StoreOperations; readonly calls: () => number } => {
+/** Wraps a store and counts the calls. */
+const countCalls = (store: StoreOperations): { readonly store: StoreOperations; readonly calls: () => number } => {
   let calls = 0
-  const counted =
+  const wrap =
     <A extends Array<unknown>, R>(operation: (...args: A) => R) =>
     (...args: A): R => {
       calls++
@@ -15,41 +15,41 @@ const counting = (store: StoreOperations): { readonly store: StoreOperations; re
   return {
     calls: () => calls,
     store: {
-      get: counted(store.get),
-      getByUniqueKey: counted(store.getByUniqueKey),
-      list: counted(store.list),
-      counters: counted(store.counters),
-      commit: counted(store.commit),
-      clear: counted(store.clear)
+      get: wrap(store.get),
+      getByUniqueKey: wrap(store.getByUniqueKey),
+      list: wrap(store.list),
+      counters: wrap(store.counters),
+      commit: wrap(store.commit),
+      clear: wrap(store.clear)
     }
   }
 }
 
-const outcomes = (settled: ReadonlyArray<PromiseSettledResult<unknown>>) => {
+const countOutcomes = (results: ReadonlyArray<PromiseSettledResult<unknown>>) => {
   const counts: Record<string, number> = {}
-  for (const result of settled) {
+  for (const result of results) {
     const name = result.status === "fulfilled" ? "done" : (result.reason._tag as string)
     counts[name] = (counts[name] ?? 0) + 1
   }
   return counts
 }
 
-describe.each(stores)("many at once, on %s", (_, layer) => {
+describe.each(stores)("concurrent calls on %s", (_, layer) => {
   const scope = Scope.makeUnsafe()
   let gate: Tollgate
   let calls: () => number
   beforeAll(async () => {
     const context = await Effect.runPromise(Layer.buildWithScope(layer, scope) as Effect.Effect<Context.Context<Store>>)
-    const counted = counting(Context.get(context, Store))
-    calls = counted.calls
-    gate = await createTollgate({ store: counted.store, secret })
+    const counting = countCalls(Context.get(context, Store))
+    calls = counting.calls
+    gate = await createTollgate({ store: counting.store, secret })
   }, 30_000)
   afterAll(async () => {
     await gate.close()
     await Effect.runPromise(Scope.close(scope, Exit.void))
   })
 
-  it("a roll beside creates of keys leaves none behind that it saw", async () => {
+  it("a roll and concurrent key creations keep all keys, and some keys without an expiry", async () => {
     await gate.consumers.create("acme", "mixed", { name: "alice" }, { withApiKey: true })
     const creates = Array.from({ length: 10 }, () => gate.keys.create("acme", "mixed", "alice"))
     const roll = gate.consumers.rollKey("acme", "mixed", "alice", { expiresOn: "2040-01-01T00:00:00Z" })
@@ -59,27 +59,27 @@ describe.each(stores)("many at once, on %s", (_, layer) => {
     expect(data.filter(({ expiresOn }) => expiresOn === undefined).length).toBeGreaterThan(0)
   })
 
-  it("of many keys with one value, one is made", async () => {
+  it("one of several concurrent creations with the same key value succeeds", async () => {
     await gate.consumers.create("acme", "values", { name: "alice" })
-    const settled = await Promise.allSettled(
+    const results = await Promise.allSettled(
       Array.from({ length: 10 }, () => gate.keys.create("acme", "values", "alice", { key: "one-value-for-all" }))
     )
-    expect(outcomes(settled)).toEqual({ done: 1, KeyValueTaken: 9 })
+    expect(countOutcomes(results)).toEqual({ done: 1, KeyValueTaken: 9 })
   })
 
-  it("updates of one consumer all take effect, or are told that they did not", async () => {
+  it("each concurrent update of one consumer succeeds or fails with StoreConflict", async () => {
     await gate.consumers.create("acme", "updates", { name: "alice" })
-    const settled = await Promise.allSettled(
+    const results = await Promise.allSettled(
       Array.from({ length: 8 }, (_, index) =>
         gate.consumers.update("acme", "updates", "alice", { description: `${index}` })
       )
     )
-    const counts = outcomes(settled)
+    const counts = countOutcomes(results)
     expect((counts["done"] ?? 0) + (counts["StoreConflict"] ?? 0)).toBe(8)
     expect(counts["done"]).toBeGreaterThan(0)
   })
 
-  it("a thousand consumers are listed with the first thousand of their keys, in three calls of the store", async () => {
+  it("lists 1,000 consumers with the first 1,000 of their keys in three store calls", async () => {
     for (let first = 0; first < 1_000; first += 100) {
       await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
@@ -97,46 +97,46 @@ describe.each(stores)("many at once, on %s", (_, layer) => {
     ])
   }, 60_000)
 
-  it("verify asks the store once, and not at all for what cannot be a key", async () => {
-    const made = await gate.consumers.create("acme", "verify", { name: "alice" }, { withApiKey: true })
-    const asked = async (key: string) => {
+  it("verify calls the store once, and never for a malformed key", async () => {
+    const created = await gate.consumers.create("acme", "verify", { name: "alice" }, { withApiKey: true })
+    const countStoreCalls = async (key: string) => {
       const before = calls()
       await gate.keys.verify("acme", "verify", key)
       return calls() - before
     }
-    expect(await asked(made.apiKeys?.[0]?.key ?? "")).toBe(1)
-    expect(await asked("unknown-but-well-formed")).toBe(1)
-    for (const malformed of ["", "short", "tg_wrong", "with a space in the middle", `${made.apiKeys?.[0]?.key}x`]) {
-      expect(await asked(malformed)).toBe(0)
+    expect(await countStoreCalls(created.apiKeys?.[0]?.key ?? "")).toBe(1)
+    expect(await countStoreCalls("unknown-but-well-formed")).toBe(1)
+    for (const malformed of ["", "short", "tg_wrong", "with a space in the middle", `${created.apiKeys?.[0]?.key}x`]) {
+      expect(await countStoreCalls(malformed)).toBe(0)
     }
   })
 
-  it("a consumer with ten thousand keys is rolled, listed and deleted, each in one step; one more key is refused", async () => {
-    const took: Record<string, number> = {}
-    const timed = async <A>(what: string, work: () => Promise<A>): Promise<A> => {
+  it("rolls, lists and deletes a consumer with 10,000 keys, and rejects one key more", async () => {
+    const durations: Record<string, number> = {}
+    const measure = async <A>(label: string, work: () => Promise<A>): Promise<A> => {
       const start = performance.now()
       const result = await work()
-      took[what] = Math.round(performance.now() - start)
+      durations[label] = Math.round(performance.now() - start)
       return result
     }
     await gate.consumers.create("acme", "many", { name: "alice" })
     const bulk = Array.from({ length: 1_000 }, () => ({}))
-    await timed("create 10,000", async () => {
+    await measure("create 10,000", async () => {
       for (let round = 0; round < 10; round++) await gate.keys.createMany("acme", "many", "alice", bulk)
     })
     await expect(gate.keys.create("acme", "many", "alice")).rejects.toMatchObject({ _tag: "KeyLimitReached" })
     await expect(
       gate.consumers.rollKey("acme", "many", "alice", { expiresOn: "2040-01-01T00:00:00Z" })
     ).rejects.toMatchObject({ _tag: "KeyLimitReached" })
-    const page = await timed("list the last 1,000", () => gate.keys.list("acme", "many", "alice", { offset: 9_000 }))
+    const page = await measure("list the last 1,000", () => gate.keys.list("acme", "many", "alice", { offset: 9_000 }))
     expect([page.data.length, page.total]).toEqual([1_000, 10_000])
     await gate.keys.remove("acme", "many", "alice", page.data[0]?.id ?? "")
-    await timed("roll", () => gate.consumers.rollKey("acme", "many", "alice", { expiresOn: "2040-01-01T00:00:00Z" }))
+    await measure("roll", () => gate.consumers.rollKey("acme", "many", "alice", { expiresOn: "2040-01-01T00:00:00Z" }))
     const rolled = await gate.keys.list("acme", "many", "alice", { offset: 9_000 })
     expect(rolled.total).toBe(10_000)
     expect(rolled.data.filter(({ expiresOn }) => expiresOn === undefined).length).toBe(1)
-    await timed("delete", () => gate.consumers.remove("acme", "many", "alice"))
+    await measure("delete", () => gate.consumers.remove("acme", "many", "alice"))
     await expect(gate.keys.list("acme", "many", "alice")).rejects.toMatchObject({ _tag: "ConsumerNotFound" })
-    console.log(`10,000 keys, in milliseconds: ${JSON.stringify(took)}`)
+    console.log(`10,000 keys, durations in milliseconds: ${JSON.stringify(durations)}`)
   }, 120_000)
 })

@@ -1,5 +1,5 @@
 /**
- * What a process keeps in memory: tokens as hashes, the secret as keys derived from it, key values not at all.
+ * A process keeps hashes of tokens and keys derived from the secret in memory, but no tokens, secrets or key values.
  */
 import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -14,18 +14,18 @@ import { writeHeapSnapshot } from "node:v8"
 import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 
-// Made in pieces, so that no text of the program is one of them.
+// Generated at run time, so that the source text in the heap does not contain them.
 const random = (name) => name + "-" + randomBytes(24).toString("hex")
 const start = async () => {
   const [token, secret] = [random("token"), random("secret")]
   const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: [{ token, account: "acme" }] })
-  const made = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
-  const key = made.apiKeys[0].key
+  const consumer = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
+  const key = consumer.apiKeys[0].key
   const { valid } = await gate.keys.verify("acme", "b", key)
   const { status } = await gate.handler(new Request("http://gate/v1/metering", { headers: { authorization: "Bearer " + token } }))
-  // Reversed, or they would be found because they were printed.
-  const told = [token, secret, key].map((text) => [...text].reverse().join(""))
-  process.stdout.write(JSON.stringify({ told, valid, status }))
+  // Reversed, because the printed output is in the heap too.
+  const reversed = [token, secret, key].map((text) => [...text].reverse().join(""))
+  process.stdout.write(JSON.stringify({ reversed, valid, status }))
   return gate
 }
 const gate = await start()
@@ -35,7 +35,7 @@ writeHeapSnapshot(process.argv[2])
 await gate.close()
 `
 
-it("holds neither tokens, nor the secret, nor key values as text", async () => {
+it("keeps no tokens, secrets or key values in the heap", async () => {
   const folder = mkdtempSync(join(import.meta.dirname, ".heap-"))
   const snapshot = join(mkdtempSync(join(tmpdir(), "tollgate-heap-")), "heap.heapsnapshot")
   try {
@@ -47,12 +47,12 @@ it("holds neither tokens, nor the secret, nor key values as text", async () => {
       path,
       snapshot
     ])
-    const { told, ...outcome } = JSON.parse(stdout)
+    const { reversed, ...outcome } = JSON.parse(stdout)
     expect(outcome).toEqual({ valid: true, status: 200 })
     const heap = readFileSync(snapshot, "latin1")
     expect(heap).toContain("acme")
-    const found = told.filter((reversed: string) => heap.includes([...reversed].reverse().join("")))
-    expect(found).toEqual([])
+    const leaked = reversed.filter((text: string) => heap.includes([...text].reverse().join("")))
+    expect(leaked).toEqual([])
   } finally {
     rmSync(folder, { recursive: true, force: true })
     rmSync(join(snapshot, ".."), { recursive: true, force: true })

@@ -25,18 +25,18 @@ import { secret } from "./stores.ts"
 
 const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
 const alice = ConsumerName.make("alice")
-const at = (text: string) => DateTime.makeUnsafe(text)
+const parseTimestamp = (text: string) => DateTime.makeUnsafe(text)
 
-/** The services over a store that several generations of them may share. */
-const over = (store: Store["Service"], options: Partial<ServiceOptions> = {}) =>
+/** The services on a store that several instances can share, as several processes do. */
+const makeServices = (store: Store["Service"], options: Partial<ServiceOptions> = {}) =>
   Tollgate.layer({ secret, ...options }).pipe(Layer.provide(Layer.succeed(Store, store)))
 
-describe("the key format", () => {
+describe("KeyFormat", () => {
   const format = KeyFormat.make("tg")
   const Position = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 49 }))
   const Replacement = Schema.String.check(Schema.isPattern(/^[!-~]$/u))
 
-  it.effect("makes keys that pass their own checksum, and no two alike", () =>
+  it.effect("generates different keys with a valid checksum", () =>
     Effect.gen(function* () {
       const keys = yield* Effect.forEach(Array.from({ length: 2_000 }), () => format.generate)
       for (const key of keys) assert.isTrue(format.isWellFormed(key), key)
@@ -44,7 +44,7 @@ describe("the key format", () => {
     })
   )
 
-  it.effect("refuses a key in which any one character is another", () =>
+  it.effect("rejects a key in which one character was changed", () =>
     Effect.gen(function* () {
       const result = yield* Arbitrary.checkEffect(
         Arbitrary.all([Arbitrary.schema(Position), Arbitrary.schema(Replacement)]),
@@ -52,7 +52,7 @@ describe("the key format", () => {
           Effect.map(format.generate, (key) => {
             if (key[position] === replacement) return true
             const changed = key.slice(0, position) + replacement + key.slice(position + 1)
-            // A key without our prefix is somebody's own, and has no checksum.
+            // A key without the prefix counts as a supplied key, which has no checksum.
             return changed.startsWith("tg_") ? !format.isWellFormed(changed) : true
           }),
         { runs: 2_000 }
@@ -61,31 +61,32 @@ describe("the key format", () => {
     })
   )
 
-  it("shows the last four characters, and nothing else", () => {
+  it("shows only the last four characters", () => {
     const value = "tg_0123456789012345678901234567890123456789_abcdef"
     assert.strictEqual(KeyFormat.mask(KeyFormat.suffixOf(value)), "****cdef")
   })
 })
 
-describe("the key vault", () => {
-  const vaultWith = (...secrets: ReadonlyArray<string>) =>
-    Effect.provide(SecretBox, SecretBox.layer({ secrets: secrets.map((one) => Redacted.make(one)) }))
+describe("SecretBox", () => {
+  const makeSecretBox = (...secrets: ReadonlyArray<string>) =>
+    Effect.provide(SecretBox, SecretBox.layer({ secrets: secrets.map((value) => Redacted.make(value)) }))
   const Text = Schema.String.check(Schema.makeFilter((text: string) => text.isWellFormed()))
 
-  it.effect("opens what it sealed, and nothing that was moved or changed", () =>
+  it.effect("decrypts its own ciphertext, but not if it was moved or modified", () =>
     Effect.gen(function* () {
-      const vault = yield* vaultWith(secret)
+      const secretBox = yield* makeSecretBox(secret)
       const result = yield* Arbitrary.checkEffect(
         Arbitrary.all([Arbitrary.schema(Text), Arbitrary.schema(Text), Arbitrary.schema(Schema.Int)]),
-        ([value, identity, place]) =>
+        ([value, associatedData, position]) =>
           Effect.gen(function* () {
-            const sealed = yield* vault.encrypt(value, identity)
-            const opened = yield* vault.decrypt(sealed, identity)
-            const moved = yield* Effect.flip(vault.decrypt(sealed, `${identity}'`))
-            const index = 12 + (Math.abs(place) % (sealed.length - 15))
-            const changed = sealed.slice(0, index) + (sealed[index] === "A" ? "B" : "A") + sealed.slice(index + 1)
-            const broken = yield* Effect.flip(vault.decrypt(changed, identity))
-            return opened === value && moved instanceof KeyDecryptionError && broken instanceof KeyDecryptionError
+            const encrypted = yield* secretBox.encrypt(value, associatedData)
+            const decrypted = yield* secretBox.decrypt(encrypted, associatedData)
+            const moved = yield* Effect.flip(secretBox.decrypt(encrypted, `${associatedData}'`))
+            const index = 12 + (Math.abs(position) % (encrypted.length - 15))
+            const replacement = encrypted[index] === "A" ? "B" : "A"
+            const changed = encrypted.slice(0, index) + replacement + encrypted.slice(index + 1)
+            const modified = yield* Effect.flip(secretBox.decrypt(changed, associatedData))
+            return decrypted === value && moved instanceof KeyDecryptionError && modified instanceof KeyDecryptionError
           }).pipe(Effect.catch(() => Effect.succeed(false))),
         { runs: 300 }
       )
@@ -93,50 +94,55 @@ describe("the key vault", () => {
     })
   )
 
-  it.effect("seals the same value differently every time, and hashes it alike", () =>
+  it.effect("gives a different ciphertext each time, and always the same hash", () =>
     Effect.gen(function* () {
-      const vault = yield* vaultWith(secret)
-      assert.notStrictEqual(yield* vault.encrypt("value", "id"), yield* vault.encrypt("value", "id"))
-      assert.deepStrictEqual(vault.hashes("value"), vault.hashes("value"))
-      assert.notInclude(vault.hashes("value")[0], "value")
+      const secretBox = yield* makeSecretBox(secret)
+      assert.notStrictEqual(yield* secretBox.encrypt("value", "id"), yield* secretBox.encrypt("value", "id"))
+      assert.deepStrictEqual(secretBox.hashes("value"), secretBox.hashes("value"))
+      assert.notInclude(secretBox.hashes("value")[0], "value")
     })
   )
 
-  it.effect("hashes by HMAC-SHA-256", () =>
+  it.effect("hashes with HMAC-SHA-256", () =>
     Effect.gen(function* () {
-      const vault = yield* vaultWith(secret)
+      const secretBox = yield* makeSecretBox(secret)
       const hashKey = Buffer.from(hkdfSync("sha256", secret, "tollgate", "tollgate/v1/hash", 32))
       for (const value of ["", "tg_x", "x".repeat(256)]) {
-        assert.deepStrictEqual(vault.hashes(value), [createHmac("sha256", hashKey).update(value).digest("base64url")])
+        assert.deepStrictEqual(secretBox.hashes(value), [
+          createHmac("sha256", hashKey).update(value).digest("base64url")
+        ])
       }
     })
   )
 
-  it.effect("opens with any of its secrets, and seals with the first", () =>
+  it.effect("decrypts with any of its secrets and encrypts with the first", () =>
     Effect.gen(function* () {
       const [older, both, newer] = [
-        yield* vaultWith("o".repeat(32)),
-        yield* vaultWith("n".repeat(32), "o".repeat(32)),
-        yield* vaultWith("n".repeat(32))
+        yield* makeSecretBox("o".repeat(32)),
+        yield* makeSecretBox("n".repeat(32), "o".repeat(32)),
+        yield* makeSecretBox("n".repeat(32))
       ]
-      const sealed = yield* older.encrypt("value", "id")
-      assert.strictEqual(yield* both.decrypt(sealed, "id"), "value")
-      assert.isFalse(both.isUnderCurrentSecret(sealed))
-      assert.include((yield* Effect.flip(newer.decrypt(sealed, "id"))).message, "none of the configured secrets")
+      const encrypted = yield* older.encrypt("value", "id")
+      assert.strictEqual(yield* both.decrypt(encrypted, "id"), "value")
+      assert.isFalse(both.isUnderCurrentSecret(encrypted))
+      assert.include(
+        (yield* Effect.flip(newer.decrypt(encrypted, "id"))).message,
+        "not encrypted with any of the configured secrets"
+      )
       assert.strictEqual(yield* newer.decrypt(yield* both.encrypt("value", "id"), "id"), "value")
       assert.deepStrictEqual(both.hashes("value"), [...newer.hashes("value"), ...older.hashes("value")])
     })
   )
 })
 
-describe("time", () => {
-  it.effect("expires a key to the millisecond", () =>
+describe("key expiry", () => {
+  it.effect("is exact to the millisecond", () =>
     Effect.gen(function* () {
       const [consumers, keys] = [yield* Consumers, yield* ApiKeys]
       yield* TestClock.setTime(Date.UTC(2030, 0, 1))
       const { value } = yield* consumers.create(bucket, {
         name: alice,
-        apiKeys: [{ expiresOn: at("2030-01-01T00:00:10Z") }]
+        apiKeys: [{ expiresOn: parseTimestamp("2030-01-01T00:00:10Z") }]
       })
       const key = value.apiKeys?.[0]?.key ?? ""
       assert.isTrue((yield* keys.verify(bucket, key)).valid)
@@ -145,53 +151,59 @@ describe("time", () => {
       yield* TestClock.adjust("1 millis")
       assert.deepStrictEqual(yield* keys.verify(bucket, key), { valid: false, reason: "invalid" })
       assert.strictEqual((yield* keys.list(bucket, "alice", { limit: 10, offset: 0 })).total, 1)
-    }).pipe(Effect.provide(over(MemoryStore.open())))
+    }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
-  it.effect("lets a roll into the past revoke at once, and never move an existing expiry", () =>
-    Effect.gen(function* () {
-      const [consumers, keys] = [yield* Consumers, yield* ApiKeys]
-      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
-      const { value } = yield* consumers.create(bucket, {
-        name: alice,
-        apiKeys: [{}, { expiresOn: at("2031-01-01T00:00:00Z") }, { expiresOn: at("2029-01-01T00:00:00Z") }]
-      })
-      const valid = Effect.forEach(value.apiKeys ?? [], ({ key = "" }) =>
-        Effect.map(keys.verify(bucket, key), ({ valid }) => valid)
-      )
-      assert.deepStrictEqual(yield* valid, [true, true, false])
-      yield* TestClock.adjust("1 minute")
-      const rolled = yield* consumers.rollKey(bucket, "alice", at("2029-06-01T00:00:00Z"))
-      assert.deepStrictEqual(yield* valid, [false, true, false])
-      const { data } = yield* keys.list(bucket, "alice", { limit: 10, offset: 0, keyFormat: "visible" })
-      assert.deepStrictEqual(
-        data.map(({ expiresOn }) => (expiresOn === undefined ? undefined : DateTime.formatIso(expiresOn))),
-        ["2029-06-01T00:00:00.000Z", "2031-01-01T00:00:00.000Z", "2029-01-01T00:00:00.000Z", undefined]
-      )
-      assert.deepStrictEqual(data[3], rolled)
-      assert.isTrue((yield* keys.verify(bucket, data[3]?.key ?? "")).valid)
-    }).pipe(Effect.provide(over(MemoryStore.open())))
+  it.effect(
+    "is set by a roll, which revokes immediately if it is in the past, and never changes an existing expiry",
+    () =>
+      Effect.gen(function* () {
+        const [consumers, keys] = [yield* Consumers, yield* ApiKeys]
+        yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+        const { value } = yield* consumers.create(bucket, {
+          name: alice,
+          apiKeys: [
+            {},
+            { expiresOn: parseTimestamp("2031-01-01T00:00:00Z") },
+            { expiresOn: parseTimestamp("2029-01-01T00:00:00Z") }
+          ]
+        })
+        const verifyAll = Effect.forEach(value.apiKeys ?? [], ({ key = "" }) =>
+          Effect.map(keys.verify(bucket, key), ({ valid }) => valid)
+        )
+        assert.deepStrictEqual(yield* verifyAll, [true, true, false])
+        yield* TestClock.adjust("1 minute")
+        const rolled = yield* consumers.rollKey(bucket, "alice", parseTimestamp("2029-06-01T00:00:00Z"))
+        assert.deepStrictEqual(yield* verifyAll, [false, true, false])
+        const { data } = yield* keys.list(bucket, "alice", { limit: 10, offset: 0, keyFormat: "visible" })
+        assert.deepStrictEqual(
+          data.map(({ expiresOn }) => (expiresOn === undefined ? undefined : DateTime.formatIso(expiresOn))),
+          ["2029-06-01T00:00:00.000Z", "2031-01-01T00:00:00.000Z", "2029-01-01T00:00:00.000Z", undefined]
+        )
+        assert.deepStrictEqual(data[3], rolled)
+        assert.isTrue((yield* keys.verify(bucket, data[3]?.key ?? "")).valid)
+      }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 })
 
-describe("the cache of verify", () => {
-  const make = Effect.gen(function* () {
+describe("the verify cache", () => {
+  const createKey = Effect.gen(function* () {
     const { value } = yield* (yield* Consumers).create(bucket, { name: alice }, { withApiKey: true })
     return value.apiKeys?.[0] ?? { id: "", key: "" }
   })
   const verify = (key = "") =>
     Effect.flatMap(ApiKeys, (keys) => Effect.map(keys.verify(bucket, key), ({ valid }) => valid))
 
-  it.effect("shows what this process changes at once, and what another one changes when its time is over", () =>
+  it.effect("shows changes of this process immediately, and changes of another process after the ttl", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const [here, there] = [over(store, { verifyCache: { ttl: 1_000 } }), over(store)]
-      const context = yield* Layer.build(here)
+      const [thisProcess, otherProcess] = [makeServices(store, { verifyCache: { ttl: 1_000 } }), makeServices(store)]
+      const context = yield* Layer.build(thisProcess)
       const inProcess = Effect.provide(context)
-      const { id, key } = yield* inProcess(make)
+      const { id, key } = yield* inProcess(createKey)
       assert.isTrue(yield* inProcess(verify(key)))
       const remove = Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))
-      yield* Effect.provide(remove, there)
+      yield* Effect.provide(remove, otherProcess)
       assert.isTrue(yield* inProcess(verify(key)))
       yield* TestClock.adjust("1 second")
       assert.isFalse(yield* inProcess(verify(key)))
@@ -205,63 +217,63 @@ describe("the cache of verify", () => {
     })
   )
 
-  it.effect("forgets what was changed also when the change was told to have failed", () =>
+  it.effect("is invalidated when a change fails with an unknown outcome", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      let lost = false
-      const losing: Store["Service"] = {
+      let isReplyLost = false
+      const unreliable: Store["Service"] = {
         ...store,
-        commit: (partition, changes, once) =>
-          Effect.flatMap(store.commit(partition, changes, once), (committed) =>
-            lost
+        commit: (partition, changes, idempotency) =>
+          Effect.flatMap(store.commit(partition, changes, idempotency), (committed) =>
+            isReplyLost
               ? Effect.fail(
                   new StoreUnavailable({ operation: "commit", problem: "lost", retryable: true, outcome: "unknown" })
                 )
               : Effect.succeed(committed)
           )
       }
-      const inProcess = Effect.provide(yield* Layer.build(over(losing, { verifyCache: { ttl: 60_000 } })))
-      const { id, key } = yield* inProcess(make)
+      const inProcess = Effect.provide(yield* Layer.build(makeServices(unreliable, { verifyCache: { ttl: 60_000 } })))
+      const { id, key } = yield* inProcess(createKey)
       assert.isTrue(yield* inProcess(verify(key)))
-      lost = true
+      isReplyLost = true
       yield* inProcess(Effect.flip(Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))))
       assert.isFalse(yield* inProcess(verify(key)))
     })
   )
 
-  it.effect("keeps time by a clock that is not set back", () =>
+  it.effect("expires by the monotonic clock, also when the wall clock is set back", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const inProcess = Effect.provide(yield* Layer.build(over(store, { verifyCache: { ttl: 1_000 } })))
+      const inProcess = Effect.provide(yield* Layer.build(makeServices(store, { verifyCache: { ttl: 1_000 } })))
       yield* TestClock.setTime(Date.UTC(2030, 0, 1))
-      const { id, key } = yield* inProcess(make)
+      const { id, key } = yield* inProcess(createKey)
       assert.isTrue(yield* inProcess(verify(key)))
       yield* TestClock.setTime(Date.UTC(2029, 0, 1))
       assert.isTrue(yield* inProcess(verify(key)))
       yield* Effect.provide(
         Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id)),
-        over(store)
+        makeServices(store)
       )
       yield* TestClock.adjust("1 second")
       assert.isFalse(yield* inProcess(verify(key)))
     })
   )
 
-  it.effect("never outlives an expiry", () =>
+  it.effect("never returns a key after its expiry", () =>
     Effect.gen(function* () {
       const { value } = yield* (yield* Consumers).create(bucket, {
         name: alice,
-        apiKeys: [{ expiresOn: at("1970-01-01T00:00:01Z") }]
+        apiKeys: [{ expiresOn: parseTimestamp("1970-01-01T00:00:01Z") }]
       })
       const key = value.apiKeys?.[0]?.key
       assert.isTrue(yield* verify(key))
       yield* TestClock.adjust("1 second")
       assert.isFalse(yield* verify(key))
-    }).pipe(Effect.provide(over(MemoryStore.open(), { verifyCache: { ttl: 60_000 } })))
+    }).pipe(Effect.provide(makeServices(MemoryStore.open(), { verifyCache: { ttl: 60_000 } })))
   )
 })
 
-describe("a change of secrets", () => {
+describe("replacing the secret", () => {
   const older = "the older secret, of 32 characters"
   const newer = "the newer secret, of 32 characters"
   const create = Effect.gen(function* () {
@@ -282,11 +294,11 @@ describe("a change of secrets", () => {
     )
   )
 
-  it.effect("keeps every key working before, during and after it is put under the new one", () =>
+  it.effect("keeps every key valid before, during and after re-encryption", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const keys = yield* Effect.provide(create, over(store, { secret: older }))
-      const both = over(store, { secret: [newer, older] })
+      const keys = yield* Effect.provide(create, makeServices(store, { secret: older }))
+      const both = makeServices(store, { secret: [newer, older] })
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), both), [true, true])
       assert.deepStrictEqual(yield* Effect.provide(visible, both), keys)
       const taken = yield* Effect.provide(
@@ -296,7 +308,10 @@ describe("a change of secrets", () => {
         both
       )
       assert.strictEqual(taken._tag, "KeyValueTaken")
-      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), over(store, { secret: newer })), [false, false])
+      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), makeServices(store, { secret: newer })), [
+        false,
+        false
+      ])
 
       assert.deepStrictEqual(yield* Effect.provide(reencrypt, both), {
         reencrypted: 2,
@@ -310,16 +325,16 @@ describe("a change of secrets", () => {
         notStored: 0,
         undecryptable: 0
       })
-      const after = over(store, { secret: newer })
+      const after = makeServices(store, { secret: newer })
       assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), after), [true, true])
       assert.deepStrictEqual(yield* Effect.provide(visible, after), keys)
     })
   )
 
-  it.effect("reaches every key, also those that move up because others are deleted meanwhile", () =>
+  it.effect("re-encrypts every key while other keys are being deleted", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const made = yield* Effect.provide(
+      const created = yield* Effect.provide(
         Effect.gen(function* () {
           yield* (yield* Consumers).create(bucket, { name: alice })
           const keys = yield* ApiKeys
@@ -329,53 +344,53 @@ describe("a change of secrets", () => {
             Array.from({ length: 1_000 }, () => ({}))
           )).data
         }),
-        over(store, { secret: older })
+        makeServices(store, { secret: older })
       )
-      // While the first pages are rewritten, keys disappear, from the start and from the end.
+      // Delete keys from the start and from the end while the first pages are being re-encrypted.
       let commits = 0
-      const gone = new Set([...made.slice(0, 5), ...made.slice(-5)].map(({ id }) => id as string))
+      const deletedIds = new Set([...created.slice(0, 5), ...created.slice(-5)].map(({ id }) => id as string))
       const shrinking: Store["Service"] = {
         ...store,
-        commit: (partition, changes, once) =>
+        commit: (partition, changes, idempotency) =>
           Effect.gen(function* () {
             if (++commits === 150) {
-              const plain = over(store, { secret: [newer, older] })
+              const services = makeServices(store, { secret: [newer, older] })
               const remove = (id: string) => Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))
-              yield* Effect.orDie(Effect.provide(Effect.forEach(gone, remove), plain))
+              yield* Effect.orDie(Effect.provide(Effect.forEach(deletedIds, remove), services))
             }
-            return yield* store.commit(partition, changes, once)
+            return yield* store.commit(partition, changes, idempotency)
           })
       }
-      yield* Effect.provide(reencrypt, over(shrinking, { secret: [newer, older] }))
-      const left = made.filter(({ id }) => !gone.has(id)).map(({ key = "" }) => key)
-      const valid = yield* Effect.provide(verifyAll(left), over(store, { secret: newer }))
-      assert.strictEqual(valid.filter((one) => !one).length, 0)
-      const byOldSecret = yield* Effect.provide(reencrypt, over(store, { secret: newer }))
-      assert.deepInclude(byOldSecret, { undecryptable: 0, notStored: 0 })
-      const retired = yield* Effect.flip(Effect.provide(verifyAll(left), over(store, { secret: older })))
+      yield* Effect.provide(reencrypt, makeServices(shrinking, { secret: [newer, older] }))
+      const remaining = created.filter(({ id }) => !deletedIds.has(id)).map(({ key = "" }) => key)
+      const valid = yield* Effect.provide(verifyAll(remaining), makeServices(store, { secret: newer }))
+      assert.strictEqual(valid.filter((isValid) => !isValid).length, 0)
+      const secondRun = yield* Effect.provide(reencrypt, makeServices(store, { secret: newer }))
+      assert.deepInclude(secondRun, { undecryptable: 0, notStored: 0 })
+      const retired = yield* Effect.flip(Effect.provide(verifyAll(remaining), makeServices(store, { secret: older })))
       assert.strictEqual(retired._tag, "ConfigurationError")
     })
   )
 
-  it.effect("goes on past a seal that does not open, and counts it", () =>
+  it.effect("skips and counts values that cannot be decrypted", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
       const third = "a third secret, long enough to be one"
-      yield* Effect.provide(create, over(store, { secret: third }))
-      const second = Effect.flatMap(Consumers, (consumers) =>
+      yield* Effect.provide(create, makeServices(store, { secret: third }))
+      const createSecond = Effect.flatMap(Consumers, (consumers) =>
         consumers.create(bucket, { name: ConsumerName.make("bob") }, { withApiKey: true })
       )
-      yield* Effect.provide(second, over(store, { secret: [older, third] }))
-      const counted = yield* Effect.provide(reencrypt, over(store, { secret: [newer, older] }))
-      assert.deepStrictEqual(counted, { reencrypted: 1, unchanged: 0, notStored: 0, undecryptable: 2 })
+      yield* Effect.provide(createSecond, makeServices(store, { secret: [older, third] }))
+      const result = yield* Effect.provide(reencrypt, makeServices(store, { secret: [newer, older] }))
+      assert.deepStrictEqual(result, { reencrypted: 1, unchanged: 0, notStored: 0, undecryptable: 2 })
     })
   )
 
-  it.effect("tells of keys whose value is not kept: they need the secret they were made under", () =>
+  it.effect("counts keys whose value is not stored; they stay valid under their original secret", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const keys = yield* Effect.provide(create, over(store, { secret: older, keyStorage: "hash-only" }))
-      const both = over(store, { secret: [newer, older], keyStorage: "hash-only" })
+      const keys = yield* Effect.provide(create, makeServices(store, { secret: older, keyStorage: "hash-only" }))
+      const both = makeServices(store, { secret: [newer, older], keyStorage: "hash-only" })
       assert.deepStrictEqual(yield* Effect.provide(reencrypt, both), {
         reencrypted: 0,
         unchanged: 0,
@@ -386,50 +401,50 @@ describe("a change of secrets", () => {
     })
   )
 
-  it.effect("forgets values when retention turned to hashed", () =>
+  it.effect("removes stored values after keyStorage changed to hash-only", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const keys = yield* Effect.provide(create, over(store))
-      const hashed = over(store, { keyStorage: "hash-only" })
-      assert.strictEqual((yield* Effect.provide(reencrypt, hashed)).reencrypted, 2)
-      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), hashed), [true, true])
-      assert.strictEqual((yield* Effect.flip(Effect.provide(visible, over(store))))._tag, "KeyNotRetained")
+      const keys = yield* Effect.provide(create, makeServices(store))
+      const hashOnly = makeServices(store, { keyStorage: "hash-only" })
+      assert.strictEqual((yield* Effect.provide(reencrypt, hashOnly)).reencrypted, 2)
+      assert.deepStrictEqual(yield* Effect.provide(verifyAll(keys), hashOnly), [true, true])
+      assert.strictEqual((yield* Effect.flip(Effect.provide(visible, makeServices(store))))._tag, "KeyNotRetained")
     })
   )
 })
 
-describe("hashed retention", () => {
-  it("shows a value once, and answers 409 to whoever asks again; a replay has no value", async () => {
+describe("keyStorage hash-only", () => {
+  it("returns a value only on creation: a replay has none, and reading it fails with KeyNotRetained", async () => {
     const gate = await createTollgate({ store: MemoryStore.open(), secret, keyStorage: "hash-only" })
     const create = () =>
       gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true, idempotencyKey: "once" })
-    const made = await create()
-    const [key] = made.apiKeys ?? []
+    const created = await create()
+    const [key] = created.apiKeys ?? []
     assert.match(key?.key ?? "", /^tg_/)
     const { key: _, ...rest } = key ?? { key: "" }
     assert.deepStrictEqual((await create()).apiKeys, [rest as never])
     const read = await gate.keys.get("acme", "b", "alice", key?.id ?? "")
     assert.strictEqual(read.key, `****${key?.key?.slice(-4)}`)
-    const refused = await gate.keys
+    const error = await gate.keys
       .get("acme", "b", "alice", key?.id ?? "", { keyFormat: "visible" })
       .catch((error: unknown) => error)
-    assert.propertyVal(refused, "_tag", "KeyNotRetained")
+    assert.propertyVal(error, "_tag", "KeyNotRetained")
     assert.isTrue((await gate.keys.verify("acme", "b", key?.key ?? "")).valid)
     const replaced = await gate.keys.update("acme", "b", "alice", key?.id ?? "", { key: "another-value-entirely" })
     assert.strictEqual(replaced.key, "another-value-entirely")
     await gate.close()
   })
 
-  it("a rolled key is shown when it is made, in process and over HTTP, also where no values are kept", async () => {
+  it("returns the value of a rolled key once, in process and over HTTP", async () => {
     const tokens = [{ token: "management-token", account: "acme", access: "write" }] as const
     const gate = await createTollgate({ store: MemoryStore.open(), secret, keyStorage: "hash-only", tokens })
     const [old] = (await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })).apiKeys ?? []
     const past = { expiresOn: "2020-01-01T00:00:00Z" }
-    const valid = async (key?: string) => (await gate.keys.verify("acme", "b", key ?? "")).valid
+    const isValid = async (key?: string) => (await gate.keys.verify("acme", "b", key ?? "")).valid
     const rolled = await gate.consumers.rollKey("acme", "b", "alice", past, { idempotencyKey: "roll" })
-    assert.deepStrictEqual([await valid(old?.key), await valid(rolled.key)], [false, true])
-    const again = await gate.consumers.rollKey("acme", "b", "alice", past, { idempotencyKey: "roll" })
-    assert.deepStrictEqual([again.id, again.key], [rolled.id, undefined])
+    assert.deepStrictEqual([await isValid(old?.key), await isValid(rolled.key)], [false, true])
+    const replayed = await gate.consumers.rollKey("acme", "b", "alice", past, { idempotencyKey: "roll" })
+    assert.deepStrictEqual([replayed.id, replayed.key], [rolled.id, undefined])
     const roll = (headers: Record<string, string> = {}) =>
       gate.handler(
         new Request("http://host/v1/accounts/acme/key-buckets/b/consumers/alice/roll-key", {
@@ -442,39 +457,39 @@ describe("hashed retention", () => {
     const key = (await response.json()) as ApiKeyJson
     assert.deepStrictEqual([response.status, response.headers.get("content-type")], [200, "application/json"])
     assert.match(response.headers.get("location") ?? "", new RegExp(`/alice/keys/${key.id}$`))
-    assert.deepStrictEqual([await valid(rolled.key), await valid(key.key)], [false, true])
+    assert.deepStrictEqual([await isValid(rolled.key), await isValid(key.key)], [false, true])
     const replay = (await (await roll({ "idempotency-key": "over-http" })).json()) as ApiKeyJson
     assert.deepStrictEqual([replay.id, replay.key], [key.id, undefined])
     await gate.close()
   })
 })
 
-describe("the secret", () => {
+describe("option secret", () => {
   const other = `${secret}, and another`
   const open = (store: StoreOperations, secret: string | ReadonlyArray<string>) => createTollgate({ store, secret })
-  const refusal = (store: StoreOperations, secret: string | ReadonlyArray<string>) =>
+  const openError = (store: StoreOperations, secret: string | ReadonlyArray<string>) =>
     open(store, secret).then(
-      () => assert.fail("it was taken"),
+      () => assert.fail("createTollgate did not fail"),
       (error: unknown) => error
     )
 
-  it("that a store was not used with is refused at start, and the store stays usable", async () => {
+  it("is rejected at startup if the store was used with a different secret; the store stays usable", async () => {
     const store = MemoryStore.open()
     const first = await open(store, secret)
     const { apiKeys } = await first.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
     await first.close()
     for (const wrong of [other, [other, `${other} still`]]) {
-      const error = await refusal(store, wrong)
+      const error = await openError(store, wrong)
       assert.deepInclude(error, { _tag: "ConfigurationError", option: "secret" })
-      assert.match(String(error), /used with another secret/)
+      assert.match(String(error), /used with a different secret/)
       assert.notInclude(String(error), other)
     }
-    const again = await open(store, secret)
-    assert.isTrue((await again.keys.verify("acme", "b", apiKeys?.[0]?.key ?? "")).valid)
-    await again.close()
+    const second = await open(store, secret)
+    assert.isTrue((await second.keys.verify("acme", "b", apiKeys?.[0]?.key ?? "")).valid)
+    await second.close()
   })
 
-  it("of a new store is one, although two processes with different ones start at once", async () => {
+  it("cannot differ between two processes that open a new store concurrently", async () => {
     const inner = MemoryStore.open()
     const list: typeof inner.list = (...args) => Effect.tap(inner.list(...args), () => Effect.yieldNow)
     const store = { ...inner, list }
@@ -492,34 +507,34 @@ describe("the secret", () => {
     )
   })
 
-  it("that stands in documentation is refused", async () => {
-    const error = await refusal(MemoryStore.open(), "at least 32 characters, kept as you keep a password")
+  it("is rejected if it is the example from the documentation", async () => {
+    const error = await openError(MemoryStore.open(), "at least 32 characters, kept as you keep a password")
     assert.deepInclude(error, { _tag: "ConfigurationError", option: "secret" })
   })
 
-  it("can be replaced: given first, with the old one behind it until all keys are under the new one", async () => {
+  it("can be replaced by configuring [new, old] until all keys are re-encrypted", async () => {
     const store = MemoryStore.open()
     await (await open(store, secret)).close()
     const gate = await open(store, [other, secret])
     const { apiKeys } = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
     await gate.keys.reencryptKeys()
     await gate.close()
-    assert.deepInclude(await refusal(store, secret), { _tag: "ConfigurationError", option: "secret" })
+    assert.deepInclude(await openError(store, secret), { _tag: "ConfigurationError", option: "secret" })
     const replaced = await open(store, other)
     assert.isTrue((await replaced.keys.verify("acme", "b", apiKeys?.[0]?.key ?? "")).valid)
     await replaced.close()
   })
 })
 
-describe("callers in the process", () => {
-  it("are checked as callers over HTTP are", async () => {
+describe("in-process calls", () => {
+  it("validate their input like the HTTP API", async () => {
     const gate = await createTollgate({ store: MemoryStore.open(), secret })
     await gate.consumers.create("acme", "b", { name: "alice", tags: { env: "prod" } }, { withApiKey: true })
     const roll = (options: object) =>
       gate.consumers.rollKey("acme", "b", "alice", { expiresOn: "2030-01-01T00:00:00Z" }, options)
     const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`)
-    const refused: ReadonlyArray<() => Promise<unknown>> = [
-      () => roll({ gaurd: { env: "dev" } }),
+    const invalidCalls: ReadonlyArray<() => Promise<unknown>> = [
+      () => roll({ ifTag: { env: "dev" } }),
       () => roll({ idempotencyKey: "" }),
       () => gate.consumers.create("acme", "b", { name: "bob" }, { withApiKeys: true } as never),
       () => gate.consumers.create("acme", "b", { name: "bob" }, { withApiKey: "true" } as never),
@@ -531,21 +546,24 @@ describe("callers in the process", () => {
       () => gate.consumers.list("acme", "b", { limit: 0 }),
       () => gate.consumers.list("acme", "b", { tags: { "a b": "1" } })
     ]
-    for (const call of refused) {
+    for (const call of invalidCalls) {
       const error = await call().then(
-        () => assert.fail(`it was taken: ${call}`),
+        () => assert.fail(`the call did not fail: ${call}`),
         (error: unknown) => error
       )
       assert.propertyVal(error, "_tag", "InvalidInput")
     }
     assert.strictEqual((await gate.keys.list("acme", "b", "alice")).total, 1)
-    for (const odd of [undefined, null, 5, {}]) {
-      assert.deepStrictEqual(await gate.keys.verify("acme", "b", odd as never), { valid: false, reason: "invalid" })
+    for (const invalidKey of [undefined, null, 5, {}]) {
+      assert.deepStrictEqual(await gate.keys.verify("acme", "b", invalidKey as never), {
+        valid: false,
+        reason: "invalid"
+      })
     }
     await gate.close()
   })
 
-  it("who say in their own way who is calling, and say it badly, let nobody in", async () => {
+  it("return 401 if `authenticate` returns an invalid principal", async () => {
     for (const principal of [
       null,
       {},
@@ -554,38 +572,38 @@ describe("callers in the process", () => {
       { id: "", account: "*", access: "write" }
     ]) {
       const gate = await createTollgate({ store: MemoryStore.open(), secret, authenticate: () => principal as never })
-      const answer = await gate.handler(new Request("http://gate/v1/metering"))
-      assert.strictEqual(answer.status, 401)
+      const response = await gate.handler(new Request("http://gate/v1/metering"))
+      assert.strictEqual(response.status, 401)
       await gate.close()
     }
   })
 })
 
-describe("settings that are wrong", () => {
-  const refusal = async (options: object): Promise<ConfigurationError> =>
+describe("invalid options", () => {
+  const createError = async (options: object): Promise<ConfigurationError> =>
     createTollgate({ store: MemoryStore.open(), secret, ...options } as never).then(
-      () => assert.fail("it was taken"),
+      () => assert.fail("createTollgate did not fail"),
       (error) => error
     )
 
   const notify = (): void => undefined
 
   it.each([
-    [{ secret: undefined }, "secret: set one of at least 32 characters"],
-    [{ secret: "" }, "secret: number 1 has fewer than 32 characters"],
-    [{ secret: [] }, "secret: set one of at least 32 characters"],
-    [{ secret: [secret, "short"] }, "secret: number 2 has fewer than 32 characters"],
+    [{ secret: undefined }, "secret: must have at least 32 characters"],
+    [{ secret: "" }, "secret: entry 1 has fewer than 32 characters"],
+    [{ secret: [] }, "secret: must have at least 32 characters"],
+    [{ secret: [secret, "short"] }, "secret: entry 2 has fewer than 32 characters"],
     [{ store: undefined }, "store: give one"],
-    [{ keyPrefix: "Capital" }, "keyPrefix: give 2 to 16"],
-    [{ keyPrefix: "x" }, "keyPrefix: give 2 to 16"],
+    [{ keyPrefix: "Capital" }, "keyPrefix: must be 2 to 16"],
+    [{ keyPrefix: "x" }, "keyPrefix: must be 2 to 16"],
     [{ tokens: [{ token: "short", account: "acme" }] }, "tokens: number 1: give a token of at least 16"],
     [{ tokens: [{ token: "x".repeat(20), account: "a b" }] }, "tokens: number 1: name its account"],
     [{ tokens: [{ token: "x".repeat(20), account: "a", access: "admin" }] }, 'give it the access "read" or "write"'],
     [{ tokens: [], authenticate: () => undefined }, "give one of the two"],
     [{ verifyCache: { ttl: 0 } }, "verifyCache: give ttl"],
-    [{ keyStorage: "hash" }, "keyStorage: give"],
+    [{ keyStorage: "hash" }, "keyStorage: must be"],
     [{ bodyLimit: Number.NaN }, "bodyLimit: give a number of bytes"],
-    [{ secret: [secret, secret] }, "secret: give each one once"],
+    [{ secret: [secret, secret] }, "secret: contains the same secret twice"],
     [{ tokens: [{ account: "acme" }] }, "tokens: number 1: give a token"],
     [{ onQuotaThreshold: { thresholds: [2], notify } }, "onQuotaThreshold: give thresholds"],
     [{ onQuotaThreshold: "often" }, "onQuotaThreshold: give a function"],
@@ -602,8 +620,8 @@ describe("settings that are wrong", () => {
       },
       "tokens: number 2: it was given before"
     ]
-  ])("are refused at creation, with what to set: %j", async (options, message) => {
-    const error = await refusal(options)
+  ])("are rejected with a message: %j", async (options, message) => {
+    const error = await createError(options)
     assert.strictEqual(error._tag, "ConfigurationError")
     assert.include(error.message, message)
   })

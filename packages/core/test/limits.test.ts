@@ -5,14 +5,14 @@ import { secret } from "./stores.ts"
 
 const open = (limits: unknown) => createTollgate({ store: MemoryStore.open(), secret, limits: limits as never })
 
-describe("the option limits", () => {
-  it("accepts any of the limits, and none", async () => {
+describe("option limits", () => {
+  it("accepts any subset of the limits", async () => {
     for (const limits of [undefined, {}, { projectsPerAccount: 1 }, { projectsPerAccount: undefined }]) {
       await (await open(limits)).close()
     }
   })
 
-  it("refuses unknown names, naming the known ones, and counts below 1", async () => {
+  it("rejects unknown names, listing the valid ones, and values below 1", async () => {
     for (const [limits, expected] of [
       [{ projects: 5 }, /^limits\.projects: .*projectsPerAccount, deploymentsPerAccount/],
       [{ toString: 5 }, /^limits\.toString: there is no such limit/],
@@ -32,7 +32,7 @@ describe("the option limits", () => {
 })
 
 describe("LimitReached", () => {
-  it("says which limit, what it is, and what to do", () => {
+  it("names the limit, its value and the remedy in its message", () => {
     const { message } = new LimitReached({ limit: "projectsPerAccount", max: 1_000 })
     assert.strictEqual(
       message,

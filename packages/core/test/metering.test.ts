@@ -21,27 +21,33 @@ import { TestClock } from "effect/testing"
 import { secret } from "./stores.ts"
 
 const acme = AccountName.make("acme")
-const at = (text: string) => DateTime.makeUnsafe(text)
-const iso = DateTime.formatIso
+const parseTimestamp = (text: string) => DateTime.makeUnsafe(text)
+const toIso = DateTime.formatIso
 
-const over = (store: StoreOperations, options: Partial<ServiceOptions> = {}) =>
+const makeServices = (store: StoreOperations, options: Partial<ServiceOptions> = {}) =>
   Tollgate.layer({ secret, ...options }).pipe(Layer.provideMerge(Layer.succeed(Store, store)))
 
-/** The days of a month, counted and not computed. */
+/** The days of a month, from a table. */
 const daysIn = (year: number, month: number): number => {
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
   return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month] ?? 0
 }
 
-/** All boundaries from an anchor, one after the other, each from the anchor's own day: independent of the real thing. */
-const boundaries = (year: number, month: number, day: number, step: number, count: number): ReadonlyArray<number> =>
+/** The first `count` period starts from an anchor, computed independently of the implementation. */
+const computeBoundaries = (
+  year: number,
+  month: number,
+  day: number,
+  step: number,
+  count: number
+): ReadonlyArray<number> =>
   Array.from({ length: count }, (_, index) => {
     const months = year * 12 + month + index * step
     const [y, m] = [Math.floor(months / 12), months % 12]
     return Date.UTC(y, m, Math.min(day, daysIn(y, m)), 13, 14, 15, 167)
   })
 
-describe("periods", () => {
+describe("Period", () => {
   const Anchor = Schema.Struct({
     year: Schema.Int.check(Schema.isBetween({ minimum: 1996, maximum: 2030 })),
     month: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 11 })),
@@ -50,20 +56,20 @@ describe("periods", () => {
     within: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
   })
 
-  it.effect("are those of an independent calculation, over fifty years, for the days that months differ by", () =>
+  it.effect("matches an independent calculation over 50 years, for anchors on days 28 to 31", () =>
     Effect.gen(function* () {
       const result = yield* Arbitrary.checkEffect(
         Arbitrary.schema(Anchor),
-        ({ year, month, day: wanted, strategy, within }) => {
-          const day = Math.min(wanted, daysIn(year, month))
+        ({ year, month, day: anchorDay, strategy, within }) => {
+          const day = Math.min(anchorDay, daysIn(year, month))
           const step = strategy === "monthly" ? 1 : 12
-          const all = boundaries(year, month, day, step, 50 * (12 / step) + 1)
+          const all = computeBoundaries(year, month, day, step, 50 * (12 / step) + 1)
           const anchor = DateTime.makeUnsafe(all[0] ?? 0)
           return all.slice(0, -1).every((start, index) => {
             const end = all[index + 1] ?? 0
             const inside = start + Math.floor(((end - start - 1) * within) / 1_000_000)
-            return [start, inside, end - 1].every((moment) => {
-              const period = Period.containing(anchor, strategy, DateTime.makeUnsafe(moment))
+            return [start, inside, end - 1].every((timestamp) => {
+              const period = Period.containing(anchor, strategy, DateTime.makeUnsafe(timestamp))
               return DateTime.toEpochMillis(period.start) === start && DateTime.toEpochMillis(period.end) === end
             })
           })
@@ -74,9 +80,11 @@ describe("periods", () => {
     })
   )
 
-  it("come back to the 31st after February, and to 29 February every four years", () => {
-    const starts = (anchor: string, strategy: "monthly" | "yearly", ...moments: ReadonlyArray<string>) =>
-      moments.map((moment) => iso(Period.containing(at(anchor), strategy, at(moment)).start).slice(0, 10))
+  it("starts on the 31st again after a shorter month, and on 29 February in leap years", () => {
+    const starts = (anchor: string, strategy: "monthly" | "yearly", ...timestamps: ReadonlyArray<string>) =>
+      timestamps.map((timestamp) =>
+        toIso(Period.containing(parseTimestamp(anchor), strategy, parseTimestamp(timestamp)).start).slice(0, 10)
+      )
     assert.deepStrictEqual(
       starts(
         "2026-01-31T00:00:00Z",
@@ -104,7 +112,7 @@ describe("periods", () => {
   })
 })
 
-const subscription = (plan: { readonly id: string; readonly planExternalId: string }, fields: object = {}) =>
+const makeSubscription = (plan: { readonly id: string; readonly planExternalId: string }, fields: object = {}) =>
   ({
     planIds: [plan.id],
     planExternalIds: [plan.planExternalId],
@@ -118,7 +126,7 @@ const subscription = (plan: { readonly id: string; readonly planExternalId: stri
     ...fields
   }) as Parameters<Subscriptions["Service"]["create"]>[1]
 
-/** A bucket with a plan of ten requests. */
+/** Creates a bucket with a plan of 10 requests. */
 const setUp = Effect.fnUntraced(function* (fields: object = {}) {
   const bucketId = (yield* (yield* MeteringBuckets).create(acme)).value.id
   const plan = (yield* (yield* Plans).create(bucketId, {
@@ -131,20 +139,26 @@ const setUp = Effect.fnUntraced(function* (fields: object = {}) {
 })
 
 describe("trials", () => {
-  it.effect("take their dates from the first plan that has a trial", () =>
+  it.effect("get their dates from the first plan that has a trial", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2030, 0, 1))
       const { bucketId, plan, subscriptions } = yield* setUp({ trialDays: 14, trialEndStatus: "paused" })
-      const { value } = yield* subscriptions.create(bucketId, subscription(plan, { status: "trialing" }))
-      assert.strictEqual(iso(value.trialStartDate ?? at("2000-01-01T00:00:00Z")), "2030-01-01T00:00:00.000Z")
-      assert.strictEqual(iso(value.trialEndDate ?? at("2000-01-01T00:00:00Z")), "2030-01-15T00:00:00.000Z")
+      const { value } = yield* subscriptions.create(bucketId, makeSubscription(plan, { status: "trialing" }))
+      assert.strictEqual(
+        toIso(value.trialStartDate ?? parseTimestamp("2000-01-01T00:00:00Z")),
+        "2030-01-01T00:00:00.000Z"
+      )
+      assert.strictEqual(
+        toIso(value.trialEndDate ?? parseTimestamp("2000-01-01T00:00:00Z")),
+        "2030-01-15T00:00:00.000Z"
+      )
       assert.strictEqual(value.trialEndStatus, "paused")
-      const other = yield* subscriptions.create(bucketId, subscription(plan))
+      const other = yield* subscriptions.create(bucketId, makeSubscription(plan))
       assert.notProperty(other.value, "trialStartDate")
-    }).pipe(Effect.provide(over(MemoryStore.open())))
+    }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
-  const ends: ReadonlyArray<readonly [string | undefined, string, boolean]> = [
+  const trialEnds: ReadonlyArray<readonly [string | undefined, string, boolean]> = [
     ["canceled", "canceled", false],
     ["cancel", "canceled", false],
     ["cancelled", "canceled", false],
@@ -156,38 +170,41 @@ describe("trials", () => {
     [undefined, "active", true]
   ]
 
-  for (const [trialEndStatus, after, mayUse] of ends) {
+  for (const [trialEndStatus, statusAfter, canConsume] of trialEnds) {
     it.effect(
-      `that end with ${trialEndStatus?.slice(0, 20)} make a subscription ${after}, at every read from then on`,
+      `set the status to ${statusAfter} after the trial if trialEndStatus is ${trialEndStatus?.slice(0, 20)}`,
       () =>
         Effect.gen(function* () {
           yield* TestClock.setTime(Date.UTC(2030, 0, 1))
           const { bucketId, plan, subscriptions, usage } = yield* setUp()
           const end = {
-            trialEndDate: at("2030-01-11T00:00:00Z"),
+            trialEndDate: parseTimestamp("2030-01-11T00:00:00Z"),
             ...(trialEndStatus === undefined ? {} : { trialEndStatus })
           }
-          const { id } = (yield* subscriptions.create(bucketId, subscription(plan, { status: "trialing", ...end })))
+          const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan, { status: "trialing", ...end })))
             .value
           const status = Effect.map(subscriptions.get(bucketId, id), ({ value }) => value.status)
           yield* TestClock.setTime(Date.UTC(2030, 0, 10, 23, 59, 59, 999))
           assert.strictEqual(yield* status, "trialing")
           yield* usage.consume(bucketId, id, { requests: 1 })
           yield* TestClock.adjust("1 millis")
-          assert.strictEqual(yield* status, after)
+          assert.strictEqual(yield* status, statusAfter)
           const consumed = yield* Effect.result(usage.consume(bucketId, id, { requests: 1 }))
-          assert.strictEqual(consumed._tag, mayUse ? "Success" : "Failure")
+          assert.strictEqual(consumed._tag, canConsume ? "Success" : "Failure")
           const page = { limit: 10, offset: 0 }
-          assert.strictEqual((yield* subscriptions.list(bucketId, page)).data[0]?.status, after)
+          assert.strictEqual((yield* subscriptions.list(bucketId, page)).data[0]?.status, statusAfter)
           assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "trialing" })).total, 0)
-          assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: after as "active" })).total, 1)
-          const written = yield* subscriptions.update(bucketId, id, { metadata: { seen: true } })
-          assert.strictEqual(written.value.status, after)
-        }).pipe(Effect.provide(over(MemoryStore.open())))
+          assert.strictEqual(
+            (yield* subscriptions.list(bucketId, { ...page, status: statusAfter as "active" })).total,
+            1
+          )
+          const updated = yield* subscriptions.update(bucketId, id, { metadata: { seen: true } })
+          assert.strictEqual(updated.value.status, statusAfter)
+        }).pipe(Effect.provide(makeServices(MemoryStore.open())))
     )
   }
 
-  it.effect("that have ended are found without reading those that have not", () =>
+  it.effect("are found after their end without reading trials that have not ended", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
       let records = 0
@@ -201,9 +218,12 @@ describe("trials", () => {
           )
       }
       yield* TestClock.setTime(Date.UTC(2031, 4, 20, 10, 30))
-      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), over(counting))
+      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), makeServices(counting))
       const trial = (trialEndDate: string) =>
-        subscriptions.create(bucketId, subscription(plan, { status: "trialing", trialEndDate: at(trialEndDate) }))
+        subscriptions.create(
+          bucketId,
+          makeSubscription(plan, { status: "trialing", trialEndDate: parseTimestamp(trialEndDate) })
+        )
       for (let day = 1; day <= 50; day++) yield* trial(`2031-07-${String((day % 28) + 1).padStart(2, "0")}T10:00:00Z`)
       const ended = ["1999-01-01T00:00:00Z", "2030-12-31T23:59:59Z", "2031-04-30T00:00:00Z", "2031-05-19T00:00:00Z"]
       for (const end of [...ended, "2031-05-20T09:59:59Z", "2031-05-20T10:30:00Z"]) yield* trial(end)
@@ -212,47 +232,50 @@ describe("trials", () => {
       assert.strictEqual((yield* subscriptions.list(bucketId, active)).total, 6)
       records = 0
       assert.strictEqual((yield* subscriptions.list(bucketId, { ...active, status: "trialing", limit: 1 })).total, 51)
-      // The one that ends within the hour, and the one that was asked for.
+      // The trial that ends in the current hour, and the one on the requested page.
       assert.isAtMost(records, 2)
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* subscriptions.list(bucketId, active)).total, 7)
     })
   )
 
-  it.effect("that have ended are found behind any number that end later in the same hour", () =>
+  it.effect("are found after their end behind more than 1,000 trials that end later in the same hour", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2031, 4, 20, 10, 30))
       const { bucketId, plan, subscriptions } = yield* setUp()
       const trial = (trialEndDate: string) =>
-        subscriptions.create(bucketId, subscription(plan, { status: "trialing", trialEndDate: at(trialEndDate) }))
+        subscriptions.create(
+          bucketId,
+          makeSubscription(plan, { status: "trialing", trialEndDate: parseTimestamp(trialEndDate) })
+        )
       for (let index = 0; index < 1_050; index++) yield* trial("2031-05-20T10:59:00Z")
       yield* trial("2031-05-20T10:29:00Z")
       const page = { limit: 1, offset: 0 }
       assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "active" })).total, 1)
       assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "trialing" })).total, 1_050)
-    }).pipe(Effect.provide(over(MemoryStore.open())))
+    }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
-  it.effect("that an earlier release wrote without an index are found too", () =>
+  it.effect("are found if an earlier release wrote them without index terms", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const isNew = (term: string) => term.includes("trial-")
+      const isTrialTerm = (term: string) => term.includes("trial-")
       const unindexed: StoreOperations = {
         ...store,
-        commit: (partition, changes, once) =>
+        commit: (partition, changes, idempotency) =>
           store.commit(
             partition,
             changes.map((change) =>
               change._tag === "Put"
-                ? { ...change, indexTerms: change.indexTerms.filter((term) => !isNew(term)) }
+                ? { ...change, indexTerms: change.indexTerms.filter((term) => !isTrialTerm(term)) }
                 : change
             ),
-            once
+            idempotency
           )
       }
-      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), over(unindexed))
-      for (const trialEndDate of [at("1970-01-01T00:00:01Z"), at("2050-01-01T00:00:00Z")]) {
-        yield* subscriptions.create(bucketId, subscription(plan, { status: "trialing", trialEndDate }))
+      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), makeServices(unindexed))
+      for (const trialEndDate of [parseTimestamp("1970-01-01T00:00:01Z"), parseTimestamp("2050-01-01T00:00:00Z")]) {
+        yield* subscriptions.create(bucketId, makeSubscription(plan, { status: "trialing", trialEndDate }))
       }
       yield* TestClock.adjust("2 seconds")
       const page = { limit: 5, offset: 0 }
@@ -262,26 +285,28 @@ describe("trials", () => {
           assert.strictEqual((yield* service.list(bucketId, { ...page, status: "active" })).total, 1)
           assert.strictEqual((yield* service.list(bucketId, { ...page, status: "trialing" })).total, 1)
         }),
-        over(store)
+        makeServices(store)
       )
     })
   )
 
-  it.effect("are settled by several at once without a fault", () =>
+  it.effect("are persisted by several processes concurrently", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), over(store))
+      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), makeServices(store))
       yield* Effect.forEach(Array.from({ length: 30 }), () =>
         subscriptions.create(
           bucketId,
-          subscription(plan, { status: "trialing", trialEndDate: at("1970-01-01T00:00:01Z") })
+          makeSubscription(plan, { status: "trialing", trialEndDate: parseTimestamp("1970-01-01T00:00:01Z") })
         )
       )
       yield* TestClock.adjust("2 seconds")
       const list = Effect.flatMap(Subscriptions, (service) =>
         service.list(bucketId, { limit: 5, offset: 0, status: "active" })
       )
-      const processes = [over(store), over(store), over(store)].map((process) => Effect.provide(list, process))
+      const processes = [makeServices(store), makeServices(store), makeServices(store)].map((process) =>
+        Effect.provide(list, process)
+      )
       const totals = (yield* Effect.all(processes, { concurrency: "unbounded" })).map(({ total }) => total)
       assert.deepStrictEqual(totals, [30, 30, 30])
     })
@@ -289,7 +314,7 @@ describe("trials", () => {
 })
 
 describe("quotas", () => {
-  it.effect("are exact up to 2^53 - 1, and prorated as decimals are written", () =>
+  it.effect("are exact up to 2^53 - 1, and prorated with decimal arithmetic", () =>
     Effect.gen(function* () {
       const cases = [
         [1_099_511_627_777, undefined, 1_099_511_627_777],
@@ -308,31 +333,31 @@ describe("quotas", () => {
           planExternalId: "other",
           meters: { bytes: { max: 1 } }
         })
-        const { id } = (yield* subscriptions.create(bucketId, subscription(other.value))).value
+        const { id } = (yield* subscriptions.create(bucketId, makeSubscription(other.value))).value
         const patch = { planExternalIds: [plan.planExternalId], ...(prorate === undefined ? {} : { prorate }) }
         yield* subscriptions.update(bucketId, id, patch)
         assert.strictEqual((yield* usage.quotas(bucketId, id)).meters["bytes"]?.max, expected)
         if (expected === 0) continue
         const full = yield* usage.consume(bucketId, id, { bytes: expected })
         assert.deepStrictEqual(full.meters["bytes"], { max: expected, used: expected, remaining: 0 })
-        const over = yield* Effect.flip(usage.consume(bucketId, id, { bytes: 1 }))
-        assert.strictEqual(over._tag, "QuotaExceeded")
+        const error = yield* Effect.flip(usage.consume(bucketId, id, { bytes: 1 }))
+        assert.strictEqual(error._tag, "QuotaExceeded")
       }
-    }).pipe(Effect.provide(over(MemoryStore.open())))
+    }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
-  it.effect("begin anew at the end of a period, and a prorated share counts in its own alone", () =>
+  it.effect("reset at the end of a period, and proration applies only to its period", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2030, 0, 31))
       const { bucketId, plan, subscriptions, usage } = yield* setUp()
-      const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+      const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
       yield* (yield* Plans).create(bucketId, { label: "Two", planExternalId: "two", meters: { requests: { max: 9 } } })
       yield* usage.consume(bucketId, id, { requests: 10 })
-      const over = yield* Effect.flip(
+      const error = yield* Effect.flip(
         usage.consume(bucketId, id, { requests: 1 }, { idempotency: { id: "i", fingerprint: "f" } })
       )
-      assert.deepInclude(over, { _tag: "QuotaExceeded", meter: "requests", max: 10 })
-      assert.strictEqual("resetsOn" in over ? iso(over.resetsOn) : "", "2030-02-28T00:00:00.000Z")
+      assert.deepInclude(error, { _tag: "QuotaExceeded", meter: "requests", max: 10 })
+      assert.strictEqual("resetsOn" in error ? toIso(error.resetsOn) : "", "2030-02-28T00:00:00.000Z")
       yield* subscriptions.update(bucketId, id, { planExternalIds: ["two"], prorate: 0.5 })
       assert.deepStrictEqual((yield* usage.quotas(bucketId, id)).meters, {
         requests: { max: 4, used: 10, remaining: 0 }
@@ -341,43 +366,48 @@ describe("quotas", () => {
       const next = yield* usage.quotas(bucketId, id)
       assert.deepStrictEqual(next.meters, { requests: { max: 9, used: 0, remaining: 9 } })
       assert.deepStrictEqual(
-        [iso(next.periodStart), iso(next.resetsOn)],
+        [toIso(next.periodStart), toIso(next.resetsOn)],
         ["2030-02-28T00:00:00.000Z", "2030-03-31T00:00:00.000Z"]
       )
-      const again = yield* usage.consume(bucketId, id, { requests: 1 }, { idempotency: { id: "i", fingerprint: "f" } })
-      assert.deepStrictEqual(again.meters, { requests: { max: 9, used: 1, remaining: 8 } })
-    }).pipe(Effect.provide(over(MemoryStore.open())))
+      const retried = yield* usage.consume(
+        bucketId,
+        id,
+        { requests: 1 },
+        { idempotency: { id: "i", fingerprint: "f" } }
+      )
+      assert.deepStrictEqual(retried.meters, { requests: { max: 9, used: 1, remaining: 8 } })
+    }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
-  it.effect("leave the store as it was when they refuse", () =>
+  it.effect("leave the store unchanged when a request is rejected", () =>
     Effect.gen(function* () {
       const { bucketId, plan, subscriptions, usage } = yield* setUp()
-      const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
-      const idle = (yield* subscriptions.create(bucketId, subscription(plan, { status: "unpaid" }))).value.id
+      const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
+      const unpaid = (yield* subscriptions.create(bucketId, makeSubscription(plan, { status: "unpaid" }))).value.id
       const before = yield* stateHash
       for (const [target, amounts] of [
         [id, { requests: 11 }],
         [id, { requests: 1, other: 1 }],
-        [idle, { requests: 1 }]
+        [unpaid, { requests: 1 }]
       ] as const) {
         yield* Effect.flip(usage.consume(bucketId, target, amounts, { idempotency: { id: "i", fingerprint: "f" } }))
       }
-      yield* Effect.flip(subscriptions.create(bucketId, subscription({ id: "plan_x", planExternalId: "x" })))
+      yield* Effect.flip(subscriptions.create(bucketId, makeSubscription({ id: "plan_x", planExternalId: "x" })))
       yield* Effect.flip((yield* Plans).remove(bucketId, plan.id))
       assert.strictEqual(yield* stateHash, before)
     }).pipe(Effect.provide(Tollgate.layer({ secret }).pipe(Layer.provideMerge(StoreState.layer(MemoryStore.layer)))))
   )
 
-  it.effect("are told of at each threshold once, whatever is counted and changed around it", () =>
+  it.effect("notify once for each threshold and period, also after the plan changes", () =>
     Effect.gen(function* () {
       const events: Array<readonly [string, number, number]> = []
-      const onQuota = ({ meter, threshold, used }: { meter: string; threshold: number; used: number }) => {
+      const onQuotaThreshold = ({ meter, threshold, used }: { meter: string; threshold: number; used: number }) => {
         events.push([meter, threshold, used])
-        throw new Error("a hook that fails stops nothing")
+        throw new Error("a failing hook must not affect counting")
       }
       yield* Effect.gen(function* () {
         const { bucketId, plan, subscriptions, usage } = yield* setUp()
-        const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+        const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
         yield* usage.consume(bucketId, id, { requests: 7 })
         assert.deepStrictEqual(events, [])
         yield* usage.consume(bucketId, id, { requests: 1 })
@@ -397,75 +427,75 @@ describe("quotas", () => {
           ["requests", 0.8, 20],
           ["requests", 1, 20]
         ])
-      }).pipe(Effect.provide(over(MemoryStore.open(), { onQuotaThreshold: onQuota })))
+      }).pipe(Effect.provide(makeServices(MemoryStore.open(), { onQuotaThreshold })))
     })
   )
 
-  it.effect("go on counting when telling of them fails or hangs, and tell it later", () =>
+  it.effect("keep counting when a notification fails or hangs, and notify later", () =>
     Effect.gen(function* () {
       const events: Array<number> = []
       const store = MemoryStore.open()
-      let failing = false
-      const sometimes: StoreOperations = {
+      let isFailing = false
+      const unreliable: StoreOperations = {
         ...store,
-        commit: (partition, changes, once) =>
-          failing && changes.some((change) => change._tag === "Add" && change.counter.startsWith("told:"))
-            ? Effect.fail(cutOff)
-            : store.commit(partition, changes, once)
+        commit: (partition, changes, idempotency) =>
+          isFailing && changes.some((change) => change._tag === "Add" && change.counter.startsWith("told:"))
+            ? Effect.fail(storeDown)
+            : store.commit(partition, changes, idempotency)
       }
-      const onQuota = ({ threshold }: { threshold: number }): Promise<void> => {
+      const onQuotaThreshold = ({ threshold }: { threshold: number }): Promise<void> => {
         events.push(threshold)
         return new Promise(() => undefined)
       }
       yield* Effect.gen(function* () {
         const { bucketId, plan, subscriptions, usage } = yield* setUp()
-        const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
-        failing = true
+        const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
+        isFailing = true
         assert.strictEqual((yield* usage.consume(bucketId, id, { requests: 8 })).meters["requests"]?.used, 8)
         assert.deepStrictEqual(events, [])
-        failing = false
+        isFailing = false
         yield* usage.consume(bucketId, id, { requests: 1 })
         assert.deepStrictEqual(events, [0.8])
-      }).pipe(Effect.provide(over(sometimes, { onQuotaThreshold: onQuota })))
+      }).pipe(Effect.provide(makeServices(unreliable, { onQuotaThreshold })))
     })
   )
 })
 
 describe("authorize", () => {
-  it("counts by the newest subscription that has the meters, whatever was bought beside it", async () => {
-    const { gate, bucketId, key, subscribe } = await prepared(MemoryStore.open())
+  it("counts against the newest subscription that has all the meters", async () => {
+    const { gate, bucketId, key, subscribe } = await prepare(MemoryStore.open())
     const meters = { exports: { max: 5 } }
     const addOn = await gate.plans.create(bucketId, { label: "Add-on", planExternalId: "add-on", meters })
     await subscribe()
     await subscribe({ planIds: [addOn.id], planExternalIds: ["add-on"] })
-    const ask = (meters: Record<string, number>) =>
+    const authorize = (meters: Record<string, number>) =>
       gate.authorize({ account: "acme", bucket: "b", key, metering: { meteringBucketId: bucketId, meters } })
-    for (const meter of ["requests", "exports", "requests"]) assert.isTrue((await ask({ [meter]: 1 })).allowed)
-    assert.propertyVal(await ask({ requests: 1 }), "reason", "over-quota")
+    for (const meter of ["requests", "exports", "requests"]) assert.isTrue((await authorize({ [meter]: 1 })).allowed)
+    assert.propertyVal(await authorize({ requests: 1 }), "reason", "over-quota")
     for (const wrong of [{ request: 1 }, { requests: 1, exports: 1 }]) {
-      const error = await ask(wrong).catch((error: unknown) => error)
+      const error = await authorize(wrong).catch((error: unknown) => error)
       assert.propertyVal(error, "_tag", "UnknownMeter")
-      assert.match(String(error), /Correct its name, or add it to a plan/)
+      assert.match(String(error), /Correct the name or add the meter to a plan/)
     }
     await gate.close()
   })
 
-  it("refuses a metering bucket of another account, also when its own account has used it", async () => {
-    const { gate, bucketId, key, subscribe } = await prepared(MemoryStore.open())
+  it("rejects a metering bucket of another account, also after the owner has used it", async () => {
+    const { gate, bucketId, key, subscribe } = await prepare(MemoryStore.open())
     const { id } = await subscribe()
-    const stranger = await gate.consumers.create("other", "b", { name: "alice" }, { withApiKey: true })
-    const ask = (account: string, key: string) =>
+    const otherConsumer = await gate.consumers.create("other", "b", { name: "alice" }, { withApiKey: true })
+    const authorize = (account: string, key: string) =>
       gate.authorize({ account, bucket: "b", key, metering: { meteringBucketId: bucketId, meters: { requests: 1 } } })
     for (let turn = 1; turn <= 2; turn++) {
-      const error = await ask("other", stranger.apiKeys?.[0]?.key ?? "").catch((error: unknown) => error)
+      const error = await authorize("other", otherConsumer.apiKeys?.[0]?.key ?? "").catch((error: unknown) => error)
       assert.propertyVal(error, "_tag", "MeteringBucketNotFound")
-      assert.isTrue((await ask("acme", key)).allowed)
+      assert.isTrue((await authorize("acme", key)).allowed)
       assert.strictEqual((await gate.usage.quotas(bucketId, id)).meters["requests"]?.used, turn)
     }
     await gate.close()
   })
 
-  const prepared = async (store: StoreOperations) => {
+  const prepare = async (store: StoreOperations) => {
     const gate = await createTollgate({ store, secret })
     const { apiKeys } = await gate.consumers.create(
       "acme",
@@ -493,50 +523,50 @@ describe("authorize", () => {
         ...fields
       })
     const key = apiKeys?.[0]?.key ?? ""
-    const ask = (value = key) =>
+    const authorize = (value = key) =>
       gate.authorize({
         account: "acme",
         bucket: "b",
         key: value,
         metering: { meteringBucketId: bucketId, meters: { requests: 1 } }
       })
-    return { gate, bucketId, plan, subscribe, ask, key }
+    return { gate, bucketId, plan, subscribe, authorize, key }
   }
 
-  it("answers with what remains, or why not", async () => {
-    const { gate, bucketId, plan, subscribe, ask, key } = await prepared(MemoryStore.open())
-    assert.deepStrictEqual(await ask("unknown-but-well-formed"), { allowed: false, reason: "invalid-key" })
+  it("returns the remaining quota, or the reason for the denial", async () => {
+    const { gate, bucketId, plan, subscribe, authorize, key } = await prepare(MemoryStore.open())
+    assert.deepStrictEqual(await authorize("unknown-but-well-formed"), { allowed: false, reason: "invalid-key" })
     const verified = await gate.authorize({ account: "acme", bucket: "b", key })
     assert.isTrue(verified.allowed)
-    assert.propertyVal(await ask(), "reason", "no-subscription")
+    assert.propertyVal(await authorize(), "reason", "no-subscription")
     const first = await subscribe({ status: "canceled" })
-    assert.propertyVal(await ask(), "reason", "subscription-not-active")
+    assert.propertyVal(await authorize(), "reason", "subscription-not-active")
     const second = await subscribe()
-    const allowed = await ask()
+    const allowed = await authorize()
     assert.deepInclude(allowed, { allowed: true })
     if (!allowed.allowed) return
     assert.deepInclude(allowed.consumer, { name: "alice", tags: { plan: "pro" } })
     assert.deepStrictEqual(allowed.quotas?.meters, { requests: { max: 2, used: 1, remaining: 1 } })
-    await ask()
-    const over = await ask()
-    assert.deepInclude(over, { allowed: false, reason: "over-quota", meter: "requests", max: 2 })
-    assert.strictEqual("resetsOn" in over ? over.resetsOn : "", second.nextBillingCycle)
-    // What is remembered of a customer never outlives a change: of the plan, of a newer subscription, of its state.
+    await authorize()
+    const denied = await authorize()
+    assert.deepInclude(denied, { allowed: false, reason: "over-quota", meter: "requests", max: 2 })
+    assert.strictEqual("resetsOn" in denied ? denied.resetsOn : "", second.nextBillingCycle)
+    // Cached entitlements are refreshed after a change of the plan, a newer subscription or a change of status.
     await gate.plans.update(bucketId, plan.id, { meters: { requests: { max: 3 } } })
-    assert.isTrue((await ask()).allowed)
-    assert.isFalse((await ask()).allowed)
+    assert.isTrue((await authorize()).allowed)
+    assert.isFalse((await authorize()).allowed)
     const third = await subscribe()
-    assert.isTrue((await ask()).allowed)
+    assert.isTrue((await authorize()).allowed)
     assert.strictEqual((await gate.usage.quotas(bucketId, third.id)).meters["requests"]?.used, 1)
     await gate.subscriptions.update(bucketId, third.id, { status: "unpaid" })
-    assert.isFalse((await ask()).allowed)
+    assert.isFalse((await authorize()).allowed)
     await gate.subscriptions.update(bucketId, first.id, { status: "active" })
-    assert.isFalse((await ask()).allowed, "the newest that may consume is the second, which is used up")
+    assert.isFalse((await authorize()).allowed, "the newest active subscription is the second, whose quota is used up")
     await gate.subscriptions.remove(bucketId, second.id)
-    assert.isTrue((await ask()).allowed, "now it is the first")
-    // However many newer ones there are that may not.
+    assert.isTrue((await authorize()).allowed, "the newest active subscription is the first")
+    // Newer canceled subscriptions do not hide it.
     for (let count = 0; count < 25; count++) await subscribe({ status: "canceled" })
-    assert.isTrue((await ask()).allowed)
+    assert.isTrue((await authorize()).allowed)
     for (const wrong of [
       { metring: {} },
       { metering: null },
@@ -555,15 +585,15 @@ describe("authorize", () => {
       )
     }
     await gate.meteringBuckets.remove(bucketId)
-    const gone = await ask().catch((error: unknown) => error)
-    assert.propertyVal(gone, "_tag", "MeteringBucketNotFound")
+    const error = await authorize().catch((error: unknown) => error)
+    assert.propertyVal(error, "_tag", "MeteringBucketNotFound")
     await gate.close()
   })
 
-  it("asks the store twice: once for the key, once to count", async () => {
+  it("calls the store twice: once to verify the key, once to count", async () => {
     const calls: Array<string> = []
     const inner = MemoryStore.open()
-    const spying = Object.fromEntries(
+    const recordingStore = Object.fromEntries(
       Object.entries(inner).map(([name, operation]) => [
         name,
         (...args: ReadonlyArray<never>) => {
@@ -572,96 +602,99 @@ describe("authorize", () => {
         }
       ])
     ) as unknown as StoreOperations
-    const { gate, subscribe, ask } = await prepared(spying)
+    const { gate, subscribe, authorize } = await prepare(recordingStore)
     await subscribe()
-    await ask()
+    await authorize()
     calls.length = 0
-    assert.isTrue((await ask()).allowed)
+    assert.isTrue((await authorize()).allowed)
     assert.deepStrictEqual(calls, ["getByUniqueKey", "commit"])
     await gate.close()
   })
 })
 
-it.effect("a subscription whose plans change while it is read is shown with the plans that it has", () =>
+it.effect("returns the current plans of a subscription whose plans change during the read", () =>
   Effect.gen(function* () {
     const store = MemoryStore.open()
-    let meanwhile: Effect.Effect<unknown, unknown> = Effect.void
-    const interrupted: StoreOperations = {
+    let concurrentChange: Effect.Effect<unknown, unknown> = Effect.void
+    const changingStore: StoreOperations = {
       ...store,
       get: (partition, keys) => {
         if (!keys.some((key) => key.startsWith("plan/"))) return store.get(partition, keys)
-        const first = meanwhile
-        meanwhile = Effect.void
-        return Effect.andThen(Effect.orDie(first), store.get(partition, keys))
+        const change = concurrentChange
+        concurrentChange = Effect.void
+        return Effect.andThen(Effect.orDie(change), store.get(partition, keys))
       }
     }
-    const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), over(store))
-    const { id } = (yield* subscriptions.create(bucketId, subscription(plan))).value
+    const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), makeServices(store))
+    const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
     yield* Effect.gen(function* () {
       const plans = yield* Plans
       yield* plans.create(bucketId, { label: "Two", planExternalId: "two", meters: { requests: { max: 1 } } })
       const service = yield* Subscriptions
-      meanwhile = Effect.andThen(
+      concurrentChange = Effect.andThen(
         subscriptions.update(bucketId, id, { planExternalIds: ["two"] }),
         Effect.provide(
           Effect.flatMap(Plans, (other) => other.remove(bucketId, plan.id)),
-          over(store)
+          makeServices(store)
         )
       )
       assert.deepStrictEqual((yield* service.get(bucketId, id)).value.planExternalIds, ["two"])
-    }).pipe(Effect.provide(over(interrupted)))
+    }).pipe(Effect.provide(makeServices(changingStore)))
   })
 )
 
-const cutOff = new StoreUnavailable({
+const storeDown = new StoreUnavailable({
   operation: "commit",
-  problem: "cut off",
+  problem: "connection lost",
   retryable: true,
   outcome: "not-applied"
 })
 
-describe("the creation of a bucket", () => {
-  it.effect("that is refused, or fails, or is repeated, leaves no bucket that nobody knows of", () =>
+describe("creating a metering bucket", () => {
+  it.effect("leaves no orphaned bucket when it is rejected, fails or is repeated", () =>
     Effect.gen(function* () {
-      const once = (fingerprint: string) => ({ idempotency: { id: "i", fingerprint } })
+      const withIdempotency = (fingerprint: string) => ({ idempotency: { id: "i", fingerprint } })
       const store = MemoryStore.open()
-      const made = new Set<string>()
-      let refusing = false
-      const watched: StoreOperations = {
+      const partitions = new Set<string>()
+      let isRejecting = false
+      const watchedStore: StoreOperations = {
         ...store,
-        commit: (partition, changes, once) => {
-          if (partition !== Partition.meteringDirectory) made.add(partition)
-          return refusing && partition === Partition.meteringDirectory
-            ? Effect.fail(cutOff)
-            : store.commit(partition, changes, once)
+        commit: (partition, changes, idempotency) => {
+          if (partition !== Partition.meteringDirectory) partitions.add(partition)
+          return isRejecting && partition === Partition.meteringDirectory
+            ? Effect.fail(storeDown)
+            : store.commit(partition, changes, idempotency)
         }
       }
       yield* Effect.gen(function* () {
         const buckets = yield* MeteringBuckets
-        const first = yield* buckets.create(acme, once("f"))
-        assert.deepStrictEqual((yield* buckets.create(acme, once("f"))).value, first.value)
-        assert.strictEqual((yield* Effect.flip(buckets.create(acme, once("other"))))._tag, "IdempotencyKeyReused")
-        refusing = true
+        const first = yield* buckets.create(acme, withIdempotency("f"))
+        assert.deepStrictEqual((yield* buckets.create(acme, withIdempotency("f"))).value, first.value)
+        assert.strictEqual(
+          (yield* Effect.flip(buckets.create(acme, withIdempotency("other"))))._tag,
+          "IdempotencyKeyReused"
+        )
+        isRejecting = true
         yield* Effect.flip(buckets.create(acme))
-        const roots = yield* Effect.forEach(made, (partition) =>
+        const roots = yield* Effect.forEach(partitions, (partition) =>
           store.get(partition as Partition.Partition, ["bucket/root"])
         )
         assert.strictEqual(roots.flat().filter((root) => root !== undefined).length, 1)
-      }).pipe(Effect.provide(over(watched)))
+      }).pipe(Effect.provide(makeServices(watchedStore)))
     })
   )
 })
 
-describe("a list of buckets", () => {
-  it.effect("neither fails nor waits because of another account's removal that is stuck", () =>
+describe("listing metering buckets", () => {
+  it.effect("does not fail or wait because a removal of another account is stuck", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const { bucketId } = yield* Effect.provide(setUp(), over(store))
-      const stuck: StoreOperations = {
+      const { bucketId } = yield* Effect.provide(setUp(), makeServices(store))
+      const stuckStore: StoreOperations = {
         ...store,
         get: (partition, keys) =>
-          partition === Partition.metering(bucketId) && isStuck ? Effect.fail(cutOff) : store.get(partition, keys),
-        clear: () => Effect.fail(cutOff)
+          partition === Partition.metering(bucketId) && isStuck ? Effect.fail(storeDown) : store.get(partition, keys),
+        clear: () => Effect.fail(storeDown)
       }
       let isStuck = false
       yield* Effect.provide(
@@ -675,90 +708,100 @@ describe("a list of buckets", () => {
             assert.deepStrictEqual([data, total], account === acme ? [[], 0] : [[other.value], 1])
           }
         }),
-        over(stuck)
+        makeServices(stuckStore)
       )
     })
   )
 })
 
-describe("the removal of a bucket", () => {
-  it.effect("that is cut off anywhere is finished by the same call again, and nothing is left", () =>
+describe("removing a metering bucket", () => {
+  it.effect("is completed by a second call after a failure at any point", () =>
     Effect.gen(function* () {
-      for (let cut = 1; cut <= 12; cut++) {
+      for (let failingCall = 1; failingCall <= 12; failingCall++) {
         const store = MemoryStore.open()
-        const { bucketId } = yield* Effect.provide(setUp(), over(store))
+        const { bucketId } = yield* Effect.provide(setUp(), makeServices(store))
         let calls = 0
-        const failing: StoreOperations = {
+        const failingStore: StoreOperations = {
           ...store,
-          commit: (...args) => (++calls === cut ? Effect.fail(cutOff) : store.commit(...args)),
-          clear: (...args) => (++calls === cut ? Effect.fail(cutOff) : store.clear(...args))
+          commit: (...args) => (++calls === failingCall ? Effect.fail(storeDown) : store.commit(...args)),
+          clear: (...args) => (++calls === failingCall ? Effect.fail(storeDown) : store.clear(...args))
         }
         const remove = Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId))
-        const first = yield* Effect.result(Effect.provide(remove, over(failing)))
-        // A new process may have completed it already, when it started.
-        const again = Effect.catchTag(remove, "MeteringBucketNotFound", () => Effect.void)
-        if (first._tag === "Failure") yield* Effect.provide(again, over(store))
+        const first = yield* Effect.result(Effect.provide(remove, makeServices(failingStore)))
+        // The background job of the new process may have completed it already.
+        const retry = Effect.catchTag(remove, "MeteringBucketNotFound", () => Effect.void)
+        if (first._tag === "Failure") yield* Effect.provide(retry, makeServices(store))
         const [plans] = yield* store.list(Partition.metering(bucketId), [{ indexTerms: ["plan"], offset: 0, limit: 0 }])
         assert.strictEqual(plans?.total, 0)
         const { total } = yield* Effect.provide(
           Effect.flatMap(MeteringBuckets, (buckets) => buckets.list(acme, { limit: 1, offset: 0 })),
-          over(store)
+          makeServices(store)
         )
         assert.strictEqual(total, 0)
       }
     })
   )
 
-  it.effect("that is cut off anywhere is completed in the background, and never half visible", () =>
+  it.effect("is completed in the background after a failure at any point, and the bucket is never partly visible", () =>
     Effect.gen(function* () {
-      for (let cut = 1; cut <= 12; cut++) {
+      for (let failingCall = 1; failingCall <= 12; failingCall++) {
         const store = MemoryStore.open()
         const { bucketId } = yield* Effect.provide(
           Effect.gen(function* () {
-            const made = yield* setUp()
-            yield* made.subscriptions.create(made.bucketId, subscription(made.plan))
-            return made
+            const setup = yield* setUp()
+            yield* setup.subscriptions.create(setup.bucketId, makeSubscription(setup.plan))
+            return setup
           }),
-          over(store)
+          makeServices(store)
         )
         let calls = 0
-        const failing = Object.fromEntries(
+        const failingStore = Object.fromEntries(
           Object.entries(store).map(([name, operation]) => [
             name,
             (...args: ReadonlyArray<never>) =>
-              ++calls >= cut ? Effect.fail(cutOff) : (operation as (...args: ReadonlyArray<never>) => unknown)(...args)
+              ++calls >= failingCall
+                ? Effect.fail(storeDown)
+                : (operation as (...args: ReadonlyArray<never>) => unknown)(...args)
           ])
         ) as unknown as StoreOperations
         const removed = yield* Effect.result(
           Effect.provide(
             Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId)),
-            over(failing)
+            makeServices(failingStore)
           )
         )
-        const [listed, read, left] = yield* Effect.provide(
+        const [listed, read, pending] = yield* Effect.provide(
           Effect.gen(function* () {
             const buckets = yield* MeteringBuckets
             const { total } = yield* buckets.list(acme, { limit: 10, offset: 0 })
             const read = yield* Effect.result(buckets.get(bucketId))
-            const removing = store.list(Partition.meteringDirectory, [
+            const pendingRemovals = store.list(Partition.meteringDirectory, [
               { indexTerms: ["listing/deleting"], offset: 0, limit: 0 }
             ])
-            for (let turn = 0; turn < 1_000 && (yield* removing)[0]?.total !== 0; turn++) yield* Effect.yieldNow
-            return [total, read, (yield* removing)[0]?.total] as const
+            for (let turn = 0; turn < 1_000 && (yield* pendingRemovals)[0]?.total !== 0; turn++) yield* Effect.yieldNow
+            return [total, read, (yield* pendingRemovals)[0]?.total] as const
           }),
-          over(store)
+          makeServices(store)
         )
-        assert.strictEqual(left, 0, `cut at call ${cut}: nothing is left to complete`)
-        assert.strictEqual(listed === 1, read._tag === "Success", `cut at call ${cut}: listed ${listed}, ${read._tag}`)
+        assert.strictEqual(pending, 0, `failure at call ${failingCall}: no removal is pending`)
+        assert.strictEqual(
+          listed === 1,
+          read._tag === "Success",
+          `failure at call ${failingCall}: listed ${listed}, ${read._tag}`
+        )
         if (removed._tag === "Success") assert.strictEqual(listed, 0)
         const [root] = yield* store.get(Partition.metering(bucketId), ["bucket/root"])
-        const again = yield* Effect.result(
+        const secondRemoval = yield* Effect.result(
           Effect.provide(
             Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId)),
-            over(store)
+            makeServices(store)
           )
         )
-        assert.strictEqual(again._tag === "Success", root !== undefined, "it is done once")
+        assert.strictEqual(
+          secondRemoval._tag === "Success",
+          root !== undefined,
+          "a removed bucket cannot be removed twice"
+        )
       }
     })
   )

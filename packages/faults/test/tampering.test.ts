@@ -60,7 +60,7 @@ describe.each(stores)("on %s", (name, layer) => {
         },
         (error) => {
           expect(String(error), seal).toMatch(
-            /A sealed value cannot be opened: (it was changed|none of the configured)/
+            /Cannot decrypt a stored value: (it was modified|it was not encrypted with any of the configured)/
           )
           errors++
         }

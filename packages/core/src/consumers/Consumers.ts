@@ -1,5 +1,6 @@
 /**
- * The operations on consumers. Each write is one atomic commit.
+ * Operations on consumers: list, create, get, update, remove, and `rollKey`, which creates a new API key and sets an expiry
+ * on the consumer's other keys. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -19,8 +20,8 @@ import {
 import { ConsumerNameTaken, type ConsumerNotFound } from "../records/ConsumerError.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
-import { type KeyBucket, partitionOf } from "../records/KeyBucket.ts"
-import { byConsumer, keyRecords, maximumKeys, withoutExpiryByConsumer } from "../records/keyRecords.ts"
+import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
+import { byConsumer, keyRecords, maxKeysPerConsumer, withoutExpiryByConsumer } from "../records/keyRecords.ts"
 import { type ManagersCreate, managerTerm } from "../records/Manager.ts"
 import { forEachInTurns } from "../runtime/inTurns.ts"
 import { LimitReached, Limits } from "../runtime/Limits.ts"
@@ -36,7 +37,7 @@ import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
 
-/** What an answer shows beside the consumer itself. */
+/** Optional parts of a returned consumer. */
 export interface ConsumerInclude {
   readonly apiKeys?: boolean | undefined
   readonly managers?: boolean | undefined
@@ -44,16 +45,16 @@ export interface ConsumerInclude {
   readonly keyFormat?: KeyVisibility | undefined
 }
 
-/** Conditions of a write: tags that the consumer must carry, and the version it must be at. */
+/** Preconditions of a write: the tags and the version that the consumer must have. */
 export interface WriteConditions {
   readonly ifTags?: TagFilter | undefined
   readonly ifMatch?: ReadonlyArray<number> | undefined
 }
 
-/** Keys that are embedded in a consumer which is read, in one of a list, and in a whole list. */
-const embeddedInOne = 1_000
-const embeddedInItem = 100
-const embeddedInList = 1_000
+/** Limits on the keys embedded with `apiKeys: true`. */
+const maxKeysInGet = 1_000
+const maxKeysPerListedConsumer = 100
+const maxKeysInList = 1_000
 
 const makeManagers = Effect.fnUntraced(function* (input: ManagersCreate = [], now: DateTime.Utc) {
   const managers: Array<StoredConsumer["managers"][number]> = []
@@ -67,93 +68,96 @@ const makeManagers = Effect.fnUntraced(function* (input: ManagersCreate = [], no
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* SecretBox
+  const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const consumersOnce = idempotentCommit(store, vault, Consumer)
-  const rollsOnce = idempotentCommit(store, vault, ApiKey)
+  const idempotentCreate = idempotentCommit(store, secretBox, Consumer)
+  const idempotentRoll = idempotentCommit(store, secretBox, ApiKey)
   const withStore = Effect.provideService(Store, store)
   const { consumersPerKeyBucket } = yield* Limits
 
-  const toConsumer = ({ managers, managerInvites, ...fields }: StoredConsumer, view: ConsumerInclude): Consumer => ({
+  const toConsumer = ({ managers, managerInvites, ...fields }: StoredConsumer, include: ConsumerInclude): Consumer => ({
     ...fields,
-    ...(view.managers === true ? { managers } : {}),
-    ...(view.managerInvites === true ? { managerInvites } : {})
+    ...(include.managers === true ? { managers } : {}),
+    ...(include.managerInvites === true ? { managerInvites } : {})
   })
 
-  /** Consumers as they are shown, with the keys of all of them read in one call. */
+  /** Converts stored consumers for the caller. Reads the keys of all of them in one store call. */
   const toConsumers = Effect.fnUntraced(function* (
     bucket: KeyBucket,
     consumers: ReadonlyArray<StoredConsumer>,
-    view: ConsumerInclude,
-    maxEach: number
+    include: ConsumerInclude,
+    maxKeysEach: number
   ) {
-    const shown = consumers.map((consumer) => toConsumer(consumer, view))
-    if (view.apiKeys !== true || consumers.length === 0) return shown
-    const limits = yield* embeddedLimits(bucket, consumers, maxEach)
+    const results = consumers.map((consumer) => toConsumer(consumer, include))
+    if (include.apiKeys !== true || consumers.length === 0) return results
+    const limits = yield* limitEmbeddedKeys(bucket, consumers, maxKeysEach)
     const pages = yield* keyRecords.pages(
-      partitionOf(bucket),
+      getPartition(bucket),
       limits.map(({ name, limit }) => ({ where: [byConsumer(name)], offset: 0, limit }))
     )
-    return yield* forEachInTurns(shown, (consumer, index) =>
+    return yield* forEachInTurns(results, (consumer, index) =>
       index >= limits.length
         ? Effect.succeed(consumer)
         : Effect.map(
             Effect.forEach(pages[index]?.entries ?? [], ({ value }) =>
-              KeyValues.toApiKey(vault, bucket, value, view.keyFormat)
+              KeyValues.toApiKey(secretBox, bucket, value, include.keyFormat)
             ),
             (apiKeys): Consumer => ({ ...consumer, apiKeys })
           )
     )
   })
 
-  /** How many keys of which consumers are embedded, until there are enough for one answer; the others come without. */
-  const embeddedLimits = Effect.fnUntraced(function* (
+  /**
+   * Decides how many keys to embed in each consumer. Stops at the first consumer whose keys would exceed the limit of the
+   * list; that consumer and the ones after it are returned without keys.
+   */
+  const limitEmbeddedKeys = Effect.fnUntraced(function* (
     bucket: KeyBucket,
     consumers: ReadonlyArray<StoredConsumer>,
-    maxEach: number
+    maxKeysEach: number
   ) {
-    if (consumers.length === 1) return consumers.map(({ name }) => ({ name, limit: maxEach }))
+    if (consumers.length === 1) return consumers.map(({ name }) => ({ name, limit: maxKeysEach }))
     const totals = yield* keyRecords.pages(
-      partitionOf(bucket),
+      getPartition(bucket),
       consumers.map(({ name }) => ({ where: [byConsumer(name)], offset: 0, limit: 0 }))
     )
     const limits: Array<{ readonly name: string; readonly limit: number }> = []
-    let left = embeddedInList
+    let remaining = maxKeysInList
     for (const [index, { name }] of consumers.entries()) {
-      const limit = Math.min(totals[index]?.total ?? 0, maxEach)
-      if (limit > left) break
+      const limit = Math.min(totals[index]?.total ?? 0, maxKeysEach)
+      if (limit > remaining) break
       limits.push({ name, limit })
-      left -= limit
+      remaining -= limit
     }
     return limits
   })
 
-  /** All keys that carry a term: what a roll or a delete has to reach. */
+  /** All keys with this index term. A consumer's keys always fit into one page. */
   const listKeysByTerm = Effect.fnUntraced(function* (bucket: KeyBucket, term: string) {
-    const page = yield* keyRecords.page(partitionOf(bucket), { where: [term], offset: 0, limit: maximumKeys })
+    const page = yield* keyRecords.page(getPartition(bucket), { where: [term], offset: 0, limit: maxKeysPerConsumer })
     return page.entries
   })
 
-  const invalidatingCache = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
-    cache.invalidateAfter(partitionOf(bucket), effect)
+  const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
+    cache.invalidateAfter(getPartition(bucket), effect)
 
-  /** A replay shows no value where none are kept. */
-  const toReplayedKey = (key: ApiKey) => KeyValues.redactForReplay(vault, key)
+  /** Removes the key value from a replayed result if key values are not stored. */
+  const toReplayedKey = (key: ApiKey) => KeyValues.redactForReplay(secretBox, key)
 
   const isLimitConflict = (term: string) => (error: unknown) =>
     error instanceof StoreConflict && error.reason === "limit" && error.subject === keyRecords.indexTerm(term)
 
   return Consumers.of({
     list: Effect.fnUntraced(
-      function* (bucket, { limit, offset, tags, managerEmail, ...view }) {
+      function* (bucket, { limit, offset, tags, managerEmail, ...include }) {
         const where = [...tagTerms(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
-        const page = yield* consumerRecords.page(partitionOf(bucket), { where: [...new Set(where)], offset, limit })
+        const page = yield* consumerRecords.page(getPartition(bucket), { where: [...new Set(where)], offset, limit })
         const data = yield* toConsumers(
           bucket,
           page.entries.map(({ value }) => value),
-          view,
-          embeddedInItem
+          include,
+          maxKeysPerListedConsumer
         )
         return { data, limit, offset, total: page.total }
       },
@@ -167,7 +171,7 @@ const make = Effect.gen(function* () {
         const { name, managers, apiKeys, ...fields } = input
         const requestedKeys = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
         const keys = yield* Effect.forEach(requestedKeys, (key, index) =>
-          KeyValues.make(vault, bucket, name, key, now, `/apiKeys/${index}`)
+          KeyValues.make(secretBox, bucket, name, key, now, `/apiKeys/${index}`)
         )
         const stored: StoredConsumer = {
           id: ConsumerId.make(yield* Id.next("csmr")),
@@ -177,20 +181,20 @@ const make = Effect.gen(function* () {
           ...fields,
           ...(yield* makeManagers(managers, now))
         }
-        const withApiKeys = (shown: ReadonlyArray<ApiKey>): Consumer =>
-          shown.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys: shown }
-        const shown = keys.map(KeyValues.withPlaintext)
+        const withApiKeys = (apiKeys: ReadonlyArray<ApiKey>): Consumer =>
+          apiKeys.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys }
+        const plaintextKeys = keys.map(KeyValues.withPlaintext)
         yield* buckets.ensure(bucket)
-        const committed = yield* consumersOnce
+        const committed = yield* idempotentCreate
           .commit(
-            partitionOf(bucket),
+            getPartition(bucket),
             [
               consumerRecords.insert(stored),
               ...keys.map((key) => keyRecords.insert(key.stored)),
               consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
             ],
             idempotency,
-            withApiKeys(shown.map((key) => KeyValues.redactForReplay(vault, key)))
+            withApiKeys(plaintextKeys.map((key) => KeyValues.redactForReplay(secretBox, key)))
           )
           .pipe(
             Effect.catchTag("StoreConflict", (conflict) =>
@@ -207,7 +211,7 @@ const make = Effect.gen(function* () {
         const replayedKeys = previousResult?.apiKeys?.map(toReplayedKey)
         const value =
           previousResult === undefined
-            ? withApiKeys(shown)
+            ? withApiKeys(plaintextKeys)
             : { ...previousResult, ...omitUndefined({ apiKeys: replayedKeys }) }
         return { value, version: consumerRecords.versionIn(committed, name) }
       },
@@ -216,9 +220,14 @@ const make = Effect.gen(function* () {
     ),
 
     get: Effect.fnUntraced(
-      function* (bucket, name, { ifTags, ...view } = {}) {
+      function* (bucket, name, { ifTags, ...include } = {}) {
         const entry = yield* findConsumer(bucket, name, ifTags)
-        const [value = toConsumer(entry.value, view)] = yield* toConsumers(bucket, [entry.value], view, embeddedInOne)
+        const [value = toConsumer(entry.value, include)] = yield* toConsumers(
+          bucket,
+          [entry.value],
+          include,
+          maxKeysInGet
+        )
         return { value, version: entry.version }
       },
       withStore,
@@ -228,13 +237,13 @@ const make = Effect.gen(function* () {
     update: Effect.fnUntraced(
       function* (bucket, name, patch, conditions = {}) {
         if (patch.name !== undefined && patch.name !== name) {
-          return yield* invalidBody("/name", "a consumer's name cannot be changed")
+          return yield* invalidBody("/name", "a consumer cannot be renamed")
         }
         const attempt = Effect.gen(function* () {
           const entry = yield* findConsumer(bucket, name, conditions.ifTags)
           yield* checkVersion(entry, conditions.ifMatch)
-          const { description: before, ...rest } = entry.value
-          const description = patch.description === undefined ? before : (patch.description ?? undefined)
+          const { description: previousDescription, ...rest } = entry.value
+          const description = patch.description === undefined ? previousDescription : (patch.description ?? undefined)
           const value: StoredConsumer = {
             ...rest,
             ...(description === undefined ? {} : { description }),
@@ -242,10 +251,10 @@ const make = Effect.gen(function* () {
             ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
             updatedOn: yield* DateTime.now
           }
-          const committed = yield* store.commit(partitionOf(bucket), [consumerRecords.replace(entry, value)])
+          const committed = yield* store.commit(getPartition(bucket), [consumerRecords.replace(entry, value)])
           return { value: toConsumer(value, {}), version: consumerRecords.versionIn(committed, name) }
         })
-        return yield* invalidatingCache(bucket, retryOnConflict(attempt))
+        return yield* withCacheInvalidation(bucket, retryOnConflict(attempt))
       },
       withStore,
       withSafeSpan("Consumers.update")
@@ -257,49 +266,53 @@ const make = Effect.gen(function* () {
           const entry = yield* findConsumer(bucket, name, conditions.ifTags)
           yield* checkVersion(entry, conditions.ifMatch)
           const keys = yield* listKeysByTerm(bucket, byConsumer(name))
-          yield* store.commit(partitionOf(bucket), [
+          yield* store.commit(getPartition(bucket), [
             consumerRecords.remove(entry),
             keyRecords.assertAtMost(byConsumer(name), keys.length),
             ...keys.map(keyRecords.remove)
           ])
         })
-        // A key that was made in between is to go with the others.
-        yield* invalidatingCache(bucket, retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
+        // Retry when a key was created after the keys were listed, so that it is removed too.
+        yield* withCacheInvalidation(bucket, retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
       },
       withStore,
       withSafeSpan("Consumers.remove")
     ),
 
+    /**
+     * Rolls the consumer's keys in one commit: sets `expiresOn` on every key that has no expiry, and inserts a new key. The
+     * commit fails if a key without an expiry is created after they were listed; Tollgate then lists them again.
+     */
     rollKey: Effect.fnUntraced(
       function* (bucket, name, expiresOn, { ifTags, idempotency } = {}) {
         const attempt = Effect.gen(function* () {
           const entry = yield* findConsumer(bucket, name, ifTags)
-          const open = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
+          const keysWithoutExpiry = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
           const now = yield* DateTime.now
-          const made = yield* KeyValues.make(vault, bucket, name, {}, now, "")
-          const key = KeyValues.withPlaintext(made)
-          const committed = yield* rollsOnce.commit(
-            partitionOf(bucket),
+          const newKey = yield* KeyValues.make(secretBox, bucket, name, {}, now, "")
+          const plaintextKey = KeyValues.withPlaintext(newKey)
+          const committed = yield* idempotentRoll.commit(
+            getPartition(bucket),
             [
               consumerRecords.assertUnchanged(entry),
-              keyRecords.assertAtMost(withoutExpiryByConsumer(name), open.length),
-              keyRecords.assertAtMost(byConsumer(name), maximumKeys - 1),
-              ...open.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
-              keyRecords.insert(made.stored)
+              keyRecords.assertAtMost(withoutExpiryByConsumer(name), keysWithoutExpiry.length),
+              keyRecords.assertAtMost(byConsumer(name), maxKeysPerConsumer - 1),
+              ...keysWithoutExpiry.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
+              keyRecords.insert(newKey.stored)
             ],
             idempotency,
-            KeyValues.redactForReplay(vault, key)
+            KeyValues.redactForReplay(secretBox, plaintextKey)
           )
-          return committed.previousResult === undefined ? key : toReplayedKey(committed.previousResult)
+          return committed.previousResult === undefined ? plaintextKey : toReplayedKey(committed.previousResult)
         })
-        const rolled = invalidatingCache(
+        const rollKeys = withCacheInvalidation(
           bucket,
           retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
         ).pipe(
           Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
           Effect.catchTag("InvalidInput", Effect.die)
         )
-        return yield* rollsOnce.recalling(partitionOf(bucket), idempotency, toReplayedKey, rolled)
+        return yield* idempotentRoll.orReplay(getPartition(bucket), idempotency, toReplayedKey, rollKeys)
       },
       withStore,
       withSafeSpan("Consumers.rollKey")
@@ -310,13 +323,13 @@ const make = Effect.gen(function* () {
 export class Consumers extends Context.Service<
   Consumers,
   {
-    /** A page of the consumers that carry all the tags, oldest first. */
+    /** A page of the consumers that have all these tags, oldest first. */
     readonly list: (
       bucket: KeyBucket,
       query: PageRequest &
         ConsumerInclude & { readonly tags?: TagFilter | undefined; readonly managerEmail?: string | undefined }
     ) => Effect.Effect<Page<Consumer>, StoreError | KeyNotRetained>
-    /** Makes a consumer, and its keys with it. The keys that were made are in the answer, with their values. */
+    /** Creates a consumer together with its keys. The result contains the new keys with their values. */
     readonly create: (
       bucket: KeyBucket,
       input: ConsumerCreate,
@@ -336,13 +349,13 @@ export class Consumers extends Context.Service<
       patch: ConsumerUpdate,
       conditions?: WriteConditions
     ) => Effect.Effect<Entry<Consumer>, StoreError | InvalidInput | ConsumerNotFound | VersionMismatch>
-    /** Removes a consumer with its keys, managers and invites, in one step. */
+    /** Removes a consumer with its keys, managers and invites, atomically. */
     readonly remove: (
       bucket: KeyBucket,
       name: string,
       conditions?: WriteConditions
     ) => Effect.Effect<void, StoreError | ConsumerNotFound | VersionMismatch>
-    /** Sets the expiry of every key that has none and makes a new key, atomically; the new key has its value. */
+    /** Sets `expiresOn` on every key without an expiry and creates a new key, atomically. Returns the new key with its value. */
     readonly rollKey: (
       bucket: KeyBucket,
       name: string,

@@ -1,5 +1,5 @@
 /**
- * Identifiers: a prefix that tells what they name, and 24 random characters.
+ * Identifiers: a prefix for the kind of resource, and 24 random characters.
  */
 import { Effect, Schema } from "effect"
 import * as Base62 from "./Base62.ts"
@@ -11,6 +11,6 @@ export type Prefix = "csmr" | "key" | "mgr" | "inv" | "bckt" | "plan" | "sbsc"
 export const Id = (prefix: Prefix) =>
   Schema.String.pipe(Schema.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}$`, "u"))))
 
-/** A new one, never seen before. */
+/** Generates a new identifier. */
 export const next = (prefix: Prefix): Effect.Effect<string> =>
   Effect.map(Base62.random(randomCharacters), (characters) => `${prefix}_${characters}`)

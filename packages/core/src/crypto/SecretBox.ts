@@ -1,6 +1,6 @@
 /**
- * Keeps key values: a keyed hash to look them up by, and the value sealed so that it can be shown again. Both are
- * under secrets of the host. The first secret seals and hashes; all are tried to open and to look up, so that a
+ * Hashes, encrypts and signs with keys derived from the configured secrets. API keys are looked up by a keyed hash and
+ * encrypted so that they can be shown again. The first secret encrypts; every secret can decrypt and look up, so that a
  * secret can be replaced while the service runs.
  */
 import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, timingSafeEqual } from "node:crypto"
@@ -9,12 +9,12 @@ import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 import { SecureRandom } from "./SecureRandom.ts"
 
-/** A sealed value that does not open: it was changed, belongs to another record, or its secret is not configured. */
+/** The ciphertext was modified, belongs to another record, or was encrypted with a secret that is not configured. */
 export class KeyDecryptionError extends Schema.TaggedError<KeyDecryptionError>()("KeyDecryptionError", {
   problem: Schema.String
 }) {
   override get message(): string {
-    return `A sealed value cannot be opened: ${this.problem}`
+    return `Cannot decrypt a stored value: ${this.problem}`
   }
 }
 
@@ -23,86 +23,88 @@ export type KeyStorage = "encrypted" | "hash-only"
 export interface SecretBoxOptions {
   /** Newest first, each of at least 32 characters. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
-  /** `sealed` keeps values so that they can be shown again; `hashed` keeps none. */
+  /** `encrypted` stores key values so that they can be shown again; `hash-only` stores only their hashes. */
   readonly storage?: KeyStorage | undefined
   readonly prefix?: string | undefined
 }
 
-const shortestSecret = 32
+const minSecretLength = 32
 
-/** A text that has stood in documentation. */
-const isPublished = (secret: string): boolean => /^at least 32 characters/i.test(secret)
+/** Whether this is the example secret from the documentation. */
+const isExampleSecret = (secret: string): boolean => /^at least 32 characters/i.test(secret)
 
-/** Bytes that SHA-256 takes at once, and those that it gives. */
-const hashBlock = 64
+/** Block and digest size of SHA-256. */
+const blockBytes = 64
 const digestBytes = 32
-/** Characters of the longest key: anything longer is none, and may take its time. */
+/** The maximum length of a key value. Longer input cannot be a key and takes the slower path. */
 const maxFastLength = 256
 const nonceBytes = 12
 const tagBytes = 16
 
 interface Secret {
-  /** Names the secret in a seal, without telling anything of it. */
+  /** Identifies the secret in a ciphertext without revealing it. */
   readonly id: string
   readonly hashKey: Uint8Array
-  /** What the two digests of an HMAC begin with, and room for what follows. */
+  /** Buffers for the two digests of an HMAC: each starts with the padded key, followed by space for the message. */
   readonly hmacInner: Buffer
   readonly hmacOuter: Buffer
   readonly encryptionKey: Uint8Array
   readonly signKey: Uint8Array
-  readonly identityKey: Uint8Array
+  readonly digestKey: Uint8Array
   readonly nameKey: Uint8Array
 }
 
+/** The purposes are part of the stored format: a different purpose gives a different key. */
 const deriveKeys = (secret: string): Secret => {
-  const key = (purpose: string, bytes: number) =>
+  const deriveKey = (purpose: string, bytes: number) =>
     Buffer.from(hkdfSync("sha256", secret, "tollgate", `tollgate/v1/${purpose}`, bytes))
-  const hashKey = key("hash", 32)
-  const padded = (pad: number, room: number) => {
-    const padding = Buffer.concat([hashKey], hashBlock).map((byte) => byte ^ pad)
-    return Buffer.concat([padding], hashBlock + room)
+  const hashKey = deriveKey("hash", 32)
+  const makeHmacBuffer = (pad: number, messageBytes: number) => {
+    const padding = Buffer.concat([hashKey], blockBytes).map((byte) => byte ^ pad)
+    return Buffer.concat([padding], blockBytes + messageBytes)
   }
   return {
-    id: key("id", 6).toString("base64url"),
+    id: deriveKey("id", 6).toString("base64url"),
     hashKey,
-    hmacInner: padded(0x36, 3 * maxFastLength),
-    hmacOuter: padded(0x5c, digestBytes),
-    encryptionKey: key("seal", 32),
-    signKey: key("sign", 32),
-    identityKey: key("identity", 32),
-    nameKey: key("deployment-name", 32)
+    hmacInner: makeHmacBuffer(0x36, 3 * maxFastLength),
+    hmacOuter: makeHmacBuffer(0x5c, digestBytes),
+    encryptionKey: deriveKey("seal", 32),
+    signKey: deriveKey("sign", 32),
+    digestKey: deriveKey("identity", 32),
+    nameKey: deriveKey("deployment-name", 32)
   }
 }
 
 /**
- * HMAC-SHA-256 by its definition, from two one-shot digests that allocate nothing: half the time that `createHmac`
- * takes. The digest in between is text of one byte a character, since making a buffer of it costs more than the digest.
+ * HMAC-SHA-256 from two one-shot digests in preallocated buffers, which takes half the time of `createHmac`. The inner
+ * digest is a binary string, because allocating a buffer for it costs more than the digest itself.
  */
 const hashWith = ({ hashKey, hmacInner: inner, hmacOuter: outer }: Secret, value: string): string => {
   if (value.length > maxFastLength) return createHmac("sha256", hashKey).update(value).digest("base64url")
-  const length = inner.write(value, hashBlock)
-  outer.write(hash("sha256", inner.subarray(0, hashBlock + length), "binary"), hashBlock, "binary")
-  inner.fill(0, hashBlock, hashBlock + length)
+  const length = inner.write(value, blockBytes)
+  outer.write(hash("sha256", inner.subarray(0, blockBytes + length), "binary"), blockBytes, "binary")
+  inner.fill(0, blockBytes, blockBytes + length)
   return hash("sha256", outer, "base64url")
 }
 
 const encryptWith = (
-  { id, encryptionKey: sealKey }: Secret,
+  { id, encryptionKey }: Secret,
   value: string,
-  identity: string,
+  associatedData: string,
   nonce: Uint8Array
 ): string => {
-  const cipher = createCipheriv("aes-256-gcm", sealKey, nonce, { authTagLength: tagBytes })
-  cipher.setAAD(Buffer.from(identity))
-  const sealed = Buffer.concat([nonce, cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()])
-  return `1.${id}.${sealed.toString("base64url")}`
+  const cipher = createCipheriv("aes-256-gcm", encryptionKey, nonce, { authTagLength: tagBytes })
+  cipher.setAAD(Buffer.from(associatedData))
+  const encrypted = Buffer.concat([nonce, cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()])
+  return `1.${id}.${encrypted.toString("base64url")}`
 }
 
-const decryptWith = ({ encryptionKey: sealKey }: Secret, sealed: Buffer, identity: string): string => {
-  const decipher = createDecipheriv("aes-256-gcm", sealKey, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
-  decipher.setAAD(Buffer.from(identity))
-  decipher.setAuthTag(sealed.subarray(-tagBytes))
-  return decipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, "utf8") + decipher.final("utf8")
+const decryptWith = ({ encryptionKey }: Secret, encrypted: Buffer, associatedData: string): string => {
+  const nonce = encrypted.subarray(0, nonceBytes)
+  const decipher = createDecipheriv("aes-256-gcm", encryptionKey, nonce, { authTagLength: tagBytes })
+  decipher.setAAD(Buffer.from(associatedData))
+  decipher.setAuthTag(encrypted.subarray(-tagBytes))
+  return decipher.update(encrypted.subarray(nonceBytes, -tagBytes), undefined, "utf8") + decipher.final("utf8")
 }
 
 const signWith = ({ signKey }: Secret, text: string): string => createHmac("sha256", signKey).update(text).digest("hex")
@@ -112,29 +114,36 @@ const constantTimeEquals = (one: string, other: string): boolean =>
 
 const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
   const { storage = "encrypted", prefix = "tg" } = options
-  const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
+  const configurationError = (option: string, problem: string) => new ConfigurationError({ option, problem })
   if (!Schema.is(KeyFormat.KeyPrefix)(prefix)) {
-    return yield* wrong("keyPrefix", "give 2 to 16 lower-case letters and digits, the first a letter")
+    return yield* configurationError(
+      "keyPrefix",
+      "must be 2 to 16 lower-case letters and digits, starting with a letter"
+    )
   }
   if (storage !== "encrypted" && storage !== "hash-only") {
-    return yield* wrong("keyStorage", 'give "encrypted" or "hash-only"')
+    return yield* configurationError("keyStorage", 'must be "encrypted" or "hash-only"')
   }
   const [newest, ...older] = options.secrets.map(Redacted.value)
   if (newest === undefined) {
-    return yield* wrong(
+    return yield* configurationError(
       "secret",
-      `set one of at least ${shortestSecret} characters; keys are hashed and sealed with it`
+      `must have at least ${minSecretLength} characters; Tollgate hashes and encrypts keys with it`
     )
   }
-  const short = [newest, ...older].findIndex((secret) => secret.length < shortestSecret)
-  if (short >= 0) {
-    return yield* wrong("secret", `number ${short + 1} has fewer than ${shortestSecret} characters; make it longer`)
-  }
-  if (new Set([newest, ...older]).size <= older.length) return yield* wrong("secret", "give each one once")
-  if ([newest, ...older].some(isPublished)) {
-    return yield* wrong(
+  const tooShort = [newest, ...older].findIndex((secret) => secret.length < minSecretLength)
+  if (tooShort >= 0) {
+    return yield* configurationError(
       "secret",
-      "it stands in the documentation; make a random one, such as `openssl rand -base64 32` prints"
+      `entry ${tooShort + 1} has fewer than ${minSecretLength} characters; use a longer secret`
+    )
+  }
+  if (new Set([newest, ...older]).size <= older.length)
+    return yield* configurationError("secret", "contains the same secret twice")
+  if ([newest, ...older].some(isExampleSecret)) {
+    return yield* configurationError(
+      "secret",
+      "is the example from the documentation; generate a random one, for example with `openssl rand -base64 32`"
     )
   }
   const current = deriveKeys(newest)
@@ -147,27 +156,28 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
     generate: format.generate,
     isWellFormed: format.isWellFormed,
     hashes: (value) => secrets.map((secret) => hashWith(secret, value)),
-    encrypt: (value, identity) =>
-      Effect.map(SecureRandom, ({ bytes }) => encryptWith(current, value, identity, bytes(nonceBytes))),
-    digests: (text) =>
-      secrets.map(({ identityKey }) => createHmac("sha256", identityKey).update(text).digest("base64url")),
+    encrypt: (value, associatedData) =>
+      Effect.map(SecureRandom, ({ bytes }) => encryptWith(current, value, associatedData, bytes(nonceBytes))),
+    digests: (text) => secrets.map(({ digestKey }) => createHmac("sha256", digestKey).update(text).digest("base64url")),
     sign: (text) => signWith(current, text),
     verifySignature: (text, signature) =>
       /^[0-9a-f]{64}$/.test(signature) &&
       secrets.some((secret) => constantTimeEquals(signWith(secret, text), signature)),
     hashName: (text) => createHmac("sha256", current.nameKey).update(text).digest(),
-    isUnderCurrentSecret: (sealed) => sealed.startsWith(`1.${current.id}.`),
-    decrypt: (sealed, identity) =>
+    isUnderCurrentSecret: (encrypted) => encrypted.startsWith(`1.${current.id}.`),
+    decrypt: (encrypted, associatedData) =>
       Effect.suspend(() => {
-        const [version, id, content = ""] = sealed.split(".")
+        const [version, id, content = ""] = encrypted.split(".")
         const secret = secrets.find((secret) => secret.id === id)
         if (version !== "1" || secret === undefined) {
-          return Effect.fail(new KeyDecryptionError({ problem: "none of the configured secrets sealed it" }))
+          return Effect.fail(
+            new KeyDecryptionError({ problem: "it was not encrypted with any of the configured secrets" })
+          )
         }
         try {
-          return Effect.succeed(decryptWith(secret, Buffer.from(content, "base64url"), identity))
+          return Effect.succeed(decryptWith(secret, Buffer.from(content, "base64url"), associatedData))
         } catch {
-          return Effect.fail(new KeyDecryptionError({ problem: "it was changed, or belongs to another record" }))
+          return Effect.fail(new KeyDecryptionError({ problem: "it was modified, or it belongs to another record" }))
         }
       })
   })
@@ -177,31 +187,31 @@ export class SecretBox extends Context.Service<
   SecretBox,
   {
     readonly storage: KeyStorage
-    /** Names of the secrets, newest first, which tell nothing of them. */
+    /** Ids of the secrets, newest first. An id reveals nothing about its secret. */
     readonly secretIds: ReadonlyArray<string>
-    /** A new key value. */
+    /** Generates a new key value. */
     readonly generate: Effect.Effect<string>
     readonly isWellFormed: (value: string) => boolean
-    /** What a value is looked up by: a hash under each secret, that of the newest first. */
+    /** Hashes for looking up a key value: one for each secret, newest first. */
     readonly hashes: (value: string) => ReadonlyArray<string>
-    /** Seals a value to the identity of its record: it opens there and nowhere else. */
-    readonly encrypt: (value: string, identity: string) => Effect.Effect<string>
-    readonly decrypt: (sealed: string, identity: string) => Effect.Effect<string, KeyDecryptionError>
-    /** Digests by which a text can be compared and not guessed: one under each secret, that of the newest first. */
+    /** Encrypts a value. `decrypt` fails unless it gets the same associated data, which identifies the record. */
+    readonly encrypt: (value: string, associatedData: string) => Effect.Effect<string>
+    readonly decrypt: (encrypted: string, associatedData: string) => Effect.Effect<string, KeyDecryptionError>
+    /** Keyed digests, which cannot be guessed without a secret: one for each secret, newest first. */
     readonly digests: (text: string) => ReadonlyArray<string>
-    /** A signature in hexadecimal digits, under the newest secret. */
+    /** A hexadecimal signature under the newest secret. */
     readonly sign: (text: string) => string
-    /** Whether one of the secrets signed the text; compared in constant time. */
+    /** Whether one of the secrets created the signature. Compares in constant time. */
     readonly verifySignature: (text: string, signature: string) => boolean
-    /** What a deployment's name is made of, under the newest secret: nobody without it can compute another's name. */
+    /** A keyed hash for deployment names under the newest secret. Without the secret, names cannot be predicted. */
     readonly hashName: (text: string) => Uint8Array
-    /** Whether a value is sealed under the newest secret. */
-    readonly isUnderCurrentSecret: (sealed: string) => boolean
+    /** Whether a value is encrypted with the newest secret. */
+    readonly isUnderCurrentSecret: (encrypted: string) => boolean
   }
 >()("@tollgate/core/crypto/SecretBox") {
-  /** The keys are derived now, so that the layer does not keep the secrets. */
+  /** Derives the keys immediately, so that the layer does not retain the secrets in memory. */
   static layer(options: SecretBoxOptions): Layer.Layer<SecretBox, ConfigurationError> {
-    const made = Effect.runSyncExit(make(options))
-    return Layer.effect(SecretBox, made)
+    const exit = Effect.runSyncExit(make(options))
+    return Layer.effect(SecretBox, exit)
   }
 }

@@ -1,24 +1,24 @@
 /**
- * Where randomness comes from: the operating system, unless a test says otherwise.
+ * Cryptographically secure random bytes from the operating system. Tests can replace the source.
  */
 import { randomBytes, randomFillSync } from "node:crypto"
 import { Context } from "effect"
 
-/** Asking the system costs microseconds however little is asked for, so it is asked for some at once. */
+/** A call to the operating system costs microseconds whatever its size, so bytes are fetched in bulk. */
 const pool = new Uint8Array(4096)
-let used = pool.length
+let position = pool.length
 
-/** Each byte is given out once, and is not kept. */
+/** Returns each byte once, and erases it from the pool. */
 const fromPool = (count: number): Uint8Array => {
   if (count > pool.length / 4) return randomBytes(count)
-  if (used + count > pool.length) {
+  if (position + count > pool.length) {
     randomFillSync(pool)
-    used = 0
+    position = 0
   }
-  const given = pool.slice(used, used + count)
-  pool.fill(0, used, used + count)
-  used += count
-  return given
+  const bytes = pool.slice(position, position + count)
+  pool.fill(0, position, position + count)
+  position += count
+  return bytes
 }
 
 export const SecureRandom = Context.Reference<{ readonly bytes: (count: number) => Uint8Array }>(

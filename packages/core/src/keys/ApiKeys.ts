@@ -1,5 +1,5 @@
 /**
- * The operations on API keys, and what keys are for: verifying one.
+ * Operations on API keys: list, create, get, update, remove, verify, and re-encryption under a new secret.
  */
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { SecretBox } from "../crypto/SecretBox.ts"
@@ -7,8 +7,8 @@ import { ApiKey, type ApiKeyCreate, type ApiKeyUpdate, type KeyVisibility, type 
 import type { ConsumerNotFound } from "../records/ConsumerError.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
-import { type KeyBucket, partitionOf } from "../records/KeyBucket.ts"
-import { byConsumer, keyRecords, maximumKeys } from "../records/keyRecords.ts"
+import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
+import { byConsumer, keyRecords, maxKeysPerConsumer } from "../records/keyRecords.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import type { InvalidInput } from "../schema/InvalidInput.ts"
@@ -32,21 +32,21 @@ const ApiKeyPage = Page(ApiKey)
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* SecretBox
+  const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const keysOnce = idempotentCommit(store, vault, ApiKeyPage)
+  const idempotentCreate = idempotentCommit(store, secretBox, ApiKeyPage)
   const withStore = Effect.provideService(Store, store)
 
-  /** The key, if it is that consumer's and the consumer carries the tags. */
-  const find = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, keyId: string, ifTags?: TagFilter) {
+  /** Finds a key by id. Fails unless the key belongs to the consumer and the consumer has the tags. */
+  const findKey = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, keyId: string, ifTags?: TagFilter) {
     const consumer = yield* findConsumer(bucket, name, ifTags)
-    const found = yield* keyRecords.get(partitionOf(bucket), keyId)
-    if (Option.isNone(found) || found.value.value.consumer !== name) return yield* new KeyNotFound()
-    return { consumer, entry: found.value }
+    const entry = yield* keyRecords.get(getPartition(bucket), keyId)
+    if (Option.isNone(entry) || entry.value.value.consumer !== name) return yield* new KeyNotFound()
+    return { consumer, entry: entry.value }
   })
 
-  /** A value that another key has, and a consumer that is full, are the caller's to know. */
+  /** Maps store conflicts that the caller can resolve to domain errors. */
   const toKeyErrors = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict, R>) =>
     Effect.mapError(effect, (error) => {
       if (!(error instanceof StoreConflict)) return error
@@ -54,52 +54,52 @@ const make = Effect.gen(function* () {
       return error.reason === "limit" ? new KeyLimitReached() : error
     })
 
-  const toReplayedPage = (earlier: Page<ApiKey>, committed: CommitResult) => ({
-    page: { ...earlier, data: earlier.data.map((key) => KeyValues.redactForReplay(vault, key)) },
+  const toReplayedPage = (previousPage: Page<ApiKey>, committed: CommitResult) => ({
+    page: { ...previousPage, data: previousPage.data.map((key) => KeyValues.redactForReplay(secretBox, key)) },
     committed
   })
 
-  /** Makes keys in one commit; gives them with their values, and what the commit answered. */
+  /** Creates keys in one commit. Returns them with their values, and the commit's result. */
   const createAll = Effect.fnUntraced(function* (
     bucket: KeyBucket,
     name: string,
     inputs: ReadonlyArray<ApiKeyCreate>,
-    pointerOf: (index: number) => string,
+    toPointer: (index: number) => string,
     idempotency: Idempotency | undefined
   ) {
     const attempt = Effect.gen(function* () {
       const consumer = yield* findConsumer(bucket, name)
       const now = yield* DateTime.now
       const keys = yield* Effect.forEach(inputs, (input, index) =>
-        KeyValues.make(vault, bucket, name, input, now, pointerOf(index))
+        KeyValues.make(secretBox, bucket, name, input, now, toPointer(index))
       )
-      const envelope = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
-      const shown = keys.map(KeyValues.withPlaintext)
-      const committed = yield* keysOnce.commit(
-        partitionOf(bucket),
+      const toPage = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
+      const plaintextKeys = keys.map(KeyValues.withPlaintext)
+      const committed = yield* idempotentCreate.commit(
+        getPartition(bucket),
         [
           consumerRecords.assertUnchanged(consumer),
-          keyRecords.assertAtMost(byConsumer(name), Math.max(0, maximumKeys - keys.length)),
+          keyRecords.assertAtMost(byConsumer(name), Math.max(0, maxKeysPerConsumer - keys.length)),
           ...keys.map(({ stored }) => keyRecords.insert(stored))
         ],
         idempotency,
-        envelope(shown.map((key) => KeyValues.redactForReplay(vault, key)))
+        toPage(plaintextKeys.map((key) => KeyValues.redactForReplay(secretBox, key)))
       )
       return committed.previousResult === undefined
-        ? { page: envelope(shown), committed }
+        ? { page: toPage(plaintextKeys), committed }
         : toReplayedPage(committed.previousResult, committed)
     })
-    const made = toKeyErrors(retryOnConflict(attempt))
-    return yield* keysOnce.recalling(partitionOf(bucket), idempotency, toReplayedPage, made)
+    const createKeys = toKeyErrors(retryOnConflict(attempt))
+    return yield* idempotentCreate.orReplay(getPartition(bucket), idempotency, toReplayedPage, createKeys)
   })
 
   return ApiKeys.of({
     list: Effect.fnUntraced(
       function* (bucket, name, { limit, offset, keyFormat }) {
         yield* findConsumer(bucket, name)
-        const page = yield* keyRecords.page(partitionOf(bucket), { where: [byConsumer(name)], offset, limit })
+        const page = yield* keyRecords.page(getPartition(bucket), { where: [byConsumer(name)], offset, limit })
         const data = yield* Effect.forEach(page.entries, ({ value }) =>
-          KeyValues.toApiKey(vault, bucket, value, keyFormat)
+          KeyValues.toApiKey(secretBox, bucket, value, keyFormat)
         )
         return { data, limit, offset, total: page.total }
       },
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
         const { page, committed } = yield* createAll(bucket, name, [input], () => "", idempotency)
         const [value] = page.data
         return value === undefined
-          ? yield* Effect.die("no key was made")
+          ? yield* Effect.die("The commit created no key")
           : { value, version: keyRecords.versionIn(committed, value.id) }
       },
       withStore,
@@ -130,8 +130,8 @@ const make = Effect.gen(function* () {
 
     get: Effect.fnUntraced(
       function* (bucket, name, keyId, { ifTags, keyFormat } = {}) {
-        const { entry } = yield* find(bucket, name, keyId, ifTags)
-        return { value: yield* KeyValues.toApiKey(vault, bucket, entry.value, keyFormat), version: entry.version }
+        const { entry } = yield* findKey(bucket, name, keyId, ifTags)
+        return { value: yield* KeyValues.toApiKey(secretBox, bucket, entry.value, keyFormat), version: entry.version }
       },
       withStore,
       withSafeSpan("ApiKeys.get")
@@ -139,34 +139,35 @@ const make = Effect.gen(function* () {
 
     update: Effect.fnUntraced(
       function* (bucket, name, keyId, patch, { ifTags, ifMatch } = {}) {
-        if (patch.key !== undefined) yield* KeyValues.validateSuppliedKey(vault, patch.key, "/key")
+        if (patch.key !== undefined) yield* KeyValues.validateSuppliedKey(secretBox, patch.key, "/key")
         const attempt = Effect.gen(function* () {
-          const { consumer, entry } = yield* find(bucket, name, keyId, ifTags)
+          const { consumer, entry } = yield* findKey(bucket, name, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
-          const { expiresOn: expiry, description: described, sealed, ...rest } = entry.value
-          const kept = patch.key === undefined ? undefined : yield* KeyValues.protect(vault, bucket, rest.id, patch.key)
-          const expiresOn = patch.expiresOn === undefined ? expiry : (patch.expiresOn ?? undefined)
-          const description = patch.description === undefined ? described : (patch.description ?? undefined)
+          const { expiresOn: previousExpiry, description: previousDescription, sealed, ...rest } = entry.value
+          const newValue =
+            patch.key === undefined ? undefined : yield* KeyValues.protect(secretBox, bucket, rest.id, patch.key)
+          const expiresOn = patch.expiresOn === undefined ? previousExpiry : (patch.expiresOn ?? undefined)
+          const description = patch.description === undefined ? previousDescription : (patch.description ?? undefined)
           const stored: StoredKey = {
             ...rest,
             ...(expiresOn === undefined ? {} : { expiresOn }),
             ...(description === undefined ? {} : { description }),
-            ...(kept ?? (sealed === undefined ? {} : { sealed })),
+            ...(newValue ?? (sealed === undefined ? {} : { sealed })),
             updatedOn: yield* DateTime.now
           }
-          const committed = yield* store.commit(partitionOf(bucket), [
+          const committed = yield* store.commit(getPartition(bucket), [
             consumerRecords.assertUnchanged(consumer),
             keyRecords.replace(entry, stored)
           ])
           const value =
             patch.key === undefined
-              ? yield* KeyValues.toApiKey(vault, bucket, stored, "masked").pipe(
+              ? yield* KeyValues.toApiKey(secretBox, bucket, stored, "masked").pipe(
                   Effect.catchTag("KeyNotRetained", Effect.die)
                 )
               : KeyValues.withPlaintext({ stored, value: patch.key })
           return { value, version: keyRecords.versionIn(committed, keyId) }
         })
-        return yield* toKeyErrors(cache.invalidateAfter(partitionOf(bucket), retryOnConflict(attempt)))
+        return yield* toKeyErrors(cache.invalidateAfter(getPartition(bucket), retryOnConflict(attempt)))
       },
       withStore,
       withSafeSpan("ApiKeys.update")
@@ -175,30 +176,30 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(
       function* (bucket, name, keyId, { ifTags, ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const { consumer, entry } = yield* find(bucket, name, keyId, ifTags)
+          const { consumer, entry } = yield* findKey(bucket, name, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
-          yield* store.commit(partitionOf(bucket), [
+          yield* store.commit(getPartition(bucket), [
             consumerRecords.assertUnchanged(consumer),
             keyRecords.remove(entry)
           ])
         })
-        yield* cache.invalidateAfter(partitionOf(bucket), retryOnConflict(attempt))
+        yield* cache.invalidateAfter(getPartition(bucket), retryOnConflict(attempt))
       },
       withStore,
       withSafeSpan("ApiKeys.remove")
     ),
 
-    verify: makeVerify(store, vault, cache, yield* TrustedClock),
+    verify: makeVerify(store, secretBox, cache, yield* TrustedClock),
 
     reencryptKeys: Effect.fnUntraced(
-      makeReencryptKeys(vault, buckets),
+      makeReencryptKeys(secretBox, buckets),
       withStore,
       withSafeSpan("ApiKeys.reencryptKeys")
     )
   })
 })
 
-interface ItemConditions {
+interface WriteConditions {
   readonly ifTags?: TagFilter | undefined
   readonly ifMatch?: ReadonlyArray<number> | undefined
 }
@@ -206,13 +207,13 @@ interface ItemConditions {
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** A page of a consumer's keys, oldest first; expired ones too. */
+    /** A page of a consumer's keys, oldest first, including expired keys. */
     readonly list: (
       bucket: KeyBucket,
       consumer: string,
       query: PageRequest & { readonly keyFormat?: KeyVisibility | undefined }
     ) => Effect.Effect<Page<ApiKey>, StoreError | ConsumerNotFound | KeyNotRetained>
-    /** Makes a key; its value is in the answer. */
+    /** Creates a key. The result contains its value. */
     readonly create: (
       bucket: KeyBucket,
       consumer: string,
@@ -222,7 +223,7 @@ export class ApiKeys extends Context.Service<
       Entry<ApiKey>,
       StoreError | InvalidInput | ConsumerNotFound | KeyValueTaken | KeyLimitReached | IdempotencyError
     >
-    /** Makes several keys, all or none. */
+    /** Creates several keys in one atomic commit. */
     readonly createMany: (
       bucket: KeyBucket,
       consumer: string,
@@ -243,7 +244,7 @@ export class ApiKeys extends Context.Service<
       consumer: string,
       keyId: string,
       patch: ApiKeyUpdate,
-      conditions?: ItemConditions
+      conditions?: WriteConditions
     ) => Effect.Effect<
       Entry<ApiKey>,
       StoreError | InvalidInput | ConsumerNotFound | KeyNotFound | KeyValueTaken | KeyLimitReached | VersionMismatch
@@ -252,11 +253,11 @@ export class ApiKeys extends Context.Service<
       bucket: KeyBucket,
       consumer: string,
       keyId: string,
-      conditions?: ItemConditions
+      conditions?: WriteConditions
     ) => Effect.Effect<void, StoreError | ConsumerNotFound | KeyNotFound | VersionMismatch>
-    /** Whether a key lets its bearer in: the hot path. One round trip, no write; none at all for a malformed key. */
+    /** Verifies a key in one store round trip, without a write. A malformed key is rejected without a round trip. */
     readonly verify: (bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreError>
-    /** Puts every key of every bucket under the newest secret, while the service runs. It may be repeated. */
+    /** Re-encrypts every key of every bucket under the newest secret while the service runs. Safe to repeat. */
     readonly reencryptKeys: () => Effect.Effect<ReencryptResult, StoreError>
   }
 >()("@tollgate/core/keys/ApiKeys") {

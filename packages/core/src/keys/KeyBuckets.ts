@@ -1,6 +1,6 @@
 /**
- * Which key buckets there are. A bucket needs no creation: it is listed before the first write to it, so that what
- * must reach all keys, such as a change of secrets, finds them.
+ * The list of key buckets. A bucket needs no explicit creation: Tollgate lists it before the first write to it, so that
+ * operations on all keys, such as re-encryption, find every bucket.
  */
 import { Context, Effect, Layer } from "effect"
 import { KeyBucket } from "../records/KeyBucket.ts"
@@ -11,14 +11,14 @@ import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError, StoreUnavailable } from "../store/StoreError.ts"
 
-const ofAccount = (accountName: string): string => `account:${accountName}`
+const byAccount = (accountName: string): string => `account:${accountName}`
 
 const bucketRecords = Collection.make({
   name: "bucket",
   format: 1,
   schema: KeyBucket,
   key: ({ accountName, bucketName }) => `${accountName}/${bucketName}`,
-  indexTerms: ({ accountName }) => [ofAccount(accountName)]
+  indexTerms: ({ accountName }) => [byAccount(accountName)]
 })
 
 const pageSize = 1_000
@@ -26,7 +26,7 @@ const pageSize = 1_000
 export class KeyBuckets extends Context.Service<
   KeyBuckets,
   {
-    /** Lists a bucket, if it is not listed yet. */
+    /** Adds a bucket to the list unless it is already there. */
     readonly ensure: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable | LimitReached>
     readonly all: Effect.Effect<ReadonlyArray<KeyBucket>, StoreError>
   }
@@ -36,9 +36,9 @@ export class KeyBuckets extends Context.Service<
     Effect.gen(function* () {
       const store = yield* Store
       const { keyBucketsPerAccount } = yield* Limits
-      const listed = new BoundedMap<string, true>(10_000)
+      const knownBuckets = new BoundedMap<string, true>(10_000)
       const insert = (bucket: KeyBucket): Effect.Effect<void, StoreUnavailable | LimitReached> => {
-        const limit = bucketRecords.assertAtMost(ofAccount(bucket.accountName), keyBucketsPerAccount - 1)
+        const limit = bucketRecords.assertAtMost(byAccount(bucket.accountName), keyBucketsPerAccount - 1)
         return store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket), limit]).pipe(
           Effect.asVoid,
           Effect.catchTag("StoreConflict", ({ reason }) =>
@@ -48,21 +48,21 @@ export class KeyBuckets extends Context.Service<
           )
         )
       }
-      const from = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreError> =>
+      const readFrom = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreError> =>
         Effect.gen(function* () {
           const page = yield* bucketRecords.page(Partition.keysDirectory, { offset, limit: pageSize })
           const buckets = page.entries.map(({ value }) => value)
-          return offset + pageSize < page.total ? [...buckets, ...(yield* from(offset + pageSize))] : buckets
+          return offset + pageSize < page.total ? [...buckets, ...(yield* readFrom(offset + pageSize))] : buckets
         }).pipe(Effect.provideService(Store, store))
 
       return KeyBuckets.of({
-        all: from(0),
+        all: readFrom(0),
         ensure: (bucket) => {
-          const name = Partition.keys(bucket.accountName, bucket.bucketName)
-          return listed.has(name)
+          const partition = Partition.keys(bucket.accountName, bucket.bucketName)
+          return knownBuckets.has(partition)
             ? Effect.void
             : Effect.map(insert(bucket), () => {
-                listed.set(name, true)
+                knownBuckets.set(partition, true)
               })
         }
       })

@@ -1,28 +1,28 @@
 import { Schema } from "effect"
-import { maximumKeys } from "../records/keyRecords.ts"
+import { maxKeysPerConsumer } from "../records/keyRecords.ts"
 
-/** What was asked for is not repeated: it may be a key value, in the wrong place. */
+/** Does not contain the requested id: a caller may have passed a key value instead of an id. */
 export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", {}) {
   override get message(): string {
-    return "There is no such key of this consumer"
+    return "This consumer has no key with this id"
   }
 }
 
-/** Another key of the bucket has this value. The value is not repeated. */
+/** Another key in the bucket has this value. The error does not contain the value. */
 export class KeyValueTaken extends Schema.TaggedError<KeyValueTaken>()("KeyValueTaken", {}) {
   override get message(): string {
-    return "Another key of this bucket has that value; supply another, or none to have one made"
+    return "Another key in this bucket already has this value. Supply a different value, or omit it to generate one."
   }
 }
 
 export class KeyLimitReached extends Schema.TaggedError<KeyLimitReached>()("KeyLimitReached", {}) {
   override get message(): string {
-    return `A consumer has at most ${maximumKeys} keys; delete some first`
+    return `A consumer can have at most ${maxKeysPerConsumer} keys. Delete some keys first.`
   }
 }
 
 export class KeyNotRetained extends Schema.TaggedError<KeyNotRetained>()("KeyNotRetained", {}) {
   override get message(): string {
-    return "Key values are not kept here; they are shown once, when they are made"
+    return "Key values are not stored. A value is only shown when its key is created."
   }
 }

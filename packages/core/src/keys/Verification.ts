@@ -1,6 +1,6 @@
 /**
- * The answer to "may the bearer of this key in?". Whoever is not let in learns nothing of why: unknown, expired and
- * malformed keys are answered alike.
+ * The result of verifying a key. Unknown, expired and malformed keys give the same result, so that a caller cannot tell
+ * which keys exist.
  */
 import { Schema } from "effect"
 import { KeyId } from "../records/ApiKey.ts"

@@ -1,40 +1,40 @@
 /**
- * Answers of `verify` that are kept in the process for a while. Off unless a host asks for it: what another process
- * changes is seen when the time is over. What this process changes is seen at once.
+ * An in-process cache of `verify` results, disabled by default. Changes made by this process invalidate the cache
+ * immediately; changes made by another process become visible when the entry expires.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Partition } from "../store/Partition.ts"
 import type { Verified } from "./Verification.ts"
 
 export interface VerifyCacheOptions {
-  /** Milliseconds for which an answer may be out of date. */
+  /** Milliseconds for which a cached result may be stale. */
   readonly ttl: number
-  /** How many answers are kept; the oldest goes first. */
+  /** Maximum number of cached results. The oldest is evicted first. */
   readonly capacity?: number
 }
 
-/** Characters of consumers that are kept with their answers, whatever the capacity. */
+/** Limits the total size of the cached consumers, independently of `capacity`. */
 const maxBytes = 64 * 1024 * 1024
 
-interface Answer {
-  readonly answer: Verified
-  /** How much of the consumer is kept with it. */
+interface CacheValue {
+  readonly result: Verified
+  /** Size of the consumer's record. */
   readonly bytes: number
 }
 
-interface Cached extends Answer {
+interface CacheEntry extends CacheValue {
   readonly partition: Partition
-  readonly until: number
+  readonly expiresAt: number
 }
 
 export class VerifyCache extends Context.Service<
   VerifyCache,
   {
     readonly get: (partition: Partition, hash: string, now: number) => Verified | undefined
-    /** Changes with every change made here: an answer that was read before one is not kept after it. */
+    /** Increases with every invalidation. `set` ignores a result that was read under an older generation. */
     readonly generation: () => number
-    readonly set: (partition: Partition, hash: string, answer: Answer, now: number, generation: number) => void
-    /** Makes a change, to its end, and forgets its partition however that ends. */
+    readonly set: (partition: Partition, hash: string, value: CacheValue, now: number, generation: number) => void
+    /** Runs a change uninterruptibly and then invalidates its partition, whether the change succeeds or fails. */
     readonly invalidateAfter: <A, E, R>(partition: Partition, change: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     readonly enabled: boolean
   }
@@ -49,45 +49,45 @@ export class VerifyCache extends Context.Service<
 
   static layer({ ttl, capacity = 10_000 }: VerifyCacheOptions): Layer.Layer<VerifyCache> {
     return Layer.sync(VerifyCache, () => {
-      const answers = new Map<string, Cached>()
-      const inPartition = new Map<Partition, Set<string>>()
+      const entries = new Map<string, CacheEntry>()
+      const keysByPartition = new Map<Partition, Set<string>>()
       let generation = 0
-      let bytes = 0
-      const drop = (name: string, { partition, bytes: dropped }: Cached) => {
-        answers.delete(name)
-        bytes -= dropped
-        const names = inPartition.get(partition)
-        names?.delete(name)
-        if (names?.size === 0) inPartition.delete(partition)
+      let totalBytes = 0
+      const evict = (key: string, { partition, bytes: evictedBytes }: CacheEntry) => {
+        entries.delete(key)
+        totalBytes -= evictedBytes
+        const keys = keysByPartition.get(partition)
+        keys?.delete(key)
+        if (keys?.size === 0) keysByPartition.delete(partition)
       }
       const invalidate = (partition: Partition) => {
         generation++
-        for (const name of inPartition.get(partition) ?? []) {
-          const cached = answers.get(name)
-          if (cached !== undefined) drop(name, cached)
+        for (const key of keysByPartition.get(partition) ?? []) {
+          const entry = entries.get(key)
+          if (entry !== undefined) evict(key, entry)
         }
       }
       return {
         enabled: true,
         get: (partition, hash, now) => {
-          const cached = answers.get(`${partition} ${hash}`)
-          return cached !== undefined && cached.until > now ? cached.answer : undefined
+          const entry = entries.get(`${partition} ${hash}`)
+          return entry !== undefined && entry.expiresAt > now ? entry.result : undefined
         },
         generation: () => generation,
-        set: (partition, hash, answer, now, readAt) => {
-          if (readAt !== generation) return
-          const name = `${partition} ${hash}`
-          const present = answers.get(name)
-          if (present !== undefined) drop(name, present)
-          for (const [oldest, cached] of answers) {
-            if (answers.size < capacity && bytes + answer.bytes <= maxBytes) break
-            drop(oldest, cached)
+        set: (partition, hash, value, now, readGeneration) => {
+          if (readGeneration !== generation) return
+          const key = `${partition} ${hash}`
+          const existing = entries.get(key)
+          if (existing !== undefined) evict(key, existing)
+          for (const [oldestKey, oldest] of entries) {
+            if (entries.size < capacity && totalBytes + value.bytes <= maxBytes) break
+            evict(oldestKey, oldest)
           }
-          answers.set(name, { ...answer, partition, until: now + ttl })
-          bytes += answer.bytes
-          inPartition.set(partition, (inPartition.get(partition) ?? new Set()).add(name))
+          entries.set(key, { ...value, partition, expiresAt: now + ttl })
+          totalBytes += value.bytes
+          keysByPartition.set(partition, (keysByPartition.get(partition) ?? new Set()).add(key))
         },
-        // A change that was cut off may still come to pass, after what was read before it has been kept.
+        // Uninterruptible: an interrupted commit may still be applied after the invalidation, and the cache would be stale.
         invalidateAfter: (partition, change) =>
           Effect.uninterruptible(
             Effect.ensuring(

@@ -1,93 +1,94 @@
 /**
- * From what a caller asked for to a key as it is stored, and from there to what a caller may see.
+ * Converts between the three forms of an API key: the caller's input, the stored record, and the result for the caller.
  */
 import { type DateTime, Effect } from "effect"
 import * as Id from "../crypto/Id.ts"
 import { mask, suffixOf } from "../crypto/KeyFormat.ts"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import { type ApiKey, type ApiKeyCreate, KeyId, type KeyVisibility, type StoredKey } from "../records/ApiKey.ts"
-import { type KeyBucket, partitionOf } from "../records/KeyBucket.ts"
+import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
 import { KeyNotRetained } from "./KeyError.ts"
 
 export interface NewKey {
   readonly stored: StoredKey
-  /** Known only now: afterwards it is sealed, or gone. */
+  /** The plaintext value. The store holds only its hashes and, if configured, its ciphertext. */
   readonly value: string
 }
 
-/** What a value is sealed to. */
-const associatedData = (bucket: KeyBucket, id: KeyId): string => `${partitionOf(bucket)} ${id}`
+/** Binds a ciphertext to its record: it cannot be decrypted as the value of another key. */
+const associatedData = (bucket: KeyBucket, id: KeyId): string => `${getPartition(bucket)} ${id}`
 
-/** A value's hashes, seal and suffix, as they stand in its record. */
+/** The stored form of a key value: its hashes, its suffix and, if configured, its ciphertext. */
 export const protect = Effect.fnUntraced(function* (
-  vault: SecretBox["Service"],
+  secretBox: SecretBox["Service"],
   bucket: KeyBucket,
   id: KeyId,
   value: string
 ) {
-  const kept = { suffix: suffixOf(value), hashes: vault.hashes(value) }
-  if (vault.storage === "hash-only") return kept
-  return { ...kept, sealed: yield* vault.encrypt(value, associatedData(bucket, id)) }
+  const fields = { suffix: suffixOf(value), hashes: secretBox.hashes(value) }
+  if (secretBox.storage === "hash-only") return fields
+  return { ...fields, sealed: yield* secretBox.encrypt(value, associatedData(bucket, id)) }
 })
 
-/** Refuses a supplied value that has our prefix and not our checksum. */
-export const validateSuppliedKey = (vault: SecretBox["Service"], value: string, pointer: string) =>
-  vault.isWellFormed(value) ? Effect.void : Effect.fail(invalidBody(pointer, "it has our prefix and a wrong checksum"))
+/** Rejects a supplied value that has the configured key prefix but not a valid checksum. */
+export const validateSuppliedKey = (secretBox: SecretBox["Service"], value: string, pointer: string) =>
+  secretBox.isWellFormed(value)
+    ? Effect.void
+    : Effect.fail(invalidBody(pointer, "starts with the configured key prefix but has a wrong checksum"))
 
-/** Makes a key for a consumer; `pointer` is where in the request it was asked for. */
+/** Creates a key for a consumer. `pointer` is the JSON pointer of the key in the request, for error messages. */
 export const make = Effect.fnUntraced(function* (
-  vault: SecretBox["Service"],
+  secretBox: SecretBox["Service"],
   bucket: KeyBucket,
   consumer: string,
   { expiresOn, description, key }: ApiKeyCreate,
   now: DateTime.Utc,
   pointer: string
 ) {
-  if (key !== undefined) yield* validateSuppliedKey(vault, key, `${pointer}/key`)
+  if (key !== undefined) yield* validateSuppliedKey(secretBox, key, `${pointer}/key`)
   const id = KeyId.make(yield* Id.next("key"))
-  const value = key ?? (yield* vault.generate)
+  const value = key ?? (yield* secretBox.generate)
   const stored: StoredKey = {
     id,
     consumer,
     createdOn: now,
     updatedOn: now,
     ...omitUndefined({ expiresOn, description }),
-    ...(yield* protect(vault, bucket, id, value))
+    ...(yield* protect(secretBox, bucket, id, value))
   }
   return { stored, value } satisfies NewKey
 })
 
-const fieldsOf = ({ id, createdOn, updatedOn, expiresOn, description }: StoredKey): ApiKey => ({
+const toPublicFields = ({ id, createdOn, updatedOn, expiresOn, description }: StoredKey): ApiKey => ({
   id,
   createdOn,
   updatedOn,
   ...omitUndefined({ expiresOn, description })
 })
 
-/** A key with its value, at the moment when everybody may see it. */
-export const withPlaintext = ({ stored, value }: NewKey): ApiKey => ({ ...fieldsOf(stored), key: value })
+/** A new key with its plaintext value. */
+export const withPlaintext = ({ stored, value }: NewKey): ApiKey => ({ ...toPublicFields(stored), key: value })
 
-/** A key with as much of its value as was asked for. */
+/** A stored key with its value hidden, masked or decrypted. */
 export const toApiKey = Effect.fnUntraced(function* (
-  vault: SecretBox["Service"],
+  secretBox: SecretBox["Service"],
   bucket: KeyBucket,
   stored: StoredKey,
-  format: KeyVisibility = "masked"
+  visibility: KeyVisibility = "masked"
 ): Effect.fn.Return<ApiKey, KeyNotRetained> {
-  const fields = fieldsOf(stored)
-  if (format === "none") return fields
-  if (format === "masked") return { ...fields, key: mask(stored.suffix) }
+  const fields = toPublicFields(stored)
+  if (visibility === "none") return fields
+  if (visibility === "masked") return { ...fields, key: mask(stored.suffix) }
   if (stored.sealed === undefined) return yield* new KeyNotRetained()
-  // A broken seal is nobody's input: it is told as a defect, and never as a value.
-  return { ...fields, key: yield* Effect.orDie(vault.decrypt(stored.sealed, associatedData(bucket, stored.id))) }
+  // A value that cannot be decrypted is a defect: the caller's input cannot cause it.
+  return { ...fields, key: yield* Effect.orDie(secretBox.decrypt(stored.sealed, associatedData(bucket, stored.id))) }
 })
 
-/** The value that was sealed for a key. */
-export const decryptValue = (vault: SecretBox["Service"], bucket: KeyBucket, id: KeyId, sealed: string) =>
-  vault.decrypt(sealed, associatedData(bucket, id))
+export const decryptValue = (secretBox: SecretBox["Service"], bucket: KeyBucket, id: KeyId, encrypted: string) =>
+  secretBox.decrypt(encrypted, associatedData(bucket, id))
 
-/** An answer to be remembered keeps no values where none are kept. */
-export const redactForReplay = (vault: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
-  vault.storage === "hash-only" || key === undefined ? rest : { ...rest, key }
+/** Removes the key value from a result that is stored for replay, unless key values are stored. */
+export const redactForReplay = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
+  secretBox.storage === "hash-only" || key === undefined ? rest : { ...rest, key }

@@ -1,9 +1,9 @@
 /**
- * Puts every key under the newest secret while the service runs, so that an old secret can be taken away.
+ * Re-encrypts and re-hashes every key under the newest secret while the service runs, so that an old secret can be removed.
  */
 import { Effect, Option } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
-import { type KeyBucket, partitionOf } from "../records/KeyBucket.ts"
+import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { keyRecords } from "../records/keyRecords.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
@@ -11,54 +11,56 @@ import type { KeyBuckets } from "./KeyBuckets.ts"
 import * as KeyValues from "./keyValues.ts"
 import { retireSecrets } from "./secretRecords.ts"
 
-/** What became of the keys. */
+/** How many keys were processed, by outcome. */
 export interface ReencryptResult {
   /** Keys that are now under the newest secret. */
   readonly reencrypted: number
-  /** Keys that were so already. */
+  /** Keys that already were under the newest secret. */
   readonly unchanged: number
-  /** Keys whose value is not kept: they are found by the secret they were made under, which must stay configured. */
+  /** Keys whose value is not stored. They verify only while the secret they were created under is configured. */
   readonly notStored: number
-  /** Keys whose seal does not open: damaged, moved, or under a secret that is not configured. */
+  /** Keys whose ciphertext is damaged, was moved, or was encrypted with a secret that is not configured. */
   readonly undecryptable: number
 }
 
 const pageSize = 200
 
-export const makeReencryptKeys = (vault: SecretBox["Service"], buckets: KeyBuckets["Service"]) => {
+export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyBuckets["Service"]) => {
   const reencryptOne = Effect.fnUntraced(function* (bucket: KeyBucket, id: string) {
     const store = yield* Store
-    const found = yield* keyRecords.get(partitionOf(bucket), id)
-    if (Option.isNone(found)) return "unchanged" as const
-    const stored = found.value.value
+    const entry = yield* keyRecords.get(getPartition(bucket), id)
+    if (Option.isNone(entry)) return "unchanged" as const
+    const stored = entry.value.value
     const { sealed, ...rest } = stored
     if (sealed === undefined) return "notStored" as const
-    const opened = yield* Effect.option(KeyValues.decryptValue(vault, bucket, stored.id, sealed))
-    if (Option.isNone(opened)) return "undecryptable" as const
-    const { value } = opened
-    const hashes = vault.hashes(value)
-    const isHashed = hashes.length === stored.hashes.length && hashes.every((hash) => stored.hashes.includes(hash))
-    if (isHashed && vault.storage === "encrypted" && vault.isUnderCurrentSecret(sealed)) return "unchanged" as const
-    const kept = yield* KeyValues.protect(vault, bucket, stored.id, value)
-    yield* store.commit(partitionOf(bucket), [keyRecords.replace(found.value, { ...rest, ...kept })])
+    const plaintext = yield* Effect.option(KeyValues.decryptValue(secretBox, bucket, stored.id, sealed))
+    if (Option.isNone(plaintext)) return "undecryptable" as const
+    const { value } = plaintext
+    const hashes = secretBox.hashes(value)
+    const hasCurrentHashes =
+      hashes.length === stored.hashes.length && hashes.every((hash) => stored.hashes.includes(hash))
+    if (hasCurrentHashes && secretBox.storage === "encrypted" && secretBox.isUnderCurrentSecret(sealed))
+      return "unchanged" as const
+    const newValue = yield* KeyValues.protect(secretBox, bucket, stored.id, value)
+    yield* store.commit(getPartition(bucket), [keyRecords.replace(entry.value, { ...rest, ...newValue })])
     return "reencrypted" as const
   })
 
   return function* () {
-    const count = { reencrypted: 0, unchanged: 0, notStored: 0, undecryptable: 0 }
+    const counts = { reencrypted: 0, unchanged: 0, notStored: 0, undecryptable: 0 }
     for (const bucket of yield* buckets.all) {
-      const { total } = yield* keyRecords.page(partitionOf(bucket), { offset: 0, limit: 0 })
-      // From the end to the start: a key that is deleted meanwhile moves others to where they are met again, and never
-      // to where they have been passed by. Keys that are made meanwhile are under the newest secret already.
+      const { total } = yield* keyRecords.page(getPartition(bucket), { offset: 0, limit: 0 })
+      // Pages run from the end to the start: a concurrent delete shifts keys towards pages that are still to be read, so
+      // none is skipped. Keys that are created meanwhile already use the newest secret.
       for (let end = total; end > 0; end -= pageSize) {
         const offset = Math.max(0, end - pageSize)
-        const page = yield* keyRecords.page(partitionOf(bucket), { offset, limit: end - offset })
+        const page = yield* keyRecords.page(getPartition(bucket), { offset, limit: end - offset })
         for (const { value } of page.entries) {
-          count[yield* retryOnConflict(reencryptOne(bucket, value.id))]++
+          counts[yield* retryOnConflict(reencryptOne(bucket, value.id))]++
         }
       }
     }
-    if (count.notStored + count.undecryptable === 0) yield* retireSecrets(vault)
-    return count
+    if (counts.notStored + counts.undecryptable === 0) yield* retireSecrets(secretBox)
+    return counts
   }
 }

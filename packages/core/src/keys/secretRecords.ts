@@ -1,6 +1,6 @@
 /**
- * Which secrets a store has been used with, by ids that tell nothing of them. A process that has none of them would find
- * no key and open no value; it is refused when it starts.
+ * Records the ids of the secrets that a store was used with. A process that has none of these secrets could neither find
+ * nor decrypt any key, so it fails at startup. An id reveals nothing about its secret.
  */
 import { DateTime, Effect, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
@@ -23,40 +23,40 @@ const directory = Partition.keysDirectory
 
 const readAll = Effect.map(secretRecords.page(directory, { offset: 0, limit: 1_000 }), ({ entries }) => entries)
 
-/** Refuses secrets that do not fit the store; records the newest, so that it fits from now on. */
-export const registerSecrets = (vault: SecretBox["Service"]) => retryOnConflict(register(vault), isConflict)
+/** Fails if the store was used only with other secrets; otherwise records the newest configured secret. */
+export const registerSecrets = (secretBox: SecretBox["Service"]) => retryOnConflict(register(secretBox), isConflict)
 
-/** Another process has registered a secret meanwhile, which may be another one. */
+/** Any conflict is retried: another process has registered a secret, which may be a different one. */
 const isConflict = (error: unknown): boolean => error instanceof StoreConflict
 
 const register = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"]) {
   const store = yield* Store
-  const known = yield* readAll
-  const isGiven = (entry: (typeof known)[number]) => secretIds.includes(entry.value.id)
-  if (known.length > 0 && !known.some(isGiven)) {
+  const registered = yield* readAll
+  const isConfigured = (entry: (typeof registered)[number]) => secretIds.includes(entry.value.id)
+  if (registered.length > 0 && !registered.some(isConfigured)) {
     return yield* new ConfigurationError({
       option: "secret",
       problem:
-        "this store has been used with another secret; give that one, or, to replace it, the new one first and that one behind it"
+        "this store was used with a different secret. Configure that secret, or pass [newSecret, oldSecret] to replace it"
     })
   }
-  if (!known.every(isGiven)) {
+  if (!registered.every(isConfigured)) {
     yield* Effect.logWarning(
-      "The store has been used with a secret that is not configured. API keys made under it do not verify, unless they were resealed."
+      "The store was used with a secret that is not configured. API keys created under it do not verify unless they were re-encrypted."
     )
   }
   const [newest = ""] = secretIds
-  if (known.some(({ value }) => value.id === newest)) return
+  if (registered.some(({ value }) => value.id === newest)) return
   yield* store.commit(directory, [
     secretRecords.insert({ id: newest, firstUsedOn: yield* DateTime.now }),
-    secretRecords.assertAtMost(undefined, known.length)
+    secretRecords.assertAtMost(undefined, registered.length)
   ])
 })
 
-/** Forgets all secrets but the newest, once nothing is under them any more. */
+/** Removes all secret ids except the newest. Call it only when no key depends on an older secret. */
 export const retireSecrets = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"]) {
   const store = yield* Store
   const retired = (yield* readAll).filter(({ value }) => value.id !== secretIds[0])
-  const removed = store.commit(directory, retired.map(secretRecords.remove))
-  yield* Effect.catchTag(removed, "StoreConflict", () => Effect.void)
+  const remove = store.commit(directory, retired.map(secretRecords.remove))
+  yield* Effect.catchTag(remove, "StoreConflict", () => Effect.void)
 })

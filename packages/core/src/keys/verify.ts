@@ -1,13 +1,13 @@
 /**
- * Whether a key lets its bearer in: the hot path. It decodes no more than it needs, and runs without a fiber of its
- * own wherever the store answers at once.
+ * Verifies an API key. This is the hot path: it decodes only the fields it needs, and completes synchronously when the
+ * store does.
  */
 import { DateTime, Effect } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { KeyId } from "../records/ApiKey.ts"
 import type { ConsumerId, ConsumerName } from "../records/Consumer.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
-import { type KeyBucket, partitionOf } from "../records/KeyBucket.ts"
+import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { byHash, keyRecords } from "../records/keyRecords.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
@@ -16,10 +16,9 @@ import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
 import { notVerified, type Verification, type Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
-/** Characters of the longest value that a key can have. */
-const longestKey = 256
+const maxKeyLength = 256
 
-/** When a key expires, if it does. Most keys do not, and are not parsed for it. */
+/** A key's expiry, if it has one. Records without the field `expiresOn`, which are most of them, are not parsed. */
 const parseExpiry = (record: StoreRecord): DateTime.Utc | RecordUnreadable | undefined => {
   if (keyRecords.lacksField(record, "expiresOn")) return undefined
   const key = keyRecords.parseUnchecked(record)
@@ -27,7 +26,7 @@ const parseExpiry = (record: StoreRecord): DateTime.Utc | RecordUnreadable | und
   return key.expiresOn === undefined ? undefined : DateTime.makeUnsafe(key.expiresOn)
 }
 
-/** The key and its consumer; none if the consumer is gone. */
+/** The result for a key and its consumer; `undefined` if the consumer was removed. */
 const toVerified = ({ record, parent }: RecordWithParent): Verified | RecordUnreadable | undefined => {
   if (parent === undefined) return undefined
   const expiresOn = parseExpiry(record)
@@ -50,22 +49,22 @@ const applyExpiry = (verified: Verified | undefined, now: number): Verification 
 
 export const makeVerify = (
   store: StoreOperations,
-  vault: SecretBox["Service"],
+  secretBox: SecretBox["Service"],
   cache: VerifyCache["Service"],
-  moments: TrustedClock["Service"]
+  trustedClock: TrustedClock["Service"]
 ): ((bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreError>) => {
   return (bucket, key) =>
     Effect.clockWith((clock): Effect.Effect<Verification, StoreError> => {
-      if (typeof key !== "string" || key.length > longestKey || !vault.isWellFormed(key)) {
+      if (typeof key !== "string" || key.length > maxKeyLength || !secretBox.isWellFormed(key)) {
         return Effect.succeed(notVerified)
       }
-      const partition = partitionOf(bucket)
-      const hashes = vault.hashes(key)
-      const [newest = ""] = hashes
-      const now = moments.at(clock)
-      // How long an answer is kept is measured by a clock that nobody sets.
-      const age = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
-      const cached = cache.get(partition, newest, age)
+      const partition = getPartition(bucket)
+      const hashes = secretBox.hashes(key)
+      const [newestHash = ""] = hashes
+      const now = trustedClock.at(clock)
+      // The monotonic clock: adjusting the wall clock must not extend the life of a cached result.
+      const monotonicNow = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
+      const cached = cache.get(partition, newestHash, monotonicNow)
       if (cached !== undefined) return Effect.succeed(applyExpiry(cached, now))
       const generation = cache.generation()
       return Effect.flatMap(
@@ -73,15 +72,15 @@ export const makeVerify = (
           partition,
           hashes.map((hash) => keyRecords.uniqueKey(byHash(hash)))
         ),
-        (found) => {
-          const claimed = found.find((claimed) => claimed !== undefined)
-          const verified = claimed === undefined ? undefined : toVerified(claimed)
+        (matches) => {
+          const match = matches.find((match) => match !== undefined)
+          const verified = match === undefined ? undefined : toVerified(match)
           if (verified instanceof RecordUnreadable) return Effect.fail(verified)
           if (verified !== undefined && cache.enabled) {
-            const bytes = claimed?.parent?.body.length ?? 0
-            cache.set(partition, newest, { answer: deepFreeze(verified), bytes }, age, generation)
+            const bytes = match?.parent?.body.length ?? 0
+            cache.set(partition, newestHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
           }
-          return Effect.succeed(applyExpiry(verified, moments.at(clock)))
+          return Effect.succeed(applyExpiry(verified, trustedClock.at(clock)))
         }
       )
     })

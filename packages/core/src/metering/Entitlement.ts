@@ -1,5 +1,6 @@
 /**
- * What a subscription is entitled to, as it was read, and the checks that make a commit fail if it is so no longer.
+ * What a subscription may consume: its plans' limits as they were read, and the preconditions that make a commit fail if
+ * they have changed since.
  */
 import { DateTime } from "effect"
 import type { Entry } from "../store/Collection.ts"
@@ -16,27 +17,30 @@ import { subscriptionRecords } from "./subscriptionRecords.ts"
 export interface Entitlement {
   readonly root: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
-  /** The maxima of each plan, by meter. */
-  readonly maxima: ReadonlyArray<ReadonlyMap<string, number>>
-  /** Refuse a commit unless bucket, subscription and plans are still as they were read. */
+  /** The limits of each plan, by meter. */
+  readonly planLimits: ReadonlyArray<ReadonlyMap<string, number>>
+  /** Preconditions: bucket, subscription and plans have not changed since they were read. */
   readonly guards: ReadonlyArray<Change>
 }
 
-/** What an entitlement takes in memory, roughly, in bytes. */
-export const weigh = ({ maxima, guards }: Entitlement): number =>
-  1_000 + 200 * guards.length + 100 * maxima.reduce((meters, { size }) => meters + size, 0)
+/** The approximate size of an entitlement in memory, in bytes. */
+export const estimateSize = ({ planLimits, guards }: Entitlement): number =>
+  1_000 + 200 * guards.length + 100 * planLimits.reduce((meters, { size }) => meters + size, 0)
 
-interface Parts {
+interface EntitlementRecords {
   readonly root: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
   readonly plans: ReadonlyArray<Entry<StoredPlan>>
 }
 
-/** Made once, and remembered for many uses: of the plans, only what quotas are computed from. */
-export const make = ({ root, subscription, plans }: Parts, extraGuards: ReadonlyArray<Change> = []): Entitlement => ({
+/** Keeps only the limits of the plans, because entitlements are cached. */
+export const make = (
+  { root, subscription, plans }: EntitlementRecords,
+  extraGuards: ReadonlyArray<Change> = []
+): Entitlement => ({
   root,
   subscription,
-  maxima: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
+  planLimits: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
   guards: [
     rootRecords.assertUnchanged(root),
     subscriptionRecords.assertUnchanged(subscription),
@@ -45,11 +49,11 @@ export const make = ({ root, subscription, plans }: Parts, extraGuards: Readonly
   ]
 })
 
-/** The share of the maxima that counts in a period. */
+/** The fraction of the limits that applies in a period; 1 unless the subscription is prorated in it. */
 const prorationFactor = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
   prorated !== undefined && DateTime.Equivalence(prorated.periodStart, start) ? prorated.share : 1
 
-/** What is counted in a period, and against what: the same for every use, until the period ends or something changes. */
+/** The limit and the usage counter of each meter in a period. */
 export interface PeriodLimits {
   readonly period: Period.Period
   readonly meters: ReadonlyMap<string, { readonly max: number; readonly counter: string }>
@@ -57,35 +61,36 @@ export interface PeriodLimits {
 
 const cachedLimits = new WeakMap<Entitlement, PeriodLimits>()
 
-/** The counter of a meter in the period that starts then. */
-export const counterOf = (subscriptionId: string, meter: string, periodStart: DateTime.Utc): string =>
+/** The name of the usage counter of a meter in one period. */
+export const getCounterName = (subscriptionId: string, meter: string, periodStart: DateTime.Utc): string =>
   `usage:${subscriptionId}:${meter}:${DateTime.toEpochMillis(periodStart)}`
 
-/** The period that a moment lies in, and the maxima of the plans in it. */
+/** The current period and the limits in it. Cached until the period ends. */
 export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLimits => {
-  const known = cachedLimits.get(entitlement)
-  if (known !== undefined && Period.includes(known.period, now)) return known
+  const cached = cachedLimits.get(entitlement)
+  if (cached !== undefined && Period.includes(cached.period, now)) return cached
   const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
   const period = Period.containing(quotaResetAnchor, renewalStrategy, now)
-  const maxima = [...quotaLimits(entitlement, period)]
-  const meters = new Map(maxima.map(([meter, max]) => [meter, { max, counter: counterOf(id, meter, period.start) }]))
-  const allowance = { period, meters }
-  cachedLimits.set(entitlement, allowance)
-  return allowance
+  const meters = new Map(
+    [...quotaLimits(entitlement, period)].map(([meter, max]) => [
+      meter,
+      { max, counter: getCounterName(id, meter, period.start) }
+    ])
+  )
+  const limits = { period, meters }
+  cachedLimits.set(entitlement, limits)
+  return limits
 }
 
-/** The maxima of a period: plans with the same meter add up, and fractions do not count. */
-const quotaLimits = (
-  { subscription, maxima: ofPlans }: Entitlement,
-  period: Period.Period
-): ReadonlyMap<string, number> => {
-  const share = prorationFactor(subscription.value, period)
-  const maxima = new Map<string, number>()
-  for (const plan of ofPlans) {
+/** The limit of each meter in a period: the sum over the plans, each prorated and rounded down. */
+const quotaLimits = ({ subscription, planLimits }: Entitlement, period: Period.Period): ReadonlyMap<string, number> => {
+  const factor = prorationFactor(subscription.value, period)
+  const limits = new Map<string, number>()
+  for (const plan of planLimits) {
     for (const [meter, max] of plan) {
-      const sum = (maxima.get(meter) ?? 0) + floorProduct(max, share)
-      maxima.set(meter, Math.min(sum, Number.MAX_SAFE_INTEGER))
+      const sum = (limits.get(meter) ?? 0) + floorProduct(max, factor)
+      limits.set(meter, Math.min(sum, Number.MAX_SAFE_INTEGER))
     }
   }
-  return maxima
+  return limits
 }

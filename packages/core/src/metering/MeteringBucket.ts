@@ -1,5 +1,5 @@
 /**
- * A metering bucket: what plans, subscriptions and usage are kept in. It belongs to one account.
+ * A metering bucket: the container of plans, subscriptions and usage counters. It belongs to one account.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
@@ -17,7 +17,7 @@ export const MeteringBucket = Schema.Struct({
 }).annotate({ identifier: "MeteringBucket" })
 export type MeteringBucket = typeof MeteringBucket.Type
 
-/** The account is the caller's; a caller for all accounts names it. */
+/** `accountName` defaults to the caller's account. A caller with access to all accounts must set it. */
 export const MeteringBucketCreate = Schema.Struct({ accountName: Schema.optionalKey(AccountName) }).annotate({
   identifier: "MeteringBucketCreate"
 })
@@ -27,6 +27,6 @@ export class MeteringBucketNotFound extends Schema.TaggedError<MeteringBucketNot
   bucketId: Schema.String
 }) {
   override get message(): string {
-    return `There is no metering bucket "${this.bucketId}" here`
+    return `Metering bucket "${this.bucketId}" does not exist`
   }
 }

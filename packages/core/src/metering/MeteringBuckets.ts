@@ -1,6 +1,6 @@
 /**
- * The operations on metering buckets. A bucket lives in a partition of its own; the directory only lists it. A removal
- * that was cut off between the two is completed in the background, by any process.
+ * Operations on metering buckets. Each bucket has a separate partition, and a directory lists all buckets. Removing a bucket
+ * takes several commits; a background job of any process completes a removal that was interrupted.
  */
 import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -17,49 +17,50 @@ import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { isOutcomeUnknown, type StoreError } from "../store/StoreError.ts"
 import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./MeteringBucket.ts"
-import { findMeteringBucket, rootOf, rootRecords, rootVersionIn } from "./meteringBucketRecords.ts"
+import { findMeteringBucket, getRoot, getRootVersion, rootRecords } from "./meteringBucketRecords.ts"
 
 const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.Boolean })
 
-const deleting = "deleting"
-const ofAccount = (accountName: string): string => `account:${accountName}`
+/** The index term of buckets whose removal has started. */
+const pendingRemoval = "deleting"
+const byAccount = (accountName: string): string => `account:${accountName}`
 
-/** The directory: all buckets, by account, and those whose removal has begun. */
+/** Lists all buckets, indexed by account and by pending removal. */
 const directory = Collection.make({
   name: "listing",
   format: 1,
   schema: DirectoryEntry,
   key: ({ bucket }) => bucket.id,
-  indexTerms: (listed) => [ofAccount(listed.bucket.accountName), ...(listed.deleting ? [deleting] : [])]
+  indexTerms: (entry) => [byAccount(entry.bucket.accountName), ...(entry.deleting ? [pendingRemoval] : [])]
 })
 
-/** How often a process looks for removals that were cut off, and how many it looks at. */
+/** How often the background job looks for interrupted removals, and how many it completes in one run. */
 const sweepInterval = "5 minutes"
 const sweepSize = 100
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* SecretBox
+  const secretBox = yield* SecretBox
   const { meteringBucketsPerAccount } = yield* Limits
   const withStore = Effect.provideService(Store, store)
-  const listingsOnce = idempotentCommit(store, vault, MeteringBucket)
+  const idempotentCreate = idempotentCommit(store, secretBox, MeteringBucket)
 
-  /** Finishes a removal that has been recorded: the root first, so that the bucket is gone before its parts are. */
+  /** Completes a removal that is recorded in the directory. Removes the root first, so that no commit to the bucket succeeds. */
   const completeRemoval = (id: MeteringBucketId) =>
     retryOnConflict(
       Effect.gen(function* () {
         const partition = Partition.metering(id)
-        const root = yield* rootOf(id)
+        const root = yield* getRoot(id)
         if (Option.isSome(root)) yield* store.commit(partition, [rootRecords.remove(root.value)])
         yield* store.clear(partition)
-        const listed = yield* directory.get(Partition.meteringDirectory, id)
-        if (Option.isSome(listed)) yield* store.commit(Partition.meteringDirectory, [directory.remove(listed.value)])
+        const entry = yield* directory.get(Partition.meteringDirectory, id)
+        if (Option.isSome(entry)) yield* store.commit(Partition.meteringDirectory, [directory.remove(entry.value)])
       })
     )
 
-  /** Whether a bucket that is being removed is out of reach already. A partition that does not answer says nothing. */
-  const isOutOfReach = (id: MeteringBucketId) =>
-    rootOf(id).pipe(
+  /** Whether the root of a bucket with a pending removal is gone. If its partition cannot be read, the bucket counts as gone. */
+  const isRootRemoved = (id: MeteringBucketId) =>
+    getRoot(id).pipe(
       Effect.map(Option.isNone),
       Effect.catchCause(() => Effect.succeed(true))
     )
@@ -69,34 +70,34 @@ const make = Effect.gen(function* () {
     { limit, offset }: PageRequest
   ): Effect.Effect<Page<MeteringBucket>, StoreError, Store> =>
     Effect.gen(function* () {
-      const ofAccounts = accountName === "*" ? [] : [ofAccount(accountName)]
+      const accountTerms = accountName === "*" ? [] : [byAccount(accountName)]
       const [page, pendingRemovals] = yield* directory.pages(Partition.meteringDirectory, [
-        { where: ofAccounts, offset, limit },
-        { where: [...ofAccounts, deleting], offset: 0, limit: sweepSize }
+        { where: accountTerms, offset, limit },
+        { where: [...accountTerms, pendingRemoval], offset: 0, limit: sweepSize }
       ])
-      const gone = new Set(
+      const removed = new Set(
         yield* Effect.filter(
           (pendingRemovals?.entries ?? []).map(({ value }) => value.bucket.id),
-          isOutOfReach
+          isRootRemoved
         )
       )
-      const data = (page?.entries ?? []).flatMap(({ value }) => (gone.has(value.bucket.id) ? [] : [value.bucket]))
-      return { data, limit, offset, total: (page?.total ?? 0) - gone.size }
+      const data = (page?.entries ?? []).flatMap(({ value }) => (removed.has(value.bucket.id) ? [] : [value.bucket]))
+      return { data, limit, offset, total: (page?.total ?? 0) - removed.size }
     })
 
-  /** Completes removals that were cut off. One that fails stops no other, and is tried again. */
+  /** Completes interrupted removals. A failure does not stop the others; the next run retries it. */
   const sweep = Effect.gen(function* () {
-    const where = [deleting]
+    const where = [pendingRemoval]
     const { entries } = yield* directory.page(Partition.meteringDirectory, { where, offset: 0, limit: sweepSize })
     yield* Effect.forEach(entries, ({ value: { bucket } }) =>
       Effect.catchCause(completeRemoval(bucket.id), () =>
-        Effect.logWarning(`The removal of metering bucket ${bucket.id} is not finished. It will be tried again.`)
+        Effect.logWarning(`Removing metering bucket ${bucket.id} failed. Tollgate will retry.`)
       )
     )
   })
 
   yield* sweep.pipe(
-    Effect.catchCause((cause) => Effect.logDebug("Looking for interrupted removals failed", cause)),
+    Effect.catchCause((cause) => Effect.logDebug("Scanning for interrupted removals failed", cause)),
     Effect.andThen(Effect.sleep(sweepInterval)),
     Effect.forever,
     Effect.provideService(Clock.Clock, liveClock),
@@ -104,15 +105,15 @@ const make = Effect.gen(function* () {
     Effect.forkScoped({ startImmediately: true })
   )
 
-  /** A bucket that was made before, with the version that it has now. */
+  /** A bucket from a replayed request, with its current version. */
   const withCurrentVersion = (bucket: MeteringBucket) =>
-    Effect.map(rootOf(bucket.id), (root) => ({ value: bucket, version: Option.isSome(root) ? root.value.version : 0 }))
+    Effect.map(getRoot(bucket.id), (root) => ({ value: bucket, version: Option.isSome(root) ? root.value.version : 0 }))
 
-  /** A bucket whose removal has begun and was cut off. */
+  /** Finds a bucket whose removal has started but is not complete. */
   const findPendingRemoval = Effect.fnUntraced(function* (bucketId: string) {
-    const listed = yield* directory.get(Partition.meteringDirectory, bucketId)
-    return Option.isSome(listed) && listed.value.value.deleting
-      ? listed.value.value.bucket
+    const entry = yield* directory.get(Partition.meteringDirectory, bucketId)
+    return Option.isSome(entry) && entry.value.value.deleting
+      ? entry.value.value.bucket
       : yield* new MeteringBucketNotFound({ bucketId: String(bucketId) })
   })
 
@@ -121,27 +122,29 @@ const make = Effect.gen(function* () {
 
     create: Effect.fnUntraced(
       function* (accountName, { idempotency } = {}) {
-        const earlier = yield* listingsOnce.recall(Partition.meteringDirectory, idempotency)
-        if (earlier !== undefined) return yield* withCurrentVersion(earlier)
+        const previousResult = yield* idempotentCreate.recall(Partition.meteringDirectory, idempotency)
+        if (previousResult !== undefined) return yield* withCurrentVersion(previousResult)
         const now = yield* DateTime.now
         const id = MeteringBucketId.make(yield* Id.next("bckt"))
         const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName }
         const partition = Partition.metering(id)
-        const made = yield* store.commit(partition, [rootRecords.insert(bucket)])
-        const listing = [
+        const rootCommit = yield* store.commit(partition, [rootRecords.insert(bucket)])
+        const directoryChanges = [
           directory.insert({ bucket, deleting: false }),
-          directory.assertAtMost(ofAccount(accountName), meteringBucketsPerAccount - 1)
+          directory.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
         ]
-        const committed = yield* listingsOnce.commit(Partition.meteringDirectory, listing, idempotency, bucket).pipe(
-          // What is certainly not listed is to be nobody's.
-          Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
-          Effect.mapError((error) =>
-            error._tag === "StoreConflict" && error.reason === "limit"
-              ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
-              : error
+        const committed = yield* idempotentCreate
+          .commit(Partition.meteringDirectory, directoryChanges, idempotency, bucket)
+          .pipe(
+            // If the bucket is certainly not in the directory, remove its partition: nothing else would.
+            Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
+            Effect.mapError((error) =>
+              error._tag === "StoreConflict" && error.reason === "limit"
+                ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
+                : error
+            )
           )
-        )
-        if (committed.previousResult === undefined) return { value: bucket, version: rootVersionIn(made) }
+        if (committed.previousResult === undefined) return { value: bucket, version: getRootVersion(rootCommit) }
         yield* store.clear(partition)
         return yield* withCurrentVersion(committed.previousResult)
       },
@@ -168,10 +171,10 @@ const make = Effect.gen(function* () {
         const markForRemoval = Effect.gen(function* () {
           const root = yield* findMeteringBucket(bucketId)
           yield* checkVersion(root, ifMatch)
-          const listed = yield* directory.get(Partition.meteringDirectory, bucketId)
-          const intent = { bucket: root.value, deleting: true }
+          const entry = yield* directory.get(Partition.meteringDirectory, bucketId)
+          const marked = { bucket: root.value, deleting: true }
           yield* store.commit(Partition.meteringDirectory, [
-            Option.isSome(listed) ? directory.replace(listed.value, intent) : directory.insert(intent)
+            Option.isSome(entry) ? directory.replace(entry.value, marked) : directory.insert(marked)
           ])
           return root.value
         })
@@ -189,7 +192,7 @@ const make = Effect.gen(function* () {
 export class MeteringBuckets extends Context.Service<
   MeteringBuckets,
   {
-    /** A page of an account's buckets, or of everybody's, oldest first. */
+    /** A page of the buckets of one account, or of all accounts (`*`), oldest first. */
     readonly list: (
       accountName: AccountName | "*",
       page: PageRequest
@@ -201,9 +204,9 @@ export class MeteringBuckets extends Context.Service<
     readonly get: (
       bucketId: string
     ) => Effect.Effect<Collection.Entry<MeteringBucket>, StoreError | MeteringBucketNotFound>
-    /** Whose bucket it is, also while its removal is not finished. */
+    /** The account of a bucket, also while its removal is pending. */
     readonly owner: (bucketId: string) => Effect.Effect<AccountName, StoreError | MeteringBucketNotFound>
-    /** Removes a bucket and everything in it; again, where that was cut off. */
+    /** Removes a bucket and everything in it. Call it again to complete an interrupted removal. */
     readonly remove: (
       bucketId: string,
       conditions?: { readonly ifMatch?: ReadonlyArray<number> | undefined }

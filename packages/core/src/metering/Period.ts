@@ -1,7 +1,7 @@
 /**
- * Periods of a quota: calendar months or years from an anchor, in UTC. The 31st is the last day of shorter months and
- * comes back after them; 29 February is 28 February in common years. Every boundary is counted from the anchor, never
- * from the one before, so nothing drifts.
+ * Quota periods: calendar months or years from an anchor, in UTC. In a month that is too short for the anchor's day, the
+ * period starts on the last day of the month. Every boundary is computed from the anchor, not from the previous boundary,
+ * so a later period starts on the anchor's day again.
  */
 import { DateTime } from "effect"
 
@@ -9,39 +9,39 @@ export type RenewalStrategy = "monthly" | "yearly"
 
 export interface Period {
   readonly start: DateTime.Utc
-  /** The first moment of the next period. */
+  /** Exclusive: the start of the next period. */
   readonly end: DateTime.Utc
 }
 
-const monthsIn: Readonly<Record<RenewalStrategy, number>> = { monthly: 1, yearly: 12 }
+const monthsPerPeriod: Readonly<Record<RenewalStrategy, number>> = { monthly: 1, yearly: 12 }
 
-/** The anchor so many months later, or earlier, on its own day or the last one there is. */
-const monthsAfter = (anchor: Date, months: number): Date => {
-  const moved = new Date(anchor)
-  moved.setUTCDate(1)
-  moved.setUTCMonth(anchor.getUTCMonth() + months)
-  const last = new Date(moved)
-  last.setUTCMonth(moved.getUTCMonth() + 1, 0)
-  moved.setUTCDate(Math.min(anchor.getUTCDate(), last.getUTCDate()))
-  return moved
+/** Adds months (or subtracts, if negative) to the anchor. Uses the last day of a month that is too short. */
+const addMonths = (anchor: Date, months: number): Date => {
+  const result = new Date(anchor)
+  result.setUTCDate(1)
+  result.setUTCMonth(anchor.getUTCMonth() + months)
+  const lastDay = new Date(result)
+  lastDay.setUTCMonth(result.getUTCMonth() + 1, 0)
+  result.setUTCDate(Math.min(anchor.getUTCDate(), lastDay.getUTCDate()))
+  return result
 }
 
-/** Whether a moment lies in a period. */
-export const includes = ({ start, end }: Period, moment: DateTime.Utc): boolean => {
-  const now = DateTime.toEpochMillis(moment)
-  return DateTime.toEpochMillis(start) <= now && now < DateTime.toEpochMillis(end)
+/** Whether a timestamp is in a period. */
+export const includes = ({ start, end }: Period, timestamp: DateTime.Utc): boolean => {
+  const millis = DateTime.toEpochMillis(timestamp)
+  return DateTime.toEpochMillis(start) <= millis && millis < DateTime.toEpochMillis(end)
 }
 
-/** The period that a moment lies in; there are periods before the anchor as well. */
-export const containing = (anchor: DateTime.Utc, strategy: RenewalStrategy, moment: DateTime.Utc): Period => {
-  const step = monthsIn[strategy]
+/** The period that contains a timestamp, which may be before the anchor. */
+export const containing = (anchor: DateTime.Utc, strategy: RenewalStrategy, timestamp: DateTime.Utc): Period => {
+  const step = monthsPerPeriod[strategy]
   const first = DateTime.toDate(anchor)
-  const now = DateTime.toDate(moment)
-  const months = (now.getUTCFullYear() - first.getUTCFullYear()) * 12 + now.getUTCMonth() - first.getUTCMonth()
+  const date = DateTime.toDate(timestamp)
+  const months = (date.getUTCFullYear() - first.getUTCFullYear()) * 12 + date.getUTCMonth() - first.getUTCMonth()
   let count = Math.floor(months / step)
-  if (monthsAfter(first, count * step) > now) count--
+  if (addMonths(first, count * step) > date) count--
   return {
-    start: DateTime.fromDateUnsafe(monthsAfter(first, count * step)),
-    end: DateTime.fromDateUnsafe(monthsAfter(first, (count + 1) * step))
+    start: DateTime.fromDateUnsafe(addMonths(first, count * step)),
+    end: DateTime.fromDateUnsafe(addMonths(first, (count + 1) * step))
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A plan: which meters it allows how much of in a period, and how a trial of it ends.
+ * A plan: the limit of each meter in a period, and the settings of its trial.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"

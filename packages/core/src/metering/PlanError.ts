@@ -2,7 +2,7 @@ import { Schema } from "effect"
 
 export class PlanNotFound extends Schema.TaggedError<PlanNotFound>()("PlanNotFound", { planId: Schema.String }) {
   override get message(): string {
-    return `There is no plan "${this.planId}" in this bucket`
+    return `Plan "${this.planId}" does not exist in this metering bucket`
   }
 }
 
@@ -10,17 +10,17 @@ export class PlanExternalIdTaken extends Schema.TaggedError<PlanExternalIdTaken>
   planExternalId: Schema.String
 }) {
   override get message(): string {
-    return `Another plan of this bucket has the planExternalId "${this.planExternalId}"`
+    return `Another plan in this metering bucket has the planExternalId "${this.planExternalId}"`
   }
 }
 
 export class PlanInUse extends Schema.TaggedError<PlanInUse>()("PlanInUse", { planId: Schema.String }) {
   override get message(): string {
-    return `The plan "${this.planId}" has subscriptions; remove them first, canceled ones too`
+    return `Plan "${this.planId}" has subscriptions. Remove them first, including canceled ones.`
   }
 }
 
-/** A subscription names plans that are not in its bucket, or two lists that do not name the same plans. */
+/** A subscription refers to a plan that is not in its bucket, or `planIds` and `planExternalIds` do not match. */
 export class UnknownPlan extends Schema.TaggedError<UnknownPlan>()("UnknownPlan", { problem: Schema.String }) {
   override get message(): string {
     return this.problem

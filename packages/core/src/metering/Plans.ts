@@ -1,5 +1,5 @@
 /**
- * The operations on plans.
+ * Operations on plans: list, create, get, update and remove.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -18,29 +18,29 @@ import { findMeteringBucket, rootRecords } from "./meteringBucketRecords.ts"
 import { Plan, type PlanCreate, PlanId, type PlanUpdate, type StoredPlan } from "./Plan.ts"
 import { PlanExternalIdTaken, PlanInUse, type PlanNotFound } from "./PlanError.ts"
 import { findPlan, planRecords } from "./planRecords.ts"
-import { subscribersOf, subscriptionRecords } from "./subscriptionRecords.ts"
+import { byPlan, subscriptionRecords } from "./subscriptionRecords.ts"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* SecretBox
+  const secretBox = yield* SecretBox
   const withStore = Effect.provideService(Store, store)
-  const plansOnce = idempotentCommit(store, vault, Plan)
+  const idempotentCreate = idempotentCommit(store, secretBox, Plan)
 
-  /** Plans with whether anybody has them, asked in one call. */
+  /** Adds `hasSubscriptions` to plans, in one store call. */
   const toPlans = Effect.fnUntraced(function* (bucketId: string, plans: ReadonlyArray<StoredPlan>) {
-    const used = yield* subscriptionRecords.pages(
+    const subscriptionPages = yield* subscriptionRecords.pages(
       Partition.metering(bucketId),
-      plans.map(({ id }) => ({ where: [subscribersOf(id)], offset: 0, limit: 0 }))
+      plans.map(({ id }) => ({ where: [byPlan(id)], offset: 0, limit: 0 }))
     )
-    return plans.map((plan, index): Plan => ({ ...plan, hasSubscriptions: (used[index]?.total ?? 0) > 0 }))
+    return plans.map((plan, index): Plan => ({ ...plan, hasSubscriptions: (subscriptionPages[index]?.total ?? 0) > 0 }))
   })
 
   const toPlanEntry = Effect.fnUntraced(function* (bucketId: string, { value, version }: Entry<StoredPlan>) {
-    const [shown = { ...value, hasSubscriptions: false }] = yield* toPlans(bucketId, [value])
-    return { value: shown, version }
+    const [plan = { ...value, hasSubscriptions: false }] = yield* toPlans(bucketId, [value])
+    return { value: plan, version }
   })
 
-  const versioned = (value: Plan, committed: CommitResult): Entry<Plan> => ({
+  const toEntry = (value: Plan, committed: CommitResult): Entry<Plan> => ({
     value,
     version: planRecords.versionIn(committed, value.id)
   })
@@ -83,11 +83,11 @@ const make = Effect.gen(function* () {
           }
           const plan = { ...stored, hasSubscriptions: false }
           const changes = [rootRecords.assertUnchanged(root), planRecords.insert(stored)]
-          const committed = yield* plansOnce.commit(Partition.metering(bucketId), changes, idempotency, plan)
-          return versioned(committed.previousResult ?? plan, committed)
+          const committed = yield* idempotentCreate.commit(Partition.metering(bucketId), changes, idempotency, plan)
+          return toEntry(committed.previousResult ?? plan, committed)
         })
-        const made = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
-        return yield* plansOnce.recalling(Partition.metering(bucketId), idempotency, versioned, made)
+        const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
+        return yield* idempotentCreate.orReplay(Partition.metering(bucketId), idempotency, toEntry, createPlan)
       },
       withStore,
       withSafeSpan("Plans.create")
@@ -129,7 +129,7 @@ const make = Effect.gen(function* () {
           yield* checkVersion(entry, ifMatch)
           yield* store.commit(Partition.metering(bucketId), [
             rootRecords.assertUnchanged(root),
-            subscriptionRecords.assertAtMost(subscribersOf(entry.value.id), 0),
+            subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0),
             planRecords.remove(entry)
           ])
         })
@@ -145,7 +145,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-interface Conditions {
+interface WriteConditions {
   readonly ifMatch?: ReadonlyArray<number> | undefined
 }
 
@@ -169,16 +169,16 @@ export class Plans extends Context.Service<
       bucketId: string,
       planId: string,
       patch: PlanUpdate,
-      conditions?: Conditions
+      conditions?: WriteConditions
     ) => Effect.Effect<
       Entry<Plan>,
       StoreError | MeteringBucketNotFound | PlanNotFound | PlanExternalIdTaken | VersionMismatch
     >
-    /** Removes a plan that nobody has. */
+    /** Removes a plan. Fails with `PlanInUse` if it has subscriptions. */
     readonly remove: (
       bucketId: string,
       planId: string,
-      conditions?: Conditions
+      conditions?: WriteConditions
     ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | PlanNotFound | PlanInUse | VersionMismatch>
   }
 >()("@tollgate/core/metering/Plans") {

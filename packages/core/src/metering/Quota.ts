@@ -1,5 +1,5 @@
 /**
- * How much of each meter a subscription has in its period, and how much of it is used.
+ * Quotas: the limit and the usage of each meter in a period. Also the input of `consume`, and the errors that refuse it.
  */
 import { Schema } from "effect"
 import { formatTimestamp, Timestamp } from "../schema/Timestamp.ts"
@@ -13,12 +13,12 @@ export type Quota = typeof Quota.Type
 export const Quotas = Schema.Struct({
   meters: Schema.Record(Schema.String, Quota),
   periodStart: Timestamp,
-  /** The first moment of the next period. */
+  /** The start of the next period. */
   resetsOn: Timestamp
 }).annotate({ identifier: "Quotas" })
 export type Quotas = typeof Quotas.Type
 
-/** By hand, since it is answered for every use, and an encoder would take longer than the counting. */
+/** Written by hand for speed: every metered request returns quotas, and a schema encoder takes longer than counting. */
 export const encodeQuotas = ({ meters, periodStart, resetsOn }: Quotas): typeof Quotas.Encoded => ({
   meters,
   periodStart: formatTimestamp(periodStart),
@@ -26,10 +26,10 @@ export const encodeQuotas = ({ meters, periodStart, resetsOn }: Quotas): typeof 
 })
 
 const Amount = Schema.Int.pipe(
-  Schema.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, { expected: "an integer from 1" }))
+  Schema.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, { expected: "a positive integer" }))
 )
 
-/** How much of which meters is to be used, all of it or none. */
+/** The amount to count on each meter. */
 export const Amounts = Schema.Record(MeterName, Amount).pipe(
   Schema.check(Schema.isMinProperties(1), Schema.isMaxProperties(50))
 )
@@ -38,8 +38,8 @@ export type Amounts = typeof Amounts.Type
 const meterName = /^[A-Za-z0-9_.-]{1,64}$/
 
 /**
- * The amounts, copied and checked by hand: it is done for every use. What is none of them is left to the schema, to say
- * why.
+ * Validates and copies amounts without a schema, for speed. Returns `undefined` for invalid input; the caller then decodes
+ * it with the schema to get an error message.
  */
 export const parseAmounts = (meters: unknown): Amounts | undefined => {
   if (typeof meters !== "object" || meters === null || Object.getPrototypeOf(meters) !== Object.prototype)
@@ -62,7 +62,7 @@ export class SubscriptionNotActive extends Schema.TaggedError<SubscriptionNotAct
   status: Schema.String
 }) {
   override get message(): string {
-    return `The subscription is ${this.status}: it must be active, trialing or past-due`
+    return `The subscription is ${this.status}; it must be active, trialing or past-due`
   }
 }
 
@@ -72,13 +72,12 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
   resetsOn: Timestamp
 }) {
   override get message(): string {
-    return `That would be more than ${this.max} of "${this.meter}" in this period; nothing was counted`
+    return `This would exceed the limit of ${this.max} for meter "${this.meter}" in this period. Nothing was counted.`
   }
 }
 
-/** No plan of the subscription has that meter. */
 export class UnknownMeter extends Schema.TaggedError<UnknownMeter>()("UnknownMeter", { meter: Schema.String }) {
   override get message(): string {
-    return `No plan of the subscription has the meter "${this.meter}". Correct its name, or add it to a plan.`
+    return `No plan of the subscription has the meter "${this.meter}". Correct the name or add the meter to a plan.`
   }
 }

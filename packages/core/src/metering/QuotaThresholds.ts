@@ -1,5 +1,5 @@
 /**
- * Tells the host when a quota is used up to a share of it, once for each period, meter and share.
+ * Notifies the host when usage reaches a fraction of a quota, once for each period, meter and fraction.
  */
 import { Context, Effect } from "effect"
 import { ceilProduct } from "./decimalProduct.ts"
@@ -9,7 +9,7 @@ export interface QuotaEvent {
   readonly subscriptionId: string
   readonly customerKey: string
   readonly meter: string
-  /** The share that has been reached: 0.8 is four fifths. */
+  /** The fraction of `max` that was reached: 0.8 is 80 %. */
   readonly threshold: number
   readonly used: number
   readonly max: number
@@ -26,7 +26,6 @@ export const QuotaThresholds = Context.Reference<QuotaThresholdsShape>("@tollgat
   defaultValue: () => ({ thresholds: [], notify: () => Effect.void })
 })
 
-/** The thresholds that have been reached. */
 export const thresholdsReached = (
   thresholds: ReadonlyArray<number>,
   used: number,

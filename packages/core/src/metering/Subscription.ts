@@ -1,5 +1,5 @@
 /**
- * A subscription: which plans a customer has, in which state, and from when its quotas are counted.
+ * A subscription: a customer's plans, its status, and the anchor of its quota periods.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
@@ -23,20 +23,20 @@ export const SubscriptionStatus = Schema.Literals([
 ])
 export type SubscriptionStatus = typeof SubscriptionStatus.Type
 
-const consuming: ReadonlySet<SubscriptionStatus> = new Set(["active", "trialing", "past-due"])
+const consumingStatuses: ReadonlySet<SubscriptionStatus> = new Set(["active", "trialing", "past-due"])
 
-/** Whether quotas may be used in this state. */
-export const canConsume = (status: SubscriptionStatus): boolean => consuming.has(status)
+/** Whether this status allows usage. */
+export const canConsume = (status: SubscriptionStatus): boolean => consumingStatuses.has(status)
 
-const isWithoutRepeats = (items: ReadonlyArray<string>): boolean => new Set(items).size === items.length
+const hasNoDuplicates = (items: ReadonlyArray<string>): boolean => new Set(items).size === items.length
 
-/** At least one, at most fifty, no two alike. */
-const names = <S extends Schema.Codec<string, string>>(item: S) =>
+/** 1 to 50 entries without duplicates. */
+const uniqueList = <S extends Schema.Codec<string, string>>(item: S) =>
   Schema.Array(item).pipe(
     Schema.check(
       Schema.isMinLength(1),
       Schema.isMaxLength(50),
-      Schema.makeFilter(isWithoutRepeats, { expected: "no entry twice" })
+      Schema.makeFilter(hasNoDuplicates, { expected: "no duplicate entries" })
     )
   )
 
@@ -58,8 +58,8 @@ const sharedFields = {
 const generatedFields = { id: SubscriptionId, createdOn: Timestamp, updatedOn: Timestamp }
 
 export const SubscriptionCreate = Schema.Struct({
-  planIds: names(ShortText),
-  planExternalIds: names(ShortText),
+  planIds: uniqueList(ShortText),
+  planExternalIds: uniqueList(ShortText),
   ...sharedFields,
   trialEndStatus: Schema.optionalKey(LongText),
   productKey: Schema.optionalKey(LongText),
@@ -69,7 +69,7 @@ export const SubscriptionCreate = Schema.Struct({
 export type SubscriptionCreate = typeof SubscriptionCreate.Type
 
 export const SubscriptionUpdate = Schema.Struct({
-  planExternalIds: Schema.optionalKey(names(ShortText)),
+  planExternalIds: Schema.optionalKey(uniqueList(ShortText)),
   status: Schema.optionalKey(SubscriptionStatus),
   prorate: Schema.optionalKey(Schema.Finite.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1 })))),
   metadata: Schema.optionalKey(Metadata),
@@ -93,7 +93,7 @@ export const StoredSubscription = Schema.Struct({
   ...sharedFields,
   quotaResetAnchor: Timestamp,
   nextBillingCycle: Schema.optionalKey(Timestamp),
-  /** The share of the plans' maxima that counts in the period that begins then. */
+  /** The fraction (`share`) of the plans' limits that applies in the period that starts at `periodStart`. */
   prorated: Schema.optionalKey(Schema.Struct({ periodStart: Timestamp, share: Schema.Finite }))
 })
 export type StoredSubscription = typeof StoredSubscription.Type

@@ -4,7 +4,7 @@ export class SubscriptionNotFound extends Schema.TaggedError<SubscriptionNotFoun
   subscriptionId: Schema.String
 }) {
   override get message(): string {
-    return `There is no subscription "${this.subscriptionId}" in this bucket`
+    return `Subscription "${this.subscriptionId}" does not exist in this metering bucket`
   }
 }
 
@@ -13,6 +13,6 @@ export class SubscriptionExternalIdTaken extends Schema.TaggedError<Subscription
   { subscriptionExternalId: Schema.String }
 ) {
   override get message(): string {
-    return `Another subscription of this bucket has the subscriptionExternalId "${this.subscriptionExternalId}"`
+    return `Another subscription in this metering bucket has the subscriptionExternalId "${this.subscriptionExternalId}"`
   }
 }

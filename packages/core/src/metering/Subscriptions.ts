@@ -1,5 +1,5 @@
 /**
- * The operations on subscriptions.
+ * Operations on subscriptions: list, create, get, update and remove.
  */
 import { Context, type DateTime, Effect, Layer, Option } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -21,7 +21,7 @@ import * as Period from "./Period.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { UnknownPlan } from "./PlanError.ts"
 import { persistEndedTrials } from "./persistEndedTrials.ts"
-import { externalIdClaim, planRecords } from "./planRecords.ts"
+import { byPlanExternalId, planRecords } from "./planRecords.ts"
 import {
   type StoredSubscription,
   Subscription,
@@ -32,12 +32,12 @@ import {
 } from "./Subscription.ts"
 import { SubscriptionExternalIdTaken, type SubscriptionNotFound } from "./SubscriptionError.ts"
 import {
+  byCustomer,
+  byCustomerExternalId,
+  byStatus,
+  bySubscriptionExternalId,
   findSubscription,
-  inStatus,
-  ofCustomer,
-  ofCustomerExternal,
-  subscriptionRecords,
-  withExternalId
+  subscriptionRecords
 } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
 
@@ -48,39 +48,41 @@ export interface SubscriptionFilter {
   readonly status?: SubscriptionStatus
 }
 
-const termsOf = ({ customerKey, customerExternalId, subscriptionExternalId, status }: SubscriptionFilter) => [
-  ...(customerKey === undefined ? [] : [ofCustomer(customerKey)]),
-  ...(customerExternalId === undefined ? [] : [ofCustomerExternal(customerExternalId)]),
-  ...(subscriptionExternalId === undefined ? [] : [withExternalId(subscriptionExternalId)]),
-  ...(status === undefined ? [] : [inStatus(status)])
+const toIndexTerms = ({ customerKey, customerExternalId, subscriptionExternalId, status }: SubscriptionFilter) => [
+  ...(customerKey === undefined ? [] : [byCustomer(customerKey)]),
+  ...(customerExternalId === undefined ? [] : [byCustomerExternalId(customerExternalId)]),
+  ...(subscriptionExternalId === undefined ? [] : [bySubscriptionExternalId(subscriptionExternalId)]),
+  ...(status === undefined ? [] : [byStatus(status)])
 ]
 
-const sameNames = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): boolean =>
-  left.length === right.length && left.every((name) => right.includes(name))
+const haveSameIds = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): boolean =>
+  left.length === right.length && left.every((id) => right.includes(id))
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* SecretBox
-  const moments = yield* TrustedClock
+  const secretBox = yield* SecretBox
+  const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const subscriptionsOnce = idempotentCommit(store, vault, Subscription)
+  const idempotentCreate = idempotentCommit(store, secretBox, Subscription)
 
-  /** The plans of these external ids, in that order. */
+  /** The plans with these external ids, in the order of the ids. */
   const findPlansByExternalId = Effect.fnUntraced(function* (bucketId: string, planExternalIds: ReadonlyArray<string>) {
-    const claims = planExternalIds.map((id) => planRecords.uniqueKey(externalIdClaim(id)))
-    const found = yield* store.getByUniqueKey(Partition.metering(bucketId), claims)
+    const uniqueKeys = planExternalIds.map((id) => planRecords.uniqueKey(byPlanExternalId(id)))
+    const matches = yield* store.getByUniqueKey(Partition.metering(bucketId), uniqueKeys)
     return yield* Effect.forEach(
-      found,
-      (mapUniqueKeyConflict, index): Effect.Effect<Entry<StoredPlan>, UnknownPlan | RecordUnreadable> =>
-        mapUniqueKeyConflict === undefined
+      matches,
+      (match, index): Effect.Effect<Entry<StoredPlan>, UnknownPlan | RecordUnreadable> =>
+        match === undefined
           ? Effect.fail(
-              new UnknownPlan({ problem: `There is no plan with the planExternalId "${planExternalIds[index]}"` })
+              new UnknownPlan({
+                problem: `No plan in this metering bucket has the planExternalId "${planExternalIds[index]}"`
+              })
             )
-          : planRecords.decode(mapUniqueKeyConflict.record)
+          : planRecords.decode(match.record)
     )
   })
 
-  /** The external ids of plans, read in one call. */
+  /** The external ids of plans, read in one store call. */
   const readExternalIds = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
     const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.recordKey))
     const externalIds = new Map<string, string>()
@@ -92,18 +94,18 @@ const make = Effect.gen(function* () {
     return externalIds
   })
 
-  /** Subscriptions as they are at this moment. */
+  /** Converts stored subscriptions for the caller, with their effective status. */
   const toSubscriptions = (
     bucketId: string,
     subscriptions: ReadonlyArray<StoredSubscription>,
     attempts = 3
   ): Effect.Effect<ReadonlyArray<Subscription>, StoreError, Store> =>
     Effect.gen(function* () {
-      const now = yield* moments.now
+      const now = yield* trustedClock.now
       const planIds = [...new Set(subscriptions.flatMap(({ planIds }) => planIds))]
       const externalIds = yield* readExternalIds(bucketId, planIds)
       if (externalIds.size < planIds.length && attempts > 1) {
-        // A plan that is gone was exchanged for another since its subscription was read.
+        // A plan is missing: the subscription moved to another plan after it was read. Read it again.
         const refreshed = yield* Effect.forEach(subscriptions, (subscription) =>
           Effect.map(
             subscriptionRecords.get(Partition.metering(bucketId), subscription.id),
@@ -130,13 +132,13 @@ const make = Effect.gen(function* () {
     bucketId: string,
     { value, version }: Entry<StoredSubscription>
   ) {
-    const [shown] = yield* toSubscriptions(bucketId, [value])
-    return shown === undefined
-      ? yield* Effect.die("a subscription was lost while it was shown")
-      : { value: shown, version }
+    const [subscription] = yield* toSubscriptions(bucketId, [value])
+    return subscription === undefined
+      ? yield* Effect.die("toSubscriptions returned no subscription")
+      : { value: subscription, version }
   })
 
-  const versioned = (value: Subscription, committed: CommitResult): Entry<Subscription> => ({
+  const toEntry = (value: Subscription, committed: CommitResult): Entry<Subscription> => ({
     value,
     version: subscriptionRecords.versionIn(committed, value.id)
   })
@@ -155,9 +157,9 @@ const make = Effect.gen(function* () {
     list: Effect.fnUntraced(
       function* (bucketId, { limit, offset, ...filter }) {
         yield* findMeteringBucket(bucketId)
-        if (filter.status !== undefined) yield* persistEndedTrials(bucketId, yield* moments.now)
+        if (filter.status !== undefined) yield* persistEndedTrials(bucketId, yield* trustedClock.now)
         const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
-          where: termsOf(filter),
+          where: toIndexTerms(filter),
           offset,
           limit
         })
@@ -175,25 +177,25 @@ const make = Effect.gen(function* () {
       function* (bucketId, input, { idempotency } = {}) {
         const attempt = Effect.gen(function* () {
           const root = yield* findMeteringBucket(bucketId)
-          const named = yield* findPlansByExternalId(bucketId, input.planExternalIds)
-          const { planIds, planExternalIds: _, ...details } = input
+          const plansByExternalId = yield* findPlansByExternalId(bucketId, input.planExternalIds)
+          const { planIds, planExternalIds: _, ...fields } = input
           if (
-            !sameNames(
+            !haveSameIds(
               planIds,
-              named.map(({ value }) => value.id)
+              plansByExternalId.map(({ value }) => value.id)
             )
           ) {
             return yield* new UnknownPlan({
-              problem: "planIds and planExternalIds do not name the same plans of this bucket"
+              problem: "planIds and planExternalIds do not refer to the same plans of this metering bucket"
             })
           }
-          const plans = planIds.flatMap((id) => named.filter(({ value }) => value.id === id))
-          const now = yield* moments.now
+          const plans = planIds.flatMap((id) => plansByExternalId.filter(({ value }) => value.id === id))
+          const now = yield* trustedClock.now
           const stored: StoredSubscription = {
             id: SubscriptionId.make(yield* Id.next("sbsc")),
             createdOn: now,
             updatedOn: now,
-            ...details,
+            ...fields,
             planIds: plans.map(({ value }) => value.id),
             quotaResetAnchor: input.quotaResetAnchor ?? now,
             ...Trial.initialTrial(
@@ -203,8 +205,8 @@ const make = Effect.gen(function* () {
             )
           }
           const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
-          const shown = toSubscription(stored, externalIds, now)
-          const committed = yield* subscriptionsOnce.commit(
+          const subscription = toSubscription(stored, externalIds, now)
+          const committed = yield* idempotentCreate.commit(
             Partition.metering(bucketId),
             [
               rootRecords.assertUnchanged(root),
@@ -213,12 +215,12 @@ const make = Effect.gen(function* () {
               subscriptionRecords.insert(stored)
             ],
             idempotency,
-            shown
+            subscription
           )
-          return versioned(committed.previousResult ?? shown, committed)
+          return toEntry(committed.previousResult ?? subscription, committed)
         })
-        const made = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
-        return yield* subscriptionsOnce.recalling(Partition.metering(bucketId), idempotency, versioned, made)
+        const createSubscription = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
+        return yield* idempotentCreate.orReplay(Partition.metering(bucketId), idempotency, toEntry, createSubscription)
       },
       withStore,
       withSafeSpan("Subscriptions.create")
@@ -239,7 +241,7 @@ const make = Effect.gen(function* () {
           const root = yield* findMeteringBucket(bucketId)
           const entry = yield* findSubscription(bucketId, subscriptionId)
           yield* checkVersion(entry, ifMatch)
-          const now = yield* moments.now
+          const now = yield* trustedClock.now
           const { planExternalIds, prorate, ...fields } = patch
           const plans =
             planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
@@ -293,36 +295,36 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The plans and their share after a change; the same plans again change nothing. */
+/** The plans and the proration after an update. Setting the same plans again changes nothing. */
 const planChange = (
   { planIds, prorated, quotaResetAnchor, renewalStrategy }: StoredSubscription,
   plans: ReadonlyArray<StoredPlan> | undefined,
   prorate: number | undefined,
   now: DateTime.Utc
 ): Pick<StoredSubscription, "planIds" | "prorated"> => {
-  const kept = { planIds, ...(prorated === undefined ? {} : { prorated }) }
+  const unchanged = { planIds, ...(prorated === undefined ? {} : { prorated }) }
   if (
     plans === undefined ||
-    sameNames(
+    haveSameIds(
       planIds,
       plans.map(({ id }) => id)
     )
   )
-    return kept
-  const changed = { planIds: plans.map(({ id }) => id) }
-  if (prorate === undefined) return changed
+    return unchanged
+  const newPlans = { planIds: plans.map(({ id }) => id) }
+  if (prorate === undefined) return newPlans
   const periodStart = Period.containing(quotaResetAnchor, renewalStrategy, now).start
-  return { ...changed, prorated: { periodStart, share: prorate } }
+  return { ...newPlans, prorated: { periodStart, share: prorate } }
 }
 
-interface Conditions {
+interface WriteConditions {
   readonly ifMatch?: ReadonlyArray<number> | undefined
 }
 
 export class Subscriptions extends Context.Service<
   Subscriptions,
   {
-    /** A page of the subscriptions that fit, oldest first. */
+    /** A page of the subscriptions that match the filter, oldest first. */
     readonly list: (
       bucketId: string,
       query: PageRequest & SubscriptionFilter
@@ -339,12 +341,12 @@ export class Subscriptions extends Context.Service<
       bucketId: string,
       subscriptionId: string
     ) => Effect.Effect<Entry<Subscription>, StoreError | MeteringBucketNotFound | SubscriptionNotFound>
-    /** Changes status, plans, metadata or the end of the trial. What was used so far stays. */
+    /** Changes status, plans, metadata or the end of the trial. Usage in the current period is kept. */
     readonly update: (
       bucketId: string,
       subscriptionId: string,
       patch: SubscriptionUpdate,
-      conditions?: Conditions
+      conditions?: WriteConditions
     ) => Effect.Effect<
       Entry<Subscription>,
       StoreError | MeteringBucketNotFound | SubscriptionNotFound | UnknownPlan | VersionMismatch
@@ -352,7 +354,7 @@ export class Subscriptions extends Context.Service<
     readonly remove: (
       bucketId: string,
       subscriptionId: string,
-      conditions?: Conditions
+      conditions?: WriteConditions
     ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | SubscriptionNotFound | VersionMismatch>
   }
 >()("@tollgate/core/metering/Subscriptions") {

@@ -1,12 +1,12 @@
 /**
- * Trials: when one ends, and what a subscription becomes then.
+ * Trials: the dates of a trial, and the status of a subscription after it.
  */
 import { DateTime } from "effect"
 import type { StoredPlan } from "./Plan.ts"
 import type { StoredSubscription, SubscriptionCreate, SubscriptionStatus } from "./Subscription.ts"
 
-/** What a subscription becomes when its trial is over. */
-const statusAfterTrial: ReadonlyMap<string, SubscriptionStatus> = new Map([
+/** The status after a trial, by `trialEndStatus`. */
+const statusByTrialEndStatus: ReadonlyMap<string, SubscriptionStatus> = new Map([
   ["active", "active"],
   ["cancel", "canceled"],
   ["canceled", "canceled"],
@@ -15,24 +15,24 @@ const statusAfterTrial: ReadonlyMap<string, SubscriptionStatus> = new Map([
   ["paused", "inactive"]
 ])
 
-/** No longer text is a trial end status: whatever is, means the same. */
-export const longestTrialEndStatus = Math.max(...[...statusAfterTrial.keys()].map(({ length }) => length))
+/** A longer `trialEndStatus` is unknown, whatever it contains. */
+export const maxTrialEndStatusLength = Math.max(...[...statusByTrialEndStatus.keys()].map(({ length }) => length))
 
-/** A word that is not known must not give a subscription away. */
-const statusAfter = (trialEndStatus = "active"): SubscriptionStatus =>
-  statusAfterTrial.get(trialEndStatus) ?? "inactive"
+/** An unknown `trialEndStatus` makes the subscription inactive, so that a typo never grants access. */
+const statusAfterTrial = (trialEndStatus = "active"): SubscriptionStatus =>
+  statusByTrialEndStatus.get(trialEndStatus) ?? "inactive"
 
 export const hasEnded = ({ status, trialEndDate }: StoredSubscription, now: DateTime.Utc): boolean =>
   status === "trialing" && trialEndDate !== undefined && DateTime.isLessThanOrEqualTo(trialEndDate, now)
 
-/** The status as it is at this moment, whether or not it has been written. */
+/** The effective status. The stored status may be older: it is updated some time after the trial ends. */
 export const statusAt = (subscription: StoredSubscription, now: DateTime.Utc): SubscriptionStatus =>
-  hasEnded(subscription, now) ? statusAfter(subscription.trialEndStatus) : subscription.status
+  hasEnded(subscription, now) ? statusAfterTrial(subscription.trialEndStatus) : subscription.status
 
-/** The last that can be written in four digits. */
-const lastMoment = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
+/** The last timestamp with a four-digit year. */
+const maxTimestamp = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
 
-/** The dates of a new trial, from the first plan that has one, where they were not given. */
+/** The trial fields of a new subscription. Missing fields come from the first plan that has a trial. */
 export const initialTrial = (
   { status, trialStartDate, trialEndDate, trialEndStatus }: SubscriptionCreate,
   plans: ReadonlyArray<StoredPlan>,
@@ -42,11 +42,12 @@ export const initialTrial = (
   const plan = plans.find(({ trialDays }) => trialDays !== undefined)
   const start = trialStartDate ?? now
   const days = plan?.trialDays
-  const end = trialEndDate ?? (days === undefined ? undefined : DateTime.min(DateTime.add(start, { days }), lastMoment))
-  const after = trialEndStatus ?? plan?.trialEndStatus
+  const end =
+    trialEndDate ?? (days === undefined ? undefined : DateTime.min(DateTime.add(start, { days }), maxTimestamp))
+  const endStatus = trialEndStatus ?? plan?.trialEndStatus
   return {
     trialStartDate: start,
     ...(end === undefined ? {} : { trialEndDate: end }),
-    ...(after === undefined ? {} : { trialEndStatus: after })
+    ...(endStatus === undefined ? {} : { trialEndStatus: endStatus })
   }
 }

@@ -1,5 +1,12 @@
 /**
- * Counts use against the maxima of a subscription's plans: several meters, all or none, never over the maximum.
+ * Counts usage against the quotas of a subscription's plans.
+ *
+ * Each meter of a subscription has one counter for each period. `consumeEntitlement` increments the counters of all
+ * requested meters in one atomic commit. Each increment carries the meter's limit; if one counter would exceed it, the
+ * store rejects the whole commit, nothing is counted, and the call fails with `QuotaExceeded`.
+ *
+ * The commit also checks that bucket, subscription and plans have not changed since they were read. This allows the
+ * service to cache them: usually a call needs only this one commit.
  */
 import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
 import { SecretBox } from "../crypto/SecretBox.ts"
@@ -13,7 +20,7 @@ import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError, type StoreUnavailable } from "../store/StoreError.ts"
-import { type CustomerEntitlements, plansOf, quotaFields, readEntitlements } from "./customerEntitlements.ts"
+import { type CustomerEntitlements, quotaFields, readEntitlements, readPlans } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
 import { findMeteringBucket, rootRecords } from "./meteringBucketRecords.ts"
@@ -24,10 +31,10 @@ import type { SubscriptionNotFound } from "./SubscriptionError.ts"
 import { findSubscription } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
 
-/** A counter is kept a day longer than its period, for those whose clock is late. */
+/** Counters outlive their period by a day, because the clocks of other processes may be behind. */
 const counterGracePeriod = 24 * 60 * 60 * 1000
 
-/** What is remembered of a use, for when it is repeated: in which period it was counted, and against what. */
+/** Stored for replays of an idempotent `consume`: the period in which the usage was counted, and the limits. */
 const ConsumptionReceipt = Schema.Struct({
   periodStart: Timestamp,
   resetsOn: Timestamp,
@@ -35,9 +42,9 @@ const ConsumptionReceipt = Schema.Struct({
 })
 type ConsumptionReceipt = typeof ConsumptionReceipt.Type
 
-const quotaOf = (max: number, used = 0) => ({ max, used, remaining: Math.max(0, max - used) })
+const makeQuota = (max: number, used = 0) => ({ max, used, remaining: Math.max(0, max - used) })
 
-/** What a consume answers, the first time and when it is replayed. */
+/** The result of a `consume`, for the first call and for replays. */
 const toQuotas = (
   subscriptionId: string,
   amounts: Amounts,
@@ -46,43 +53,44 @@ const toQuotas = (
 ): Quotas => {
   const meters: Record<string, Quota> = {}
   for (const meter in amounts) {
-    const counter = Entitlement.counterOf(subscriptionId, meter, periodStart)
-    meters[meter] = quotaOf(maxima[meter] ?? 0, totals.get(counter))
+    const counter = Entitlement.getCounterName(subscriptionId, meter, periodStart)
+    meters[meter] = makeQuota(maxima[meter] ?? 0, totals.get(counter))
   }
   return { meters, periodStart, resetsOn }
 }
 
-/** Bytes of what is remembered between calls of customers, and of subscriptions; and how many notified thresholds. */
-const maxRemembered = 16 * 1024 * 1024
+/** Size of each of the two caches in bytes, and how many notified thresholds are remembered. */
+const maxCacheBytes = 16 * 1024 * 1024
 const maxNotified = 10_000
 
-const weighCustomer = ({ entitlements }: CustomerEntitlements): number =>
-  entitlements.reduce((sum, entitlement) => sum + Entitlement.weigh(entitlement), 500)
+const estimateCustomerSize = ({ entitlements }: CustomerEntitlements): number =>
+  entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500)
 
-/** No subscription, or none that may consume. */
+/** The customer has no subscription, or none in a status that allows usage. */
 export type DenyReason = "no-subscription" | "subscription-not-active"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* SecretBox
-  const watch = yield* QuotaThresholds
-  const moments = yield* TrustedClock
+  const secretBox = yield* SecretBox
+  const quotaThresholds = yield* QuotaThresholds
+  const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const usesOnce = idempotentCommit(store, vault, ConsumptionReceipt)
-  const customers = new BoundedMap<string, CustomerEntitlements>(maxRemembered, weighCustomer)
-  const entitlements = new BoundedMap<string, Entitlement.Entitlement>(maxRemembered, Entitlement.weigh)
+  const idempotentConsume = idempotentCommit(store, secretBox, ConsumptionReceipt)
+  const customerCache = new BoundedMap<string, CustomerEntitlements>(maxCacheBytes, estimateCustomerSize)
+  const entitlementCache = new BoundedMap<string, Entitlement.Entitlement>(maxCacheBytes, Entitlement.estimateSize)
   const notified = new BoundedMap<string, true>(maxNotified)
 
-  const entitlementOf = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
+  const readEntitlement = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
     const root = yield* findMeteringBucket(bucketId)
-    const found = yield* findSubscription(bucketId, subscriptionId)
-    const plans = yield* plansOf(bucketId, found.value.planIds)
-    return Entitlement.make({ root, subscription: { value: quotaFields(found.value), version: found.version }, plans })
+    const { value, version } = yield* findSubscription(bucketId, subscriptionId)
+    const plans = yield* readPlans(bucketId, value.planIds)
+    return Entitlement.make({ root, subscription: { value: quotaFields(value), version }, plans })
   })
 
   /**
-   * Tells the host what has been reached. Whoever sets the mark tells, and nobody else; what could not be marked is told
-   * by the next that counts. Nothing of it stops the counting.
+   * Notifies the host of each threshold that was reached, once in each period. A counter with a maximum of 1 marks a
+   * threshold as notified: only the process whose commit increments it sends the notification. If the store is
+   * unavailable, the next `consume` tries again. A failure never affects the counted usage.
    */
   const notifyThresholds = Effect.fnUntraced(function* (
     bucketId: string,
@@ -92,21 +100,23 @@ const make = Effect.gen(function* () {
   ) {
     const { root, subscription } = entitlement
     const { id: subscriptionId, customerKey } = subscription.value
-    const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* moments.now) + counterGracePeriod
+    const ttl =
+      DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* trustedClock.now) + counterGracePeriod
     for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
-      for (const threshold of thresholdsReached(watch.thresholds, used, max)) {
-        const mark = `told:${meters.get(meter)?.counter}:${threshold}`
-        if (notified.has(mark)) continue
-        const marking = [rootRecords.assertUnchanged(root), Change.Add({ counter: mark, by: 1, max: 1, ttl })]
-        const marked = yield* Effect.result(store.commit(Partition.metering(bucketId), marking))
-        if (Result.isFailure(marked) && marked.failure._tag === "StoreUnavailable") {
-          yield* Effect.logError(marked.failure.message)
+      for (const threshold of thresholdsReached(quotaThresholds.thresholds, used, max)) {
+        // Stored counters use the prefix `told:`.
+        const marker = `told:${meters.get(meter)?.counter}:${threshold}`
+        if (notified.has(marker)) continue
+        const changes = [rootRecords.assertUnchanged(root), Change.Add({ counter: marker, by: 1, max: 1, ttl })]
+        const result = yield* Effect.result(store.commit(Partition.metering(bucketId), changes))
+        if (Result.isFailure(result) && result.failure._tag === "StoreUnavailable") {
+          yield* Effect.logError(result.failure.message)
           continue
         }
-        notified.set(mark, true)
-        if (Result.isFailure(marked)) continue
+        notified.set(marker, true)
+        if (Result.isFailure(result)) continue
         const [periodStart, resetsOn] = [DateTime.formatIso(period.start), DateTime.formatIso(period.end)]
-        yield* watch.notify({
+        yield* quotaThresholds.notify({
           meteringBucketId: bucketId,
           subscriptionId,
           customerKey,
@@ -121,41 +131,46 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** Counts, on the strength of what was read; a stale conflict says that it is so no longer. This is the hot path. */
+  /**
+   * Counts usage against an entitlement, in one commit. Fails with `QuotaExceeded` if a counter would exceed its limit, and
+   * with a stale `StoreConflict` if the entitlement is outdated. This is the hot path.
+   */
   const consumeEntitlement = (
     bucketId: string,
     entitlement: Entitlement.Entitlement,
     amounts: Amounts,
     idempotency: Idempotency | undefined
-  ): Effect.Effect<Quotas, CountingError> =>
-    Effect.flatMap(moments.now, (now) => {
+  ): Effect.Effect<Quotas, CounterError> =>
+    Effect.flatMap(trustedClock.now, (now) => {
       const status = Trial.statusAt(entitlement.subscription.value, now)
       if (!canConsume(status)) return Effect.fail(new SubscriptionNotActive({ status }))
-      const allowance = Entitlement.limitsAt(entitlement, now)
-      const { period, meters } = allowance
+      const limits = Entitlement.limitsAt(entitlement, now)
+      const { period, meters } = limits
       const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + counterGracePeriod
       const changes = [...entitlement.guards]
       const maxima: Record<string, number> = {}
       for (const meter in amounts) {
-        const found = meters.get(meter)
-        if (found === undefined) return Effect.fail(new UnknownMeter({ meter }))
-        maxima[meter] = found.max
-        changes.push(Change.Add({ counter: found.counter, by: amounts[meter] ?? 0, max: found.max, ttl }))
+        const meterLimit = meters.get(meter)
+        if (meterLimit === undefined) return Effect.fail(new UnknownMeter({ meter }))
+        const { max, counter } = meterLimit
+        maxima[meter] = max
+        changes.push(Change.Add({ counter, by: amounts[meter] ?? 0, max, ttl }))
       }
-      const counted: ConsumptionReceipt = { periodStart: period.start, resetsOn: period.end, maxima }
-      const counting = usesOnce.commit(Partition.metering(bucketId), changes, idempotency, counted)
-      return Effect.matchEffect(counting, {
-        onFailure: (error): Effect.Effect<never, CountingError> => {
+      const receipt: ConsumptionReceipt = { periodStart: period.start, resetsOn: period.end, maxima }
+      const increment = idempotentConsume.commit(Partition.metering(bucketId), changes, idempotency, receipt)
+      return Effect.matchEffect(increment, {
+        onFailure: (error): Effect.Effect<never, CounterError> => {
           if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return Effect.fail(error)
+          // The subject of the conflict is the counter that would exceed its limit.
           const [meter = "", { max } = { max: 0 }] =
             [...meters].find(([, { counter }]) => counter === error.subject) ?? []
           return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: period.end }))
         },
         onSuccess: (committed) => {
           const { id } = entitlement.subscription.value
-          const quotas = toQuotas(id, amounts, committed.previousResult ?? counted, committed)
-          return committed.previousResult === undefined && watch.thresholds.length > 0
-            ? Effect.as(notifyThresholds(bucketId, entitlement, allowance, quotas), quotas)
+          const quotas = toQuotas(id, amounts, committed.previousResult ?? receipt, committed)
+          return committed.previousResult === undefined && quotaThresholds.thresholds.length > 0
+            ? Effect.as(notifyThresholds(bucketId, entitlement, limits, quotas), quotas)
             : Effect.succeed(quotas)
         }
       })
@@ -167,61 +182,62 @@ const make = Effect.gen(function* () {
     return true
   }
 
-  /** Counts for a customer, on the strength of what is remembered, or of what is read anew. */
-  const consumeByCustomer = (bucketId: string, { entitlements, total }: CustomerEntitlements, amounts: Amounts) =>
-    Effect.flatMap(moments.now, (now): Effect.Effect<Quotas | DenyReason, CountingError> => {
+  /** Counts usage against the customer's newest subscription that allows usage and has all the meters. */
+  const consumeNewest = (bucketId: string, { entitlements, total }: CustomerEntitlements, amounts: Amounts) =>
+    Effect.flatMap(trustedClock.now, (now): Effect.Effect<Quotas | DenyReason, CounterError> => {
       let newest: Entitlement.Entitlement | undefined
       for (const entitlement of entitlements) {
         if (!canConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
-        // A customer may have an add-on beside a plan: the newest subscription that has all the meters counts.
+        // A customer may have several subscriptions with different meters, for example a plan and an add-on.
         if (hasMeters(entitlement, amounts, now)) return consumeEntitlement(bucketId, entitlement, amounts, undefined)
         newest ??= entitlement
       }
+      // No subscription has all the meters: the newest one fails with `UnknownMeter`.
       if (newest !== undefined) return consumeEntitlement(bucketId, newest, amounts, undefined)
       return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
     })
 
   const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
-  /** A refusal, or a sign that something has changed: what is remembered says nothing more. */
+  /** Cached data may allow usage but never deny it: it may be outdated, so Tollgate reads again before it refuses. */
   const shouldReread = (error: { readonly _tag: string }): boolean =>
     isStale(error) || ["QuotaExceeded", "UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
 
-  /** Counts for a subscription, in one commit where nothing has changed since it was last read. */
+  /** Counts usage for a subscription, first with the cached entitlement, then with the current one. */
   const consumeSubscription = (
     bucketId: string,
     subscriptionId: string,
     amounts: Amounts,
     idempotency: Idempotency | undefined
   ) => {
-    const name = `${bucketId} ${subscriptionId}`
+    const cacheKey = `${bucketId} ${subscriptionId}`
     const reread = () =>
       retryOnConflict(
-        Effect.flatMap(entitlementOf(bucketId, subscriptionId), (entitlement) => {
-          entitlements.set(name, entitlement)
+        Effect.flatMap(readEntitlement(bucketId, subscriptionId), (entitlement) => {
+          entitlementCache.set(cacheKey, entitlement)
           return consumeEntitlement(bucketId, entitlement, amounts, idempotency)
         })
       ).pipe(withStore)
-    const known = entitlements.get(name)
-    return known === undefined
+    const cached = entitlementCache.get(cacheKey)
+    return cached === undefined
       ? reread()
-      : Effect.catchIf(consumeEntitlement(bucketId, known, amounts, idempotency), shouldReread, reread)
+      : Effect.catchIf(consumeEntitlement(bucketId, cached, amounts, idempotency), shouldReread, reread)
   }
 
+  /** Counts usage for a customer, first with the cached entitlements, then with the current ones. */
   const consumeFor = (accountName: string, bucketId: string, customerKey: string, amounts: Amounts) => {
-    // With the account: a bucket of another account is not found, however often it is asked for.
-    const name = `${accountName} ${bucketId} ${customerKey}`
+    // The key contains the account, so that a cached customer is never used for a different account.
+    const cacheKey = `${accountName} ${bucketId} ${customerKey}`
     const reread = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
-          customers.set(name, customer)
-          return consumeByCustomer(bucketId, customer, amounts)
+          customerCache.set(cacheKey, customer)
+          return consumeNewest(bucketId, customer, amounts)
         })
       ).pipe(withStore)
-    const known = customers.get(name)
-    if (known === undefined) return reread()
-    // What says no may have changed: only a yes is given on the strength of what is remembered.
-    return Effect.matchEffect(consumeByCustomer(bucketId, known, amounts), {
+    const cached = customerCache.get(cacheKey)
+    if (cached === undefined) return reread()
+    return Effect.matchEffect(consumeNewest(bucketId, cached, amounts), {
       onFailure: (error) => (shouldReread(error) ? reread() : Effect.fail(error)),
       onSuccess: (outcome) => (typeof outcome === "string" ? reread() : Effect.succeed(outcome))
     })
@@ -230,11 +246,11 @@ const make = Effect.gen(function* () {
   return Usage.of({
     quotas: Effect.fnUntraced(
       function* (bucketId, subscriptionId) {
-        const entitlement = yield* entitlementOf(bucketId, subscriptionId)
-        const { period, meters } = Entitlement.limitsAt(entitlement, yield* moments.now)
+        const entitlement = yield* readEntitlement(bucketId, subscriptionId)
+        const { period, meters } = Entitlement.limitsAt(entitlement, yield* trustedClock.now)
         const names = [...meters.values()].map(({ counter }) => counter)
         const values = yield* store.counters(Partition.metering(bucketId), names)
-        const quotas = [...meters].map(([meter, { max }], index) => [meter, quotaOf(max, values[index])] as const)
+        const quotas = [...meters].map(([meter, { max }], index) => [meter, makeQuota(max, values[index])] as const)
         return { meters: Object.fromEntries(quotas), periodStart: period.start, resetsOn: period.end }
       },
       withStore,
@@ -243,10 +259,10 @@ const make = Effect.gen(function* () {
 
     consume: (bucketId, subscriptionId, amounts, { idempotency } = {}) => {
       const attempt = consumeSubscription(bucketId, subscriptionId, amounts, idempotency)
-      const again = (counted: ConsumptionReceipt, committed: CommitResult) =>
-        toQuotas(subscriptionId, amounts, counted, committed)
+      const replay = (receipt: ConsumptionReceipt, committed: CommitResult) =>
+        toQuotas(subscriptionId, amounts, receipt, committed)
       const partition = Partition.metering(bucketId)
-      return usesOnce.recalling(partition, idempotency, again, attempt).pipe(withSafeSpan("Usage.consume"))
+      return idempotentConsume.orReplay(partition, idempotency, replay, attempt).pipe(withSafeSpan("Usage.consume"))
     },
 
     consumeFor
@@ -255,17 +271,17 @@ const make = Effect.gen(function* () {
 
 type ConsumeError = MeteringBucketNotFound | UnknownMeter | SubscriptionNotActive | QuotaExceeded | IdempotencyError
 
-type CountingError = Exclude<ConsumeError, MeteringBucketNotFound> | StoreConflict | StoreUnavailable
+type CounterError = Exclude<ConsumeError, MeteringBucketNotFound> | StoreConflict | StoreUnavailable
 
 export class Usage extends Context.Service<
   Usage,
   {
-    /** What a subscription has, and has used, in its period. */
+    /** The limits of a subscription and its usage in the current period. */
     readonly quotas: (
       bucketId: string,
       subscriptionId: string
     ) => Effect.Effect<Quotas, StoreError | MeteringBucketNotFound | SubscriptionNotFound>
-    /** Uses of several meters, all or none; gives what is left of them. */
+    /** Counts usage of one or more meters atomically. Returns what remains of them. */
     readonly consume: (
       bucketId: string,
       subscriptionId: string,
@@ -273,8 +289,8 @@ export class Usage extends Context.Service<
       options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<Quotas, StoreError | SubscriptionNotFound | ConsumeError>
     /**
-     * The same for a customer's newest subscription that may consume and has all the meters. The hot path: one commit
-     * where nothing changed. A bucket of another account is not found.
+     * Counts usage for a customer, against the newest subscription that allows usage and has all the meters. Usually needs
+     * only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to another account.
      */
     readonly consumeFor: (
       accountName: string,

@@ -1,5 +1,5 @@
 /**
- * Verify a key and count its use, in one call: what a server asks for every request that it protects.
+ * Verifies an API key and counts usage in one call. A server calls it for each request that it protects.
  */
 import { type DateTime, Effect } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
@@ -21,7 +21,7 @@ export type AuthorizeResult =
       readonly allowed: true
       readonly consumer: Verified["consumer"]
       readonly keyId: string
-      /** What is left of the meters that were used. */
+      /** The quotas of the counted meters. */
       readonly quotas?: Quotas | undefined
     }
   | { readonly allowed: false; readonly reason: "invalid-key" }
@@ -39,7 +39,7 @@ export type AuthorizeResult =
       readonly resetsOn: DateTime.Utc
     }
 
-const invalid: AuthorizeResult = { allowed: false, reason: "invalid-key" }
+const invalidKey: AuthorizeResult = { allowed: false, reason: "invalid-key" }
 
 export const makeAuthorize =
   (keys: ApiKeys["Service"], usage: Usage["Service"]) =>
@@ -51,15 +51,15 @@ export const makeAuthorize =
     Effect.flatMap(
       keys.verify(bucket, key),
       (verification): Effect.Effect<AuthorizeResult, StoreError | MeteringBucketNotFound | UnknownMeter> => {
-        if (!verification.valid) return Effect.succeed(invalid)
+        if (!verification.valid) return Effect.succeed(invalidKey)
         const { consumer, keyId } = verification
         if (metering === undefined) return Effect.succeed({ allowed: true, consumer, keyId })
         return usage.consumeFor(bucket.accountName, metering.meteringBucketId, consumer.name, metering.meters).pipe(
           Effect.map(
-            (used): AuthorizeResult =>
-              typeof used === "string"
-                ? { allowed: false, reason: used, consumer }
-                : { allowed: true, consumer, keyId, quotas: used }
+            (outcome): AuthorizeResult =>
+              typeof outcome === "string"
+                ? { allowed: false, reason: outcome, consumer }
+                : { allowed: true, consumer, keyId, quotas: outcome }
           ),
           Effect.catchTags({
             QuotaExceeded: ({ meter, max, resetsOn }) =>

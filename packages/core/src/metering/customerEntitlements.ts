@@ -1,6 +1,5 @@
 /**
- * What a customer may consume by: the newest of the subscriptions that may, with their plans, read together with what
- * tells later whether it is still so.
+ * Reads a customer's subscriptions that allow usage, with their plans and the preconditions that detect later changes.
  */
 import { DateTime, Effect } from "effect"
 import type { Entry } from "../store/Collection.ts"
@@ -13,32 +12,31 @@ import { findMeteringBucket } from "./meteringBucketRecords.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { planRecords } from "./planRecords.ts"
 import type { StoredSubscription, SubscriptionStatus } from "./Subscription.ts"
-import { inStatus, ofCustomer, subscriptionRecords } from "./subscriptionRecords.ts"
-import { longestTrialEndStatus } from "./Trial.ts"
+import { byCustomer, byStatus, subscriptionRecords } from "./subscriptionRecords.ts"
+import { maxTrialEndStatusLength } from "./Trial.ts"
 
-/** How many of a customer's subscriptions in one state are looked at, from the newest. */
+/** How many of a customer's newest subscriptions in one status are considered. */
 const maxPerStatus = 20
 
 const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
 
-/** What a customer may consume by, as it was read. */
 export interface CustomerEntitlements {
-  /** Of the subscriptions in a state that may consume, newest first; each tells whether all of this is still so. */
+  /** For the subscriptions in a status that allows usage, newest first. The guards of each cover all of the customer. */
   readonly entitlements: ReadonlyArray<Entitlement.Entitlement>
-  /** How many subscriptions there are in any state. */
+  /** The number of subscriptions in any status. */
   readonly total: number
 }
 
-/** What counts for quotas; the rest may be large, and is remembered for many. */
+/** Drops the fields that quotas do not depend on: they may be large, and entitlements are cached. */
 export const quotaFields = (subscription: StoredSubscription): StoredSubscription => {
   const { metadata: _, productKey: __, trialEndStatus, ...value } = subscription
   return trialEndStatus === undefined
     ? value
-    : { ...value, trialEndStatus: trialEndStatus.slice(0, longestTrialEndStatus + 1) }
+    : { ...value, trialEndStatus: trialEndStatus.slice(0, maxTrialEndStatusLength + 1) }
 }
 
-/** The plans of these ids, as they are. */
-export const plansOf = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
+/** The plans with these ids. Missing plans are skipped. */
+export const readPlans = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
   const store = yield* Store
   const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.recordKey))
   return yield* Effect.forEach(
@@ -47,9 +45,13 @@ export const plansOf = Effect.fnUntraced(function* (bucketId: string, planIds: R
   )
 })
 
-/** A customer's newest subscriptions in a state. */
-const newestByStatus = Effect.fnUntraced(function* (bucketId: string, customerKey: string, status: SubscriptionStatus) {
-  const where = [ofCustomer(customerKey), inStatus(status)]
+/** A customer's newest subscriptions in one status. */
+const readNewestByStatus = Effect.fnUntraced(function* (
+  bucketId: string,
+  customerKey: string,
+  status: SubscriptionStatus
+) {
+  const where = [byCustomer(customerKey), byStatus(status)]
   const partition = Partition.metering(bucketId)
   const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: maxPerStatus })
   if (first.total <= maxPerStatus) return first.entries
@@ -64,21 +66,23 @@ export const readEntitlements = Effect.fnUntraced(function* (
 ) {
   const root = yield* findMeteringBucket(bucketId)
   if (root.value.accountName !== accountName) return yield* new MeteringBucketNotFound({ bucketId })
-  const mark = yield* readCustomerVersion(bucketId, customerKey)
-  const where = [ofCustomer(customerKey)]
+  const customerVersion = yield* readCustomerVersion(bucketId, customerKey)
+  const where = [byCustomer(customerKey)]
   const { total } = yield* subscriptionRecords.page(Partition.metering(bucketId), { where, offset: 0, limit: 0 })
-  const found = yield* Effect.forEach(consumingStatuses, (status) => newestByStatus(bucketId, customerKey, status))
-  const subscriptions = found
+  const entriesByStatus = yield* Effect.forEach(consumingStatuses, (status) =>
+    readNewestByStatus(bucketId, customerKey, status)
+  )
+  const subscriptions = entriesByStatus
     .flat()
     .map(({ value, version }) => ({ value: quotaFields(value), version }))
     .reverse()
     .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
   const plans = new Map<string, Entry<StoredPlan>>()
   const planIds = [...new Set(subscriptions.flatMap(({ value }) => value.planIds))]
-  for (const plan of yield* plansOf(bucketId, planIds)) plans.set(plan.value.id, plan)
+  for (const plan of yield* readPlans(bucketId, planIds)) plans.set(plan.value.id, plan)
   const entitlements = subscriptions.map((subscription) => {
     const subscribedPlans = subscription.value.planIds.flatMap((id) => plans.get(id) ?? [])
-    return Entitlement.make({ root, subscription, plans: subscribedPlans }, [assertCustomerUnchanged(mark)])
+    return Entitlement.make({ root, subscription, plans: subscribedPlans }, [assertCustomerUnchanged(customerVersion)])
   })
   return { entitlements, total } satisfies CustomerEntitlements
 })

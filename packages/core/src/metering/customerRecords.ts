@@ -1,6 +1,6 @@
 /**
- * A mark for each customer, written anew with every change to any of the customer's subscriptions: whoever remembers
- * what they were learns from one version whether it is still so.
+ * One record for each customer, rewritten with every change to any of the customer's subscriptions. A process that has
+ * cached the subscriptions needs to check only the version of this record to detect a change.
  */
 import { Effect, Option, Schema } from "effect"
 import * as Collection from "../store/Collection.ts"
@@ -18,7 +18,7 @@ const customerRecords = Collection.make({
 
 export interface CustomerVersion {
   readonly customerKey: string
-  /** None where nothing has been written yet. */
+  /** None if the customer never had a subscription. */
   readonly entry: Option.Option<Collection.Entry<typeof Customer.Type>>
 }
 
@@ -28,10 +28,10 @@ export const readCustomerVersion = (bucketId: string, customerKey: string) =>
     (entry): CustomerVersion => ({ customerKey, entry })
   )
 
-/** A change that tells everybody that the customer's subscriptions are changing. */
+/** A change that gives the customer a new version. Add it to every commit that changes the customer's subscriptions. */
 export const bumpCustomerVersion = ({ customerKey, entry }: CustomerVersion): Change =>
   Option.isSome(entry) ? customerRecords.replace(entry.value, { customerKey }) : customerRecords.insert({ customerKey })
 
-/** A change that is refused if they have changed. */
+/** A precondition: the commit fails if any of the customer's subscriptions has changed. */
 export const assertCustomerUnchanged = ({ customerKey, entry }: CustomerVersion): Change =>
   Change.Check({ key: customerRecords.recordKey(customerKey), expect: Option.isSome(entry) ? entry.value.version : 0 })

@@ -4,21 +4,20 @@ import * as Partition from "../store/Partition.ts"
 import type { CommitResult } from "../store/Store.ts"
 import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./MeteringBucket.ts"
 
-const root = "root"
+const rootKey = "root"
 
 /**
- * A bucket's root stands inside its partition, and every commit there checks it: once it is gone, so is everything.
+ * The root record in a bucket's partition. Every commit to the partition checks it, so no write succeeds after it is removed.
  */
-export const rootRecords = Collection.make({ name: "bucket", format: 1, schema: MeteringBucket, key: () => root })
+export const rootRecords = Collection.make({ name: "bucket", format: 1, schema: MeteringBucket, key: () => rootKey })
 
-/** The version that a commit gave to a bucket's root. */
-export const rootVersionIn = (committed: CommitResult): number => rootRecords.versionIn(committed, root)
+/** The version of a bucket's root after a commit. */
+export const getRootVersion = (committed: CommitResult): number => rootRecords.versionIn(committed, rootKey)
 
-/** The root of a bucket, if there is one. */
-export const rootOf = (bucketId: MeteringBucketId) => rootRecords.get(Partition.metering(bucketId), root)
+export const getRoot = (bucketId: MeteringBucketId) => rootRecords.get(Partition.metering(bucketId), rootKey)
 
-/** The root of a bucket, which is there as long as the bucket is. */
+/** The root of a bucket. Fails if the bucket does not exist. */
 export const findMeteringBucket = Effect.fnUntraced(function* (bucketId: string) {
-  const found = Schema.is(MeteringBucketId)(bucketId) ? yield* rootOf(bucketId) : Option.none()
-  return Option.isNone(found) ? yield* new MeteringBucketNotFound({ bucketId: String(bucketId) }) : found.value
+  const root = Schema.is(MeteringBucketId)(bucketId) ? yield* getRoot(bucketId) : Option.none()
+  return Option.isNone(root) ? yield* new MeteringBucketNotFound({ bucketId: String(bucketId) }) : root.value
 })

@@ -4,18 +4,18 @@ import * as Partition from "../store/Partition.ts"
 import { StoredPlan } from "./Plan.ts"
 import { PlanNotFound } from "./PlanError.ts"
 
-export const externalIdClaim = (planExternalId: string): string => `external:${planExternalId}`
+export const byPlanExternalId = (planExternalId: string): string => `external:${planExternalId}`
 
-/** How plans are stored: by id, unique by their id in the external system. */
+/** Stores plans by id; unique by external id. */
 export const planRecords = Collection.make({
   name: "plan",
   format: 1,
   schema: StoredPlan,
   key: (plan) => plan.id,
-  uniqueKeys: (plan) => [externalIdClaim(plan.planExternalId)]
+  uniqueKeys: (plan) => [byPlanExternalId(plan.planExternalId)]
 })
 
 export const findPlan = Effect.fnUntraced(function* (bucketId: string, planId: string) {
-  const found = yield* planRecords.get(Partition.metering(bucketId), planId)
-  return Option.isNone(found) ? yield* new PlanNotFound({ planId: String(planId) }) : found.value
+  const entry = yield* planRecords.get(Partition.metering(bucketId), planId)
+  return Option.isNone(entry) ? yield* new PlanNotFound({ planId: String(planId) }) : entry.value
 })

@@ -5,32 +5,32 @@ import { StoredSubscription, type SubscriptionStatus } from "./Subscription.ts"
 import { SubscriptionNotFound } from "./SubscriptionError.ts"
 import { trialTerms } from "./trialEnds.ts"
 
-export const subscribersOf = (planId: string): string => `plan:${planId}`
-export const ofCustomer = (customerKey: string): string => `customer:${customerKey}`
-export const ofCustomerExternal = (customerExternalId: string): string => `customer-external:${customerExternalId}`
-export const withExternalId = (subscriptionExternalId: string): string => `external:${subscriptionExternalId}`
-export const inStatus = (status: SubscriptionStatus): string => `status:${status}`
+export const byPlan = (planId: string): string => `plan:${planId}`
+export const byCustomer = (customerKey: string): string => `customer:${customerKey}`
+export const byCustomerExternalId = (customerExternalId: string): string => `customer-external:${customerExternalId}`
+export const bySubscriptionExternalId = (subscriptionExternalId: string): string => `external:${subscriptionExternalId}`
+export const byStatus = (status: SubscriptionStatus): string => `status:${status}`
 
-/** How subscriptions are stored: by id, unique by their external id, listed by what they can be asked for. */
+/** Stores subscriptions by id; unique by external id, indexed by customer, status, plan and end of trial. */
 export const subscriptionRecords = Collection.make({
   name: "subscription",
   format: 1,
   schema: StoredSubscription,
   key: (subscription) => subscription.id,
   indexTerms: (subscription) => [
-    ofCustomer(subscription.customerKey),
-    ofCustomerExternal(subscription.customerExternalId),
-    withExternalId(subscription.subscriptionExternalId),
-    inStatus(subscription.status),
+    byCustomer(subscription.customerKey),
+    byCustomerExternalId(subscription.customerExternalId),
+    bySubscriptionExternalId(subscription.subscriptionExternalId),
+    byStatus(subscription.status),
     ...trialTerms(subscription),
-    ...subscription.planIds.map(subscribersOf)
+    ...subscription.planIds.map(byPlan)
   ],
-  uniqueKeys: (subscription) => [withExternalId(subscription.subscriptionExternalId)]
+  uniqueKeys: (subscription) => [bySubscriptionExternalId(subscription.subscriptionExternalId)]
 })
 
 export const findSubscription = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
-  const found = yield* subscriptionRecords.get(Partition.metering(bucketId), subscriptionId)
-  return Option.isNone(found)
+  const entry = yield* subscriptionRecords.get(Partition.metering(bucketId), subscriptionId)
+  return Option.isNone(entry)
     ? yield* new SubscriptionNotFound({ subscriptionId: String(subscriptionId) })
-    : found.value
+    : entry.value
 })

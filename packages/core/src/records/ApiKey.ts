@@ -1,5 +1,5 @@
 /**
- * An API key as a caller sees it, and as it is stored.
+ * Schemas of an API key: the public form, the input of create and update, and the stored record.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
@@ -9,7 +9,7 @@ import { Timestamp } from "../schema/Timestamp.ts"
 export const KeyId = Id("key").pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
-/** How much of a key's value an answer shows. */
+/** How much of a key's value the response contains. */
 export const KeyVisibility = Schema.Literals(["none", "visible", "masked"])
 export type KeyVisibility = typeof KeyVisibility.Type
 
@@ -23,7 +23,7 @@ export const ApiKey = Schema.Struct({
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
-/** A value that the host brings along: visible ASCII, no white space. */
+/** A key value supplied by the caller: visible ASCII without whitespace. */
 export const SuppliedKey = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[\x21-\x7e]{16,256}$/u, { expected: "16 to 256 visible ASCII characters" }))
 )
@@ -35,7 +35,7 @@ export const ApiKeyCreate = Schema.Struct({
 }).annotate({ identifier: "ApiKeyCreate" })
 export type ApiKeyCreate = typeof ApiKeyCreate.Type
 
-/** What is not given stays; null clears. */
+/** A missing field stays unchanged; `null` clears it. */
 export const ApiKeyUpdate = Schema.Struct({
   expiresOn: Schema.optionalKey(Schema.NullOr(Timestamp)),
   description: Schema.optionalKey(Schema.NullOr(LongText)),
@@ -45,7 +45,7 @@ export type ApiKeyUpdate = typeof ApiKeyUpdate.Type
 
 export const maximumBulk = 1000
 
-/** The value is here as a seal, if at all; its hashes are the record's claims. */
+/** `sealed` is the encrypted value, absent with `keyStorage: "hash-only"`. The hashes are the record's unique keys. */
 export const StoredKey = Schema.Struct({
   id: KeyId,
   consumer: Schema.String,

@@ -47,7 +47,7 @@ export const ConsumerCreate = Schema.Struct({
 }).annotate({ identifier: "ConsumerCreate" })
 export type ConsumerCreate = typeof ConsumerCreate.Type
 
-/** Each map that is given replaces the old one whole; null clears the description. The name is taken if it is the same. */
+/** `tags` and `metadata` replace the previous object; `null` clears the description. `name` must equal the current name. */
 export const ConsumerUpdate = Schema.Struct({
   name: Schema.optionalKey(Schema.String),
   description: Schema.optionalKey(Schema.NullOr(LongText)),

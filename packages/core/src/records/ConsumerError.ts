@@ -4,7 +4,7 @@ export class ConsumerNotFound extends Schema.TaggedError<ConsumerNotFound>()("Co
   consumer: Schema.String
 }) {
   override get message(): string {
-    return `There is no consumer "${this.consumer}" here`
+    return `Consumer "${this.consumer}" does not exist`
   }
 }
 
@@ -12,6 +12,6 @@ export class ConsumerNameTaken extends Schema.TaggedError<ConsumerNameTaken>()("
   consumer: Schema.String
 }) {
   override get message(): string {
-    return `There is a consumer "${this.consumer}" already; choose another name`
+    return `A consumer named "${this.consumer}" already exists. Choose another name.`
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The address of a key bucket: whose it is, and what it is called.
+ * Identifies a key bucket by its account and its name.
  */
 import { Schema } from "effect"
 import { AccountName, KeyBucketName } from "../schema/Names.ts"
@@ -8,13 +8,13 @@ import * as Partition from "../store/Partition.ts"
 export const KeyBucket = Schema.Struct({ accountName: AccountName, bucketName: KeyBucketName })
 export type KeyBucket = typeof KeyBucket.Type
 
-const known = new WeakMap<KeyBucket, Partition.Partition>()
+const partitions = new WeakMap<KeyBucket, Partition.Partition>()
 
-/** The partition of a bucket. Encoding its name costs as much as the rest of a look-up, so it is done once. */
-export const partitionOf = (bucket: KeyBucket): Partition.Partition => {
-  const partition = known.get(bucket)
-  if (partition !== undefined) return partition
-  const made = Partition.keys(bucket.accountName, bucket.bucketName)
-  known.set(bucket, made)
-  return made
+/** The store partition of a bucket. Cached, because encoding the name takes as long as the rest of a lookup. */
+export const getPartition = (bucket: KeyBucket): Partition.Partition => {
+  const cached = partitions.get(bucket)
+  if (cached !== undefined) return cached
+  const partition = Partition.keys(bucket.accountName, bucket.bucketName)
+  partitions.set(bucket, partition)
+  return partition
 }

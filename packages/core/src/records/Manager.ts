@@ -1,5 +1,5 @@
 /**
- * Who looks after a consumer: managers are known by their subject, invites by the e-mail address they were sent to.
+ * The users who manage a consumer. A manager is identified by a subject (`sub`), a pending invite by its e-mail address.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
@@ -29,14 +29,14 @@ const ManagerCreate = Schema.Struct({
   email: Schema.optionalKey(Email)
 })
 
-const maximum = 100
+const maxManagers = 100
 
-/** Either e-mail addresses to invite, or managers that are known already. */
+/** Either e-mail addresses to invite, or managers whose subject is known. */
 export const ManagersCreate = Schema.Union([
-  Schema.Array(Email).pipe(Schema.check(Schema.isMaxLength(maximum))),
-  Schema.Array(ManagerCreate).pipe(Schema.check(Schema.isMaxLength(maximum)))
+  Schema.Array(Email).pipe(Schema.check(Schema.isMaxLength(maxManagers))),
+  Schema.Array(ManagerCreate).pipe(Schema.check(Schema.isMaxLength(maxManagers)))
 ])
 export type ManagersCreate = typeof ManagersCreate.Type
 
-/** What a consumer is found by when somebody asks for a manager's e-mail address. */
+/** The index term for listing consumers by a manager's e-mail address. */
 export const managerTerm = (email: string): string => `manager:${email.toLowerCase()}`

@@ -3,14 +3,14 @@ import * as Collection from "../store/Collection.ts"
 import { StoredConsumer } from "./Consumer.ts"
 import { managerTerm } from "./Manager.ts"
 
-const emails = ({ managers, managerInvites }: StoredConsumer): ReadonlyArray<string> =>
+const getManagerEmails = ({ managers, managerInvites }: StoredConsumer): ReadonlyArray<string> =>
   [...managers, ...managerInvites].flatMap(({ email }) => (email === undefined ? [] : [email]))
 
-/** How consumers are stored: by name, listed by their tags and by their managers' e-mail addresses. */
+/** Stores consumers by name; indexed by tag and by manager e-mail address. */
 export const consumerRecords = Collection.make({
   name: "consumer",
   format: 1,
   schema: StoredConsumer,
   key: (consumer) => consumer.name,
-  indexTerms: (consumer) => [...new Set([...tagTerms(consumer.tags), ...emails(consumer).map(managerTerm)])]
+  indexTerms: (consumer) => [...new Set([...tagTerms(consumer.tags), ...getManagerEmails(consumer).map(managerTerm)])]
 })

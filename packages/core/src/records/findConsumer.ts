@@ -2,13 +2,13 @@ import { Effect, Option } from "effect"
 import { matchesTags, type TagFilter } from "../schema/Tags.ts"
 import { ConsumerNotFound } from "./ConsumerError.ts"
 import { consumerRecords } from "./consumerRecords.ts"
-import { type KeyBucket, partitionOf } from "./KeyBucket.ts"
+import { getPartition, type KeyBucket } from "./KeyBucket.ts"
 
-/** The consumer of that name, if it carries the tags; otherwise it is not there. */
+/** Finds a consumer by name. A consumer without the required tags counts as not found. */
 export const findConsumer = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, ifTags: TagFilter = {}) {
-  const found = yield* consumerRecords.get(partitionOf(bucket), name)
-  if (Option.isNone(found) || !matchesTags(found.value.value.tags, ifTags)) {
+  const entry = yield* consumerRecords.get(getPartition(bucket), name)
+  if (Option.isNone(entry) || !matchesTags(entry.value.value.tags, ifTags)) {
     return yield* new ConsumerNotFound({ consumer: name })
   }
-  return found.value
+  return entry.value
 })

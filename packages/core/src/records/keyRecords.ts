@@ -2,16 +2,16 @@ import * as Collection from "../store/Collection.ts"
 import { StoredKey } from "./ApiKey.ts"
 import { consumerRecords } from "./consumerRecords.ts"
 
-/** A consumer's delete and roll are one commit each, and a commit has its size. */
-export const maximumKeys = 10_000
+/** Deleting a consumer and rolling its keys write all its keys in one commit, so their number is bounded. */
+export const maxKeysPerConsumer = 10_000
 
-/** All keys of a consumer, and those of them that have no expiry. */
+/** Index terms for all keys of a consumer, and for its keys without an expiry. */
 export const byConsumer = (consumer: string): string => `of:${consumer}`
 export const withoutExpiryByConsumer = (consumer: string): string => `open:${consumer}`
 
 export const byHash = (hash: string): string => `hash:${hash}`
 
-/** How keys are stored: by id, found by their hashes, listed by their consumer. */
+/** Stores keys by id; unique by hash, indexed by consumer. */
 export const keyRecords = Collection.make({
   name: "key",
   format: 1,

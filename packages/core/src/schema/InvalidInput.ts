@@ -1,6 +1,6 @@
 /**
- * What a caller sent does not fit. Each place that is wrong is named, by a JSON pointer into the body or by the
- * parameter's name; what was sent is never repeated.
+ * The error for invalid input. Each issue names a JSON pointer into the body or a parameter. Issues never contain the
+ * rejected value, which may be a key.
  */
 import { Schema, SchemaIssue } from "effect"
 
@@ -16,7 +16,7 @@ export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInp
 }) {
   override get message(): string {
     const [first] = this.errors
-    return `${first?.pointer || first?.parameter || "The body"}: ${first?.detail ?? "it is not valid"}`
+    return `${first?.pointer || first?.parameter || "The body"}: ${first?.detail ?? "is not valid"}`
   }
 }
 
@@ -25,25 +25,25 @@ export const invalidBody = (pointer: string, detail: string): InvalidInput =>
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const segmentOf = (segment: PropertyKey | { readonly key: PropertyKey }): string =>
+const toSegment = (segment: PropertyKey | { readonly key: PropertyKey }): string =>
   String(typeof segment === "object" ? segment.key : segment)
 
-const pointerTo = (segments: ReadonlyArray<string>): string =>
+const toPointer = (segments: ReadonlyArray<string>): string =>
   segments.map((segment) => `/${segment.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
 
-const issueMessage = (message: string, what: string): string =>
-  message === "Expected no excess property" || message === "Expected never" ? `there is no such ${what}` : message
+const issueMessage = (message: string, kind: string): string =>
+  message === "Expected no excess property" || message === "Expected never" ? `unknown ${kind}` : message
 
-/** Where a body did not fit its schema. */
+/** The issues of a body that does not match its schema. */
 export const bodyIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>
   formatIssues(issue).issues.map(({ path = [], message }) => ({
-    pointer: pointerTo(path.map(segmentOf)),
+    pointer: toPointer(path.map(toSegment)),
     detail: issueMessage(message, "field")
   }))
 
-/** Which parameters did not fit their schema. */
+/** The issues of parameters that do not match their schema. */
 export const parameterIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>
   formatIssues(issue).issues.map(({ path = [], message }) => ({
-    parameter: path.map(segmentOf).join("."),
+    parameter: path.map(toSegment).join("."),
     detail: issueMessage(message, "parameter")
   }))

@@ -1,5 +1,5 @@
 /**
- * Names that the host chooses and that stand in paths.
+ * Names that the caller chooses. They are used in URL paths.
  */
 import { Schema } from "effect"
 
@@ -15,20 +15,20 @@ export const ProjectName = pathName.pipe(Schema.brand("ProjectName"))
 export type ProjectName = typeof ProjectName.Type
 
 /**
- * A branch's name as it is accepted: no control characters, and nothing invisible that could make it read as another
- * name, such as bidirectional overrides and zero-width characters.
+ * A branch name in a request. It must not contain control characters, or invisible characters that make two names look
+ * alike, such as bidirectional overrides and zero-width characters.
  */
 export const BranchName = Schema.String.pipe(
   Schema.check(
     Schema.isPattern(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]{1,255}$/u, {
-      expected: "1 to 255 characters, none of them a control character or an invisible one"
+      expected: "1 to 255 characters without control or invisible characters"
     })
   ),
   Schema.brand("BranchName")
 )
 export type BranchName = typeof BranchName.Type
 
-/** A branch's name as it is read from the store: earlier versions accepted invisible characters. */
+/** A branch name in a stored record. Earlier versions accepted invisible characters. */
 export const StoredBranchName = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^\P{Cc}{1,255}$/u)),
   Schema.brand("BranchName")

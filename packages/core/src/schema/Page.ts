@@ -1,11 +1,11 @@
 /**
- * Lists come in pages, oldest first, in one envelope.
+ * Pagination: the query parameters and the page of results, oldest first.
  */
 import { Schema, SchemaGetter } from "effect"
 
 export const maxLimit = 1000
 
-/** What a caller may ask for; a limit above the maximum is replaced by it. */
+/** The requested range. `Limit` reduces a larger limit to `maxLimit`. */
 export interface PageRequest {
   readonly limit: number
   readonly offset: number
@@ -23,7 +23,7 @@ export const Limit = Schema.Int.pipe(
 
 export const Offset = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })))
 
-/** The same for callers in the process, who may leave out either. */
+/** Pagination options of in-process callers. Both are optional. */
 export const PageQuery = Schema.Struct({ limit: Schema.optionalKey(Limit), offset: Schema.optionalKey(Offset) })
 
 export interface Page<A> extends PageRequest {

@@ -1,25 +1,26 @@
 /**
- * Key-value pairs by which consumers are found and guarded. Values are compared by their string form.
+ * Tags: key-value pairs of a consumer, used as a filter in lists and as a precondition of writes. Values are compared as
+ * strings, so `1` matches `"1"`.
  */
 import { Schema } from "effect"
 
-const maximum = 50
+const maxTags = 50
 
 export const TagName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u)))
 
-const isShort = (value: string | number | boolean): boolean => [...String(value)].length <= 256
+const isWithinLimit = (value: string | number | boolean): boolean => [...String(value)].length <= 256
 
 export const TagValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]).pipe(
-  Schema.check(Schema.makeFilter(isShort, { expected: "a value of at most 256 characters" }))
+  Schema.check(Schema.makeFilter(isWithinLimit, { expected: "a value of at most 256 characters" }))
 )
 
 export const Tags = Schema.Record(TagName, TagValue)
-  .pipe(Schema.check(Schema.isMaxProperties(maximum)))
+  .pipe(Schema.check(Schema.isMaxProperties(maxTags)))
   .annotate({ identifier: "Tags" })
 export type Tags = typeof Tags.Type
 
-/** What a caller asks of the tags: all of these must match. */
-export const TagFilter = Schema.Record(TagName, Schema.String).pipe(Schema.check(Schema.isMaxProperties(maximum)))
+/** A filter by tags. All of them must match. */
+export const TagFilter = Schema.Record(TagName, Schema.String).pipe(Schema.check(Schema.isMaxProperties(maxTags)))
 export type TagFilter = typeof TagFilter.Type
 
 export const tagTerm = (name: string, value: string | number | boolean): string => `tag:${name}=${value}`
@@ -28,6 +29,6 @@ export const tagTerms = (tags: Tags | TagFilter | undefined): ReadonlyArray<stri
   Object.entries(tags ?? {}).map(([name, value]) => tagTerm(name, value))
 
 export const matchesTags = (tags: Tags | undefined, filter: TagFilter): boolean => {
-  const held = new Set(tagTerms(tags))
-  return tagTerms(filter).every((term) => held.has(term))
+  const terms = new Set(tagTerms(tags))
+  return tagTerms(filter).every((term) => terms.has(term))
 }

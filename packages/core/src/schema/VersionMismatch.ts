@@ -1,13 +1,13 @@
 import { Effect, Schema } from "effect"
 
-/** The resource is not at the version that the caller asked for. */
+/** The resource is not at any of the versions that the caller expects. */
 export class VersionMismatch extends Schema.TaggedError<VersionMismatch>()("VersionMismatch", {}) {
   override get message(): string {
-    return "The resource has changed since it was read; read it again"
+    return "The resource has changed since you read it. Read it again and retry."
   }
 }
 
-/** Fails unless the caller named no version, or named this one. */
+/** Fails if `ifMatch` is set and does not contain the resource's version. */
 export const checkVersion = (
   { version }: { readonly version: number },
   ifMatch: ReadonlyArray<number> | undefined

@@ -1,2 +1,2 @@
-/** How answers are encoded: what services give was checked when it came in, or when it was read from the store. */
+/** Skips schema checks when encoding: results were validated as input, or when they were read from the store. */
 export const encodeOptions = { disableChecks: true } as const

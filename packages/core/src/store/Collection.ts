@@ -1,7 +1,7 @@
 /**
- * A typed view over the records of one kind in a partition: it knows how a value is encoded, what it is listed
- * by, which unique values it claims, and what it belongs to. Reading gives entries, a value with its version;
- * writing gives changes, to be committed together with those of other collections.
+ * A typed view of one kind of record in a partition. It defines how a value is encoded, its index terms, its unique keys
+ * and its parent. Reads return entries, which are values with a version. Writes return changes, which the caller commits
+ * together with the changes of other collections.
  *
  * @example
  * ```ts
@@ -10,8 +10,8 @@
  *   format: 1,
  *   schema: User,
  *   key: (user) => user.name,
- *   terms: (user) => [`team:${user.team}`],
- *   claims: (user) => [`email:${user.email}`]
+ *   indexTerms: (user) => [`team:${user.team}`],
+ *   uniqueKeys: (user) => [`email:${user.email}`]
  * })
  *
  * yield* store.commit(partition, [users.insert(alice)])
@@ -29,7 +29,7 @@ import { Change, type CommitResult, Store, type StoreRecord } from "./Store.ts"
 import { RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
 import { withUnknownFields } from "./withUnknownFields.ts"
 
-/** A value as it is stored now. */
+/** A stored value and its version. */
 export interface Entry<A> {
   readonly value: A
   readonly version: number
@@ -40,7 +40,7 @@ export interface EntryPage<A> {
   readonly total: number
 }
 
-/** The entries that carry all the terms of `where`; all of the collection if there is none. */
+/** Selects the entries that have all the index terms in `where`, or all entries if `where` is empty. */
 export interface EntryQuery {
   readonly where?: ReadonlyArray<string>
   readonly offset: number
@@ -48,35 +48,36 @@ export interface EntryQuery {
 }
 
 export interface CollectionOptions<A, I> {
-  /** Qualifies every key, term and claim, so that collections share a partition without meeting. */
+  /** Prefix of every record key, index term and unique key, so that collections can share a partition. */
   readonly name: string
-  /** The format in which bodies are written: raised when an older version could not read them. */
+  /** The format version of bodies. Increase it when older versions of Tollgate cannot read the new bodies. */
   readonly format: number
   readonly schema: Schema.Codec<A, I>
   readonly key: (value: A) => string
   readonly indexTerms?: (value: A) => ReadonlyArray<string>
   readonly uniqueKeys?: (value: A) => ReadonlyArray<string>
-  /** The full key of the record that the value belongs to: `parents.keyOf(name)`. */
+  /** The full key of the parent record, for example `parents.recordKey(name)`. */
   readonly parent?: (value: A) => string
 }
 
 type CollectionReadError = StoreUnavailable | RecordUnreadable
 
 export interface Collection<A, I = unknown> {
-  /** The store's key of the value with this key. */
+  /** The key in the store for one of this collection's keys. */
   readonly recordKey: (key: string) => string
-  /** The store's term for one of this collection's terms; without one, the term that all its values carry. */
+  /** The index term in the store for one of this collection's terms; without an argument, the term of all its values. */
   readonly indexTerm: (term?: string) => string
-  readonly uniqueKey: (claim: string) => string
+  /** The unique key in the store for one of this collection's unique keys. */
+  readonly uniqueKey: (key: string) => string
 
-  /** A change that makes a new value, and is refused if its key exists. */
+  /** A change that inserts a new value. The commit fails if its key exists. */
   readonly insert: (value: A) => Change
-  /** A change that replaces an entry by a value with the same key. */
+  /** A change that replaces an entry with a value that has the same key. */
   readonly replace: (entry: Entry<A>, value: A) => Change
   readonly remove: (entry: Entry<A>) => Change
-  /** A change that is refused unless the entry is still as it was read. */
+  /** A precondition: the commit fails if the entry has changed since it was read. */
   readonly assertUnchanged: (entry: Entry<A>) => Change
-  /** A change that is refused if more values than that carry the term; without one, if the collection has more. */
+  /** A precondition: the commit fails if more than `count` values have the term, or exist if `term` is `undefined`. */
   readonly assertAtMost: (term: string | undefined, count: number) => Change
 
   readonly get: (
@@ -88,28 +89,28 @@ export interface Collection<A, I = unknown> {
     partition: Partition,
     queries: ReadonlyArray<EntryQuery>
   ) => Effect.Effect<ReadonlyArray<EntryPage<A>>, CollectionReadError, Store>
-  /** The entry that holds a unique value, and its parent's record, which the parent's collection decodes. */
+  /** The entry with this unique key, and its parent's record, which the parent's collection can decode. */
   readonly getByUniqueKey: (
     partition: Partition,
-    claim: string
+    uniqueKey: string
   ) => Effect.Effect<
     Option.Option<{ readonly entry: Entry<A>; readonly parent?: StoreRecord }>,
     CollectionReadError,
     Store
   >
-  /** The version that a commit gave to the value with this key; 0 if it did not put it. */
+  /** The version of a value after a commit; 0 if the commit did not write it. */
   readonly versionIn: (committed: CommitResult, key: string) => number
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
-  /** The value as it was encoded, parsed and no more: for where a decoder's microseconds count. */
+  /** Parses a body without validating it, for hot paths where decoding is too slow. */
   readonly parseUnchecked: (record: StoreRecord) => I | RecordUnreadable
-  /** Whether the value certainly has no such field, anywhere: told without parsing it. */
+  /** Whether the body certainly does not contain this field. Does not parse the body. */
   readonly lacksField: (record: StoreRecord, field: string) => boolean
-  /** The key of the value that a record holds. */
+  /** A record's key within this collection. */
   readonly localKey: (record: StoreRecord) => string
 
   /**
-   * Replaces a value by what `change` makes of it, again from the start when another writer was faster. Fails with
-   * a stale `StoreConflict` if the others never let it through, and gives none if there is no such value.
+   * Replaces a value with the result of `change`. Reads and computes again after a conflicting write; fails with a stale
+   * `StoreConflict` when all attempts conflict. Returns none if the value does not exist.
    */
   readonly modify: <E, R>(
     partition: Partition,
@@ -118,86 +119,86 @@ export interface Collection<A, I = unknown> {
   ) => Effect.Effect<Option.Option<Entry<A>>, E | CollectionReadError | StoreConflict, R | Store>
 }
 
-/** Characters of the bodies whose values a collection remembers, in all and of one. */
-const maxCached = 1_000_000
+/** Limits of a collection's cache of decoded values, in characters of their bodies. */
+const maxCachedTotal = 1_000_000
 const maxCachedBody = 4_096
 
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
-  const { name, format, key, indexTerms: terms, uniqueKeys: claims, parent } = options
+  const { name, format, key, indexTerms, uniqueKeys, parent } = options
   const json = Schema.fromJsonString(options.schema)
   const encodeBody = Schema.encodeSync(json)
   const decodeBody = Schema.decodeUnknownEffect(json)
 
-  /** What bodies begin with. */
-  const current = `${format} `
+  /** Every body starts with its format version. */
+  const formatPrefix = `${format} `
 
   const recordKey = (key: string) => `${name}/${key}`
   const indexTerm = (term?: string) => (term === undefined ? name : `${name}/${term}`)
-  const uniqueKey = (claim: string) => `${name}/${claim}`
+  const uniqueKey = (key: string) => `${name}/${key}`
 
-  /** The bodies that values were decoded from: what this version does not know of them is written back with them. */
+  /** The body of each decoded value. Fields that this version does not know are copied from it when a value is replaced. */
   const bodies = new WeakMap<object, string>()
 
-  const bodyOf = (value: A, replaced: A | undefined): string => {
+  const toBody = (value: A, previous: A | undefined): string => {
     const body = encodeBody(value)
-    const stored = typeof replaced === "object" && replaced !== null ? bodies.get(replaced) : undefined
-    if (stored === undefined || replaced === undefined) return current + body
-    const known = encodeBody(replaced)
+    const stored = typeof previous === "object" && previous !== null ? bodies.get(previous) : undefined
+    if (stored === undefined || previous === undefined) return formatPrefix + body
+    const previousBody = encodeBody(previous)
     const content = stored.slice(stored.indexOf(" ") + 1)
-    return current + (content === known ? body : withUnknownFields(body, known, content))
+    return formatPrefix + (content === previousBody ? body : withUnknownFields(body, previousBody, content))
   }
 
-  const put = (value: A, expect: number, replaced?: A): Change =>
+  const put = (value: A, expect: number, previous?: A): Change =>
     Change.Put({
       key: recordKey(key(value)),
       expect,
-      body: bodyOf(value, replaced),
-      indexTerms: [indexTerm(), ...(terms?.(value) ?? []).map(indexTerm)],
-      uniqueKeys: (claims?.(value) ?? []).map(uniqueKey),
+      body: toBody(value, previous),
+      indexTerms: [indexTerm(), ...(indexTerms?.(value) ?? []).map(indexTerm)],
+      uniqueKeys: (uniqueKeys?.(value) ?? []).map(uniqueKey),
       ...(parent === undefined ? {} : { parent: parent(value) })
     })
 
   const unreadable = (record: StoreRecord, problem: string) => new RecordUnreadable({ key: record.key, problem })
 
-  /** The body without its format, if that is one this version knows. */
-  const contentOf = (record: StoreRecord): string | RecordUnreadable => {
-    if (record.body.startsWith(current)) return record.body.slice(current.length)
+  /** The body without its format version. Fails if the format is newer than this version of Tollgate. */
+  const getContent = (record: StoreRecord): string | RecordUnreadable => {
+    if (record.body.startsWith(formatPrefix)) return record.body.slice(formatPrefix.length)
     const end = record.body.indexOf(" ")
-    const written = Number(record.body.slice(0, end))
-    if (end < 1 || !Number.isSafeInteger(written)) return unreadable(record, "its body names no format")
-    if (written <= format) return record.body.slice(end + 1)
+    const writtenFormat = Number(record.body.slice(0, end))
+    if (end < 1 || !Number.isSafeInteger(writtenFormat)) return unreadable(record, "its body has no format version")
+    if (writtenFormat <= format) return record.body.slice(end + 1)
     return unreadable(
       record,
-      `it was written in format ${written} by a newer version of Tollgate, and this one reads up to ${format}; ` +
-        "run the newer version here too"
+      `it was written in format ${writtenFormat} by a newer version of Tollgate, and this version reads up to ${format}; ` +
+        "upgrade this process"
     )
   }
 
-  const decoded = new BoundedMap<string, A>(maxCached, (_, body) => body.length)
+  const decodedValues = new BoundedMap<string, A>(maxCachedTotal, (_, body) => body.length)
 
-  /** A value that was decoded before is not decoded again: the body tells all of it. */
+  /** Decodes a record. Caches the value by its body: equal bodies have equal values. */
   const decode = (record: StoreRecord): Effect.Effect<Entry<A>, RecordUnreadable> => {
-    const known = decoded.get(record.body)
-    if (known !== undefined) return Effect.succeed({ value: known, version: record.version })
-    const content = contentOf(record)
+    const cached = decodedValues.get(record.body)
+    if (cached !== undefined) return Effect.succeed({ value: cached, version: record.version })
+    const content = getContent(record)
     if (typeof content !== "string") return Effect.fail(content)
     return decodeBody(content).pipe(
-      // The issue would quote the body, which may hold what must not be shown.
-      Effect.mapError(() => unreadable(record, "its body does not fit its schema")),
+      // The schema issue is dropped: it quotes the body, which may contain secrets.
+      Effect.mapError(() => unreadable(record, "its body does not match its schema")),
       Effect.map((value) => {
         if (typeof value === "object" && value !== null) bodies.set(value, record.body)
-        if (record.body.length <= maxCachedBody) decoded.set(record.body, deepFreeze(value))
+        if (record.body.length <= maxCachedBody) decodedValues.set(record.body, deepFreeze(value))
         return { value, version: record.version }
       })
     )
   }
 
   const parseUnchecked = (record: StoreRecord): I | RecordUnreadable => {
-    const content = contentOf(record)
+    const content = getContent(record)
     return typeof content === "string" ? JSON.parse(content) : content
   }
 
-  const query = ({ where, offset, limit }: EntryQuery) => ({
+  const toStoreQuery = ({ where, offset, limit }: EntryQuery) => ({
     indexTerms: where === undefined || where.length === 0 ? [indexTerm()] : where.map(indexTerm),
     offset,
     limit
@@ -211,8 +212,8 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   const pages: Collection<A>["pages"] = Effect.fnUntraced(function* (partition, queries) {
     const store = yield* Store
-    const found = yield* store.list(partition, queries.map(query))
-    return yield* Effect.forEach(found, ({ records, total }) =>
+    const storePages = yield* store.list(partition, queries.map(toStoreQuery))
+    return yield* Effect.forEach(storePages, ({ records, total }) =>
       Effect.map(forEachInTurns(records, decode), (entries) => ({ entries, total }))
     )
   })
@@ -231,18 +232,18 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     get,
     pages,
     page: (partition, query) => Effect.map(pages(partition, [query]), ([page]) => page ?? { entries: [], total: 0 }),
-    getByUniqueKey: Effect.fnUntraced(function* (partition, claim) {
+    getByUniqueKey: Effect.fnUntraced(function* (partition, key) {
       const store = yield* Store
-      const [found] = yield* store.getByUniqueKey(partition, [uniqueKey(claim)])
-      if (found === undefined) return Option.none()
-      const entry = yield* decode(found.record)
-      return Option.some({ entry, ...(found.parent === undefined ? {} : { parent: found.parent }) })
+      const [match] = yield* store.getByUniqueKey(partition, [uniqueKey(key)])
+      if (match === undefined) return Option.none()
+      const entry = yield* decode(match.record)
+      return Option.some({ entry, ...(match.parent === undefined ? {} : { parent: match.parent }) })
     }),
     versionIn,
     decode,
     parseUnchecked,
-    // A body that was cut off, or was written by somebody else, is left to the parser.
-    lacksField: ({ body }, field) => body.startsWith(current) && body.endsWith("}") && !body.includes(field),
+    // A truncated body, or one without the expected prefix, may still contain the field: the caller must parse it.
+    lacksField: ({ body }, field) => body.startsWith(formatPrefix) && body.endsWith("}") && !body.includes(field),
     localKey: (record) => record.key.slice(name.length + 1),
     modify: (partition, key, change) =>
       retryOnConflict(

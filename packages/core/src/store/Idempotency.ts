@@ -1,6 +1,6 @@
 /**
- * Makes a request that is sent twice happen once. What it answered is remembered for a day, sealed, because it may
- * hold key values.
+ * Executes a request with an Idempotency-Key once. A retry gets the stored result of the first request. Results are stored
+ * for 24 hours, encrypted, because they may contain key values.
  */
 import { Effect, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
@@ -9,25 +9,24 @@ import type { Change, CommitResult, StoreOperations } from "./Store.ts"
 import type { StoreConflict, StoreUnavailable } from "./StoreError.ts"
 
 /**
- * A request with an Idempotency-Key: what names it (caller, operation and key), and what it says. Neither is stored as it
- * is, since a body may hold a key value: only keyed digests of both are.
+ * Identifies a request with an Idempotency-Key. `id` combines caller, operation and key; `fingerprint` represents the
+ * content of the request. Tollgate stores only keyed digests of both, because a body may contain a key value.
  */
 export interface Idempotency {
   readonly id: string
   readonly fingerprint: string
 }
 
-/** The same key was used for another request. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {
   override get message(): string {
-    return "This Idempotency-Key was used for another request; use a new one"
+    return "This Idempotency-Key was already used for a different request. Use a new key."
   }
 }
 
-/** The request was done, but its answer can no longer be read: the secret is gone, or another release wrote it. */
+/** The first request succeeded, but its stored result cannot be decrypted or decoded: the secret or the format changed. */
 export class ReplayUnavailable extends Schema.TaggedError<ReplayUnavailable>()("ReplayUnavailable", {}) {
   override get message(): string {
-    return "This request was done before, and its answer is no longer known; read what it made"
+    return "This request already succeeded, but its result can no longer be read. Read the resource that it created or changed."
   }
 }
 
@@ -36,7 +35,7 @@ export type IdempotencyError = IdempotencyKeyReused | ReplayUnavailable
 const day = 24 * 60 * 60 * 1000
 
 export interface IdempotentResult<A> extends CommitResult {
-  /** What was answered the first time, if this is a repetition. */
+  /** The result of the first request, if this is a retry. */
   readonly previousResult?: A
 }
 
@@ -46,13 +45,13 @@ const isStoreError = (error: unknown): boolean =>
   "_tag" in error &&
   (error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable")
 
-/** Looks a replay up: its condition never holds, so that the commit succeeds only as a replay and writes nothing. */
+/** A precondition that never holds: a commit with it succeeds only as a replay, so it looks up a replay without writing. */
 const alwaysConflicts: Change = { _tag: "Check", key: "never", expect: 1 }
 
-/** Commits that remember their answer; a repetition gives what was answered before. */
+/** Commits that store their result under an idempotency id. A retry returns the stored result. */
 export const idempotentCommit = <A, I>(
   store: StoreOperations,
-  vault: SecretBox["Service"],
+  secretBox: SecretBox["Service"],
   schema: Schema.Codec<A, I>
 ) => {
   const json = Schema.fromJsonString(schema)
@@ -60,10 +59,12 @@ export const idempotentCommit = <A, I>(
   const decode = Schema.decodeUnknownEffect(json)
   const associatedData = (partition: Partition, id: string) => `${partition} once ${id}`
 
-  /** What a request is remembered under: by the newest secret first, and by those that are being replaced. */
-  const keyed = ({ id, fingerprint }: Idempotency): ReadonlyArray<Idempotency> => {
-    const fingerprints = vault.digests(`idempotent request ${fingerprint}`)
-    return vault.digests(`idempotency key ${id}`).map((id, index) => ({ id, fingerprint: fingerprints[index] ?? "" }))
+  /** The digests under which a request is stored: one for each secret, newest first. */
+  const toDigests = ({ id, fingerprint }: Idempotency): ReadonlyArray<Idempotency> => {
+    const fingerprints = secretBox.digests(`idempotent request ${fingerprint}`)
+    return secretBox
+      .digests(`idempotency key ${id}`)
+      .map((id, index) => ({ id, fingerprint: fingerprints[index] ?? "" }))
   }
 
   const decodeReplay = Effect.fnUntraced(function* (
@@ -73,57 +74,62 @@ export const idempotentCommit = <A, I>(
   ): Effect.fn.Return<IdempotentResult<A>, IdempotencyError> {
     if (committed.replayed === undefined) return committed
     if (committed.replayed.fingerprint !== fingerprint) return yield* new IdempotencyKeyReused()
-    const opened = yield* Effect.mapError(
-      vault.decrypt(committed.replayed.result, associatedData(partition, id)),
+    const plaintext = yield* Effect.mapError(
+      secretBox.decrypt(committed.replayed.result, associatedData(partition, id)),
       () => new ReplayUnavailable()
     )
-    const earlier = yield* Effect.mapError(decode(opened), () => new ReplayUnavailable())
-    return { ...committed, previousResult: earlier }
+    const previousResult = yield* Effect.mapError(decode(plaintext), () => new ReplayUnavailable())
+    return { ...committed, previousResult }
   })
 
-  const commitAs = Effect.fnUntraced(function* (
+  const commitWithDigest = Effect.fnUntraced(function* (
     partition: Partition,
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency,
-    answer: A
+    result: A
   ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
     const { id, fingerprint } = idempotency
-    const sealed = yield* vault.encrypt(encode(answer), associatedData(partition, id))
-    const once = { id, fingerprint, result: sealed, ttl: day }
-    return yield* decodeReplay(partition, idempotency, yield* store.commit(partition, changes, once))
+    const encrypted = yield* secretBox.encrypt(encode(result), associatedData(partition, id))
+    const record = { id, fingerprint, result: encrypted, ttl: day }
+    return yield* decodeReplay(partition, idempotency, yield* store.commit(partition, changes, record))
   })
 
-  const commitKeyed = Effect.fnUntraced(function* (
+  const commitIdempotently = Effect.fnUntraced(function* (
     partition: Partition,
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency,
-    answer: A
+    result: A
   ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
-    const [newest = idempotency, ...older] = keyed(idempotency)
-    return (yield* lookUp(partition, older)) ?? (yield* commitAs(partition, changes, newest, answer))
+    // A commit has one idempotency id, so a result that was stored under an older secret is looked up first.
+    const [newest = idempotency, ...older] = toDigests(idempotency)
+    return (yield* lookUp(partition, older)) ?? (yield* commitWithDigest(partition, changes, newest, result))
   })
 
   const commit = (
     partition: Partition,
     changes: ReadonlyArray<Change>,
     idempotency: Idempotency | undefined,
-    answer: A
+    result: A
   ): Effect.Effect<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> =>
-    idempotency === undefined ? store.commit(partition, changes) : commitKeyed(partition, changes, idempotency, answer)
+    idempotency === undefined
+      ? store.commit(partition, changes)
+      : commitIdempotently(partition, changes, idempotency, result)
 
-  /** What was answered to the request before, under one of these identities. */
-  const lookUp = Effect.fnUntraced(function* (partition: Partition, identities: ReadonlyArray<Idempotency>) {
-    for (const identity of identities) {
-      const once = { id: identity.id, fingerprint: "", result: "", ttl: day }
-      const committed = yield* Effect.catchTag(store.commit(partition, [alwaysConflicts], once), "StoreConflict", () =>
-        Effect.succeed(undefined)
+  /** Looks up the stored result of a request under each of these digests. */
+  const lookUp = Effect.fnUntraced(function* (partition: Partition, digests: ReadonlyArray<Idempotency>) {
+    for (const digest of digests) {
+      const record = { id: digest.id, fingerprint: "", result: "", ttl: day }
+      const committed = yield* Effect.catchTag(
+        store.commit(partition, [alwaysConflicts], record),
+        "StoreConflict",
+        () => Effect.succeed(undefined)
       )
-      if (committed !== undefined) return yield* decodeReplay(partition, identity, committed)
+      if (committed !== undefined) return yield* decodeReplay(partition, digest, committed)
     }
     return undefined
   })
 
-  const lookUpRequest = (partition: Partition, idempotency: Idempotency) => lookUp(partition, keyed(idempotency))
+  const lookUpRequest = (partition: Partition, idempotency: Idempotency) => lookUp(partition, toDigests(idempotency))
 
   const findReplay = (
     partition: Partition,
@@ -133,11 +139,14 @@ export const idempotentCommit = <A, I>(
       ? Effect.succeed(undefined)
       : Effect.map(lookUpRequest(partition, idempotency), (committed) => committed?.previousResult)
 
-  /** The same for a request that can no longer be done: its consumer is gone, its quota is used. */
+  /**
+   * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons that
+   * the first request did not have, such as a quota that is used up by now.
+   */
   const orReplay = <B, E, R>(
     partition: Partition,
     idempotency: Idempotency | undefined,
-    present: (earlier: A, committed: CommitResult) => B,
+    toResult: (previousResult: A, committed: CommitResult) => B,
     attempt: Effect.Effect<B, E, R>
   ): Effect.Effect<B, E | IdempotencyError, R> =>
     idempotency === undefined
@@ -150,10 +159,10 @@ export const idempotentCommit = <A, I>(
                 Effect.flatMap((committed) =>
                   committed?.previousResult === undefined
                     ? Effect.fail(error)
-                    : Effect.succeed(present(committed.previousResult, committed))
+                    : Effect.succeed(toResult(committed.previousResult, committed))
                 )
               )
         )
 
-  return { commit, recall: findReplay, recalling: orReplay }
+  return { commit, recall: findReplay, orReplay }
 }

@@ -1,10 +1,10 @@
 /**
- * What an adapter implements: six operations over opaque records in partitions.
+ * The interface of a store adapter: six operations on opaque records in partitions.
  *
- * A store knows nothing of consumers, keys or plans. It holds records with a body, the **terms** they are listed
- * by, the unique values they **claim**, and the **parent** they belong to; and counters. All writing is one
- * operation, `commit`, which is data rather than a callback, so that it can become one SQLite transaction, one
- * Redis script, or one synchronous function.
+ * A store knows nothing about consumers, keys or plans. It holds counters and records. A record has a body, **index
+ * terms** for listing, **unique keys** for lookup, and optionally a **parent** record. All writes go through `commit`,
+ * which takes data instead of a callback, so that an adapter can run it as one SQLite transaction, one Redis script or
+ * one synchronous function.
  */
 import { Cause, Context, Data, Effect, Exit, Scope } from "effect"
 import type { Partition } from "./Partition.ts"
@@ -14,8 +14,8 @@ import * as StoreMisuse from "./StoreMisuse.ts"
 export interface StoreRecord {
   readonly key: string
   /**
-   * The partition's sequence number at the record's last write. Never used twice, so that a record which was
-   * deleted and made again is told from its predecessor.
+   * The partition's sequence number at the record's last write. Numbers are never reused, so a record that was deleted
+   * and created again has a different version.
    */
   readonly version: number
   readonly body: string
@@ -24,28 +24,28 @@ export interface StoreRecord {
   readonly parent?: string
 }
 
-/** A record that holds a claim, and the record it belongs to, if that exists. */
+/** A record found by a unique key, and its parent if that exists. */
 export interface RecordWithParent {
   readonly record: StoreRecord
   readonly parent?: StoreRecord
 }
 
-/** Asks for the records that carry **all** the terms; at least one term is given. */
+/** Selects the records that have **all** the index terms. At least one term is required. */
 export interface StoreQuery {
   readonly indexTerms: ReadonlyArray<string>
   readonly offset: number
   readonly limit: number
 }
 
-/** Records in the order of their creation, and how many there are in all pages. */
+/** One page of records in order of creation, and the total number of matching records. */
 export interface StorePage {
   readonly records: ReadonlyArray<StoreRecord>
   readonly total: number
 }
 
 /**
- * One part of a commit. What a part expects (`expect`, `atMost`) is judged by the state before the commit, and a key
- * is named by one `Put`, `Delete` or `Check` at most. `expect: 0` means that the record must not exist.
+ * One change of a commit. Preconditions (`expect`, `atMost`) are checked against the state before the commit. A commit
+ * contains at most one `Put`, `Delete` or `Check` for each key. `expect: 0` means that the record must not exist.
  */
 export type Change = Data.TaggedEnum<{
   Put: {
@@ -58,11 +58,11 @@ export type Change = Data.TaggedEnum<{
   }
   Delete: { readonly key: string; readonly expect: number }
   Check: { readonly key: string; readonly expect: number }
-  /** Refuses the commit if more than `atMost` records carry the term. */
+  /** Fails the commit if more than `atMost` records have the index term. */
   AtMost: { readonly term: string; readonly atMost: number }
   /**
-   * Raises a counter by a positive integer, unless it would pass `max`. The counter is kept for at least `ttl`
-   * milliseconds more, and may be forgotten after that.
+   * Increments a counter by a positive integer. Fails the commit if the counter would exceed `max`. The store keeps the
+   * counter for at least `ttl` more milliseconds and may delete it after that.
    */
   Add: { readonly counter: string; readonly by: number; readonly max?: number; readonly ttl: number }
 }>
@@ -70,89 +70,89 @@ export type Change = Data.TaggedEnum<{
 export const Change = Data.taggedEnum<Change>()
 
 /**
- * Makes a commit happen once: the same `id` again, within `ttl` milliseconds, changes nothing and gives what was
- * remembered. It is remembered together with the effect, so a refused commit is not.
+ * Makes a commit idempotent: within `ttl` milliseconds, a commit with the same `id` changes nothing and returns the stored
+ * `result`. The store writes this record atomically with the changes, so a rejected commit leaves no record.
  */
 export interface IdempotencyRecord {
   readonly id: string
-  /** What the caller compares, to tell a repetition from another request under the same id. */
+  /** Lets the caller tell a retry from a different request with the same id. */
   readonly fingerprint: string
   readonly result: string
   readonly ttl: number
 }
 
 export interface CommitResult {
-  /** The new version of each record that the commit put, by its key. */
+  /** The new version of each record that the commit wrote, by key. */
   readonly versions: ReadonlyMap<string, number>
-  /** The new value of each counter that the commit raised, by its name. */
+  /** The new value of each counter that the commit incremented, by name. */
   readonly totals: ReadonlyMap<string, number>
-  /** Set when the commit had been applied before under its `once` id. */
+  /** Set when an earlier commit with the same idempotency id was applied. */
   readonly replayed?: { readonly fingerprint: string; readonly result: string }
 }
 
-/** The six operations. An adapter implements these and completes them with `Store.make`. */
+/** The operations that an adapter implements and passes to `Store.make`. */
 export interface StoreOperations {
-  /** The records of these keys, in the order of the keys. */
+  /** The records with these keys, in the order of the keys. */
   get(
     partition: Partition,
     keys: ReadonlyArray<string>
   ): Effect.Effect<ReadonlyArray<StoreRecord | undefined>, StoreUnavailable>
 
-  /** The records that hold these unique values, each with its parent, in one round trip. */
+  /** The records with these unique keys, each with its parent, in one round trip. */
   getByUniqueKey(
     partition: Partition,
-    claims: ReadonlyArray<string>
+    uniqueKeys: ReadonlyArray<string>
   ): Effect.Effect<ReadonlyArray<RecordWithParent | undefined>, StoreUnavailable>
 
-  /** A page for each query, in one round trip. */
+  /** One page for each query, in one round trip. */
   list(
     partition: Partition,
     queries: ReadonlyArray<StoreQuery>
   ): Effect.Effect<ReadonlyArray<StorePage>, StoreUnavailable>
 
-  /** The values of these counters; 0 for one that was never raised. */
+  /** The values of these counters; 0 for a counter that does not exist. */
   counters(partition: Partition, names: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<number>, StoreUnavailable>
 
-  /** Applies all the changes, or none. */
+  /** Applies all changes atomically, or none. */
   commit(
     partition: Partition,
     changes: ReadonlyArray<Change>,
-    once?: IdempotencyRecord
+    idempotency?: IdempotencyRecord
   ): Effect.Effect<CommitResult, StoreConflict | StoreUnavailable>
 
   /**
-   * Removes everything in the partition. It may be cut off, and is then repeated; it is not atomic. The
-   * partition's sequence goes on, so that a version never comes back.
+   * Removes everything in the partition. Not atomic: call it again if it fails. The partition's sequence number is kept,
+   * so that versions are never reused.
    */
   clear(partition: Partition): Effect.Effect<void, StoreUnavailable>
 }
 
 export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/core/store/Store") {
   /**
-   * Completes an adapter: refuses misuse in the same words everywhere, and answers what needs no store. An adapter
-   * passes its own six operations through here and may rely on well-formed arguments.
+   * Wraps an adapter's operations: rejects invalid arguments with the same messages in every adapter, and returns empty
+   * results without calling the adapter. An adapter can rely on well-formed arguments.
    */
   static make(operations: StoreOperations): StoreOperations {
     return {
       get: (partition, keys) => (keys.length === 0 ? emptyResult : operations.get(partition, keys)),
-      getByUniqueKey: (partition, claims) =>
-        claims.length === 0 ? emptyResult : operations.getByUniqueKey(partition, claims),
+      getByUniqueKey: (partition, uniqueKeys) =>
+        uniqueKeys.length === 0 ? emptyResult : operations.getByUniqueKey(partition, uniqueKeys),
       list: (partition, queries) => {
         if (queries.length === 0) return emptyResult
         const misuse = StoreMisuse.validateQueries(queries)
         return misuse === undefined ? operations.list(partition, queries) : Effect.die(misuse)
       },
       counters: (partition, names) => (names.length === 0 ? emptyResult : operations.counters(partition, names)),
-      commit: (partition, changes, once) => {
-        if (changes.length === 0 && once === undefined) return emptyCommit
-        const misuse = StoreMisuse.validateCommit(changes, once)
-        return misuse === undefined ? operations.commit(partition, changes, once) : Effect.die(misuse)
+      commit: (partition, changes, idempotency) => {
+        if (changes.length === 0 && idempotency === undefined) return emptyCommit
+        const misuse = StoreMisuse.validateCommit(changes, idempotency)
+        return misuse === undefined ? operations.commit(partition, changes, idempotency) : Effect.die(misuse)
       },
       clear: operations.clear
     }
   }
 
-  /** Opens a scoped store for callers outside Effect: it stays open until `close`, of which a second does nothing. */
+  /** Opens a scoped store for callers outside Effect. The store stays open until `close`, which is safe to call twice. */
   static async open<S extends StoreOperations, E>(make: Effect.Effect<S, E, Scope.Scope>): Promise<ClosableStore<S>> {
     const scope = Scope.makeUnsafe()
     const exit = await Effect.runPromiseExit(Scope.provide(make, scope))

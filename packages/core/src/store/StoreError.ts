@@ -1,12 +1,12 @@
 /**
- * What can go wrong with a store, as data: it could not be opened, it refused a commit, it cannot
- * be reached, or it holds a record that this version cannot read.
+ * The errors of a store: it cannot be opened, it rejects a commit, it cannot be reached, or it contains a record that this
+ * version cannot read.
  */
 import { Schema } from "effect"
 
-/** The store was not opened. The message says what failed, where, and what to do about it. */
+/** The store cannot be opened. The message says what failed, where, and what to do. */
 export class StoreOpenError extends Schema.TaggedError<StoreOpenError>()("StoreOpenError", {
-  /** Which adapter, and where it looked; never with a password. */
+  /** The adapter and the location of the store, without a password. */
   location: Schema.String,
   problem: Schema.String,
   remedy: Schema.String,
@@ -18,41 +18,41 @@ export class StoreOpenError extends Schema.TaggedError<StoreOpenError>()("StoreO
 }
 
 /**
- * A commit was refused because of what the store holds. Nothing of it was applied.
+ * A precondition of the commit does not hold. No change was applied.
  *
- * - `stale`: the record `subject` is not at the version that was expected
+ * - `stale`: the record `subject` is not at the expected version
  * - `unique-key`: the unique key `subject` belongs to another record
- * - `limit`: more records carry the term `subject` than the commit allows
- * - `exceeded`: the counter `subject` would pass its maximum
+ * - `limit`: more records have the index term `subject` than the commit allows
+ * - `exceeded`: the counter `subject` would exceed its maximum
  */
 export class StoreConflict extends Schema.TaggedError<StoreConflict>()("StoreConflict", {
   reason: Schema.Literals(["stale", "unique-key", "limit", "exceeded"]),
   subject: Schema.String
 }) {
   override get message(): string {
-    return `The commit was refused (${this.reason})`
+    return `The store rejected the commit (${this.reason})`
   }
 }
 
 /**
- * The store did not do what was asked, and the fault is not the caller's. A failed commit of which
- * `outcome` is `unknown` may have been applied: repeat it with the same `once` id to find out.
+ * The operation failed for a reason that the caller did not cause, such as a lost connection. A failed commit with the
+ * outcome `unknown` may have been applied: retry it with the same idempotency id.
  */
 export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
   operation: Schema.Literals(["get", "getByUniqueKey", "list", "counters", "commit", "clear"]),
   problem: Schema.String,
-  /** Whether the same call may succeed later without anybody's doing. */
+  /** Whether the same call may succeed later without any intervention. */
   retryable: Schema.Boolean,
   outcome: Schema.Literals(["not-applied", "unknown"]),
   cause: Schema.optionalKey(Schema.Defect())
 }) {
   override get message(): string {
-    const what = this.operation === "commit" || this.operation === "clear" ? "written to" : "read"
-    return `The store cannot be ${what}: ${this.problem}`
+    const verb = this.operation === "commit" || this.operation === "clear" ? "written to" : "read"
+    return `The store cannot be ${verb}: ${this.problem}`
   }
 }
 
-/** Whether what failed may have been done all the same. */
+/** Whether the failed operation may have been applied. */
 export const isOutcomeUnknown = (error: object): boolean =>
   error instanceof StoreUnavailable && error.outcome === "unknown"
 
@@ -66,5 +66,5 @@ export class RecordUnreadable extends Schema.TaggedError<RecordUnreadable>()("Re
   }
 }
 
-/** Whatever a store, or what is in it, can answer instead of doing what a service asked. */
+/** All errors of a store operation. */
 export type StoreError = StoreConflict | StoreUnavailable | RecordUnreadable

@@ -1,6 +1,6 @@
 /**
- * During a rolling upgrade an older process rewrites records of a newer one. Fields that it does not know are kept, at
- * any depth, as long as what they stand in is still there.
+ * Preserves fields that this version does not know when it replaces a record. During a rolling upgrade an older process
+ * replaces records of a newer one. Unknown fields are kept at any depth, as long as the object that contains them remains.
  */
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
@@ -9,40 +9,42 @@ const isObject = (value: Json | undefined): value is { readonly [key: string]: J
 
 const isArray = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
-/** `next` with what `stored` has and `known`, the same as this version reads it, lacks. */
-const merge = (next: Json, known: Json | undefined, stored: Json | undefined): Json => {
-  if (isObject(next) && isObject(known) && isObject(stored)) {
-    const kept = Object.entries(stored).filter(([name]) => !Object.hasOwn(known, name) && !Object.hasOwn(next, name))
+/** `next` plus the fields of `stored` that are not in `decoded`. `decoded` is `stored` as this version decodes it. */
+const merge = (next: Json, decoded: Json | undefined, stored: Json | undefined): Json => {
+  if (isObject(next) && isObject(decoded) && isObject(stored)) {
+    const unknownFields = Object.entries(stored).filter(
+      ([name]) => !Object.hasOwn(decoded, name) && !Object.hasOwn(next, name)
+    )
     const merged = Object.entries(next).map(([name, value]): [string, Json] => [
       name,
-      Object.hasOwn(known, name) ? merge(value, known[name], stored[name]) : value
+      Object.hasOwn(decoded, name) ? merge(value, decoded[name], stored[name]) : value
     ])
-    return Object.fromEntries([...merged, ...kept])
+    return Object.fromEntries([...merged, ...unknownFields])
   }
-  return isArray(next) && isArray(known) && isArray(stored) ? mergeItems(next, known, stored) : next
+  return isArray(next) && isArray(decoded) && isArray(stored) ? mergeItems(next, decoded, stored) : next
 }
 
-/** Items that are as they were are found again wherever they stand now; of equal ones, the first that is left. */
+/** Matches items by their JSON, wherever they moved in the array. Equal items are matched in their original order. */
 const mergeItems = (
   next: ReadonlyArray<Json>,
-  known: ReadonlyArray<Json>,
+  decoded: ReadonlyArray<Json>,
   stored: ReadonlyArray<Json>
 ): ReadonlyArray<Json> => {
   if (!stored.some((item) => typeof item === "object" && item !== null)) return next
-  const places = new Map<string, Array<number>>()
-  for (const [index, item] of known.entries()) {
-    const text = JSON.stringify(item)
-    const same = places.get(text)
-    if (same === undefined) places.set(text, [index])
-    else same.push(index)
+  const indicesByJson = new Map<string, Array<number>>()
+  for (const [index, item] of decoded.entries()) {
+    const json = JSON.stringify(item)
+    const indices = indicesByJson.get(json)
+    if (indices === undefined) indicesByJson.set(json, [index])
+    else indices.push(index)
   }
-  for (const indices of places.values()) indices.reverse()
+  for (const indices of indicesByJson.values()) indices.reverse()
   return next.map((item) => {
-    const index = places.get(JSON.stringify(item))?.pop()
-    return index === undefined ? item : merge(item, known[index], stored[index])
+    const index = indicesByJson.get(JSON.stringify(item))?.pop()
+    return index === undefined ? item : merge(item, decoded[index], stored[index])
   })
 }
 
-/** All three are JSON: the value to write, and the one that it replaces as this version reads it and as it is stored. */
-export const withUnknownFields = (next: string, known: string, stored: string): string =>
-  JSON.stringify(merge(JSON.parse(next), JSON.parse(known), JSON.parse(stored)))
+/** Takes three JSON strings: the value to write, the replaced value as this version decodes it, and as it is stored. */
+export const withUnknownFields = (next: string, decoded: string, stored: string): string =>
+  JSON.stringify(merge(JSON.parse(next), JSON.parse(decoded), JSON.parse(stored)))

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer } from "effect"
 import { TrustedClock } from "../src/runtime/TrustedClock.ts"
 
-/** A machine whose wall clock can be set apart from the time that passes. */
+/** A clock whose wall time can be set independently of its monotonic time. */
 const makeMachine = () => {
   let [wall, elapsed] = [Date.UTC(2030, 0, 1), 5_000]
   const clock: Clock.Clock = {
@@ -25,14 +25,14 @@ const makeMachine = () => {
 
 const hour = 60 * 60 * 1000
 
-const reader = Effect.map(Effect.scoped(Layer.build(TrustedClock.layer)), (context) =>
+const makeTrustedClock = Effect.map(Effect.scoped(Layer.build(TrustedClock.layer)), (context) =>
   Context.get(context, TrustedClock)
 )
 
-describe("time", () => {
-  it.effect("comes back when a clock that had jumped ahead is corrected", () =>
+describe("TrustedClock", () => {
+  it.effect("returns to the correct time after a wall clock that jumped ahead is corrected", () =>
     Effect.gen(function* () {
-      const { at } = yield* reader
+      const { at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
       machine.set(start + 24 * 365 * hour)
@@ -46,9 +46,9 @@ describe("time", () => {
     })
   )
 
-  it.effect("is held where a clock is set back, until that clock has caught up", () =>
+  it.effect("stays at the latest time when the wall clock is set back, until it catches up", () =>
     Effect.gen(function* () {
-      const { at } = yield* reader
+      const { at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
       machine.pass(hour)
@@ -60,9 +60,9 @@ describe("time", () => {
     })
   )
 
-  it.effect("follows a clock for good that stays ahead, as after a suspension", () =>
+  it.effect("accepts a wall clock that stays ahead, for example after the machine was suspended", () =>
     Effect.gen(function* () {
-      const { at } = yield* reader
+      const { at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
       machine.set(start + 5 * hour)
@@ -74,9 +74,9 @@ describe("time", () => {
     })
   )
 
-  it.effect("follows small adjustments, and does not go back behind them", () =>
+  it.effect("follows small adjustments forward and never goes back", () =>
     Effect.gen(function* () {
-      const { at } = yield* reader
+      const { at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
       for (let step = 1; step <= 10; step++) {
