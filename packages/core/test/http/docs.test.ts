@@ -87,7 +87,7 @@ describe("the page and the description", () => {
 
   it("are refused as an option that is neither", async () => {
     const options = { store: MemoryStore.open(), secret, docs: "private" } as unknown as TollgateOptions
-    await expect(createTollgate(options)).rejects.toThrow('docs: give true, false or "protected"')
+    await expect(createTollgate(options)).rejects.toThrow('docs: must be true, false or "protected"')
   })
 })
 
