@@ -1,7 +1,7 @@
 /**
  * DOM helpers. Content is always set as text, never as HTML, so that a description or a response cannot inject markup.
  */
-export type Child = Node | string
+type Child = Node | string
 
 export const element = <Name extends keyof HTMLElementTagNameMap>(
   name: Name,

@@ -27,7 +27,7 @@ const format = (text: string, type: string): string => {
 }
 
 /** The status line and the rendered headers and body. */
-export interface RenderedResponse {
+interface RenderedResponse {
   readonly outcome: string
   readonly nodes: ReadonlyArray<Node>
 }

@@ -28,7 +28,7 @@ import { IdempotencyKeyReused, ReplayUnavailable } from "../store/Idempotency.ts
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
 /** The names and IDs of the request that the errors repeat. */
-export interface RequestSubject {
+interface RequestSubject {
   readonly consumer?: string
   readonly bucketId?: string
   readonly planId?: string
@@ -81,7 +81,7 @@ const errorsByProblem: Readonly<Record<string, (problem: Problem, subject: Reque
   // These two problems have no member for the meter and the status: both are parsed from the detail.
   UnknownMeterProblem: ({ detail = "" }) => new UnknownMeter({ meter: /"([^"]*)"/.exec(detail)?.[1] ?? "" }),
   SubscriptionNotActiveProblem: ({ detail = "" }) =>
-    new SubscriptionNotActive({ status: /is ([a-z-]+):/.exec(detail)?.[1] ?? "inactive" }),
+    new SubscriptionNotActive({ status: /\bis "?([a-z-]+)/.exec(detail)?.[1] ?? "inactive" }),
   DeploymentNotFoundProblem: (_, { deployment = "" }) => new DeploymentNotFound({ deployment }),
   StatusNotFoundProblem: (_, { statusId = "" }) => new StatusNotFound({ statusId }),
   UploadInProgressProblem: () => new UploadInProgress(),

@@ -56,7 +56,7 @@ const isTransmittable = (key: unknown): boolean =>
   typeof key === "string" && key.isWellFormed() && !key.includes("\u0000")
 
 /** The operations that the HTTP API offers. */
-export interface RemoteServices {
+interface RemoteServices {
   readonly consumers: Consumers["Service"]
   readonly keys: Omit<ApiKeys["Service"], "reencryptKeys">
   readonly buckets: Omit<MeteringBuckets["Service"], "owner">

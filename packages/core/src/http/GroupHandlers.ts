@@ -7,7 +7,7 @@ import type { Api } from "./Api.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
 type Groups = (typeof Api)["groups"]
-export type GroupName = keyof Groups & string
+type GroupName = keyof Groups & string
 type EndpointsOf<Name extends GroupName> = Groups[Name] extends HttpApiGroup.Constraint
   ? Groups[Name]["endpoints"]
   : never

@@ -19,7 +19,7 @@ import { RequestContext } from "./RequestContext.ts"
 import { toProblems } from "./toProblems.ts"
 
 /** The path parameters and the query, as the router parsed them. */
-export interface RouteMatch {
+interface RouteMatch {
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: Readonly<Record<string, string | ReadonlyArray<string>>>
 }
@@ -127,13 +127,13 @@ export const buildRoutes = Effect.fnUntraced(function* (handlers: AllHandlers) {
     successes: Successes,
     handler: UntypedHandler
   ): RouteHandler => {
-    const optionsFor = <Slot>(slot: Context.Key<Slot, SchemaAST.ParseOptions>) =>
+    const getParseOptions = <Slot>(slot: Context.Key<Slot, SchemaAST.ParseOptions>) =>
       Context.getOrUndefined(annotations, slot)
     const decodeParams = makeDecoder(endpoint.params, undefined, parameterIssues)
     const decodeHeaders = makeDecoder(endpoint.headers, undefined, parameterIssues)
     const query = endpoint.query && Schema.toCodecArrayFromSingle(endpoint.query)
-    const decodeQuery = makeDecoder(query, optionsFor(HttpApi.QueryParseOptions), parameterIssues)
-    const decodePayload = makeDecoder(payloadSchema(endpoint), optionsFor(HttpApi.PayloadParseOptions), bodyIssues)
+    const decodeQuery = makeDecoder(query, getParseOptions(HttpApi.QueryParseOptions), parameterIssues)
+    const decodePayload = makeDecoder(payloadSchema(endpoint), getParseOptions(HttpApi.PayloadParseOptions), bodyIssues)
     const hasHeaders = [...(endpoint.success as ReadonlySet<Schema.Top>)].some(HttpApiSchema.isWithHeaders)
     const encode = makeEncoder(successes)
 

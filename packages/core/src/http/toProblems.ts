@@ -128,7 +128,7 @@ const problemsByTag = {
 }
 type ProblemsByTag = typeof problemsByTag
 
-export type DomainError = { [Tag in keyof ProblemsByTag]: Parameters<ProblemsByTag[Tag]>[1] }[keyof ProblemsByTag]
+type DomainError = { [Tag in keyof ProblemsByTag]: Parameters<ProblemsByTag[Tag]>[1] }[keyof ProblemsByTag]
 type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof ProblemsByTag }
   ? ReturnType<ProblemsByTag[Tag]>
   : never

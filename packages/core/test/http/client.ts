@@ -6,7 +6,7 @@ import { tokens } from "../stores.ts"
 // biome-ignore lint/suspicious/noExplicitAny: tests read JSON of any shape
 type Json = any
 
-export interface TestResponse {
+interface TestResponse {
   readonly status: number
   readonly headers: Headers
   readonly body: Json
