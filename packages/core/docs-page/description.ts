@@ -1,5 +1,5 @@
 /**
- * The parts of an OpenAPI description that the page shows.
+ * Types and helpers for the parts of an OpenAPI description that the page shows.
  */
 export interface Schema {
   readonly $ref?: string
@@ -54,7 +54,7 @@ export interface Description {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** An operation with its address. */
+/** An operation with its method and path. */
 export interface Entry {
   readonly method: string
   readonly path: string
@@ -68,7 +68,7 @@ export const listOperations = ({ paths }: Description): ReadonlyArray<Entry> =>
 
 const referencePrefix = "#/components/schemas/"
 
-/** The name of the schema that a reference points to. */
+/** The name of the referenced schema; `undefined` if the schema is not a reference. */
 export const referenceName = ({ $ref }: Schema): string | undefined =>
   $ref?.startsWith(referencePrefix) === true ? $ref.slice(referencePrefix.length) : undefined
 
@@ -82,11 +82,11 @@ export const makeResolve =
     return (name === undefined ? schema : components.schemas[name]) ?? {}
   }
 
-/** The alternatives of a schema; itself where it has none. */
-export const alternativesOf = (schema: Schema): ReadonlyArray<Schema> => schema.anyOf ?? schema.oneOf ?? [schema]
+/** The alternatives of a union schema; otherwise the schema itself. */
+export const listAlternatives = (schema: Schema): ReadonlyArray<Schema> => schema.anyOf ?? schema.oneOf ?? [schema]
 
 /** The media type of a request body, and its schema. */
-export const bodyOf = ({ requestBody }: Operation): readonly [type: string, schema: Schema] | undefined => {
+export const getRequestBody = ({ requestBody }: Operation): readonly [type: string, schema: Schema] | undefined => {
   const [first] = Object.entries(requestBody?.content ?? {})
   return first === undefined ? undefined : [first[0], first[1].schema ?? {}]
 }

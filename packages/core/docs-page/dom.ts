@@ -1,22 +1,22 @@
 /**
- * Builds elements. Text is only ever set as text, so that nothing in the description or in a response is read as HTML.
+ * DOM helpers. Content is always set as text, never as HTML, so that a description or a response cannot inject markup.
  */
-export type Child = Node | string
+type Child = Node | string
 
 export const element = <Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Readonly<Record<string, string>> = {},
   ...children: ReadonlyArray<Child>
 ): HTMLElementTagNameMap[Name] => {
-  const made = document.createElement(name)
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value)
-  made.append(...children)
-  return made
+  const node = document.createElement(name)
+  for (const [attribute, value] of Object.entries(attributes)) node.setAttribute(attribute, value)
+  node.append(...children)
+  return node
 }
 
-/** Finds an element of the page's own markup. */
-export const find = <Element extends HTMLElement>(id: string, kind: new () => Element): Element => {
-  const found = document.getElementById(id)
-  if (!(found instanceof kind)) throw new Error(`The page has no #${id}`)
-  return found
+/** Gets an element of the static markup in page.html. */
+export const getElement = <Element extends HTMLElement>(id: string, kind: new () => Element): Element => {
+  const node = document.getElementById(id)
+  if (!(node instanceof kind)) throw new Error(`The page has no #${id}`)
+  return node
 }

@@ -1,14 +1,14 @@
 /**
- * Shows one operation: its address and summary, and when opened, everything else.
+ * Renders one operation: its method, path and summary, and when opened, all details.
  */
-import { alternativesOf, type Entry, type Operation, type Resolve, type Schema } from "./description.ts"
+import { type Entry, listAlternatives, type Operation, type Resolve, type Schema } from "./description.ts"
 import { element } from "./dom.ts"
-import { describeType, showFields } from "./schemaView.ts"
+import { describeType, renderFields } from "./schemaView.ts"
 import { type Api, makeTryIt } from "./tryIt.ts"
 
-/** Problems are told apart by their type, which the schema fixes. */
-const showProblems = (schema: Schema, resolve: Resolve): ReadonlyArray<Node> => {
-  const items = alternativesOf(resolve(schema)).map((alternative) => {
+/** Lists the types and titles of the problems of one status. */
+const renderProblems = (schema: Schema, resolve: Resolve): ReadonlyArray<Node> => {
+  const items = listAlternatives(resolve(schema)).map((alternative) => {
     const { properties = {} } = resolve(alternative)
     const [type, title] = [properties["type"]?.enum?.[0], properties["title"]?.enum?.[0]]
     return element("li", {}, element("code", {}, String(type ?? "problem")), ` ${title ?? ""}`)
@@ -16,13 +16,14 @@ const showProblems = (schema: Schema, resolve: Resolve): ReadonlyArray<Node> => 
   return [element("ul", { class: "fields" }, ...items)]
 }
 
-const showResponses = ({ responses }: Operation, resolve: Resolve): Node => {
+const renderResponses = ({ responses }: Operation, resolve: Resolve): Node => {
   const items = Object.entries(responses).flatMap(([status, { description = "", content = {} }]) => {
     const [type, { schema = undefined } = {}] = Object.entries(content)[0] ?? []
     const isProblem = type === "application/problem+json"
     const about =
       schema === undefined || isProblem ? [] : [element("p", { class: "type" }, describeType(schema, resolve))]
-    const fields = schema === undefined ? [] : isProblem ? showProblems(schema, resolve) : showFields(schema, resolve)
+    const fields =
+      schema === undefined ? [] : isProblem ? renderProblems(schema, resolve) : renderFields(schema, resolve)
     return [
       element("dt", {}, element("strong", {}, status)),
       element("dd", {}, ...(isProblem ? [] : [description]), ...about, ...fields)
@@ -31,8 +32,8 @@ const showResponses = ({ responses }: Operation, resolve: Resolve): Node => {
   return element("dl", { class: "responses" }, ...items)
 }
 
-/** Builds the details when they are first opened: most never are. */
-export const showOperation = (entry: Entry, api: Api): HTMLDetailsElement => {
+/** Renders the details when they are first opened, because most never are. */
+export const renderOperation = (entry: Entry, api: Api): HTMLDetailsElement => {
   const { method, path, operation } = entry
   const details = element(
     "details",
@@ -55,7 +56,7 @@ export const showOperation = (entry: Entry, api: Api): HTMLDetailsElement => {
           ...(operation.description === undefined ? [] : [element("p", {}, operation.description)]),
           makeTryIt(entry, api),
           element("h3", {}, "Responses"),
-          showResponses(operation, api.resolve)
+          renderResponses(operation, api.resolve)
         )
       )
     },

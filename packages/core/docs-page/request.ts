@@ -1,5 +1,5 @@
 /**
- * A request as the user has filled it in, and the curl command that sends the same.
+ * Builds a request from the form, and the equivalent curl command.
  */
 import type { Entry, Parameter } from "./description.ts"
 
@@ -12,46 +12,46 @@ export interface PreparedRequest {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** JSON as text; a file to upload. */
+  /** A string for JSON, a Blob for a file to upload. */
   readonly body: string | Blob | undefined
 }
 
-/** The pairs of a parameter that stands for several: one `name=value` on each line. */
+/** Parses a parameter of type object: one `name=value` pair per line. */
 const parsePairs = (text: string): ReadonlyArray<readonly [string, string]> =>
   text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "")
     .map((line) => {
-      const mark = line.indexOf("=")
-      return mark < 0 ? [line, ""] : [line.slice(0, mark).trim(), line.slice(mark + 1).trim()]
+      const separator = line.indexOf("=")
+      return separator < 0 ? [line, ""] : [line.slice(0, separator).trim(), line.slice(separator + 1).trim()]
     })
 
 const toPairs = ({ parameter, value }: Input): ReadonlyArray<readonly [string, string]> =>
   parameter.schema?.type === "object" ? parsePairs(value) : [[parameter.name, value]]
 
-/** Builds the request below an address of the API; parameters without a value are left out. */
+/** Builds the request. Parameters without a value are omitted. */
 export const prepareRequest = (
-  root: string,
+  baseUrl: string,
   { method, path }: Entry,
   inputs: ReadonlyArray<Input>,
   content: { readonly type: string; readonly body: string | Blob } | undefined
 ): PreparedRequest => {
-  const given = inputs.filter(({ value }) => value !== "")
-  const inPlace = (place: string) => given.filter(({ parameter }) => parameter.in === place)
-  const values = new Map(inPlace("path").map(({ parameter, value }) => [parameter.name, value]))
-  const address = path.replace(/\{([^}]+)\}/g, (hole, name: string) => {
+  const filled = inputs.filter(({ value }) => value !== "")
+  const getInputs = (location: string) => filled.filter(({ parameter }) => parameter.in === location)
+  const values = new Map(getInputs("path").map(({ parameter, value }) => [parameter.name, value]))
+  const expandedPath = path.replace(/\{([^}]+)\}/g, (placeholder, name: string) => {
     const value = values.get(name)
-    return value === undefined ? hole : encodeURIComponent(value)
+    return value === undefined ? placeholder : encodeURIComponent(value)
   })
-  const query = inPlace("query")
+  const query = getInputs("query")
     .flatMap(toPairs)
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join("&")
-  const headers = Object.fromEntries(inPlace("header").map(({ parameter, value }) => [parameter.name, value]))
+  const headers = Object.fromEntries(getInputs("header").map(({ parameter, value }) => [parameter.name, value]))
   return {
     method,
-    url: `${root}${address}${query === "" ? "" : `?${query}`}`,
+    url: `${baseUrl}${expandedPath}${query === "" ? "" : `?${query}`}`,
     headers: content === undefined ? headers : { ...headers, "Content-Type": content.type },
     body: content?.body
   }
@@ -59,7 +59,7 @@ export const prepareRequest = (
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** Writes the command for a POSIX shell. The token is read from a variable, so that it can be shared as it is. */
+/** Formats a curl command for a POSIX shell. The token comes from a variable, so that the command is safe to share. */
 export const toCurl = ({ method, url, headers, body }: PreparedRequest, needsToken: boolean): string =>
   [
     `curl${method === "GET" ? "" : ` -X ${method}`} ${quote(url)}`,

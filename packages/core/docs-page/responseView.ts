@@ -1,5 +1,5 @@
 /**
- * Shows a response: its status, the headers that matter, and its body.
+ * Renders a response: its status, selected headers and its body.
  */
 import { element } from "./dom.ts"
 
@@ -14,8 +14,8 @@ const shownHeaders = [
   "x-request-id"
 ]
 
-/** More than this would keep the browser busy, and nobody reads it. */
-const longestBody = 200_000
+/** Longer bodies are truncated: rendering them would block the browser. */
+const maxBodyLength = 200_000
 
 const format = (text: string, type: string): string => {
   if (!/\bjson\b/.test(type)) return text
@@ -26,13 +26,13 @@ const format = (text: string, type: string): string => {
   }
 }
 
-/** What is said of a response at once, and what is shown of it below. */
-export interface ShownResponse {
+/** The status line and the rendered headers and body. */
+interface RenderedResponse {
   readonly outcome: string
   readonly nodes: ReadonlyArray<Node>
 }
 
-export const showResponse = async (response: Response, started: number): Promise<ShownResponse> => {
+export const renderResponse = async (response: Response, started: number): Promise<RenderedResponse> => {
   const { status, statusText, headers } = response
   const text = format(await response.text(), headers.get("content-type") ?? "")
   const milliseconds = Math.round(performance.now() - started)
@@ -40,7 +40,7 @@ export const showResponse = async (response: Response, started: number): Promise
     const value = headers.get(name)
     return value === null ? [] : [element("dt", {}, name), element("dd", {}, value)]
   })
-  const body = text.length > longestBody ? `${text.slice(0, longestBody)}\n… (${text.length} characters)` : text
+  const body = text.length > maxBodyLength ? `${text.slice(0, maxBodyLength)}\n… (${text.length} characters)` : text
   return {
     outcome: `${`${status} ${statusText}`.trim()} in ${milliseconds} ms`,
     nodes: [

@@ -1,10 +1,10 @@
 /**
- * Shows a schema as a list of fields.
+ * Renders a schema as a list of fields.
  */
-import { alternativesOf, type Resolve, referenceName, type Schema } from "./description.ts"
+import { listAlternatives, type Resolve, referenceName, type Schema } from "./description.ts"
 import { element } from "./dom.ts"
 
-const limits: ReadonlyArray<readonly [keyof Schema, (value: unknown) => string]> = [
+const constraints: ReadonlyArray<readonly [keyof Schema, (value: unknown) => string]> = [
   ["format", String],
   ["pattern", (value) => `matches ${value}`],
   ["minimum", (value) => `at least ${value}`],
@@ -16,28 +16,29 @@ const limits: ReadonlyArray<readonly [keyof Schema, (value: unknown) => string]>
   ["default", (value) => `default ${JSON.stringify(value)}`]
 ]
 
-const nameType = (schema: Schema, resolve: Resolve): string => {
+const formatType = (schema: Schema, resolve: Resolve): string => {
   const { enum: values, items, anyOf, oneOf } = schema
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ")
   const alternatives = anyOf ?? oneOf
-  if (alternatives !== undefined) return alternatives.map((one) => describeType(one, resolve)).join(" | ")
-  if (items !== undefined) return `array of ${referenceName(items) ?? nameType(items, resolve)}`
+  if (alternatives !== undefined)
+    return alternatives.map((alternative) => describeType(alternative, resolve)).join(" | ")
+  if (items !== undefined) return `array of ${referenceName(items) ?? formatType(items, resolve)}`
   return [schema.type ?? "any"].flat().join(" | ")
 }
 
-/** The type in a few words, with its limits: `integer, at least 1, default 1000`. */
-export const describeType = (given: Schema, resolve: Resolve): string => {
-  const schema = resolve(given)
-  const said = limits.flatMap(([name, say]) => {
-    // A date's format says what its pattern would spell out.
+/** Describes a type with its constraints: `integer, at least 1, default 1000`. */
+export const describeType = (unresolved: Schema, resolve: Resolve): string => {
+  const schema = resolve(unresolved)
+  const descriptions = constraints.flatMap(([name, describe]) => {
+    // If there is a format (date-time), the pattern adds nothing.
     if (schema[name] === undefined || (name === "pattern" && schema.format !== undefined)) return []
-    return [say(schema[name])]
+    return [describe(schema[name])]
   })
-  return [referenceName(given) ?? nameType(schema, resolve), ...said].join(", ")
+  return [referenceName(unresolved) ?? formatType(schema, resolve), ...descriptions].join(", ")
 }
 
-/** The fields of a schema, or of what an array or a map holds. */
-const fieldsOf = (schema: Schema): ReadonlyArray<readonly [name: string, schema: Schema, isRequired: boolean]> => {
+/** The fields of an object schema; `<name>` stands for the keys of a map. */
+const listFields = (schema: Schema): ReadonlyArray<readonly [name: string, schema: Schema, isRequired: boolean]> => {
   const { properties = {}, patternProperties = {}, additionalProperties, required = [] } = schema
   return [
     ...Object.entries(properties).map(([name, field]) => [name, field, required.includes(name)] as const),
@@ -46,14 +47,18 @@ const fieldsOf = (schema: Schema): ReadonlyArray<readonly [name: string, schema:
   ]
 }
 
-/** Shows the fields of a schema, and of what is in them; nothing where there are none. */
-export const showFields = (given: Schema, resolve: Resolve, seen: ReadonlyArray<Schema> = []): ReadonlyArray<Node> =>
-  alternativesOf(resolve(given)).flatMap((alternative) => {
+/** Renders the fields of a schema recursively; returns an empty array if it has none. */
+export const renderFields = (
+  unresolved: Schema,
+  resolve: Resolve,
+  seen: ReadonlyArray<Schema> = []
+): ReadonlyArray<Node> =>
+  listAlternatives(resolve(unresolved)).flatMap((alternative) => {
     const schema = resolve(alternative)
     if (seen.includes(schema)) return []
-    const inside = [...seen, schema]
-    if (schema.items !== undefined) return showFields(schema.items, resolve, inside)
-    const fields = fieldsOf(schema).map(([name, field, isRequired]) =>
+    const ancestors = [...seen, schema]
+    if (schema.items !== undefined) return renderFields(schema.items, resolve, ancestors)
+    const fields = listFields(schema).map(([name, field, isRequired]) =>
       element(
         "li",
         {},
@@ -61,7 +66,7 @@ export const showFields = (given: Schema, resolve: Resolve, seen: ReadonlyArray<
         isRequired ? element("strong", {}, " required") : "",
         element("span", { class: "type" }, ` ${describeType(field, resolve)}`),
         ...(field.description === undefined ? [] : [element("p", {}, field.description)]),
-        ...showFields(field, resolve, inside)
+        ...renderFields(field, resolve, ancestors)
       )
     )
     return fields.length === 0 ? [] : [element("ul", { class: "fields" }, ...fields)]

@@ -1,18 +1,18 @@
 /**
- * The form that fills in a request, sends it, and shows the response.
+ * A form that builds a request, sends it and shows the response.
  */
-import { bodyOf, type Entry, type Parameter, type Resolve } from "./description.ts"
+import { type Entry, getRequestBody, type Parameter, type Resolve } from "./description.ts"
 import { element } from "./dom.ts"
 import { makeExample } from "./example.ts"
 import { type PreparedRequest, prepareRequest, toCurl } from "./request.ts"
-import { showResponse } from "./responseView.ts"
-import { describeType, showFields } from "./schemaView.ts"
+import { renderResponse } from "./responseView.ts"
+import { describeType, renderFields } from "./schemaView.ts"
 
 export interface Api {
-  /** The address that paths are below. */
-  readonly root: string
+  /** The URL that the API is mounted at. */
+  readonly baseUrl: string
   readonly resolve: Resolve
-  /** Sends a request, with the token where the operation needs one. */
+  /** Sends a request, with the token if the operation requires one. */
   readonly send: (request: PreparedRequest, needsToken: boolean) => Promise<Response>
 }
 
@@ -24,7 +24,7 @@ const makeSelect = (values: ReadonlyArray<string>): HTMLSelectElement =>
 const makeField = ({ schema = {} }: Parameter): Field => {
   if (schema.type === "boolean") return makeSelect(["true", "false"])
   if (schema.enum !== undefined) return makeSelect(schema.enum.map(String))
-  if (schema.type === "object") return element("textarea", { rows: "2", placeholder: "name=value, one on each line" })
+  if (schema.type === "object") return element("textarea", { rows: "2", placeholder: "name=value, one per line" })
   const placeholder = schema.default === undefined ? "" : String(schema.default)
   return element("input", {
     type: "text",
@@ -35,7 +35,13 @@ const makeField = ({ schema = {} }: Parameter): Field => {
   })
 }
 
-const labelled = (field: Field, id: string, label: string, isRequired: boolean, hint: ReadonlyArray<Node | string>) => {
+const wrapWithLabel = (
+  field: Field,
+  id: string,
+  label: string,
+  isRequired: boolean,
+  hint: ReadonlyArray<Node | string>
+) => {
   field.id = id
   field.setAttribute("aria-describedby", `${id}-hint`)
   if (isRequired) field.required = true
@@ -49,28 +55,32 @@ const labelled = (field: Field, id: string, label: string, isRequired: boolean, 
 }
 
 const makeBody = ({ operation }: Entry, resolve: Resolve) => {
-  const body = bodyOf(operation)
+  const body = getRequestBody(operation)
   if (body === undefined) return undefined
   const [type, schema] = body
   const isJson = type === "application/json"
   const field = isJson ? element("textarea", { rows: "6", spellcheck: "false" }) : element("input", { type: "file" })
   const format = (fields: "all" | "required") => JSON.stringify(makeExample(resolve, fields)(schema), null, 2)
   if (isJson) field.value = format("required")
-  const label = labelled(field, `${operation.operationId}-body`, "Body", operation.requestBody?.required === true, [
-    type
-  ])
-  const about = isJson
+  const label = wrapWithLabel(
+    field,
+    `${operation.operationId}-body`,
+    "Body",
+    operation.requestBody?.required === true,
+    [type]
+  )
+  const schemaNodes = isJson
     ? [
-        ...showFields(schema, resolve),
+        ...renderFields(schema, resolve),
         element("details", {}, element("summary", {}, "Example with every field"), element("pre", {}, format("all")))
       ]
     : []
   const read = (): string | Blob => (field instanceof HTMLInputElement ? (field.files?.[0] ?? new Blob()) : field.value)
-  return { nodes: [element("h3", {}, "Request body"), label, ...about], content: () => ({ type, body: read() }) }
+  return { nodes: [element("h3", {}, "Request body"), label, ...schemaNodes], content: () => ({ type, body: read() }) }
 }
 
-/** Builds the form of an operation: its parameters and body double as their documentation. */
-export const makeTryIt = (entry: Entry, { root, resolve, send }: Api): HTMLFormElement => {
+/** Builds the form of an operation. The inputs also document the parameters and the body. */
+export const makeTryIt = (entry: Entry, { baseUrl, resolve, send }: Api): HTMLFormElement => {
   const { operationId, parameters = [], security = [] } = entry.operation
   const needsToken = security.length > 0
   const inputs = parameters.map((parameter) => ({ parameter, field: makeField(parameter) }))
@@ -83,7 +93,7 @@ export const makeTryIt = (entry: Entry, { root, resolve, send }: Api): HTMLFormE
 
   const prepare = () =>
     prepareRequest(
-      root,
+      baseUrl,
       entry,
       inputs.map(({ parameter, field }) => ({ parameter, value: field.value })),
       body?.content()
@@ -97,11 +107,11 @@ export const makeTryIt = (entry: Entry, { root, resolve, send }: Api): HTMLFormE
     response.replaceChildren()
     try {
       const started = performance.now()
-      const answer = await send(prepare(), needsToken)
-      const shown = await showResponse(answer, started)
-      outcome.classList.toggle("failed", !answer.ok)
-      outcome.textContent = shown.outcome
-      response.replaceChildren(...shown.nodes)
+      const received = await send(prepare(), needsToken)
+      const rendered = await renderResponse(received, started)
+      outcome.classList.toggle("failed", !received.ok)
+      outcome.textContent = rendered.outcome
+      response.replaceChildren(...rendered.nodes)
     } catch (error) {
       outcome.classList.add("failed")
       outcome.textContent = `The request failed: ${error}`
@@ -111,10 +121,16 @@ export const makeTryIt = (entry: Entry, { root, resolve, send }: Api): HTMLFormE
   }
 
   const fields = inputs.map(({ parameter, field }) =>
-    labelled(field, `${operationId}-${parameter.in}-${parameter.name}`, parameter.name, parameter.required === true, [
-      element("span", { class: "type" }, `${parameter.in}: ${describeType(parameter.schema ?? {}, resolve)}`),
-      parameter.description === undefined ? "" : element("p", {}, parameter.description)
-    ])
+    wrapWithLabel(
+      field,
+      `${operationId}-${parameter.in}-${parameter.name}`,
+      parameter.name,
+      parameter.required === true,
+      [
+        element("span", { class: "type" }, `${parameter.in}: ${describeType(parameter.schema ?? {}, resolve)}`),
+        parameter.description === undefined ? "" : element("p", {}, parameter.description)
+      ]
+    )
   )
   const form = element(
     "form",

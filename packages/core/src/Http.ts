@@ -1,5 +1,6 @@
 /**
- * The HTTP interface as one function from a request to an answer.
+ * The HTTP API as a single handler. When the client disconnects, the request's abort signal interrupts the fiber that
+ * handles it (see `runRequest`).
  */
 import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Authenticator } from "./access/Authenticator.ts"
@@ -8,8 +9,8 @@ import type { SecretBox } from "./crypto/SecretBox.ts"
 import type { Deployments } from "./deployments/Deployments.ts"
 import { DeploymentConfig } from "./deployments/ports/DeploymentConfig.ts"
 import type { Uploads } from "./deployments/uploads/Uploads.ts"
-import { buildRoutes } from "./http/compile.ts"
-import { type DocsOption, makeDocsEndpoints } from "./http/docs/docs.ts"
+import { buildRoutes } from "./http/buildRoutes.ts"
+import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
 import { ConsumersHttp } from "./http/handlers/ConsumersHttp.ts"
 import { DeploymentsHttp, UploadsHttp } from "./http/handlers/DeploymentsHttp.ts"
 import { KeysHttp } from "./http/handlers/KeysHttp.ts"
@@ -29,22 +30,22 @@ import { fromWebRequest, type TransportRequest, type TransportResponse, toWebRes
 import type { Store } from "./store/Store.ts"
 
 export interface HttpOptions {
-  /** Bytes that a request's body may have: 1 MiB, unless said otherwise. */
+  /** Maximum size of a JSON request body in bytes. Default: 1 MiB. */
   readonly bodyLimit?: number | undefined
-  /** The interface's address as clients see it, with the path it is mounted at. */
+  /** The URL of the HTTP API as clients see it, including the path that it is mounted at. */
   readonly publicUrl?: string | undefined
   /**
    * Whether `/v1/openapi.json` and `/v1/docs` are served: `true` (the default) serves both to anyone, `false` serves
-   * neither (404), `"protected"` asks for a valid credential of any account before it serves the description.
+   * neither (404), `"protected"` requires a valid credential of any account for the description.
    *
-   * The page stays open when protected: it is the same static document for every host, and a browser cannot send a
-   * bearer token with an address. It asks for the token and then fetches the description with it; where your
-   * `authenticate` reads a cookie, it fetches the description with that.
+   * `"protected"` leaves the page itself public: it is the same static document for every host, and a browser cannot send
+   * a bearer token when it opens a URL. The page prompts for the token and fetches the description with it. If your
+   * `authenticate` reads a cookie, the browser sends the cookie instead.
    */
   readonly docs?: DocsOption | undefined
 }
 
-/** Every service that the interface stands on. */
+/** The services that the HTTP API calls. */
 export type Services = Consumers | ApiKeys | MeteringBuckets | Plans | Subscriptions | Usage | Deployments | Uploads
 
 const handlers = Effect.all({
@@ -58,75 +59,79 @@ const handlers = Effect.all({
   system: SystemHttp
 })
 
-const makeEndpoints = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
+const makeRouteHandlers = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
   const sites = yield* SitesHttp
-  const endpoints = [
+  const routeHandlers = [
     ...(yield* buildRoutes(yield* handlers)),
-    ...(yield* makeDocsEndpoints(docs, publicUrl)),
+    ...(yield* makeDocsRoutes(docs, publicUrl)),
     ...(sites === undefined ? [] : [["GET", sitesPath, sites] as const])
   ]
-  return { endpoints, routes: makeRoutes({ docs: docs !== false, sites: sites !== undefined }) }
+  return { routeHandlers, routes: makeRoutes({ docs: docs !== false, sites: sites !== undefined }) }
 })
 
-/** Whoever asked has left; nobody reads this. */
+/** 499: the client disconnected before the response was ready. This response is never sent. */
 const clientClosedRequest: TransportResponse = { status: 499, headers: {}, body: undefined }
 
-const fromExit = (exit: Exit.Exit<TransportResponse>): Promise<TransportResponse> => {
+/** An interruption means that the client disconnected; any other failure is a defect. */
+const exitToResponse = (exit: Exit.Exit<TransportResponse>): Promise<TransportResponse> => {
   if (Exit.isSuccess(exit)) return Promise.resolve(exit.value)
   return Cause.hasInterruptsOnly(exit.cause)
     ? Promise.resolve(clientClosedRequest)
     : Promise.reject(Cause.squash(exit.cause))
 }
 
-/** Answers, and stops when whoever asked leaves; what needs not wait is not waited for. */
+/**
+ * Runs a request in a fiber, and interrupts the fiber when the request's signal aborts because the client disconnected. If
+ * the fiber finishes synchronously, it returns without registering for the abort.
+ */
 const runRequest =
-  (context: Context.Context<never>, edge: (asked: TransportRequest) => Effect.Effect<TransportResponse>) =>
-  (asked: TransportRequest): Promise<TransportResponse> => {
-    const fiber = Effect.runForkWith(context)(edge(asked))
+  (context: Context.Context<never>, handleRequest: (request: TransportRequest) => Effect.Effect<TransportResponse>) =>
+  (request: TransportRequest): Promise<TransportResponse> => {
+    const fiber = Effect.runForkWith(context)(handleRequest(request))
     const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return fromExit(exit)
-    const signal = asked.signal()
-    const leave = () => fiber.interruptUnsafe()
-    if (signal.aborted) leave()
-    else signal.addEventListener("abort", leave, { once: true })
+    if (exit !== undefined) return exitToResponse(exit)
+    const signal = request.signal()
+    const interrupt = () => fiber.interruptUnsafe()
+    if (signal.aborted) interrupt()
+    else signal.addEventListener("abort", interrupt, { once: true })
     return new Promise((resolve) =>
       fiber.addObserver((exit) => {
-        signal.removeEventListener("abort", leave)
-        resolve(fromExit(exit))
+        signal.removeEventListener("abort", interrupt)
+        resolve(exitToResponse(exit))
       })
     )
   }
 
 export interface HttpHandlers {
-  /** From a web request to a web response. */
+  /** Handles a web `Request`. */
   readonly handler: (request: Request) => Promise<Response>
-  /** The same without web objects, for bindings that have others. */
-  readonly dispatch: (asked: TransportRequest) => Promise<TransportResponse>
+  /** Handles a request without web objects, for framework bindings. */
+  readonly dispatch: (request: TransportRequest) => Promise<TransportResponse>
   readonly dispose: () => Promise<void>
 }
 
-/** The interface over the services, and how to end it. */
+/** Builds the HTTP API over the services. `dispose` releases everything that the layer acquired. */
 export const toWebHandler = <E>(
   services: Layer.Layer<Services | SecretBox | Authenticator | Store, E>,
   { bodyLimit = 1024 * 1024, publicUrl, docs = true }: HttpOptions = {}
 ): HttpHandlers => {
-  const address = publicUrl?.replace(/\/+$/, "")
-  const settings = { bodyLimit, basePath: address && new URL(address).pathname.replace(/\/$/, "") }
+  const apiUrl = publicUrl?.replace(/\/+$/, "")
+  const config = { bodyLimit, basePath: apiUrl && new URL(apiUrl).pathname.replace(/\/$/, "") }
   const scope = Scope.makeUnsafe()
-  let handle: ((asked: TransportRequest) => Promise<TransportResponse>) | undefined
+  let handle: ((request: TransportRequest) => Promise<TransportResponse>) | undefined
   const initializing = Effect.runPromise(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
-      const { endpoints, routes } = yield* Effect.provideContext(makeEndpoints(docs, address), context)
-      const hosting = Context.get(context, DeploymentConfig)
-      handle = runRequest(context, makeRequestHandler(endpoints, routes, { ...settings, sites: hosting?.sites }))
+      const { routeHandlers, routes } = yield* Effect.provideContext(makeRouteHandlers(docs, apiUrl), context)
+      const sites = Context.get(context, DeploymentConfig)?.sites
+      handle = runRequest(context, makeRequestHandler(routeHandlers, routes, { ...config, sites }))
       return handle
     })
   )
-  // Whoever asks is told; until then, nobody need hear of it.
+  // Initialization errors surface on the first request; this avoids an unhandled rejection until then.
   initializing.catch(() => undefined)
-  const dispatch = (asked: TransportRequest): Promise<TransportResponse> =>
-    handle === undefined ? initializing.then((answer) => answer(asked)) : handle(asked)
+  const dispatch = (request: TransportRequest): Promise<TransportResponse> =>
+    handle === undefined ? initializing.then((handle) => handle(request)) : handle(request)
   return {
     dispatch,
     handler: async (request) => toWebResponse(await dispatch(fromWebRequest(request))),

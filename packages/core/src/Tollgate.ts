@@ -1,5 +1,5 @@
 /**
- * Tollgate as one layer for those who live in Effect, and as one object of promises for everybody else.
+ * The entry points: `Tollgate.layer` for Effect programs, and `createTollgate` with a promise API for all others.
  */
 import { Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
 import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
@@ -37,47 +37,48 @@ import { Store } from "./store/Store.ts"
 import type { StoreError } from "./store/StoreError.ts"
 import { type ServiceOptions, type TollgateOptions, validateOptions } from "./TollgateOptions.ts"
 
-/** How long requests that run may take to end, once the gate is closed. */
+/** How long `close` waits for requests in flight. */
 const drainTimeoutMs = 5_000
 
-/** The same, and a way to wait for the requests that it is answering: what they began is then over. */
-const trackInFlight = (dispatch: (asked: TransportRequest) => Promise<TransportResponse>) => {
+/** Wraps a handler and tracks the requests in flight; `drain` waits for them. */
+const trackInFlight = (dispatch: (request: TransportRequest) => Promise<TransportResponse>) => {
   const inFlight = new Set<Promise<unknown>>()
-  const handle = (asked: TransportRequest): Promise<TransportResponse> => {
-    const answer = dispatch(asked)
-    const over: Promise<unknown> = answer.then(
-      () => inFlight.delete(over),
-      () => inFlight.delete(over)
+  const handle = (request: TransportRequest): Promise<TransportResponse> => {
+    const response = dispatch(request)
+    const finished: Promise<unknown> = response.then(
+      () => inFlight.delete(finished),
+      () => inFlight.delete(finished)
     )
-    inFlight.add(over)
-    return answer
+    inFlight.add(finished)
+    return response
   }
   const drain = (): Promise<void> => settleWithin(drainTimeoutMs, Promise.all(inFlight))
-  return { counted: handle, settled: drain }
+  return { handle, drain }
 }
 
-/** A path as it is routed: without its query, a trailing slash, or an encoded dollar sign. */
-const routed = (path: string): string => (path.split("?", 1)[0] ?? "").replace(/(?<=.)\/$/, "").replaceAll("%24", "$")
+/** Normalizes a path for routing: removes the query and a trailing slash, and decodes `%24`. */
+const normalizePath = (path: string): string =>
+  (path.split("?", 1)[0] ?? "").replace(/(?<=.)\/$/, "").replaceAll("%24", "$")
 
 const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
 
 const parseSecrets = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> => {
   const secrets = Array.isArray(secret) ? secret : secret === undefined ? [] : [secret]
-  return secrets.map((one) => Redacted.make(typeof one === "string" ? one : ""))
+  return secrets.map((value) => Redacted.make(typeof value === "string" ? value : ""))
 }
 
 const verifyCacheLayer = ({
   verifyCache
 }: Omit<ServiceOptions, "secret">): Layer.Layer<VerifyCache, ConfigurationError> => {
   if (verifyCache === undefined) return VerifyCache.layerDisabled
-  const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
-  return isCount(verifyCache.ttl) && isCount(verifyCache.capacity ?? 1)
+  const isPositiveInteger = (value: number) => Number.isSafeInteger(value) && value > 0
+  return isPositiveInteger(verifyCache.ttl) && isPositiveInteger(verifyCache.capacity ?? 1)
     ? VerifyCache.layer(verifyCache)
     : Layer.effect(
         VerifyCache,
         new ConfigurationError({
           option: "verifyCache",
-          problem: "give ttl in milliseconds and capacity as a number of answers, both integers from 1"
+          problem: "ttl (in milliseconds) and capacity (in entries) must be positive integers"
         })
       )
 }
@@ -90,12 +91,15 @@ const quotaThresholdLayer = ({
     typeof onQuotaThreshold === "function" ? { thresholds: [0.8, 1], notify: onQuotaThreshold } : onQuotaThreshold
   if (!Array.isArray(thresholds) || !thresholds.every((threshold) => threshold > 0 && threshold <= 1)) {
     return Layer.effectDiscard(
-      new ConfigurationError({ option: "onQuotaThreshold", problem: "give thresholds above 0 and up to 1" })
+      new ConfigurationError({
+        option: "onQuotaThreshold",
+        problem: "thresholds must be an array of numbers greater than 0 and at most 1"
+      })
     )
   }
-  const watch = {
+  const service = {
     thresholds,
-    // Nobody waits for it: a hook that hangs, or fails, is its own affair.
+    // Runs in a detached fiber: the hook must not delay or fail the request.
     notify: (event: QuotaEvent) =>
       Effect.asVoid(
         Effect.forkDetach(
@@ -107,11 +111,11 @@ const quotaThresholdLayer = ({
         )
       )
   }
-  return Layer.succeed(QuotaThresholds, watch)
+  return Layer.succeed(QuotaThresholds, service)
 }
 
 /**
- * All services over a store.
+ * Provides all services over a store.
  *
  * @example
  * ```ts
@@ -123,7 +127,7 @@ const layer = ({
   ...options
 }: ServiceOptions): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> => {
   const { deployments, publicUrl, sitesUrl } = options
-  const vault = SecretBox.layer({
+  const secretBox = SecretBox.layer({
     secrets: parseSecrets(secret),
     storage: options.keyStorage,
     prefix: options.keyPrefix
@@ -140,8 +144,8 @@ const layer = ({
     Layer.provide([KeyBuckets.layer, TrustedClock.layer, verifyCacheLayer(options), quotaThresholdLayer(options)]),
     Layer.provideMerge(
       Layer.mergeAll(
-        vault,
-        // Not all the options: a layer keeps what it is made of, and there are tokens among them.
+        secretBox,
+        // Not the whole options object: it contains the tokens, and the layer would keep them in memory.
         Layer.effect(DeploymentConfig, deploymentConfigLayer({ deployments, publicUrl, sitesUrl })),
         Layer.effect(Limits, parseLimits(options.limits))
       )
@@ -156,32 +160,32 @@ const authenticatorLayer = ({
   if (tokens !== undefined && authenticate !== undefined) {
     return Layer.effect(
       Authenticator,
-      new ConfigurationError({ option: "tokens, authenticate", problem: "give one of the two, not both" })
+      new ConfigurationError({ option: "tokens, authenticate", problem: "set one of the two, not both" })
     )
   }
   if (tokens !== undefined) return Authenticator.layerBearer(tokens)
   if (authenticate === undefined) return Authenticator.layerClosed
-  const ask: Authenticate = (request) =>
+  const authenticateRequest: Authenticate = (request) =>
     Effect.flatMap(
       Effect.promise(async () => authenticate(request)),
-      // Whatever does not say who it is, for whom, and what it may do, is nobody.
+      // An `authenticate` result that is not a valid principal is treated as unauthenticated.
       (principal) => Effect.mapError(decodePrincipal(principal), () => new Unauthorized())
     )
-  return Authenticator.layer(ask)
+  return Authenticator.layer(authenticateRequest)
 }
 
 const storeLayer = ({ store }: TollgateOptions): Layer.Layer<Store, unknown> => {
   if (store === undefined || store === null) {
     return Layer.effect(
       Store,
-      new ConfigurationError({ option: "store", problem: "give one, such as MemoryStore.open()" })
+      new ConfigurationError({ option: "store", problem: "must be a store, such as MemoryStore.open()" })
     )
   }
   return "commit" in store ? Layer.succeed(Store, store) : store
 }
 
 /**
- * Tollgate for callers outside Effect. Wrong settings reject, with a message that says what to set.
+ * Creates a Tollgate with a promise API. Rejects with a `ConfigurationError` if an option is invalid.
  *
  * @example
  * ```ts
@@ -198,26 +202,26 @@ export const createTollgate = async (options: TollgateOptions) => {
     Layer.provideMerge(storeLayer(options))
   )
   try {
-    const mistake = validateOptions(options)
-    if (mistake !== undefined) throw mistake
+    const configurationError = validateOptions(options)
+    if (configurationError !== undefined) throw configurationError
     const context = await Promises.run(Layer.buildWithScope(services, scope))
     const { dispatch, dispose } = toWebHandler(Layer.succeedContext(context), {
       bodyLimit: options.bodyLimit,
       publicUrl: options.publicUrl,
       docs: options.docs
     })
-    const { counted: handle, settled: drain } = trackInFlight(dispatch)
-    const { matchesRoute: isPath } = makeRoutes({
+    const { handle, drain } = trackInFlight(dispatch)
+    const { matchesRoute } = makeRoutes({
       docs: options.docs !== false,
       sites: options.deployments?.target.serve !== undefined
     })
-    const sitesAddress = Context.get(context, DeploymentConfig)?.sites
-    const isSitesHost = (host: string): boolean => sitesAddress?.siteAt(host) !== undefined
+    const sites = Context.get(context, DeploymentConfig)?.sites
+    const isSitesHost = (host: string): boolean => sites?.siteAt(host) !== undefined
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
       keys: {
         ...keysPromise(Context.get(context, ApiKeys)),
-        /** Puts every key under the newest secret, while the service runs. */
+        /** Re-encrypts every stored key under the current (first) secret. Safe to run while the server handles requests. */
         reencryptKeys: (): Promise<ReencryptResult> => Promises.run(Context.get(context, ApiKeys).reencryptKeys())
       },
       meteringBuckets: meteringBucketsPromise(Context.get(context, MeteringBuckets)),
@@ -225,20 +229,23 @@ export const createTollgate = async (options: TollgateOptions) => {
       subscriptions: subscriptionsPromise(Context.get(context, Subscriptions)),
       usage: usagePromise(Context.get(context, Usage)),
       deployments: deploymentsPromise(Context.get(context, Deployments), Context.get(context, Uploads)),
-      /** Verifies a key and counts its use, in one call: what a server asks for every request that it protects. */
+      /** Verifies a key and consumes quota in one call. Call it for every request that your server protects. */
       authorize: authorizePromise(Context.get(context, ApiKeys), Context.get(context, Usage)),
-      /** The HTTP interface: a web handler, to be mounted anywhere. */
+      /** The HTTP API as a web handler: mount it in any framework that has `Request` and `Response`. */
       handler: async (request: Request): Promise<Response> => toWebResponse(await handle(fromWebRequest(request))),
-      /** The same without web objects, for bindings that have others: what those for Node call. */
+      /** Like `handler`, without web objects. The Node bindings use it. */
       dispatch: handle,
       /**
-       * Whether a request is for Tollgate, whatever its method: what a router asks before it passes a request on. Give the
-       * `Host` header too: on a host of `sitesUrl`, every path is Tollgate's.
+       * Whether a path belongs to Tollgate, for any method: check it before you pass a request on. Pass the `Host` header as
+       * well, because on a host of `sitesUrl` every path belongs to Tollgate.
        */
-      matches: (path: string, host = ""): boolean => isSitesHost(host) || isPath(routed(path)),
-      /** Whether a host, as in the `Host` header, is one of `sitesUrl`, which serves sites and nothing else. */
+      matches: (path: string, host = ""): boolean => isSitesHost(host) || matchesRoute(normalizePath(path)),
+      /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
       isSitesHost,
-      /** Ends what was started here, once the requests that run are answered. A store that was handed in stays open. */
+      /**
+       * Waits up to 5 seconds for requests in flight, then stops all background work. A store that you opened stays open; a
+       * store that you passed as a layer is closed.
+       */
       close: async (): Promise<void> => {
         await drain()
         await dispose()

@@ -1,6 +1,5 @@
 /**
- * What a host says when it makes a Tollgate, and what is wrong with it as such: what each option means is checked where it
- * is used.
+ * The options of `createTollgate`, and the checks of their types. The values are validated where they are used.
  */
 import type { Layer } from "effect"
 import type { BearerToken } from "./access/Authenticator.ts"
@@ -18,22 +17,22 @@ type PrincipalJson = typeof PrincipalShape.Encoded
 
 export interface ServiceOptions extends DeploymentConfigOptions {
   /**
-   * What keys are hashed and encrypted with: at least 32 random characters, such as `openssl rand -base64 32` prints,
-   * kept out of the code. To replace it, give the new one first and the old one behind it, run `reencryptKeys`, then take the
-   * old one away.
+   * The secret that keys are hashed and encrypted with: at least 32 random characters, such as the output of
+   * `openssl rand -base64 32`. Keep it out of the code. To rotate it, pass `[newSecret, oldSecret]`, run
+   * `keys.reencryptKeys()`, then remove the old secret.
    */
   readonly secret: string | ReadonlyArray<string> | undefined
-  /** What key values begin with: `tg`, unless said otherwise. */
+  /** The prefix of generated key values. Default: `tg`. */
   readonly keyPrefix?: string
-  /** `sealed` (the default) keeps values so that they can be shown again; `hashed` keeps none. */
+  /** `encrypted` (the default) stores key values, so that they can be shown again; `hash-only` stores only hashes. */
   readonly keyStorage?: KeyStorage
-  /** Keeps the answers of `verify` in the process for a while. Off by default. */
+  /** Caches the results of `keys.verify` in memory. Off by default. */
   readonly verifyCache?: VerifyCacheOptions
-  /** How much one account may hold; each limit has a default. `{ projectsPerAccount: 20 }` sets one. */
+  /** Maximum numbers of records per account; each limit has a default. Example: `{ projectsPerAccount: 20 }`. */
   readonly limits?: LimitOptions | undefined
   /**
-   * Called when a quota has been used up to a share of it: once for each period, meter and share, from whichever
-   * process counted. The shares are 0.8 and 1, unless said otherwise. What it throws is logged, and stops nothing.
+   * Called when the used share of a quota reaches a threshold: once per period, meter and threshold, in the process that
+   * consumed the quota. Default thresholds: 0.8 and 1. Errors that it throws are logged and do not affect the request.
    */
   readonly onQuotaThreshold?:
     | ((event: QuotaEvent) => void | Promise<void>)
@@ -41,15 +40,15 @@ export interface ServiceOptions extends DeploymentConfigOptions {
 }
 
 export interface TollgateOptions extends ServiceOptions, HttpOptions {
-  /** A store that you opened, and will close; or a layer, which is built now and closed with the gate. */
+  /** A store that you open and close yourself, or a layer, which is built now and closed by `close()`. */
   readonly store: StoreOperations | Layer.Layer<Store, unknown>
-  /** Who may call over HTTP. Without this and without `authenticate`, nobody may. */
+  /** The management tokens of the HTTP API. Without `tokens` and `authenticate`, every request is rejected with 401. */
   readonly tokens?: ReadonlyArray<BearerToken>
-  /** Your own way to tell who is calling over HTTP; undefined is answered with 401. */
+  /** Authenticates a request to the HTTP API yourself. Return `undefined` to reject it with 401. */
   readonly authenticate?: (request: Request) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
 }
 
-/** Every option there is. */
+/** A record rather than an array, so that the compiler reports a missing option. */
 const optionNames: Readonly<Record<keyof TollgateOptions, true>> = {
   store: true,
   secret: true,
@@ -69,33 +68,33 @@ const optionNames: Readonly<Record<keyof TollgateOptions, true>> = {
 
 const isFunction = (value: unknown): boolean => typeof value === "function"
 
-/** What is wrong with the options as such. */
+/** Checks the names and types of the options; returns the first error. */
 export const validateOptions = (options: TollgateOptions): ConfigurationError | undefined => {
   const configurationError = (option: string, problem: string) => new ConfigurationError({ option, problem })
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name))
   if (unknown !== undefined)
-    return configurationError(unknown, `there is no such option; there are ${Object.keys(optionNames).join(", ")}`)
-  const { bodyLimit: limit, store, authenticate, onQuotaThreshold, docs } = options
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
-    return configurationError("bodyLimit", "give a number of bytes, an integer from 1")
+    return configurationError(unknown, `unknown option; the options are ${Object.keys(optionNames).join(", ")}`)
+  const { bodyLimit, store, authenticate, onQuotaThreshold, docs } = options
+  if (bodyLimit !== undefined && !(Number.isSafeInteger(bodyLimit) && bodyLimit > 0)) {
+    return configurationError("bodyLimit", "must be a number of bytes, a positive integer")
   }
   if (docs !== undefined && typeof docs !== "boolean" && docs !== "protected") {
-    return configurationError("docs", 'give true, false or "protected"')
+    return configurationError("docs", 'must be true, false or "protected"')
   }
   if (isFunction((store as { readonly then?: unknown } | undefined)?.then)) {
-    return configurationError("store", "it is a promise: await it, as in store: await SqliteStore.open(…)")
+    return configurationError("store", "is a promise; await it, as in store: await SqliteStore.open(…)")
   }
   if (authenticate !== undefined && !isFunction(authenticate)) {
     return configurationError(
       "authenticate",
-      "give a function of the request, which says { id, account, access }, or nothing"
+      "must be a function that takes the request and returns { id, account, access } or undefined"
     )
   }
   if (
     onQuotaThreshold !== undefined &&
     !isFunction(typeof onQuotaThreshold === "function" ? onQuotaThreshold : onQuotaThreshold?.notify)
   ) {
-    return configurationError("onQuotaThreshold", "give a function of the event, or { thresholds, notify }")
+    return configurationError("onQuotaThreshold", "must be a function that takes the event, or { thresholds, notify }")
   }
   return undefined
 }

@@ -1,5 +1,5 @@
 /**
- * Tollgate's core: every operation as a framework-agnostic service over a store.
+ * The public API of Tollgate's core: framework-independent services over a store, the HTTP API and the client.
  */
 
 export * from "./access/Authenticator.ts"

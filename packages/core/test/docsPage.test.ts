@@ -8,7 +8,7 @@ import { MemoryStore } from "@tollgate/memory"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { expect, it } from "vitest"
 import { generateDocsPage, generatedModule } from "../../tools/src/buildDocsPage.ts"
-import { bodyOf, type Description, listOperations, makeResolve } from "../docs-page/description.ts"
+import { type Description, getRequestBody, listOperations, makeResolve } from "../docs-page/description.ts"
 import { makeExample } from "../docs-page/example.ts"
 import { prepareRequest, toCurl } from "../docs-page/request.ts"
 import { secret } from "./stores.ts"
@@ -23,12 +23,14 @@ it("the generated module matches the sources of the page: npm run build:docs", a
   expect(readFileSync(generatedModule, "utf8")).toBe(await generateDocsPage())
 })
 
-const withJson = listOperations(description).filter(({ operation }) => bodyOf(operation)?.[0] === "application/json")
+const withJson = listOperations(description).filter(
+  ({ operation }) => getRequestBody(operation)?.[0] === "application/json"
+)
 
 it.each(withJson.map((entry) => [entry.operation.operationId, entry] as const))(
   "the examples of %s fit its schema",
   (id, { operation }) => {
-    const [, schema] = bodyOf(operation) ?? ["", {}]
+    const [, schema] = getRequestBody(operation) ?? ["", {}]
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     const isValid = ajv.compile({ ...schema, components: description.components })
     for (const fields of ["required", "all"] as const) {

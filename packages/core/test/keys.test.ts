@@ -593,24 +593,24 @@ describe("invalid options", () => {
     [{ secret: "" }, "secret: entry 1 has fewer than 32 characters"],
     [{ secret: [] }, "secret: must have at least 32 characters"],
     [{ secret: [secret, "short"] }, "secret: entry 2 has fewer than 32 characters"],
-    [{ store: undefined }, "store: give one"],
+    [{ store: undefined }, "store: must be a store"],
     [{ keyPrefix: "Capital" }, "keyPrefix: must be 2 to 16"],
     [{ keyPrefix: "x" }, "keyPrefix: must be 2 to 16"],
-    [{ tokens: [{ token: "short", account: "acme" }] }, "tokens: number 1: give a token of at least 16"],
-    [{ tokens: [{ token: "x".repeat(20), account: "a b" }] }, "tokens: number 1: name its account"],
-    [{ tokens: [{ token: "x".repeat(20), account: "a", access: "admin" }] }, 'give it the access "read" or "write"'],
-    [{ tokens: [], authenticate: () => undefined }, "give one of the two"],
-    [{ verifyCache: { ttl: 0 } }, "verifyCache: give ttl"],
+    [{ tokens: [{ token: "short", account: "acme" }] }, "tokens: number 1: token must have at least 16"],
+    [{ tokens: [{ token: "x".repeat(20), account: "a b" }] }, "tokens: number 1: account must consist of"],
+    [{ tokens: [{ token: "x".repeat(20), account: "a", access: "admin" }] }, 'access must be "read" or "write"'],
+    [{ tokens: [], authenticate: () => undefined }, "set one of the two"],
+    [{ verifyCache: { ttl: 0 } }, "verifyCache: ttl (in milliseconds)"],
     [{ keyStorage: "hash" }, "keyStorage: must be"],
-    [{ bodyLimit: Number.NaN }, "bodyLimit: give a number of bytes"],
+    [{ bodyLimit: Number.NaN }, "bodyLimit: must be a number of bytes"],
     [{ secret: [secret, secret] }, "secret: contains the same secret twice"],
-    [{ tokens: [{ account: "acme" }] }, "tokens: number 1: give a token"],
-    [{ onQuotaThreshold: { thresholds: [2], notify } }, "onQuotaThreshold: give thresholds"],
-    [{ onQuotaThreshold: "often" }, "onQuotaThreshold: give a function"],
-    [{ onQuotaThreshold: { notify } }, "onQuotaThreshold: give thresholds"],
-    [{ authenticate: "me" }, "authenticate: give a function"],
-    [{ keyPrefx: "tg" }, "keyPrefx: there is no such option"],
-    [{ store: Promise.resolve(MemoryStore.open()) }, "store: it is a promise: await it"],
+    [{ tokens: [{ account: "acme" }] }, "tokens: number 1: token must have"],
+    [{ onQuotaThreshold: { thresholds: [2], notify } }, "onQuotaThreshold: thresholds must be"],
+    [{ onQuotaThreshold: "often" }, "onQuotaThreshold: must be a function"],
+    [{ onQuotaThreshold: { notify } }, "onQuotaThreshold: thresholds must be"],
+    [{ authenticate: "me" }, "authenticate: must be a function"],
+    [{ keyPrefx: "tg" }, "keyPrefx: unknown option"],
+    [{ store: Promise.resolve(MemoryStore.open()) }, "store: is a promise; await it"],
     [
       {
         tokens: [
@@ -618,7 +618,7 @@ describe("invalid options", () => {
           { token: "x".repeat(20), account: "b" }
         ]
       },
-      "tokens: number 2: it was given before"
+      "tokens: number 2: duplicate token"
     ]
   ])("are rejected with a message: %j", async (options, message) => {
     const error = await createError(options)

@@ -15,12 +15,12 @@ describe("option limits", () => {
   it("rejects unknown names, listing the valid ones, and values below 1", async () => {
     for (const [limits, expected] of [
       [{ projects: 5 }, /^limits\.projects: .*projectsPerAccount, deploymentsPerAccount/],
-      [{ toString: 5 }, /^limits\.toString: there is no such limit/],
-      [{ projectsPerAccount: 0 }, /^limits\.projectsPerAccount: give an integer from 1/],
+      [{ toString: 5 }, /^limits\.toString: unknown limit/],
+      [{ projectsPerAccount: 0 }, /^limits\.projectsPerAccount: must be a positive integer/],
       [{ projectsPerAccount: 1.5 }, /^limits\.projectsPerAccount/],
       [{ projectsPerAccount: "5" }, /^limits\.projectsPerAccount/],
-      [7, /^limits: give an object/],
-      [[], /^limits: give an object/]
+      [7, /^limits: must be an object/],
+      [[], /^limits: must be an object/]
     ] as const) {
       const problem = await open(limits).then(
         () => "accepted",

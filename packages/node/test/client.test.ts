@@ -188,8 +188,8 @@ describe("a client in another process", () => {
   })
 
   it("says at creation what to set", () => {
-    expect(() => createClient({ baseUrl: "nowhere", token })).toThrow("baseUrl: give an address")
-    expect(() => createClient({ baseUrl, token: "" })).toThrow("token: give a management token")
+    expect(() => createClient({ baseUrl: "nowhere", token })).toThrow("baseUrl: must be an HTTP(S) URL")
+    expect(() => createClient({ baseUrl, token: "" })).toThrow("token: must be a management token")
   })
 
   it("deploys, below any prefix", async () => {

@@ -1,5 +1,5 @@
 /**
- * The port by which a host says who is calling. Closed unless it is configured.
+ * Authenticates HTTP callers. Until the host configures `tokens` or `authenticate`, every request is unauthorized.
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -9,12 +9,12 @@ import { AccountName } from "../schema/Names.ts"
 import { parseBearer } from "./bearer.ts"
 import { type PrincipalShape, Unauthorized } from "./Principal.ts"
 
-/** Who asks; an Effect of the host's own. */
+/** A host's own way to authenticate a request. */
 export type Authenticate = (request: Request) => Effect.Effect<PrincipalShape, Unauthorized>
 
-type AuthenticateTransport = (asked: TransportRequest) => Effect.Effect<PrincipalShape, Unauthorized>
+type AuthenticateTransport = (request: TransportRequest) => Effect.Effect<PrincipalShape, Unauthorized>
 
-/** A token, whom it acts for (`*` is everybody), and what it may do; writing is the default. */
+/** A management token, its account (`*` for all accounts) and its access (default: `write`). */
 export interface BearerToken {
   readonly token: string
   readonly account: string
@@ -23,59 +23,66 @@ export interface BearerToken {
 
 const digest = (text: string): Buffer => hash("sha256", text, "buffer")
 
-const shortestToken = 16
+const minTokenLength = 16
 
-/** Tokens are kept as hashes, and every one is compared, in constant time. */
-const bearerTokens = (tokens: ReadonlyArray<BearerToken>): Effect.Effect<AuthenticateTransport, ConfigurationError> =>
-  Effect.gen(function* () {
-    const known = yield* Effect.forEach(tokens, (given, index) => {
-      const wrong = (problem: string) => new ConfigurationError({ option: `tokens: number ${index + 1}`, problem })
-      const { token, access = "write" } = given
-      if (typeof token !== "string" || token.length < shortestToken || /\s/.test(token)) {
-        return wrong(`give a token of at least ${shortestToken} characters without white space`)
-      }
-      const account = given.account === "*" || Schema.is(AccountName)(given.account) ? given.account : undefined
-      if (account === undefined) return wrong("name its account, by letters, digits, _, . and -, or * for all")
-      if (access !== "read" && access !== "write") return wrong('give it the access "read" or "write"')
-      if (tokens.findIndex((other) => other.token === token) < index)
-        return wrong("it was given before; one token, once")
-      const hash = digest(token)
-      const principal: PrincipalShape = { id: hash.toString("base64url").slice(0, 16), account, access }
-      return Effect.succeed({ hash, principal })
-    })
-    return authenticateBy(known)
+/** Validates the tokens and keeps only their hashes. */
+const hashTokens = (
+  tokens: ReadonlyArray<BearerToken>
+): Effect.Effect<ReadonlyArray<HashedToken>, ConfigurationError> =>
+  Effect.forEach(tokens, (input, index) => {
+    const invalid = (problem: string) => new ConfigurationError({ option: `tokens: number ${index + 1}`, problem })
+    const { token, access = "write" } = input
+    if (typeof token !== "string" || token.length < minTokenLength || /\s/.test(token)) {
+      return invalid(`token must have at least ${minTokenLength} characters and no white space`)
+    }
+    const account = input.account === "*" || Schema.is(AccountName)(input.account) ? input.account : undefined
+    if (account === undefined)
+      return invalid('account must consist of letters, digits, "_", "." and "-", or be "*" for all accounts')
+    if (access !== "read" && access !== "write") return invalid('access must be "read" or "write"')
+    if (tokens.findIndex((other) => other.token === token) < index)
+      return invalid("duplicate token; list each token once")
+    const hash = digest(token)
+    const principal: PrincipalShape = { id: hash.toString("base64url").slice(0, 16), account, access }
+    return Effect.succeed({ hash, principal })
   })
 
-interface KnownToken {
+interface HashedToken {
   readonly hash: Buffer
   readonly principal: PrincipalShape
 }
 
-/** A function of its own, so that it keeps the hashes and not the tokens that they were made of. */
-const authenticateBy =
-  (known: ReadonlyArray<KnownToken>): AuthenticateTransport =>
+/**
+ * Compares with every hash in constant time, so that the duration says nothing about the tokens. It closes over the
+ * hashes only: the plaintext tokens can be garbage-collected.
+ */
+const makeBearerAuthenticate =
+  (hashedTokens: ReadonlyArray<HashedToken>): AuthenticateTransport =>
   ({ headers }) => {
     const token = parseBearer(headers["authorization"])
     const hash = digest(token ?? "")
-    let found: PrincipalShape | undefined
-    for (const { hash: other, principal } of known) if (timingSafeEqual(hash, other)) found = principal
-    return token === undefined || found === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(found)
+    let match: PrincipalShape | undefined
+    for (const { hash: other, principal } of hashedTokens) if (timingSafeEqual(hash, other)) match = principal
+    return token === undefined || match === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(match)
   }
 
 export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: AuthenticateTransport }>()(
   "@tollgate/core/access/Authenticator"
 ) {
-  /** Lets nobody in: what holds until a host configures something else. */
+  /** Rejects every request: the default until the host configures authentication. */
   static readonly layerClosed: Layer.Layer<Authenticator> = Layer.succeed(Authenticator, {
     authenticate: () => Effect.fail(new Unauthorized())
   })
 
   static layer(authenticate: Authenticate): Layer.Layer<Authenticator> {
-    return Layer.succeed(Authenticator, { authenticate: ({ toWebRequest: request }) => authenticate(request()) })
+    return Layer.succeed(Authenticator, { authenticate: ({ toWebRequest }) => authenticate(toWebRequest()) })
   }
 
   static layerBearer(tokens: ReadonlyArray<BearerToken>): Layer.Layer<Authenticator, ConfigurationError> {
-    const made = Effect.runSyncExit(Effect.map(bearerTokens(tokens), (authenticate) => ({ authenticate })))
-    return Layer.effect(Authenticator, made)
+    // Evaluated now, so that the layer holds the hashes and not the tokens.
+    const hashedTokens = Effect.runSyncExit(hashTokens(tokens))
+    return Layer.effect(
+      Authenticator,
+      Effect.map(hashedTokens, (hashes) => ({ authenticate: makeBearerAuthenticate(hashes) }))
+    )
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Who is calling over HTTP: for one account or for all, to read or to write. In-process callers use the services
- * themselves and have no principal: two separate entrances.
+ * The authenticated HTTP caller: its account (or all accounts) and its access. In-process callers use the services
+ * directly and have no principal, so no request field can turn an access check off.
  */
 import { Context, Schema } from "effect"
 import { AccountName } from "../schema/Names.ts"
 
 export const PrincipalShape = Schema.Struct({
-  /** Tells callers apart, for instance in what an Idempotency-Key is scoped to. It is no secret. */
+  /** Identifies the caller, for example to scope Idempotency-Keys. Not a secret. */
   id: Schema.String.pipe(Schema.check(Schema.isMinLength(1))),
   account: Schema.Union([Schema.Literal("*"), AccountName]),
   access: Schema.Literals(["read", "write"])
@@ -15,7 +15,7 @@ export type PrincipalShape = typeof PrincipalShape.Type
 
 export class Principal extends Context.Service<Principal, PrincipalShape>()("@tollgate/core/access/Principal") {}
 
-/** No credential, or a wrong one: which of the two is not told. */
+/** The credential is missing or wrong. The error does not say which, so that it gives no hint to an attacker. */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {}) {
   override get message(): string {
     return "Send a valid credential, such as Authorization: Bearer <token>"

@@ -1,5 +1,6 @@
 /**
- * The token of an `Authorization: Bearer` header. Not by a regular expression: engines keep the text of the last match.
+ * Parses the token of an `Authorization: Bearer` header. It uses no regular expression because JavaScript engines keep the
+ * last matched string (`RegExp.lastMatch`), which would be the token.
  */
 export const parseBearer = (header: string | undefined): string | undefined => {
   if (header === undefined || header.slice(0, 7).toLowerCase() !== "bearer ") return undefined

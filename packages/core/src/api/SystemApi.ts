@@ -1,5 +1,5 @@
 /**
- * Whether the service is alive, and whether its store answers.
+ * HTTP API for health checks: liveness and readiness.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
@@ -9,10 +9,13 @@ const Healthy = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ ident
 
 export class SystemApi extends HttpApiGroup.make("system")
   .add(
-    HttpApiEndpoint.get("alive", "/healthz", { success: Healthy }).annotate(OpenApi.Summary, "The service is alive"),
+    HttpApiEndpoint.get("alive", "/healthz", { success: Healthy }).annotate(
+      OpenApi.Summary,
+      "Check that the server is alive"
+    ),
     HttpApiEndpoint.get("ready", "/readyz", { success: Healthy, error: [StoreUnavailableProblem] }).annotate(
       OpenApi.Summary,
-      "The store answers"
+      "Check that the store responds"
     )
   )
   .annotateMerge(OpenApi.annotations({ title: "System" })) {}

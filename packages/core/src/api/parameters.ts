@@ -1,5 +1,5 @@
 /**
- * Query parameters and headers that several endpoints share.
+ * Schemas and parsers of the query parameters and headers that several endpoints share.
  */
 import { Effect, Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
@@ -8,7 +8,7 @@ import { Limit, maxLimit, Offset } from "../schema/Page.ts"
 import { type TagFilter, TagName } from "../schema/Tags.ts"
 import type { Entry } from "../store/Collection.ts"
 
-/** However many digits there are: what is larger than can be counted is as large. */
+/** Clamps to the safe integer range, so that a long run of digits counts as "very large" instead of `Infinity`. */
 const clampInteger = (text: string): number =>
   Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(text), Number.MAX_SAFE_INTEGER))
 
@@ -25,38 +25,40 @@ export const pagination = {
   offset: IntegerFromString.pipe(Schema.decodeTo(Offset), Schema.withDecodingDefaultKey(Effect.succeed("0")))
 }
 
-/** `tag.<property>=<value>`, any number of them. */
+/** Any number of `tag.<property>=<value>` parameters. */
 const TagParameters = Schema.Record(Schema.TemplateLiteral(["tag.", TagName]), Schema.String)
 
 const hasFewTags = (query: object): boolean => Object.keys(query).filter((name) => name.startsWith("tag.")).length <= 50
 
-/** A query of fixed parameters and tags. */
+/** Schema of a query with the given parameters and up to 50 tag parameters. */
 export const withTagFilter = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.StructWithRest(Schema.Struct(fields), [TagParameters]).pipe(
     Schema.check(Schema.makeFilter(hasFewTags, { expected: "at most 50 tags" }))
   )
 
-/** The tags among the parameters; none if there are none. */
+/** Extracts the tag parameters; `undefined` if the query has none. */
 export const parseTagFilter = (query: Readonly<Record<string, unknown>>): TagFilter | undefined => {
   const tags = Object.entries(query).filter(([name]) => name.startsWith("tag."))
   return tags.length === 0 ? undefined : Object.fromEntries(tags.map(([name, value]) => [name.slice(4), String(value)]))
 }
 
-/** An item and its ETag, as an endpoint answers them. */
+/** Converts a stored entry to a response body with its version as the ETag. */
 export const withETag = <A>({ value, version }: Entry<A>) =>
   HttpApiSchema.withHeaders({ body: value, headers: { etag: `"${version}"` } })
 
-/** The versions that an If-Match names; undefined where any will do. */
+/** Parses the versions of an If-Match header; `undefined` (no header, or `*`) matches any version. */
 export const parseIfMatch = (
   header: string | undefined
 ): Effect.Effect<ReadonlyArray<number> | undefined, InvalidInput> => {
   if (header === undefined || header.trim() === "*") return Effect.succeed(undefined)
-  const tags = header.match(/(W\/)?"[^"]*"/g) ?? []
-  if (tags.length === 0 || !/^[\s,]*$/.test(header.replace(/(W\/)?"[^"]*"/g, ""))) {
+  const etags = header.match(/(W\/)?"[^"]*"/g) ?? []
+  if (etags.length === 0 || !/^[\s,]*$/.test(header.replace(/(W\/)?"[^"]*"/g, ""))) {
     return Effect.fail(
-      new InvalidInput({ errors: [{ parameter: "If-Match", detail: "give an ETag as it was answered" }] })
+      new InvalidInput({
+        errors: [{ parameter: "If-Match", detail: "must be one or more ETags from earlier responses, or *" }]
+      })
     )
   }
-  // A weak tag never matches, and neither does one that is not a version.
-  return Effect.succeed(tags.map((tag) => (/^"[1-9]\d*"$/.test(tag) ? Number(tag.slice(1, -1)) : Number.NaN)))
+  // Weak ETags and ETags that are not versions never match: NaN equals no version.
+  return Effect.succeed(etags.map((etag) => (/^"[1-9]\d*"$/.test(etag) ? Number(etag.slice(1, -1)) : Number.NaN)))
 }

@@ -1,5 +1,5 @@
 /**
- * The problems (RFC 9457) that endpoints declare: one stable type, one status and one title each.
+ * Problem details (RFC 9457) that endpoints declare as errors. Each has a stable type, one status and one title.
  */
 import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
@@ -16,7 +16,7 @@ const problemType = <const Name extends string, const Status extends number>(
 
 export class BadRequestProblem extends HttpApiError.Problem<BadRequestProblem>()(
   "BadRequestProblem",
-  problemType("bad-request", 400, "The request is not valid"),
+  problemType("bad-request", 400, "Invalid request"),
   { errors: Schema.Array(InputIssue) }
 ) {}
 export class UnauthorizedProblem extends HttpApiError.Problem<UnauthorizedProblem>()(
@@ -25,39 +25,39 @@ export class UnauthorizedProblem extends HttpApiError.Problem<UnauthorizedProble
 ) {}
 export class ForbiddenProblem extends HttpApiError.Problem<ForbiddenProblem>()(
   "ForbiddenProblem",
-  problemType("forbidden", 403, "Not allowed")
+  problemType("forbidden", 403, "Forbidden")
 ) {}
 export class NotFoundProblem extends HttpApiError.Problem<NotFoundProblem>()(
   "NotFoundProblem",
-  problemType("not-found", 404, "No such path")
+  problemType("not-found", 404, "Not found")
 ) {}
 export class ConsumerNotFoundProblem extends HttpApiError.Problem<ConsumerNotFoundProblem>()(
   "ConsumerNotFoundProblem",
-  problemType("consumer-not-found", 404, "No such consumer")
+  problemType("consumer-not-found", 404, "Consumer not found")
 ) {}
 export class KeyNotFoundProblem extends HttpApiError.Problem<KeyNotFoundProblem>()(
   "KeyNotFoundProblem",
-  problemType("key-not-found", 404, "No such key")
+  problemType("key-not-found", 404, "Key not found")
 ) {}
 export class MethodNotAllowedProblem extends HttpApiError.Problem<MethodNotAllowedProblem>()(
   "MethodNotAllowedProblem",
-  problemType("method-not-allowed", 405, "No such method here")
+  problemType("method-not-allowed", 405, "Method not allowed")
 ) {}
 export class RequestTimeoutProblem extends HttpApiError.Problem<RequestTimeoutProblem>()(
   "RequestTimeoutProblem",
-  problemType("request-timeout", 408, "The body did not arrive")
+  problemType("request-timeout", 408, "Request timeout")
 ) {}
 export class ConsumerNameTakenProblem extends HttpApiError.Problem<ConsumerNameTakenProblem>()(
   "ConsumerNameTakenProblem",
-  problemType("consumer-name-taken", 409, "The name is taken")
+  problemType("consumer-name-taken", 409, "Consumer name already in use")
 ) {}
 export class KeyValueTakenProblem extends HttpApiError.Problem<KeyValueTakenProblem>()(
   "KeyValueTakenProblem",
-  problemType("key-value-taken", 409, "The key value is taken")
+  problemType("key-value-taken", 409, "Key value already in use")
 ) {}
 export class KeyLimitReachedProblem extends HttpApiError.Problem<KeyLimitReachedProblem>()(
   "KeyLimitReachedProblem",
-  problemType("key-limit-reached", 409, "Too many keys")
+  problemType("key-limit-reached", 409, "Key limit reached")
 ) {}
 export class LimitReachedProblem extends HttpApiError.Problem<LimitReachedProblem>()(
   "LimitReachedProblem",
@@ -66,116 +66,116 @@ export class LimitReachedProblem extends HttpApiError.Problem<LimitReachedProble
 ) {}
 export class KeyNotRetainedProblem extends HttpApiError.Problem<KeyNotRetainedProblem>()(
   "KeyNotRetainedProblem",
-  problemType("key-not-retained", 409, "Key values are not kept")
+  problemType("key-not-retained", 409, "Key values are not stored")
 ) {}
 export class ConcurrentUpdateProblem extends HttpApiError.Problem<ConcurrentUpdateProblem>()(
   "ConcurrentUpdateProblem",
-  problemType("concurrent-update", 409, "Others are writing the same")
+  problemType("concurrent-update", 409, "Concurrent modification")
 ) {}
 export class RequestInProgressProblem extends HttpApiError.Problem<RequestInProgressProblem>()(
   "RequestInProgressProblem",
-  problemType("request-in-progress", 409, "The same request is still running")
+  problemType("request-in-progress", 409, "Request in progress")
 ) {}
 export class ReplayUnavailableProblem extends HttpApiError.Problem<ReplayUnavailableProblem>()(
   "AnswerForgottenProblem",
-  problemType("answer-forgotten", 409, "The request was done, and its answer is gone")
+  problemType("answer-forgotten", 409, "Idempotent replay unavailable")
 ) {}
 export class PreconditionFailedProblem extends HttpApiError.Problem<PreconditionFailedProblem>()(
   "PreconditionFailedProblem",
-  problemType("precondition-failed", 412, "The resource has changed")
+  problemType("precondition-failed", 412, "Precondition failed")
 ) {}
 export class PayloadTooLargeProblem extends HttpApiError.Problem<PayloadTooLargeProblem>()(
   "PayloadTooLargeProblem",
-  problemType("payload-too-large", 413, "The body is too large")
+  problemType("payload-too-large", 413, "Payload too large")
 ) {}
 export class UnsupportedEncodingProblem extends HttpApiError.Problem<UnsupportedEncodingProblem>()(
   "UnsupportedEncodingProblem",
-  problemType("unsupported-encoding", 415, "The body's encoding is not supported")
+  problemType("unsupported-encoding", 415, "Unsupported content encoding")
 ) {}
 export class IdempotencyKeyReusedProblem extends HttpApiError.Problem<IdempotencyKeyReusedProblem>()(
   "IdempotencyKeyReusedProblem",
-  problemType("idempotency-key-reused", 422, "The Idempotency-Key was used before")
+  problemType("idempotency-key-reused", 422, "Idempotency key reused")
 ) {}
 export class MeteringBucketNotFoundProblem extends HttpApiError.Problem<MeteringBucketNotFoundProblem>()(
   "BucketNotFoundProblem",
-  problemType("bucket-not-found", 404, "No such metering bucket")
+  problemType("bucket-not-found", 404, "Metering bucket not found")
 ) {}
 export class PlanNotFoundProblem extends HttpApiError.Problem<PlanNotFoundProblem>()(
   "PlanNotFoundProblem",
-  problemType("plan-not-found", 404, "No such plan")
+  problemType("plan-not-found", 404, "Plan not found")
 ) {}
 export class SubscriptionNotFoundProblem extends HttpApiError.Problem<SubscriptionNotFoundProblem>()(
   "SubscriptionNotFoundProblem",
-  problemType("subscription-not-found", 404, "No such subscription")
+  problemType("subscription-not-found", 404, "Subscription not found")
 ) {}
 export class PlanExternalIdTakenProblem extends HttpApiError.Problem<PlanExternalIdTakenProblem>()(
   "PlanExternalIdTakenProblem",
-  problemType("plan-external-id-taken", 409, "The planExternalId is taken")
+  problemType("plan-external-id-taken", 409, "planExternalId already in use")
 ) {}
 export class PlanInUseProblem extends HttpApiError.Problem<PlanInUseProblem>()(
   "PlanInUseProblem",
-  problemType("plan-in-use", 409, "The plan is in use")
+  problemType("plan-in-use", 409, "Plan in use")
 ) {}
 export class SubscriptionExternalIdTakenProblem extends HttpApiError.Problem<SubscriptionExternalIdTakenProblem>()(
   "SubscriptionExternalIdTakenProblem",
-  problemType("subscription-external-id-taken", 409, "The subscriptionExternalId is taken")
+  problemType("subscription-external-id-taken", 409, "subscriptionExternalId already in use")
 ) {}
 export class UnknownPlanProblem extends HttpApiError.Problem<UnknownPlanProblem>()(
   "UnknownPlanProblem",
-  problemType("unknown-plan", 422, "The plans do not fit")
+  problemType("unknown-plan", 422, "Plan references do not match")
 ) {}
 export class UnknownMeterProblem extends HttpApiError.Problem<UnknownMeterProblem>()(
   "UnknownMeterProblem",
-  problemType("unknown-meter", 422, "No plan has that meter")
+  problemType("unknown-meter", 422, "Unknown meter")
 ) {}
 export class SubscriptionNotActiveProblem extends HttpApiError.Problem<SubscriptionNotActiveProblem>()(
   "SubscriptionNotActiveProblem",
-  problemType("subscription-not-active", 403, "The subscription is not active")
+  problemType("subscription-not-active", 403, "Subscription not active")
 ) {}
 export class QuotaExceededProblem extends HttpApiError.Problem<QuotaExceededProblem>()(
   "QuotaExceededProblem",
-  problemType("quota-exceeded", 429, "The quota is used up"),
+  problemType("quota-exceeded", 429, "Quota exceeded"),
   { meter: Schema.String, max: Schema.Finite, resetsOn: Timestamp }
 ) {}
 export class DeploymentNotFoundProblem extends HttpApiError.Problem<DeploymentNotFoundProblem>()(
   "DeploymentNotFoundProblem",
-  problemType("deployment-not-found", 404, "No such deployment")
+  problemType("deployment-not-found", 404, "Deployment not found")
 ) {}
 export class StatusNotFoundProblem extends HttpApiError.Problem<StatusNotFoundProblem>()(
   "StatusNotFoundProblem",
-  problemType("status-not-found", 404, "No such deployment status")
+  problemType("status-not-found", 404, "Deployment status not found")
 ) {}
 export class UploadInProgressProblem extends HttpApiError.Problem<UploadInProgressProblem>()(
   "UploadInProgressProblem",
-  problemType("upload-in-progress", 409, "An upload is in progress")
+  problemType("upload-in-progress", 409, "Upload in progress")
 ) {}
 export class UploadForbiddenProblem extends HttpApiError.Problem<UploadForbiddenProblem>()(
   "UploadForbiddenProblem",
-  problemType("upload-forbidden", 403, "The upload address is not valid")
+  problemType("upload-forbidden", 403, "Invalid upload URL")
 ) {}
 export class AlreadyUploadedProblem extends HttpApiError.Problem<AlreadyUploadedProblem>()(
   "AlreadyUploadedProblem",
-  problemType("already-uploaded", 409, "The upload address has been used")
+  problemType("already-uploaded", 409, "Upload URL already used")
 ) {}
 export class DeploymentsNotConfiguredProblem extends HttpApiError.Problem<DeploymentsNotConfiguredProblem>()(
   "DeploymentsNotConfiguredProblem",
-  problemType("deployments-not-configured", 501, "Deployments are not set up here")
+  problemType("deployments-not-configured", 501, "Deployments not configured")
 ) {}
 export class SourceUnavailableProblem extends HttpApiError.Problem<SourceUnavailableProblem>()(
   "SourceUnavailableProblem",
-  problemType("source-unavailable", 503, "Sources cannot be kept now")
+  problemType("source-unavailable", 503, "Source storage unavailable")
 ) {}
 export class InternalProblem extends HttpApiError.Problem<InternalProblem>()(
   "InternalProblem",
-  problemType("internal", 500, "Something went wrong here")
+  problemType("internal", 500, "Internal server error")
 ) {}
 export class StoreUnavailableProblem extends HttpApiError.Problem<StoreUnavailableProblem>()(
   "StoreUnavailableProblem",
-  problemType("store-unavailable", 503, "The store cannot be reached"),
+  problemType("store-unavailable", 503, "Store unavailable"),
   { outcome: Schema.Literals(["not-applied", "unknown"]) }
 ) {}
 
-/** What everyone may be answered, whatever was asked. */
+/** Problems that every authenticated endpoint may respond with. */
 export const commonProblems = [
   BadRequestProblem,
   InternalProblem,
@@ -183,20 +183,20 @@ export const commonProblems = [
   ConcurrentUpdateProblem
 ] as const
 
-/** What a request that makes something may be answered beside. */
+/** Problems of endpoints that accept an Idempotency-Key. */
 export const idempotencyProblems = [
   IdempotencyKeyReusedProblem,
   RequestInProgressProblem,
   ReplayUnavailableProblem
 ] as const
 
-/** What a request with a body may be answered beside. */
+/** Problems of endpoints that read a request body. */
 export const bodyProblems = [RequestTimeoutProblem, PayloadTooLargeProblem, UnsupportedEncodingProblem] as const
 
-/** What a caller can do about a store that did not answer. */
+/** The detail of a StoreUnavailable problem: whether the request took effect, and how to retry. */
 export const unavailableDetail: Readonly<Record<StoreUnavailable["outcome"], string>> = {
   "not-applied": "Nothing was changed. Try again in a moment.",
   unknown:
-    "The request may or may not have been applied. Repeat it with the same Idempotency-Key, which applies it once; " +
-    "without one, read the resource before you try again."
+    "The request may or may not have been applied. Retry it with the same Idempotency-Key, so that it is applied only once; " +
+    "without one, read the resource before you retry."
 }

@@ -1,5 +1,5 @@
 /**
- * Tollgate for callers in another process: the same shape as the gate itself, over HTTP.
+ * A client for a Tollgate in another process, with the same promise API as `createTollgate`, over HTTP.
  */
 import { Effect } from "effect"
 import { consumersPromise } from "../promises/consumersPromise.ts"
@@ -15,12 +15,14 @@ import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import { remoteServices } from "./remoteServices.ts"
 
 export interface ClientOptions {
-  /** Where the interface is mounted: `https://example.com/api/dev`. */
+  /** The URL that the HTTP API is mounted at, such as `https://example.com/api/dev`. */
   readonly baseUrl: string
   readonly token: string
 }
 
 /**
+ * Creates a client that authenticates with a management token.
+ *
  * @example
  * ```ts
  * const client = createClient({ baseUrl: "https://example.com/api/dev", token })
@@ -29,10 +31,13 @@ export interface ClientOptions {
  */
 export const createClient = ({ baseUrl, token }: ClientOptions) => {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new ConfigurationError({ option: "baseUrl", problem: "give an address, such as https://example.com/api/dev" })
+    throw new ConfigurationError({
+      option: "baseUrl",
+      problem: "must be an HTTP(S) URL, such as https://example.com/api/dev"
+    })
   }
   if (typeof token !== "string" || token === "") {
-    throw new ConfigurationError({ option: "token", problem: "give a management token" })
+    throw new ConfigurationError({ option: "token", problem: "must be a management token" })
   }
   const services = Effect.runSync(remoteServices(baseUrl.replace(/\/$/, ""), token))
   return {

@@ -1,5 +1,5 @@
 /**
- * A problem that a server answered, as the error that the service raised there: the inverse of what the HTTP side does.
+ * Converts problem responses back to the errors that the service raised on the server: the inverse of `http/toProblems`.
  */
 import { Effect } from "effect"
 import { Forbidden, Unauthorized } from "../access/Principal.ts"
@@ -27,8 +27,8 @@ import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { IdempotencyKeyReused, ReplayUnavailable } from "../store/Idempotency.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
-/** What was asked for, by the names that errors repeat. */
-export interface RequestSubject {
+/** The names and IDs of the request that the errors repeat. */
+interface RequestSubject {
   readonly consumer?: string
   readonly bucketId?: string
   readonly planId?: string
@@ -39,23 +39,23 @@ export interface RequestSubject {
   readonly statusId?: string
 }
 
-/** The server was not reached, or what answered is none of ours. */
+/** The server cannot be reached, or the response is not from Tollgate. */
 const serverUnreachable = (): StoreUnavailable =>
   new StoreUnavailable({
     operation: "commit",
-    problem: "the server cannot be reached, or did not answer as Tollgate does",
+    problem: "the server cannot be reached, or its response is not from Tollgate",
     retryable: true,
     outcome: "unknown"
   })
 
-// biome-ignore lint/suspicious/noExplicitAny: a problem is told by its tag, and has what its class declares
+// biome-ignore lint/suspicious/noExplicitAny: the tag identifies the class of a problem, which declares its fields
 type Problem = any
 
 const conflict = () => new StoreConflict({ reason: "stale", subject: "" })
 
-const table: Readonly<Record<string, (problem: Problem, asked: RequestSubject) => unknown>> = {
+const errorsByProblem: Readonly<Record<string, (problem: Problem, subject: RequestSubject) => unknown>> = {
   BadRequestProblem: ({ errors }) => new InvalidInput({ errors }),
-  PayloadTooLargeProblem: ({ detail = "it is too large" }) => new InvalidInput({ errors: [{ pointer: "", detail }] }),
+  PayloadTooLargeProblem: ({ detail = "is too large" }) => new InvalidInput({ errors: [{ pointer: "", detail }] }),
   UnauthorizedProblem: () => new Unauthorized(),
   ForbiddenProblem: ({ detail = "not allowed" }) => new Forbidden({ problem: detail }),
   ConsumerNotFoundProblem: (_, { consumer = "" }) => new ConsumerNotFound({ consumer }),
@@ -77,52 +77,58 @@ const table: Readonly<Record<string, (problem: Problem, asked: RequestSubject) =
   SubscriptionNotFoundProblem: (_, { subscriptionId = "" }) => new SubscriptionNotFound({ subscriptionId }),
   SubscriptionExternalIdTakenProblem: (_, { subscriptionExternalId = "" }) =>
     new SubscriptionExternalIdTaken({ subscriptionExternalId }),
-  UnknownPlanProblem: ({ detail = "the plans do not fit" }) => new UnknownPlan({ problem: detail }),
+  UnknownPlanProblem: ({ detail = "the plan references do not match" }) => new UnknownPlan({ problem: detail }),
+  // These two problems have no member for the meter and the status: both are parsed from the detail.
   UnknownMeterProblem: ({ detail = "" }) => new UnknownMeter({ meter: /"([^"]*)"/.exec(detail)?.[1] ?? "" }),
   SubscriptionNotActiveProblem: ({ detail = "" }) =>
-    new SubscriptionNotActive({ status: /is ([a-z-]+):/.exec(detail)?.[1] ?? "inactive" }),
+    new SubscriptionNotActive({ status: /\bis "?([a-z-]+)/.exec(detail)?.[1] ?? "inactive" }),
   DeploymentNotFoundProblem: (_, { deployment = "" }) => new DeploymentNotFound({ deployment }),
   StatusNotFoundProblem: (_, { statusId = "" }) => new StatusNotFound({ statusId }),
   UploadInProgressProblem: () => new UploadInProgress(),
   DeploymentsNotConfiguredProblem: () => new DeploymentsNotConfigured(),
   UploadForbiddenProblem: () => new UploadForbidden(),
   AlreadyUploadedProblem: () => new AlreadyUploaded(),
-  SourceUnavailableProblem: () => new SourceStoreError({ problem: "the server cannot keep it now" }),
+  SourceUnavailableProblem: () => new SourceStoreError({ problem: "the server cannot store it now" }),
   StoreUnavailableProblem: ({ outcome }) =>
     new StoreUnavailable({
       operation: "commit",
-      problem: "the server cannot reach it",
+      problem: "the server cannot reach its store",
       retryable: true,
       outcome
     }),
   QuotaExceededProblem: ({ meter, max, resetsOn }) => new QuotaExceeded({ meter, max, resetsOn })
 }
 
-/** What is told of an upload in other words than of a body. */
-const uploadTable: typeof table = {
-  ...table,
+/** For uploads, some problems stand for other errors than for JSON requests. */
+const uploadErrorsByProblem: typeof errorsByProblem = {
+  ...errorsByProblem,
   BadRequestProblem: ({ errors }) =>
     errors[0]?.pointer === "" ? new UploadInterrupted({ problem: errors[0].detail }) : new InvalidInput({ errors }),
   PayloadTooLargeProblem: ({ detail = "" }) => new SourceTooLarge({ limit: Number(/\d+/.exec(detail)?.[0] ?? 0) }),
-  RequestTimeoutProblem: ({ detail = "The server gave the upload up" }) => new UploadStalled({ problem: detail })
+  RequestTimeoutProblem: ({ detail = "The upload timed out" }) => new UploadStalled({ problem: detail })
 }
 
-const tagOf = (error: unknown): string =>
+const getTag = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : ""
 
-/** An upload, failing as the service would have failed. */
-export const mapUploadProblems = <A, E, Wanted>(effect: Effect.Effect<A, E>): Effect.Effect<A, Wanted> =>
-  Effect.mapError(effect, (error) => (uploadTable[tagOf(error)]?.(error, {}) ?? serverUnreachable()) as Wanted)
+/** Maps the problems of an upload to the errors of the service. It has no timeout: an upload takes as long as it needs. */
+export const mapUploadProblems = <A, E, ServiceError>(effect: Effect.Effect<A, E>): Effect.Effect<A, ServiceError> =>
+  Effect.mapError(
+    effect,
+    (error) => (uploadErrorsByProblem[getTag(error)]?.(error, {}) ?? serverUnreachable()) as ServiceError
+  )
 
-/** How long an answer may take; an upload takes as long as its source needs. */
 const responseTimeout = "30 seconds"
 
-/** The same effect, failing as the service would have failed. */
-export const mapProblems = <A, E, Wanted>(
+/** Maps problems to the errors of the service, and a missing response to `StoreUnavailable`. */
+export const mapProblems = <A, E, ServiceError>(
   effect: Effect.Effect<A, E>,
-  asked: RequestSubject = {}
-): Effect.Effect<A, Wanted> =>
+  subject: RequestSubject = {}
+): Effect.Effect<A, ServiceError> =>
   Effect.timeoutOrElse(
-    Effect.mapError(effect, (error) => (table[tagOf(error)]?.(error, asked) ?? serverUnreachable()) as Wanted),
-    { duration: responseTimeout, orElse: () => Effect.fail(serverUnreachable() as Wanted) }
+    Effect.mapError(
+      effect,
+      (error) => (errorsByProblem[getTag(error)]?.(error, subject) ?? serverUnreachable()) as ServiceError
+    ),
+    { duration: responseTimeout, orElse: () => Effect.fail(serverUnreachable() as ServiceError) }
   )

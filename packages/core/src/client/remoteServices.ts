@@ -1,6 +1,6 @@
 /**
- * The services of a Tollgate in another process, asked over HTTP. They have the very shape of those in this one, so
- * that whatever is built on services works on both.
+ * The services of a Tollgate in another process, called over HTTP. They implement the same interfaces as the in-process
+ * services, so that the promise API works with both.
  */
 import { Context, Effect, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
@@ -23,18 +23,18 @@ import type { TagFilter } from "../schema/Tags.ts"
 import type { Idempotency } from "../store/Idempotency.ts"
 import { mapProblems, mapUploadProblems } from "./problemToError.ts"
 
-/** Headers of one request, beside those of all. */
+/** Additional headers of one request. */
 const RequestHeaders = Context.Reference<Readonly<Record<string, string>>>("@tollgate/core/client/RequestHeaders", {
   defaultValue: () => ({})
 })
 
-const idempotencyHeader = (idempotency: Idempotency | undefined) =>
+const withIdempotencyKey = (idempotency: Idempotency | undefined) =>
   Effect.provideService(RequestHeaders, idempotency === undefined ? {} : { "idempotency-key": idempotency.id })
 
-const tagParameters = (tags: TagFilter | undefined): Record<`tag.${string}`, string> =>
+const toTagParameters = (tags: TagFilter | undefined): Record<`tag.${string}`, string> =>
   Object.fromEntries(Object.entries(tags ?? {}).map(([name, value]) => [`tag.${name}`, value]))
 
-const viewParameters = ({ apiKeys, managers, managerInvites, keyFormat }: ConsumerInclude) =>
+const toIncludeParameters = ({ apiKeys, managers, managerInvites, keyFormat }: ConsumerInclude) =>
   omitUndefined({
     "include-api-keys": apiKeys,
     "include-managers": managers,
@@ -42,21 +42,21 @@ const viewParameters = ({ apiKeys, managers, managerInvites, keyFormat }: Consum
     "key-format": keyFormat
   })
 
-const ifMatchHeader = (ifMatch: ReadonlyArray<number> | undefined) =>
+const toIfMatchHeader = (ifMatch: ReadonlyArray<number> | undefined) =>
   omitUndefined({ "if-match": ifMatch?.map((version) => `"${version}"`).join(", ") })
 
-/** An item, and its version from its ETag. */
+/** Converts a response to an entry: the body, with its version from the ETag. */
 const fromETag = <A>({ body, headers }: { readonly body: A; readonly headers: { readonly etag: string } }) => ({
   value: body,
   version: Number(headers.etag.slice(1, -1))
 })
 
-/** What cannot be sent as it is can be no key. */
+/** Whether JSON can carry the string unchanged. Any other string cannot be a key, so no request is needed. */
 const isTransmittable = (key: unknown): boolean =>
   typeof key === "string" && key.isWellFormed() && !key.includes("\u0000")
 
-/** What can be asked over HTTP. */
-export interface RemoteServices {
+/** The operations that the HTTP API offers. */
+interface RemoteServices {
   readonly consumers: Consumers["Service"]
   readonly keys: Omit<ApiKeys["Service"], "reencryptKeys">
   readonly buckets: Omit<MeteringBuckets["Service"], "owner">
@@ -82,15 +82,15 @@ const make = Effect.fnUntraced(function* (
   })
 
   const consumers: RemoteServices["consumers"] = {
-    list: (params, { limit, offset, tags, managerEmail, ...view }) =>
+    list: (params, { limit, offset, tags, managerEmail, ...include }) =>
       mapProblems(
         client.consumers.list({
           params,
           query: {
             limit,
             offset,
-            ...tagParameters(tags),
-            ...viewParameters(view),
+            ...toTagParameters(tags),
+            ...toIncludeParameters(include),
             ...omitUndefined({ "manager-email": managerEmail })
           }
         })
@@ -99,15 +99,15 @@ const make = Effect.fnUntraced(function* (
       mapProblems(
         client.consumers
           .create({ params, payload, query: omitUndefined({ "with-api-key": withApiKey }) })
-          .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
+          .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
         { consumer: payload.name }
       ),
-    get: (bucket, consumerName, { ifTags, ...view } = {}) =>
+    get: (bucket, consumerName, { ifTags, ...include } = {}) =>
       mapProblems(
         Effect.map(
           client.consumers.get({
             params: { ...bucket, consumerName },
-            query: { ...tagParameters(ifTags), ...viewParameters(view) }
+            query: { ...toTagParameters(ifTags), ...toIncludeParameters(include) }
           }),
           fromETag
         ),
@@ -119,8 +119,8 @@ const make = Effect.fnUntraced(function* (
           client.consumers.update({
             params: { ...bucket, consumerName },
             payload,
-            query: tagParameters(ifTags),
-            headers: ifMatchHeader(ifMatch)
+            query: toTagParameters(ifTags),
+            headers: toIfMatchHeader(ifMatch)
           }),
           fromETag
         ),
@@ -130,17 +130,17 @@ const make = Effect.fnUntraced(function* (
       mapProblems(
         client.consumers.remove({
           params: { ...bucket, consumerName },
-          query: tagParameters(ifTags),
-          headers: ifMatchHeader(ifMatch)
+          query: toTagParameters(ifTags),
+          headers: toIfMatchHeader(ifMatch)
         }),
         { consumer: consumerName }
       ),
     rollKey: (bucket, consumerName, expiresOn, { ifTags, idempotency } = {}) =>
       mapProblems(
         client.consumers
-          .rollKey({ params: { ...bucket, consumerName }, payload: { expiresOn }, query: tagParameters(ifTags) })
+          .rollKey({ params: { ...bucket, consumerName }, payload: { expiresOn }, query: toTagParameters(ifTags) })
           .pipe(
-            idempotencyHeader(idempotency),
+            withIdempotencyKey(idempotency),
             Effect.flatMap(({ body, headers }) => {
               if (body !== undefined) return Effect.succeed(body)
               const keyId = headers.location.split("/").at(-1) ?? ""
@@ -165,12 +165,12 @@ const make = Effect.fnUntraced(function* (
       mapProblems(
         client.keys
           .create({ params: { ...bucket, consumerName }, payload })
-          .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
+          .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
         { consumer: consumerName }
       ),
     createMany: (bucket, consumerName, payload, { idempotency } = {}) =>
       mapProblems(
-        client.keys.createMany({ params: { ...bucket, consumerName }, payload }).pipe(idempotencyHeader(idempotency)),
+        client.keys.createMany({ params: { ...bucket, consumerName }, payload }).pipe(withIdempotencyKey(idempotency)),
         {
           consumer: consumerName
         }
@@ -180,7 +180,7 @@ const make = Effect.fnUntraced(function* (
         Effect.map(
           client.keys.get({
             params: { ...bucket, consumerName, keyId },
-            query: { ...tagParameters(ifTags), ...omitUndefined({ "key-format": keyFormat }) }
+            query: { ...toTagParameters(ifTags), ...omitUndefined({ "key-format": keyFormat }) }
           }),
           fromETag
         ),
@@ -192,8 +192,8 @@ const make = Effect.fnUntraced(function* (
           client.keys.update({
             params: { ...bucket, consumerName, keyId },
             payload,
-            query: tagParameters(ifTags),
-            headers: ifMatchHeader(ifMatch)
+            query: toTagParameters(ifTags),
+            headers: toIfMatchHeader(ifMatch)
           }),
           fromETag
         ),
@@ -203,8 +203,8 @@ const make = Effect.fnUntraced(function* (
       mapProblems(
         client.keys.remove({
           params: { ...bucket, consumerName, keyId },
-          query: tagParameters(ifTags),
-          headers: ifMatchHeader(ifMatch)
+          query: toTagParameters(ifTags),
+          headers: toIfMatchHeader(ifMatch)
         }),
         { consumer: consumerName }
       ),
@@ -217,11 +217,11 @@ const make = Effect.fnUntraced(function* (
       mapProblems(client.buckets.list({ query: account === "*" ? page : { ...page, accountName: account } })),
     create: (accountName, { idempotency } = {}) =>
       mapProblems(
-        client.buckets.create({ payload: { accountName } }).pipe(Effect.map(fromETag), idempotencyHeader(idempotency))
+        client.buckets.create({ payload: { accountName } }).pipe(Effect.map(fromETag), withIdempotencyKey(idempotency))
       ),
     get: (bucketId) => mapProblems(Effect.map(client.buckets.get({ params: { bucketId } }), fromETag), { bucketId }),
     remove: (bucketId, { ifMatch } = {}) =>
-      mapProblems(client.buckets.remove({ params: { bucketId }, query: {}, headers: ifMatchHeader(ifMatch) }), {
+      mapProblems(client.buckets.remove({ params: { bucketId }, query: {}, headers: toIfMatchHeader(ifMatch) }), {
         bucketId
       })
   }
@@ -232,7 +232,7 @@ const make = Effect.fnUntraced(function* (
       mapProblems(
         client.plans
           .create({ params: { bucketId }, payload })
-          .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
+          .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
         {
           bucketId,
           planExternalId: payload.planExternalId
@@ -243,13 +243,13 @@ const make = Effect.fnUntraced(function* (
     update: (bucketId, planId, payload, { ifMatch } = {}) =>
       mapProblems(
         Effect.map(
-          client.plans.update({ params: { bucketId, planId }, payload, query: {}, headers: ifMatchHeader(ifMatch) }),
+          client.plans.update({ params: { bucketId, planId }, payload, query: {}, headers: toIfMatchHeader(ifMatch) }),
           fromETag
         ),
         { bucketId, planId, ...omitUndefined({ planExternalId: payload.planExternalId }) }
       ),
     remove: (bucketId, planId, { ifMatch } = {}) =>
-      mapProblems(client.plans.remove({ params: { bucketId, planId }, query: {}, headers: ifMatchHeader(ifMatch) }), {
+      mapProblems(client.plans.remove({ params: { bucketId, planId }, query: {}, headers: toIfMatchHeader(ifMatch) }), {
         bucketId,
         planId
       })
@@ -261,7 +261,7 @@ const make = Effect.fnUntraced(function* (
       mapProblems(
         client.subscriptions
           .create({ params: { bucketId }, payload })
-          .pipe(Effect.map(fromETag), idempotencyHeader(idempotency)),
+          .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
         { bucketId, subscriptionExternalId: payload.subscriptionExternalId }
       ),
     get: (bucketId, subscriptionId) =>
@@ -276,7 +276,7 @@ const make = Effect.fnUntraced(function* (
             params: { bucketId, subscriptionId },
             payload,
             query: {},
-            headers: ifMatchHeader(ifMatch)
+            headers: toIfMatchHeader(ifMatch)
           }),
           fromETag
         ),
@@ -287,7 +287,7 @@ const make = Effect.fnUntraced(function* (
         client.subscriptions.remove({
           params: { bucketId, subscriptionId },
           query: {},
-          headers: ifMatchHeader(ifMatch)
+          headers: toIfMatchHeader(ifMatch)
         }),
         { bucketId, subscriptionId }
       )
@@ -300,12 +300,12 @@ const make = Effect.fnUntraced(function* (
       mapProblems(
         client.subscriptions
           .consume({ params: { bucketId, subscriptionId }, payload: { meters } })
-          .pipe(idempotencyHeader(idempotency)),
+          .pipe(withIdempotencyKey(idempotency)),
         { bucketId, subscriptionId }
       )
   }
 
-  /** What cannot be a name is nobody's, and might lead to another path. */
+  /** Rejects invalid names without a request: in a URL they could lead to another path. */
   const validateName = (name: string) =>
     Schema.is(DeploymentName)(name) ? Effect.succeed(name) : Effect.fail(new DeploymentNotFound({ deployment: name }))
 
@@ -323,20 +323,20 @@ const make = Effect.fnUntraced(function* (
         : Effect.fail(new StatusNotFound({ statusId })),
     deploy: (deployment, { idempotency } = {}) =>
       Effect.flatMap(validateName(deployment), (deploymentName) =>
-        mapProblems(client.deployments.deploy({ params: { deploymentName } }).pipe(idempotencyHeader(idempotency)), {
+        mapProblems(client.deployments.deploy({ params: { deploymentName } }).pipe(withIdempotencyKey(idempotency)), {
           deployment
         })
       ),
     remove: (deployment, { ifMatch } = {}) =>
       Effect.flatMap(validateName(deployment), (deploymentName) => {
-        const request = { params: { deploymentName }, query: {}, headers: ifMatchHeader(ifMatch) }
+        const request = { params: { deploymentName }, query: {}, headers: toIfMatchHeader(ifMatch) }
         return mapProblems(client.deployments.remove(request), { deployment })
       })
   }
 
   const uploads: RemoteServices["uploads"] = {
     create: (payload, { idempotency } = {}) =>
-      mapProblems(client.deployments.createSource({ payload }).pipe(idempotencyHeader(idempotency))),
+      mapProblems(client.deployments.createSource({ payload }).pipe(withIdempotencyKey(idempotency))),
     receive: ({ id, expires, signature }, payload, { contentDigest } = {}) =>
       mapUploadProblems(
         client.uploads.receive({
@@ -351,6 +351,6 @@ const make = Effect.fnUntraced(function* (
   return { consumers, keys, buckets, plans, subscriptions, usage, deployments, uploads }
 })
 
-/** The services at an address, for the bearer of a token. */
+/** Makes the services of the Tollgate at a URL. */
 export const remoteServices = (baseUrl: string, token: string): Effect.Effect<RemoteServices> =>
   Effect.provide(make(baseUrl, token), FetchHttpClient.layer)

@@ -1,5 +1,5 @@
 /**
- * The HTTP interface of consumers.
+ * HTTP API of consumers, including rolling their keys.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -27,7 +27,7 @@ import { Timestamp } from "../schema/Timestamp.ts"
 const bucket = KeyBucket.fields
 const item = { ...bucket, consumerName: Schema.String }
 
-const view = {
+const includeParameters = {
   "include-api-keys": Schema.optionalKey(Schema.Boolean),
   "include-managers": Schema.optionalKey(Schema.Boolean),
   "include-manager-invites": Schema.optionalKey(Schema.Boolean),
@@ -38,7 +38,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
   .add(
     HttpApiEndpoint.get("list", "/consumers", {
       params: bucket,
-      query: withTagFilter({ ...pagination, ...view, "manager-email": Schema.optionalKey(Email) }),
+      query: withTagFilter({ ...pagination, ...includeParameters, "manager-email": Schema.optionalKey(Email) }),
       success: Page(Consumer),
       error: [KeyNotRetainedProblem]
     })
@@ -56,13 +56,13 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
         ...idempotencyProblems,
         ...bodyProblems
       ]
-    }).annotate(OpenApi.Summary, "Create a consumer, and keys with it"),
+    }).annotate(OpenApi.Summary, "Create a consumer, optionally with API keys"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
       params: item,
-      query: withTagFilter(view),
+      query: withTagFilter(includeParameters),
       success: withETagHeader(Consumer),
       error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
-    }).annotate(OpenApi.Summary, "Read a consumer"),
+    }).annotate(OpenApi.Summary, "Get a consumer"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName", {
       params: item,
       query: withTagFilter({}),
@@ -72,7 +72,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       error: [ConsumerNotFoundProblem, PreconditionFailedProblem, ...bodyProblems]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Change a consumer"),
+      .annotate(OpenApi.Summary, "Update a consumer"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName", {
       params: item,
       query: withTagFilter({}),
@@ -81,12 +81,12 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       error: [ConsumerNotFoundProblem, PreconditionFailedProblem]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Remove a consumer with its keys, managers and invites"),
+      .annotate(OpenApi.Summary, "Delete a consumer with its keys, managers and invites"),
     HttpApiEndpoint.post("rollKey", "/consumers/:consumerName/roll-key", {
       params: item,
       query: withTagFilter({}),
       payload: Schema.Struct({ expiresOn: Timestamp }),
-      // Where key values are not kept, this answer is the only chance to see the new one.
+      // With `keyStorage: "hash-only"`, this response is the only chance to see the new key value.
       success: [
         HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
         HttpApiSchema.WithHeaders(ApiKey, { location: Schema.String })
@@ -94,7 +94,8 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       error: [ConsumerNotFoundProblem, KeyLimitReachedProblem, ...idempotencyProblems, ...bodyProblems]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Give an expiry to keys that have none, and make a new key")
+      .annotate(OpenApi.Summary, "Roll a consumer's keys")
+      .annotate(OpenApi.Description, "Sets `expiresOn` on every key that has no expiry, and creates a new key.")
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Authenticated)

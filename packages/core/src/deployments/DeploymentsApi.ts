@@ -1,5 +1,5 @@
 /**
- * The HTTP interface of deployments, and of the uploads that they are made from.
+ * HTTP API of deployments and of source uploads.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -32,11 +32,11 @@ import { DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
 const project = { accountName: AccountName, projectName: ProjectName }
 const item = { deploymentName: Schema.String }
 
-const UploadUrlQuery = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
+const UploadUrl = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
 
 export const UploadResult = Schema.Struct({
   id: StatusId,
-  /** The SHA-256 of what was received, in hexadecimal digits. */
+  /** SHA-256 of the received archive, in hexadecimal. */
   digest: Schema.String,
   bytes: Schema.Int
 }).annotate({ identifier: "ReceivedSource" })
@@ -47,7 +47,7 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       params: { ...project, statusId: Schema.String },
       success: withETagHeader(DeploymentStatus),
       error: [StatusNotFoundProblem, DeploymentsNotConfiguredProblem]
-    }).annotate(OpenApi.Summary, "Read how a deployment fares"),
+    }).annotate(OpenApi.Summary, "Get deployment status"),
     HttpApiEndpoint.get("list", "/accounts/:accountName/projects/:projectName/deployments", {
       params: project,
       query: pagination,
@@ -58,14 +58,14 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       .annotate(OpenApi.Summary, "List a project's deployments"),
     HttpApiEndpoint.post("createSource", "/deployments/sources", {
       payload: Branch,
-      success: UploadUrlQuery,
+      success: UploadUrl,
       error: [LimitReachedProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems, ...bodyProblems]
-    }).annotate(OpenApi.Summary, "Ask for an address to upload a source to"),
+    }).annotate(OpenApi.Summary, "Create an upload URL for a source"),
     HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
       params: item,
       success: withETagHeader(Deployment),
       error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem]
-    }).annotate(OpenApi.Summary, "Read a deployment"),
+    }).annotate(OpenApi.Summary, "Get a deployment"),
     HttpApiEndpoint.delete("remove", "/deployments/:deploymentName", {
       params: item,
       query: emptyQuery,
@@ -74,19 +74,19 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       error: [DeploymentNotFoundProblem, PreconditionFailedProblem, DeploymentsNotConfiguredProblem]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Stop serving a deployment, and remove everything of it"),
+      .annotate(OpenApi.Summary, "Delete a deployment and stop serving it"),
     HttpApiEndpoint.post("deploy", "/deployments/:deploymentName/deploy", {
       params: item,
       success: DeployResult,
       error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems]
-    }).annotate(OpenApi.Summary, "Deploy the last source again")
+    }).annotate(OpenApi.Summary, "Deploy the latest source again")
   )
   .prefix("/v1")
   .middleware(Authenticated)
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Deployments" })) {}
 
-/** No token is asked for here: the address is signed. */
+/** Uploads require no token: the signature in the URL authorizes them. */
 export class UploadsApi extends HttpApiGroup.make("uploads")
   .add(
     HttpApiEndpoint.put("receive", "/uploads/:file", {
@@ -107,7 +107,7 @@ export class UploadsApi extends HttpApiGroup.make("uploads")
         DeploymentsNotConfiguredProblem,
         ...commonProblems
       ]
-    }).annotate(OpenApi.Summary, "Upload a source, as a gzip tar, to the address that was given out for it")
+    }).annotate(OpenApi.Summary, "Upload a source archive (gzip tar) to a signed upload URL")
   )
   .prefix("/v1")
   .annotateMerge(OpenApi.annotations({ title: "Uploads" })) {}

@@ -1,5 +1,5 @@
 /**
- * The HTTP interface, whole: every group, and what the description says of them.
+ * The whole HTTP API: all endpoint groups and the metadata of the OpenAPI description.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { SystemApi } from "../api/SystemApi.ts"

@@ -1,5 +1,5 @@
 /**
- * The request that is being answered, for whoever needs more of it than its endpoint was given.
+ * The current request as a service, for handlers that need more than their decoded input.
  */
 import { Context, Effect } from "effect"
 import type { SitesUrl } from "../deployments/ports/SitesUrl.ts"
@@ -7,11 +7,11 @@ import type { TransportRequest } from "../runtime/Transport.ts"
 import { type BodyError, type JsonBody, readJsonBody } from "./body.ts"
 
 export interface HttpConfig {
-  /** Bytes that a JSON body may have. */
+  /** Maximum size of a JSON body in bytes. */
   readonly bodyLimit: number
-  /** The path of the interface's address, where the host has told it. */
+  /** The path of `publicUrl`, if the host has set one. */
   readonly basePath?: string | undefined
-  /** The hosts that serve sites and nothing else. */
+  /** The hosts of `sitesUrl`, which serve sites only. */
   readonly sites?: SitesUrl | undefined
 }
 
@@ -19,12 +19,12 @@ export class RequestContext extends Context.Service<
   RequestContext,
   {
     readonly request: TransportRequest
-    /** The path in the form in which it is routed. */
+    /** The normalized path that the router matches. */
     readonly path: string
     readonly search: string
-    /** Where the interface is mounted, as clients see it. */
+    /** The path that the HTTP API is mounted at, as clients see it. */
     readonly basePath: string
-    /** The body, read once and checked. */
+    /** The validated JSON body. It is read once and then cached. */
     readonly body: Effect.Effect<JsonBody, BodyError>
   }
 >()("@tollgate/core/http/RequestContext") {
@@ -34,16 +34,16 @@ export class RequestContext extends Context.Service<
     search: string,
     { bodyLimit, basePath }: HttpConfig
   ): RequestContext["Service"] {
-    let known: JsonBody | undefined
+    let cached: JsonBody | undefined
     const body = Effect.suspend(() =>
-      known === undefined
-        ? Effect.map(readJsonBody(request, bodyLimit), (read) => {
-            known = read
-            return read
+      cached === undefined
+        ? Effect.map(readJsonBody(request, bodyLimit), (body) => {
+            cached = body
+            return body
           })
-        : Effect.succeed(known)
+        : Effect.succeed(cached)
     )
-    // What the host has told is what clients see; a proxy may have taken some of it off.
+    // `publicUrl` is what clients see. The request may lack a prefix that a proxy has stripped.
     return { request, path, search, basePath: basePath || request.basePath || "", body }
   }
 }

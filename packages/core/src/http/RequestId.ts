@@ -1,5 +1,5 @@
 /**
- * The name of a request, in its answer and in every log line: the caller's own, if it is sane.
+ * The ID of a request, sent in `X-Request-Id` and added to every log line: the client's ID if valid, otherwise generated.
  */
 import { Context, Effect } from "effect"
 import { SecureRandom } from "../crypto/SecureRandom.ts"
@@ -8,14 +8,14 @@ export const RequestId = Context.Reference<string>("@tollgate/core/http/RequestI
 
 const isValidRequestId = (id: string): boolean => /^[\x21-\x7e]{1,128}$/.test(id)
 
-/** The caller's own name for it, or one that nobody else has, of letters and digits. */
-export const requestIdFor = (given: string | undefined, { bytes } = SecureRandom.defaultValue()): string => {
-  if (given !== undefined && isValidRequestId(given)) return given
+/** Returns the client's request ID if it is valid; otherwise generates a random one of 22 hexadecimal digits. */
+export const requestIdFor = (clientId: string | undefined, { bytes } = SecureRandom.defaultValue()): string => {
+  if (clientId !== undefined && isValidRequestId(clientId)) return clientId
   const { buffer, byteOffset, byteLength } = bytes(11)
   return Buffer.from(buffer, byteOffset, byteLength).toString("hex")
 }
 
-/** Logs an error under the id of the request that it belongs to, for bindings outside Effect. */
+/** Logs an error with its request ID, for framework bindings that do not run in Effect. */
 export const logRequestError = (requestId: string, message: string): void => {
   Effect.runFork(Effect.annotateLogs(Effect.logError(message), { requestId }))
 }

@@ -4,17 +4,17 @@ import { canAccessAccount, Forbidden, type PrincipalShape, type Unauthorized } f
 import { IsReadOnly } from "../api/Authenticated.ts"
 import { toProblems } from "./toProblems.ts"
 
-/** Checks that a caller may use an endpoint: access to the account in the path, and write access if it writes. */
+/** Checks that the caller has access to the account in the path, and write access if the endpoint writes. */
 export const authorizeEndpoint = (endpoint: HttpApiEndpoint.Top) => {
-  const reads = endpoint.method === "GET" || Context.get(endpoint.annotations, IsReadOnly)
-  return (caller: Effect.Effect<PrincipalShape, Unauthorized>, accountName: string | undefined) =>
+  const isReadOnly = endpoint.method === "GET" || Context.get(endpoint.annotations, IsReadOnly)
+  return (authentication: Effect.Effect<PrincipalShape, Unauthorized>, accountName: string | undefined) =>
     toProblems(
-      Effect.flatMap(caller, (principal) => {
+      Effect.flatMap(authentication, (principal) => {
         if (accountName !== undefined && !canAccessAccount(principal, accountName)) {
           return Effect.fail(new Forbidden({ problem: "This credential is for another account" }))
         }
-        return !reads && principal.access === "read"
-          ? Effect.fail(new Forbidden({ problem: "This credential may read, and not write" }))
+        return !isReadOnly && principal.access === "read"
+          ? Effect.fail(new Forbidden({ problem: "This credential is read-only" }))
           : Effect.succeed(principal)
       })
     )

@@ -1,6 +1,6 @@
 /**
- * The body of a request as JSON that nothing behind it needs to fear: not too long, not too deep, real Unicode,
- * finite numbers, no property that means something to JavaScript. It is JSON whatever the content type says.
+ * Reads a request body as JSON and validates it before any handler sees it: size, nesting depth, well-formed Unicode,
+ * finite numbers, no `__proto__`. The content type is ignored.
  */
 import { Effect } from "effect"
 import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "../api/problems.ts"
@@ -10,7 +10,6 @@ import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
 import { findUnsafeJson, maxDepth } from "../schema/SafeJson.ts"
 import { RequestId } from "./RequestId.ts"
 
-/** How long a body may take to arrive. */
 const bodyTimeout = "30 seconds"
 
 export interface JsonBody {
@@ -23,11 +22,14 @@ const emptyBody: JsonBody = { text: "{}", value: {} }
 export type BodyError = InvalidInput | PayloadTooLargeProblem | RequestTimeoutProblem | UnsupportedEncodingProblem
 
 const tooLarge = (limit: number, instance: string) =>
-  new PayloadTooLargeProblem({ detail: `A body may have ${limit} bytes; send less, or in several requests`, instance })
+  new PayloadTooLargeProblem({
+    detail: `The body may have at most ${limit} bytes. Send less, or split it into several requests.`,
+    instance
+  })
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** Nesting is counted before anything is parsed: a parser's own stack is not the place to find out. */
+/** Checks the depth before parsing: deeply nested JSON could overflow the parser's stack. */
 const isTooDeep = (text: string): boolean => {
   let depth = 0
   let inString = false
@@ -49,40 +51,42 @@ const parseJsonBody = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput>
   try {
     text = utf8.decode(bytes)
   } catch {
-    return Effect.fail(invalidBody("", "it is not valid UTF-8"))
+    return Effect.fail(invalidBody("", "is not valid UTF-8"))
   }
   if (/^[ \t\r\n]*$/.test(text)) return Effect.succeed(emptyBody)
-  if (isTooDeep(text)) return Effect.fail(invalidBody("", `it is nested deeper than ${maxDepth}`))
+  if (isTooDeep(text)) return Effect.fail(invalidBody("", `is nested deeper than ${maxDepth} levels`))
   try {
     const value: unknown = JSON.parse(text)
-    const fault = findUnsafeJson(value)
-    return fault === undefined ? Effect.succeed({ text, value }) : Effect.fail(fault)
+    const unsafe = findUnsafeJson(value)
+    return unsafe === undefined ? Effect.succeed({ text, value }) : Effect.fail(unsafe)
   } catch {
-    return Effect.fail(invalidBody("", "it is not JSON"))
+    return Effect.fail(invalidBody("", "is not valid JSON"))
   }
 }
 
-/** A body that has passed; an empty object where there is none. */
+/** Reads and validates the body; an empty body counts as `{}`. */
 export const readJsonBody = (
-  { headers, bytes: read }: TransportRequest,
+  { headers, bytes: readBytes }: TransportRequest,
   limit: number
 ): Effect.Effect<JsonBody, BodyError> =>
   Effect.gen(function* () {
     const instance = yield* RequestId
     const encoding = headers["content-encoding"] ?? "identity"
     if (encoding.toLowerCase() !== "identity") {
-      const detail = "Send the body as it is, without Content-Encoding"
+      const detail = "Send the body uncompressed, without Content-Encoding"
       return yield* new UnsupportedEncodingProblem({ detail, instance })
     }
     if (Number(headers["content-length"] ?? 0) > limit) return yield* tooLarge(limit, instance)
     const bytes = yield* Effect.tryPromise({
-      try: () => read(limit),
-      catch: (error) => invalidBody("", bodyErrorMessage(error, "it was not received whole"))
+      try: () => readBytes(limit),
+      catch: (error) => invalidBody("", bodyErrorMessage(error, "was not received completely"))
     }).pipe(
       Effect.timeoutOrElse({
         duration: bodyTimeout,
         orElse: () =>
-          Effect.fail(new RequestTimeoutProblem({ detail: "The body did not arrive in time; send it again", instance }))
+          Effect.fail(
+            new RequestTimeoutProblem({ detail: "The body did not arrive in time. Send it again.", instance })
+          )
       })
     )
     return yield* bytes === undefined ? tooLarge(limit, instance) : parseJsonBody(bytes)

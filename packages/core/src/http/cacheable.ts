@@ -1,5 +1,5 @@
 /**
- * Responses that change only with the software: served with a strong ETag, and as 304 to a client that has them already.
+ * Responses that change only with the software version: served with a strong ETag, and with 304 if the client has a copy.
  */
 import { hash } from "node:crypto"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
@@ -15,15 +15,17 @@ export const makeETag = (...contents: ReadonlyArray<string>): string =>
 
 /** If-None-Match compares weakly: a proxy that compresses a response makes its ETag weak. */
 const hasCopy = ({ headers }: TransportRequest, etag: string): boolean => {
-  const known = headers["if-none-match"] ?? ""
-  return known.trim() === "*" || Array.from(known.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag)
+  const ifNoneMatch = headers["if-none-match"] ?? ""
+  return ifNoneMatch.trim() === "*" || Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag)
 }
 
 /**
- * Answers 200 or 304. Both carry all headers: a browser updates the headers of its copy from a 304, and would
- * otherwise take over those that middleware of the host has set, such as its Content-Security-Policy.
+ * Responds with 200 or 304. Both carry all headers: a browser updates its cached headers from a 304, and would otherwise
+ * adopt those set by the host's middleware, such as its Content-Security-Policy.
  */
-export const respondCacheable = (asked: TransportRequest, { etag, headers, body }: Cacheable): TransportResponse => {
-  const all = { "cache-control": "no-cache", ...headers, etag }
-  return hasCopy(asked, etag) ? { status: 304, headers: all, body: undefined } : { status: 200, headers: all, body }
+export const respondCacheable = (request: TransportRequest, { etag, headers, body }: Cacheable): TransportResponse => {
+  const allHeaders = { "cache-control": "no-cache", ...headers, etag }
+  return hasCopy(request, etag)
+    ? { status: 304, headers: allHeaders, body: undefined }
+    : { status: 200, headers: allHeaders, body }
 }

@@ -1,19 +1,19 @@
 /**
- * Cross-site request forgery: a page of another site can make a browser send a request with the user's cookies. Where
- * `authenticate` reads a cookie, such a request would be the user's own. A page cannot set `Authorization` on it.
+ * Protects against cross-site request forgery (CSRF): another site can make a browser send a request with the user's
+ * cookies. If `authenticate` reads a cookie, such a request would act as the user. Other sites cannot set `Authorization`.
  */
 import type { TransportRequest } from "../runtime/Transport.ts"
 
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
 
-const hostOf = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).host : undefined)
+const parseHost = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).host : undefined)
 
-/** Whether a request that may change something was sent by a page of another origin, without `Authorization`. */
-export const isCrossSite = ({ method, headers, toWebRequest: request }: TransportRequest): boolean => {
+/** Whether a page of another origin sent a request with an unsafe method and without `Authorization`. */
+export const isCrossSite = ({ method, headers, toWebRequest }: TransportRequest): boolean => {
   if (safeMethods.has(method) || headers["authorization"] !== undefined) return false
-  // Browsers say it themselves, and pages cannot change what they say.
+  // The browser sets Sec-Fetch-Site; scripts cannot change it.
   const site = headers["sec-fetch-site"]
   if (site !== undefined) return site !== "same-origin" && site !== "none"
   const origin = headers["origin"]
-  return origin !== undefined && hostOf(origin) !== (headers["host"] ?? hostOf(request().url))
+  return origin !== undefined && parseHost(origin) !== (headers["host"] ?? parseHost(toWebRequest().url))
 }

@@ -1,15 +1,16 @@
 /**
- * Writes a page as JSON in pieces: a large one neither holds up the event loop nor stands in memory as one text.
+ * Encodes a page as JSON in chunks, so that a large page neither blocks the event loop nor is held in memory as one string.
  */
 import { setImmediate } from "node:timers/promises"
 import { Effect, Exit } from "effect"
 import type { Page } from "../schema/Page.ts"
 
-/** About as many characters are encoded at a time; a page of up to as many is one text, and has a length. */
-const pieceSize = 256 * 1024
-const wholeSize = 1024 * 1024
+/** Target size of a chunk, in characters. */
+const chunkSize = 256 * 1024
+/** Pages up to this size are sent as one string, with a Content-Length; larger ones are streamed. */
+const maxBufferedSize = 1024 * 1024
 
-/** Encodes a page whole; it is given parts of it. */
+/** Encodes a page, or a part of one. */
 type Encode<E> = (page: Page<unknown>) => Exit.Exit<unknown, E>
 
 interface EncodedPage {
@@ -20,8 +21,8 @@ interface EncodedPage {
 export const isPage = (value: unknown): value is Page<unknown> =>
   typeof value === "object" && value !== null && "data" in value && Array.isArray(value.data) && "total" in value
 
-/** The pieces of a page's JSON, each encoded when it is asked for. */
-function* piecesOf<E>(page: Page<unknown>, encode: Encode<E>): Generator<Exit.Exit<string, E>, void> {
+/** Yields the JSON of a page in chunks. Each chunk is encoded when the consumer pulls it. */
+function* encodeChunks<E>(page: Page<unknown>, encode: Encode<E>): Generator<Exit.Exit<string, E>, void> {
   let [offset, size] = [0, 1]
   let opening = '{"data":['
   let fields: object = {}
@@ -34,52 +35,52 @@ function* piecesOf<E>(page: Page<unknown>, encode: Encode<E>): Generator<Exit.Ex
     yield Exit.succeed(opening + text)
     opening = ","
     offset += data.length
-    size = Math.max(1, Math.min(200, Math.floor((pieceSize * data.length) / (text.length + 1))))
+    size = Math.max(1, Math.min(200, Math.floor((chunkSize * data.length) / (text.length + 1))))
   } while (offset < page.data.length)
   yield Exit.succeed(`],${JSON.stringify(fields).slice(1)}`)
 }
 
-const streamOf = <E>(
-  first: ReadonlyArray<string>,
-  pieces: Generator<Exit.Exit<string, E>, void>
+const toStream = <E>(
+  buffered: ReadonlyArray<string>,
+  chunks: Generator<Exit.Exit<string, E>, void>
 ): ReadableStream<Uint8Array> => {
-  const written = first[Symbol.iterator]()
-  const next = (): IteratorResult<Exit.Exit<string, E> | string, void> => {
-    const earlier = written.next()
-    return earlier.done === true ? pieces.next() : earlier
+  const bufferedChunks = buffered[Symbol.iterator]()
+  const pullNext = (): IteratorResult<Exit.Exit<string, E> | string, void> => {
+    const next = bufferedChunks.next()
+    return next.done === true ? chunks.next() : next
   }
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        // A reader that is always ready would otherwise leave the event loop no turn.
+        // Yields to the event loop, which a fast reader would otherwise block.
         await setImmediate()
-        const { done, value } = next()
+        const { done, value } = pullNext()
         if (done === true) return controller.close()
         if (typeof value === "string") return controller.enqueue(Buffer.from(value))
         if (Exit.isSuccess(value)) return controller.enqueue(Buffer.from(value.value))
-        controller.error(new Error("the page does not fit its schema"))
+        controller.error(new Error("The page does not match its schema"))
       }
     },
     { highWaterMark: 1 }
   )
 }
 
-/** The JSON of a page: a text if it is short, a stream if it is long. */
+/** Encodes a page as JSON: a string if it is small, a stream if it is large. */
 export const encodePage = <E>(
   page: Page<unknown>,
   encode: Encode<E>
 ): Effect.Effect<string | ReadableStream<Uint8Array>, E> =>
   Effect.gen(function* () {
-    const pieces = piecesOf(page, encode)
-    const texts: Array<string> = []
+    const chunks = encodeChunks(page, encode)
+    const buffered: Array<string> = []
     let length = 0
-    // Not `for … of`, which would end the generator when it is left early.
-    for (let piece = pieces.next(); piece.done !== true; piece = pieces.next()) {
-      const text = yield* piece.value
-      texts.push(text)
+    // Not `for … of`, which would close the generator on the early return.
+    for (let chunk = chunks.next(); chunk.done !== true; chunk = chunks.next()) {
+      const text = yield* chunk.value
+      buffered.push(text)
       length += text.length
-      if (length > wholeSize) return streamOf(texts, pieces)
-      if (length > pieceSize) yield* Effect.yieldNow
+      if (length > maxBufferedSize) return toStream(buffered, chunks)
+      if (length > chunkSize) yield* Effect.yieldNow
     }
-    return texts.join("")
+    return buffered.join("")
   })

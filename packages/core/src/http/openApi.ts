@@ -1,6 +1,6 @@
 /**
- * What a schema cannot say of a query parameter: that its text is a number or a boolean, its bounds, its default, and
- * that tags are parameters of their own; and of the headers that answers have because of their status.
+ * Completes the generated OpenAPI description with what the schemas cannot express: types, bounds and defaults of query
+ * parameters, the tag parameters, the Idempotency-Key header and the response headers.
  */
 import { maxLimit } from "../schema/Page.ts"
 import { timestampPattern } from "../schema/Timestamp.ts"
@@ -16,32 +16,36 @@ const booleanFlag = (description: string) => ({ schema: { type: "boolean", defau
 const parameterDocs: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   limit: {
     schema: { type: "integer", format: "uint32", minimum: 1, maximum: maxLimit, default: maxLimit },
-    description: "How many to answer; more than the maximum counts as the maximum."
+    description: "Maximum number of items to return. Larger values are reduced to the maximum."
   },
   offset: {
     schema: { type: "integer", format: "uint32", minimum: 0, default: 0 },
-    description: "How many to leave out, from the oldest."
+    description: "Number of items to skip. Items are sorted by creation date, oldest first."
   },
-  "with-api-key": booleanFlag("Make a key together with the consumer, if the body asks for none."),
+  "with-api-key": booleanFlag("Create an API key with the consumer, unless the body contains `apiKeys`."),
   "include-api-keys": booleanFlag(
-    "Include the keys: the first 1,000 of one consumer; in a list, the first 100 of each consumer, until there are 1,000 in all. " +
-      "Consumers after that come without `apiKeys`."
+    "Include the API keys: the first 1,000 of a single consumer; in a list, the first 100 of each consumer, up to 1,000 in total. " +
+      "Consumers beyond that total have no `apiKeys`."
   ),
   "include-managers": booleanFlag("Include the managers."),
-  "include-manager-invites": booleanFlag("Include the invites that managers were sent."),
+  "include-manager-invites": booleanFlag("Include the manager invites."),
   "key-format": {
     schema: { type: "string", enum: ["none", "visible", "masked"], default: "masked" },
-    description: "How much of a key's value to show."
+    description: "How to return key values: not at all, in plain text, or masked."
   },
   "manager-email": {
     schema: { type: "string", format: "email" },
-    description: "Only consumers with a manager or an invite of this address, without regard to case."
+    description: "Return only consumers with a manager or an invite for this email address (case-insensitive)."
   },
-  accountName: { description: "Only the metering buckets of this account." },
-  "if-match": { description: "Only if the resource still has one of these ETags." }
+  accountName: { description: "Return only the metering buckets of this account." },
+  "if-match": { description: "Apply the change only if the resource still has one of these ETags." }
 }
 
-const tags: Parameter = {
+const pathParameterDocs: typeof parameterDocs = {
+  accountName: { description: "Name of the account." }
+}
+
+const tagParameters: Parameter = {
   name: "tags",
   in: "query",
   required: false,
@@ -52,28 +56,33 @@ const tags: Parameter = {
     additionalProperties: { type: "string" },
     propertyNames: { pattern: "^tag\\.[A-Za-z0-9_.-]{1,64}$" }
   },
-  description: "`tag.<property>=<value>`, any number of them: on a list a filter, elsewhere a guard; all must match."
+  description:
+    "Any number of `tag.<property>=<value>` parameters. A list returns only the items whose tags all match; " +
+    "other operations respond with 404 unless all tags match."
 }
 
-const idempotencyKey: Parameter = {
+const idempotencyKeyHeader: Parameter = {
   name: "Idempotency-Key",
   in: "header",
   required: false,
   schema: { type: "string", minLength: 1, maxLength: 255 },
-  description: "The same key and body again within a day gives the first answer, and does nothing twice."
+  description:
+    "Makes retries safe: a request with the same key and body within 24 hours returns the first response and is not applied again."
 }
 
 const header = (description: string) => ({ schema: { type: "string" }, description })
 
-/** The headers that an answer has because of its status, whatever was asked. */
-const headersFor = (status: string) => ({
-  "X-Request-Id": header("The request's name, its caller's own if it had one; it is in every line of the log."),
-  ...(status === "401" ? { "WWW-Authenticate": header("How to authenticate: `Bearer`.") } : {}),
-  ...(status === "429" || status === "503" ? { "Retry-After": header("When to try again, in seconds.") } : {})
+/** The headers that every response with a status has. */
+const getResponseHeaders = (status: string) => ({
+  "X-Request-Id": header(
+    "ID of the request: the one that the client sent, or a generated one. It is in every log line."
+  ),
+  ...(status === "401" ? { "WWW-Authenticate": header("Authentication scheme: `Bearer`.") } : {}),
+  ...(status === "429" || status === "503" ? { "Retry-After": header("Seconds to wait before retrying.") } : {})
 })
 
-/** Operations that take tags. */
-const takesTags = new Set([
+/** Operations that accept tag parameters. */
+const tagFilterOperations = new Set([
   "consumers.list",
   "consumers.get",
   "consumers.update",
@@ -84,7 +93,7 @@ const takesTags = new Set([
   "keys.remove"
 ])
 
-/** Operations that make something. */
+/** Operations that accept an Idempotency-Key. */
 const idempotentOperations = new Set([
   "consumers.create",
   "consumers.rollKey",
@@ -98,7 +107,7 @@ const idempotentOperations = new Set([
   "deployments.deploy"
 ])
 
-/** Operations whose body may be left out, since every field of it may. */
+/** Operations whose body may be omitted, since all its fields are optional. */
 const optionalBodyOperations = new Set([
   "consumers.update",
   "keys.create",
@@ -109,10 +118,10 @@ const optionalBodyOperations = new Set([
   "subscriptions.update"
 ])
 
-// biome-ignore lint/suspicious/noExplicitAny: the description is JSON, of the OpenAPI specification's own shape
+// biome-ignore lint/suspicious/noExplicitAny: the description is JSON in the shape of the OpenAPI specification
 type Json = any
 
-/** Texts with a date's pattern are date-times, wherever they stand. */
+/** Adds `format: date-time` to every string schema with the timestamp pattern. */
 const markTimestamps = (node: Json): void => {
   if (typeof node !== "object" || node === null) return
   const patterns = [node.pattern, ...(Array.isArray(node.allOf) ? node.allOf.map((part: Json) => part?.pattern) : [])]
@@ -120,28 +129,31 @@ const markTimestamps = (node: Json): void => {
   for (const child of Object.values(node)) markTimestamps(child)
 }
 
-/** Schemes are case-insensitive in HTTP, but tools compare them with the lower-case names of the OpenAPI specification. */
-const lowerSchemes = (spec: Json): void => {
+/** Authentication schemes are case-insensitive in HTTP, but OpenAPI tools expect them in lower case. */
+const lowercaseSchemes = (spec: Json): void => {
   for (const scheme of Object.values<Json>(spec.components.securitySchemes)) {
     if (scheme.type === "http") scheme.scheme = scheme.scheme.toLowerCase()
   }
 }
 
-/** Completes the parameters, the headers and the security schemes of the whole description. */
+const getParameterDocs = (parameter: Parameter) =>
+  (parameter.in === "path" ? pathParameterDocs : parameterDocs)[parameter.name]
+
+/** Completes the parameters, the response headers and the security schemes of the description. */
 export const completeDescription = (spec: Json): Json => {
   markTimestamps(spec)
-  lowerSchemes(spec)
+  lowercaseSchemes(spec)
   for (const path of Object.values<Json>(spec.paths)) {
     for (const operation of Object.values<Json>(path)) {
       if (optionalBodyOperations.has(operation.operationId)) operation.requestBody.required = false
       for (const [status, response] of Object.entries<Json>(operation.responses)) {
-        response.headers = { ...headersFor(status), ...response.headers }
+        response.headers = { ...getResponseHeaders(status), ...response.headers }
       }
       const parameters: ReadonlyArray<Parameter> = operation.parameters ?? []
       operation.parameters = [
-        ...parameters.map((parameter) => ({ ...parameter, ...parameterDocs[parameter.name] })),
-        ...(takesTags.has(operation.operationId) ? [tags] : []),
-        ...(idempotentOperations.has(operation.operationId) ? [idempotencyKey] : [])
+        ...parameters.map((parameter) => ({ ...parameter, ...getParameterDocs(parameter) })),
+        ...(tagFilterOperations.has(operation.operationId) ? [tagParameters] : []),
+        ...(idempotentOperations.has(operation.operationId) ? [idempotencyKeyHeader] : [])
       ]
     }
   }

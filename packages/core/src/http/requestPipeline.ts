@@ -1,6 +1,6 @@
 /**
- * What surrounds every request: its id, its path in one form, its body as safe JSON, and a problem for whatever goes
- * wrong. Nothing leaves here that is not a declared answer or a problem.
+ * Handles every HTTP request: assigns the request ID, normalizes the path, finds the route, runs its handler, and turns
+ * every failure into a problem response.
  */
 import { Cause, Context, Effect, Option, References } from "effect"
 import { FindMyWay, Headers, HttpServerRespondable, HttpTraceContext } from "effect/http"
@@ -9,7 +9,7 @@ import { SecureRandom } from "../crypto/SecureRandom.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
-import { ResponseEncodingError, type RouteHandler } from "./compile.ts"
+import { ResponseEncodingError, type RouteHandler } from "./buildRoutes.ts"
 import { type HttpConfig, RequestContext } from "./RequestContext.ts"
 import { RequestId, requestIdFor } from "./RequestId.ts"
 import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
@@ -29,71 +29,74 @@ interface ParsedUrl {
   readonly search: string
 }
 
-/** What cannot be decoded, by its name: a parameter of the query, or the path. */
+/** Finds the path or query parameter with invalid percent-encoding, and names it in the error. */
 const findUndecodable = (path: string, search: string): InvalidInput | undefined => {
-  const wrong = (parameter: string) =>
-    new InvalidInput({ errors: [{ parameter, detail: "it is not percent-encoded text, or has U+0000 in it" }] })
-  if (!isDecodable(path)) return wrong("path")
+  const invalid = (parameter: string) =>
+    new InvalidInput({ errors: [{ parameter, detail: "is not valid percent-encoding, or contains U+0000" }] })
+  if (!isDecodable(path)) return invalid("path")
   if (isDecodable(search.replaceAll("+", "%20"))) return undefined
   const pair = search.split("&").find((pair) => !isDecodable(pair.replaceAll("+", "%20"))) ?? ""
   const name = pair.split("=", 1)[0] ?? ""
-  return wrong(isDecodable(name) ? decodeURIComponent(name) : "query")
+  return invalid(isDecodable(name) ? decodeURIComponent(name) : "query")
 }
 
-/** A trailing slash and `%24` mean nothing; what cannot be decoded is nobody's path. */
+/** Removes a trailing slash and decodes `%24`. Malformed percent-encoding is rejected with 400 before routing. */
 const parseUrl = (url: string): ParsedUrl | InvalidInput => {
-  const mark = url.indexOf("?")
-  const [path, search] = mark < 0 ? [url, ""] : [url.slice(0, mark), url.slice(mark + 1)]
+  const queryStart = url.indexOf("?")
+  const [path, search] = queryStart < 0 ? [url, ""] : [url.slice(0, queryStart), url.slice(queryStart + 1)]
   const undecodable = findUndecodable(path, search)
   if (undecodable !== undefined) return undecodable
-  const single = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
-  // The router would end a path at a semicolon.
-  return { path: single.replaceAll("%24", "$").replaceAll(";", "%3B"), search }
+  const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+  // The router would cut the path off at a semicolon.
+  return { path: trimmed.replaceAll("%24", "$").replaceAll(";", "%3B"), search }
 }
 
-/** No such path, or not with that method. */
+/** No route matches the path and method: becomes 404, or 405 if the path allows other methods. */
 class RouteNotFound {
-  readonly _tag = "Nowhere"
+  readonly _tag = "RouteNotFound"
 }
 
-/** What a request was for, and which methods there are at its path. */
-interface Place {
+/** The path and method of a request, and the methods that the path allows. */
+interface RequestTarget {
   readonly path: string
   readonly method: string
-  readonly methods: () => ReadonlyArray<string>
+  readonly allowedMethods: () => ReadonlyArray<string>
 }
 
-/** What went wrong, as a problem. Only what is our own fault is logged, and never with what was sent. */
-const toProblem = Effect.fnUntraced(function* (error: unknown, { path, method, methods }: Place) {
+/** Maps an error to a problem. Logs server errors only, and never the content of the request. */
+const toProblem = Effect.fnUntraced(function* (error: unknown, { path, method, allowedMethods }: RequestTarget) {
   const instance = yield* RequestId
   if (error instanceof InvalidInput) {
     return new BadRequestProblem({ detail: error.message, instance, errors: error.errors })
   }
   if (HttpServerRespondable.isRespondable(error)) return error
   if (error instanceof RouteNotFound) {
-    const allowed = methods()
+    const allowed = allowedMethods()
     return allowed.length === 0 || allowed.includes(method)
-      ? new NotFoundProblem({ detail: `There is nothing at ${path}`, instance })
+      ? new NotFoundProblem({ detail: `Nothing found at ${path}`, instance })
       : new MethodNotAllowedProblem({
-          detail: `${path} can be asked with ${allowed.join(", ")}, not ${method}`,
+          detail: `${path} allows ${allowed.join(", ")}, not ${method}`,
           instance
         })
   }
   yield* error instanceof ResponseEncodingError
-    ? Effect.logError(`The answer to ${method} ${path} does not fit its schema`)
+    ? Effect.logError(`The response to ${method} ${path} does not match its schema`)
     : Effect.logError(`${method} ${path} failed`, error instanceof Error ? error.stack : "")
-  return new InternalProblem({ detail: "It is logged under this instance", instance })
+  return new InternalProblem({ detail: "The server has logged the error under this instance.", instance })
 })
 
-const causeToResponse = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, place: Place) {
+/**
+ * Converts a failure to a response. An interruption (the client disconnected) passes through; `Http.ts` maps it to 499.
+ */
+const causeToResponse = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, target: RequestTarget) {
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
-  const answer = yield* problemToResponse(yield* toProblem(Cause.squash(cause), place))
-  return answer.status === 405
-    ? { ...answer, headers: { ...answer.headers, allow: place.methods().join(", ") } }
-    : answer
+  const response = yield* problemToResponse(yield* toProblem(Cause.squash(cause), target))
+  return response.status === 405
+    ? { ...response, headers: { ...response.headers, allow: target.allowedMethods().join(", ") } }
+    : response
 })
 
-/** Completes an answer. It may hold key values, so nobody keeps it. */
+/** Adds the headers of every response. Responses may contain key values: the default is `Cache-Control: no-store`. */
 const withStandardHeaders = ({ status, headers, body }: TransportResponse, id: string): TransportResponse => ({
   status,
   headers: {
@@ -109,67 +112,70 @@ const withStandardHeaders = ({ status, headers, body }: TransportResponse, id: s
   body
 })
 
-/** What HEAD is answered: as much as GET, but for the body. */
+/** The response to HEAD: same as GET, without the body. */
 const withoutBody = ({ status, headers, body }: TransportResponse): TransportResponse => {
-  // It may have failed already, which is nobody's concern.
+  // Ignored: the stream may have failed already, and its content is not needed.
   if (body instanceof ReadableStream) body.cancel().catch(() => undefined)
   return { status, headers, body: undefined }
 }
 
-/** Names the request, brings its path into one form, finds its endpoint, and answers whatever comes of it. */
+/** Builds the handler of all HTTP requests. It never fails: errors become problem responses. */
 export const makeRequestHandler = (
-  endpoints: ReadonlyArray<readonly [method: string, path: string, endpoint: RouteHandler]>,
+  handlers: ReadonlyArray<readonly [method: string, path: string, handler: RouteHandler]>,
   routes: Routes,
-  settings: HttpConfig
-): ((asked: TransportRequest) => Effect.Effect<TransportResponse>) => {
+  config: HttpConfig
+): ((request: TransportRequest) => Effect.Effect<TransportResponse>) => {
   const router = FindMyWay.make<RouteHandler>({
-    // Longer than any name that could be right: what is too long is told so by its schema.
+    // Longer than any valid name, so that the schema rejects a long parameter with 400 instead of a 404 here.
     maxParamLength: 4_096,
     caseSensitive: true,
     ignoreDuplicateSlashes: false,
     ignoreTrailingSlash: false
   })
-  const sites = endpoints.find(([, path]) => path === sitesPath)?.[2]
-  for (const [method, path, endpoint] of endpoints) router.on(method, path as `/${string}`, endpoint)
+  const sitesHandler = handlers.find(([, path]) => path === sitesPath)?.[2]
+  for (const [method, path, handler] of handlers) router.on(method, path as `/${string}`, handler)
 
-  const find = (method: string, url: string) =>
+  const findRoute = (method: string, url: string) =>
     router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
 
-  const siteAt = ({ headers }: TransportRequest) => settings.sites?.siteAt(headers["host"] ?? "")
+  const getSite = ({ headers }: TransportRequest) => config.sites?.siteAt(headers["host"] ?? "")
 
-  const methodsAt = (asked: TransportRequest, path: string): ReadonlyArray<string> => {
-    const site = siteAt(asked)
+  const getAllowedMethods = (request: TransportRequest, path: string): ReadonlyArray<string> => {
+    const site = getSite(request)
     return site === undefined ? routes.allowedMethods(path) : methodsOnSitesHost(site, path)
   }
 
-  /** On a host of sites there is nothing else, whatever the path. */
-  const answerSite = (asked: TransportRequest, path: string) =>
-    sites === undefined || !methodsAt(asked, path).includes(asked.method)
+  /** Sites hosts serve sites only: the HTTP API is not reachable there. */
+  const handleSite = (request: TransportRequest, path: string) =>
+    sitesHandler === undefined || !getAllowedMethods(request, path).includes(request.method)
       ? Effect.fail(new RouteNotFound())
-      : sites(asked, { params: {}, query: {} })
+      : sitesHandler(request, { params: {}, query: {} })
 
-  const answer = (asked: TransportRequest, { path, search }: ParsedUrl) => {
-    if (siteAt(asked) !== undefined) return answerSite(asked, path)
-    // The router decodes the fixed parts of a path too; a host's own guard in front of us does not.
+  const handleRoute = (request: TransportRequest, { path, search }: ParsedUrl) => {
+    if (getSite(request) !== undefined) return handleSite(request, path)
+    // The router also decodes the fixed parts of a path. A guard in front of Tollgate may not, so it could be bypassed
+    // with an encoded path: respond with 404 instead.
     if (path.includes("%") && !routes.matchesRoute(path)) return Effect.fail(new RouteNotFound())
-    const found = find(asked.method, search === "" ? path : `${path}?${search}`)
-    return found === undefined
+    const route = findRoute(request.method, search === "" ? path : `${path}?${search}`)
+    return route === undefined
       ? Effect.fail(new RouteNotFound())
-      : found.handler(asked, { params: found.params, query: found.searchParams })
+      : route.handler(request, { params: route.params, query: route.searchParams })
   }
 
-  return (asked) =>
-    Effect.flatMap(SecureRandom, (entropy) => {
-      const { method, headers } = asked
-      const id = requestIdFor(headers["x-request-id"], entropy)
-      const address = parseUrl(asked.url)
-      const isWrong = address instanceof InvalidInput
-      const { path, search } = isWrong ? { path: asked.url.split("?", 1)[0] ?? "", search: "" } : address
-      const answered = isWrong ? Effect.fail(address) : Effect.suspend(() => answer(asked, address))
-      return answered.pipe(
-        Effect.catchCause((cause) => causeToResponse(cause, { path, method, methods: () => methodsAt(asked, path) })),
-        Effect.map((answer) =>
-          method === "HEAD" ? withoutBody(withStandardHeaders(answer, id)) : withStandardHeaders(answer, id)
+  return (request) =>
+    Effect.flatMap(SecureRandom, (random) => {
+      const { method, headers } = request
+      const id = requestIdFor(headers["x-request-id"], random)
+      const url = parseUrl(request.url)
+      const isInvalid = url instanceof InvalidInput
+      const { path, search } = isInvalid ? { path: request.url.split("?", 1)[0] ?? "", search: "" } : url
+      const response = isInvalid ? Effect.fail(url) : Effect.suspend(() => handleRoute(request, url))
+      return response.pipe(
+        Effect.catchCause((cause) =>
+          causeToResponse(cause, { path, method, allowedMethods: () => getAllowedMethods(request, path) })
+        ),
+        Effect.map((response) =>
+          method === "HEAD" ? withoutBody(withStandardHeaders(response, id)) : withStandardHeaders(response, id)
         ),
         withSafeSpan(`http.server ${method}`, () => ({
           kind: "server",
@@ -178,7 +184,7 @@ export const makeRequestHandler = (
         })),
         Effect.updateContext((context: Context.Context<never>) =>
           context.pipe(
-            Context.add(RequestContext, RequestContext.from(asked, path, search, settings)),
+            Context.add(RequestContext, RequestContext.from(request, path, search, config)),
             Context.add(RequestId, id),
             Context.add(References.CurrentLogAnnotations, {
               ...Context.get(context, References.CurrentLogAnnotations),

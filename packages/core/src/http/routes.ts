@@ -1,5 +1,5 @@
 /**
- * Which paths there are, and with which methods they can be asked, from the interface's own declaration.
+ * The paths of the HTTP API and the methods that each path allows, derived from the endpoint declarations.
  */
 import { HttpApi } from "effect/http-api"
 import type { SiteHost } from "../deployments/ports/SitesUrl.ts"
@@ -25,16 +25,16 @@ HttpApi.reflect(Api, {
   }
 })
 
-/** Whatever can be got can be asked for its head. */
+/** Every GET route also serves HEAD. */
 const withHead = (method: string): ReadonlyArray<string> => (method === "GET" ? ["GET", "HEAD"] : [method])
 
 export interface Routes {
-  /** Whether a path is one of the interface's, whatever the method. */
+  /** Whether a path belongs to the HTTP API, for any method. */
   readonly matchesRoute: (path: string) => boolean
   readonly allowedMethods: (path: string) => ReadonlyArray<string>
 }
 
-/** The routes of one gate: those that every gate has, and those that its options turn on. */
+/** The declared routes, plus the optional ones that are enabled. */
 export const makeRoutes = (enabled: { readonly docs: boolean; readonly sites: boolean }): Routes => {
   const routes = [...(enabled.docs ? docsRoutes : []), ...(enabled.sites ? sitesRoutes : []), ...declaredRoutes]
   const routePatterns = routes.map(([pattern, method]) => [new RegExp(`^${pattern}$`), method] as const)
@@ -47,6 +47,6 @@ export const makeRoutes = (enabled: { readonly docs: boolean; readonly sites: bo
   }
 }
 
-/** Which methods a path has on a host that serves sites and nothing else. */
+/** The methods that a path allows on a host that serves sites only. */
 export const methodsOnSitesHost = (site: SiteHost, path: string): ReadonlyArray<string> =>
   site.kind === "own" || path.startsWith("/sites/") ? ["GET", "HEAD"] : []

@@ -1,5 +1,5 @@
 /**
- * Maps the errors of the services to problems, and problems to responses.
+ * Maps the errors of the services to problem details (RFC 9457), and problems to HTTP responses.
  */
 import { DateTime, Effect } from "effect"
 import { HttpServerRespondable } from "effect/http"
@@ -73,7 +73,7 @@ interface ProblemMembers {
   readonly instance: string
 }
 
-const table = {
+const problemsByTag = {
   InvalidInput: (members: ProblemMembers, { errors }: InvalidInput) => new BadRequestProblem({ ...members, errors }),
   Unauthorized: (members: ProblemMembers, _: Unauthorized) => new UnauthorizedProblem(members),
   Forbidden: (members: ProblemMembers, _: Forbidden) => new ForbiddenProblem(members),
@@ -113,29 +113,34 @@ const table = {
   DeploymentsNotConfigured: (members: ProblemMembers, _: DeploymentsNotConfigured) =>
     new DeploymentsNotConfiguredProblem(members),
   SourceStoreError: ({ instance }: ProblemMembers, _: SourceStoreError) =>
-    new SourceUnavailableProblem({ instance, detail: "Nothing is kept, and the address is still good; try again" }),
+    new SourceUnavailableProblem({
+      instance,
+      detail: "The source was not stored. The upload URL is still valid; try again."
+    }),
   ReplayUnavailable: (members: ProblemMembers, _: ReplayUnavailable) => new ReplayUnavailableProblem(members),
-  // What the store says is for the log: these tell no more than what to do.
+  // Store messages are internal, so these details only say what to do.
   StoreConflict: ({ instance }: ProblemMembers, _: StoreConflict) =>
-    new ConcurrentUpdateProblem({ instance, detail: "Others were faster every time; try again" }),
+    new ConcurrentUpdateProblem({ instance, detail: "Other requests keep changing the same data. Try again." }),
   StoreUnavailable: ({ instance }: ProblemMembers, { outcome }: StoreUnavailable) =>
     new StoreUnavailableProblem({ instance, outcome, detail: unavailableDetail[outcome] }),
   RecordUnreadable: ({ instance }: ProblemMembers, _: RecordUnreadable) =>
-    new InternalProblem({ instance, detail: "A stored record cannot be read; the log says why" })
+    new InternalProblem({ instance, detail: "A stored record cannot be read. See the server log." })
 }
-type Table = typeof table
+type ProblemsByTag = typeof problemsByTag
 
-export type DomainError = { [Tag in keyof Table]: Parameters<Table[Tag]>[1] }[keyof Table]
-type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof Table } ? ReturnType<Table[Tag]> : never
+type DomainError = { [Tag in keyof ProblemsByTag]: Parameters<ProblemsByTag[Tag]>[1] }[keyof ProblemsByTag]
+type ProblemOf<E> = E extends { readonly _tag: infer Tag extends keyof ProblemsByTag }
+  ? ReturnType<ProblemsByTag[Tag]>
+  : never
 
 const isServerError = (error: DomainError): boolean =>
   error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable" || error._tag === "SourceStoreError"
 
-/** What the disk said. What a store said stays out of the log: it may quote what is stored. */
+/** The cause of a SourceStoreError. Causes of store errors are not logged: they may quote stored data. */
 const logDetails = (error: DomainError): ReadonlyArray<string> =>
   error._tag === "SourceStoreError" && error.cause instanceof Error ? [error.cause.message] : []
 
-/** Turns a service's errors into problems that name the request; what is our own fault is logged. */
+/** Maps a service's errors to problems with the request ID as `instance`. Server errors are logged. */
 export const toProblems = <A, E extends DomainError, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, ProblemOf<E>, R> =>
@@ -143,22 +148,22 @@ export const toProblems = <A, E extends DomainError, R>(
     Effect.gen(function* () {
       if (isServerError(error)) yield* Effect.logError(error.message, ...logDetails(error))
       const members = { detail: error.message, instance: yield* RequestId }
-      const problem = table[error._tag] as (members: ProblemMembers, error: DomainError) => ProblemOf<E>
-      return yield* Effect.fail(problem(members, error))
+      const makeProblem = problemsByTag[error._tag] as (members: ProblemMembers, error: DomainError) => ProblemOf<E>
+      return yield* Effect.fail(makeProblem(members, error))
     })
   )
 
-/** When to try again, in whole seconds from now. */
-const retryAfter = (moment: DateTime.Utc) =>
+/** The `Retry-After` header, in whole seconds from now. */
+const makeRetryAfter = (time: DateTime.Utc) =>
   Effect.map(DateTime.now, (now) => {
-    const seconds = Math.ceil((DateTime.toEpochMillis(moment) - DateTime.toEpochMillis(now)) / 1000)
+    const seconds = Math.ceil((DateTime.toEpochMillis(time) - DateTime.toEpochMillis(now)) / 1000)
     return { "retry-after": String(Math.max(1, seconds)) }
   })
 
-/** A problem as it is answered. */
+/** Converts a problem to a response. A 429 (quota exceeded) gets a `Retry-After` header. */
 export const problemToResponse = (problem: HttpServerRespondable.Respondable): Effect.Effect<TransportResponse> =>
   Effect.gen(function* () {
     const { status, headers, body } = yield* HttpServerRespondable.toResponse(problem)
-    const more = problem instanceof QuotaExceededProblem ? yield* retryAfter(problem.resetsOn) : {}
-    return { status, headers: { ...headers, ...more }, body: body._tag === "Uint8Array" ? body.body : undefined }
+    const retryAfter = problem instanceof QuotaExceededProblem ? yield* makeRetryAfter(problem.resetsOn) : {}
+    return { status, headers: { ...headers, ...retryAfter }, body: body._tag === "Uint8Array" ? body.body : undefined }
   })

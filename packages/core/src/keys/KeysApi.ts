@@ -1,5 +1,5 @@
 /**
- * The HTTP interface of keys, and of verifying one.
+ * HTTP API of API keys, including verification.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -26,13 +26,13 @@ const consumer = { ...bucket, consumerName: Schema.String }
 const item = { ...consumer, keyId: Schema.String }
 const keyFormat = { "key-format": Schema.optionalKey(KeyVisibility) }
 
-/** One item counts as a list of one. */
-const Bulk = Schema.Union([
+/** A single object is accepted as an array of one. */
+const BulkCreate = Schema.Union([
   Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk))),
   ApiKeyCreate
 ])
 
-const creating = [
+const createProblems = [
   ConsumerNotFoundProblem,
   KeyValueTakenProblem,
   KeyLimitReachedProblem,
@@ -54,20 +54,20 @@ export class KeysApi extends HttpApiGroup.make("keys")
       params: consumer,
       payload: ApiKeyCreate,
       success: withETagHeader(ApiKey),
-      error: creating
+      error: createProblems
     }).annotate(OpenApi.Summary, "Create a key"),
     HttpApiEndpoint.post("createMany", "/consumers/:consumerName/keys/$bulk", {
       params: consumer,
-      payload: Bulk,
+      payload: BulkCreate,
       success: Page(ApiKey),
-      error: creating
-    }).annotate(OpenApi.Summary, "Create several keys, all or none"),
+      error: createProblems
+    }).annotate(OpenApi.Summary, "Create several keys atomically"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
       params: item,
       query: withTagFilter(keyFormat),
       success: withETagHeader(ApiKey),
       error: [ConsumerNotFoundProblem, KeyNotFoundProblem, KeyNotRetainedProblem]
-    }).annotate(OpenApi.Summary, "Read a key"),
+    }).annotate(OpenApi.Summary, "Get a key"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName/keys/:keyId", {
       params: item,
       query: withTagFilter({}),
@@ -84,7 +84,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       ]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Change a key"),
+      .annotate(OpenApi.Summary, "Update a key"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName/keys/:keyId", {
       params: item,
       query: withTagFilter({}),
@@ -93,7 +93,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       error: [ConsumerNotFoundProblem, KeyNotFoundProblem, PreconditionFailedProblem]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Remove a key"),
+      .annotate(OpenApi.Summary, "Delete a key"),
     HttpApiEndpoint.post("verify", "/$verify", {
       params: bucket,
       payload: Schema.Struct({ key: Schema.String }),
@@ -106,4 +106,6 @@ export class KeysApi extends HttpApiGroup.make("keys")
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Authenticated)
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
-  .annotateMerge(OpenApi.annotations({ title: "Keys", description: "API keys of a consumer, and verifying them." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Keys", description: "API keys of a consumer, and their verification." })
+  ) {}

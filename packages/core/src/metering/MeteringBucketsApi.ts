@@ -1,5 +1,5 @@
 /**
- * The HTTP interface of metering buckets.
+ * HTTP API of metering buckets.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -36,7 +36,7 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
       params: item,
       success: withETagHeader(MeteringBucket),
       error: [MeteringBucketNotFoundProblem]
-    }).annotate(OpenApi.Summary, "Read a metering bucket"),
+    }).annotate(OpenApi.Summary, "Get a metering bucket"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId", {
       params: item,
       query: emptyQuery,
@@ -45,7 +45,7 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
       error: [MeteringBucketNotFoundProblem, PreconditionFailedProblem]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Remove a metering bucket and everything in it")
+      .annotate(OpenApi.Summary, "Delete a metering bucket and everything in it")
   )
   .prefix("/v1")
   .middleware(Authenticated)

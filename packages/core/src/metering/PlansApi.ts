@@ -1,5 +1,5 @@
 /**
- * The HTTP interface of plans.
+ * HTTP API of plans.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -41,7 +41,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       params: item,
       success: withETagHeader(Plan),
       error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem]
-    }).annotate(OpenApi.Summary, "Read a plan"),
+    }).annotate(OpenApi.Summary, "Get a plan"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
       params: item,
       query: emptyQuery,
@@ -57,7 +57,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       ]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Change a plan"),
+      .annotate(OpenApi.Summary, "Update a plan"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/plans/:planId", {
       params: item,
       query: emptyQuery,
@@ -66,7 +66,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem, PlanInUseProblem, PreconditionFailedProblem]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Remove a plan that nobody has")
+      .annotate(OpenApi.Summary, "Delete a plan that has no subscriptions")
   )
   .prefix("/v1")
   .middleware(Authenticated)

@@ -1,5 +1,5 @@
 /**
- * The HTTP interface of subscriptions and their quotas.
+ * HTTP API of subscriptions and their quotas. `consume` responds with 429 when a quota is exceeded.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -57,7 +57,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       params: item,
       success: withETagHeader(Subscription),
       error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
-    }).annotate(OpenApi.Summary, "Read a subscription"),
+    }).annotate(OpenApi.Summary, "Get a subscription"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: item,
       query: emptyQuery,
@@ -73,7 +73,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       ]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Change a subscription"),
+      .annotate(OpenApi.Summary, "Update a subscription"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: item,
       query: emptyQuery,
@@ -82,12 +82,12 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem, PreconditionFailedProblem]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Remove a subscription"),
+      .annotate(OpenApi.Summary, "Delete a subscription"),
     HttpApiEndpoint.get("quotas", "/metering/:bucketId/subscriptions/:subscriptionId/quotas", {
       params: item,
       success: Quotas,
       error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
-    }).annotate(OpenApi.Summary, "What a subscription has, and has used, in its period"),
+    }).annotate(OpenApi.Summary, "Get a subscription's quotas and usage in the current period"),
     HttpApiEndpoint.post("consume", "/metering/:bucketId/subscriptions/:subscriptionId/quotas/consume", {
       params: item,
       payload: Consumption,
@@ -101,7 +101,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
         ...idempotencyProblems,
         ...bodyProblems
       ]
-    }).annotate(OpenApi.Summary, "Use several meters, all or none")
+    }).annotate(OpenApi.Summary, "Consume one or more meters atomically")
   )
   .prefix("/v1")
   .middleware(Authenticated)

@@ -1,6 +1,6 @@
 /**
- * From Effect to promises: input is plain JSON, checked as it would be over HTTP, output is plain JSON, and errors are
- * the same tagged classes.
+ * Helpers of the promise API. Input is plain JSON and is validated as it is over HTTP; output is plain JSON; promises reject
+ * with the same tagged errors that the services fail with.
  */
 import { createHash } from "node:crypto"
 import { Cause, Effect, Exit, Schema } from "effect"
@@ -14,7 +14,7 @@ import type { Idempotency } from "../store/Idempotency.ts"
 
 const rejectUnknown = { onExcessProperty: "error" } as const
 
-/** Runs, and rejects with the error itself. */
+/** Runs an effect, and rejects with its error (not with a FiberFailure). */
 export const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
   const exit = await Effect.runPromiseExit(effect)
   if (Exit.isSuccess(exit)) return exit.value
@@ -24,7 +24,7 @@ export const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
 const exitToPromise = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
   Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
 
-/** The same for the hot path: what needs not wait is not waited for. */
+/** Like `run`, for the hot path: returns a settled promise if the effect finishes synchronously. */
 export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
   const fiber = Effect.runFork(effect)
   const exit = fiber.pollUnsafe()
@@ -33,24 +33,24 @@ export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>): Promise<A> =
     : exitToPromise(exit)
 }
 
-/** Checks a body. */
+/** Makes a decoder of input that would be the JSON body over HTTP: its errors have JSON pointers. */
 export const decodeBody = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownEffect(schema, rejectUnknown)
   return (input: I): Effect.Effect<A, InvalidInput> => {
-    const fault = findUnsafeJson(input)
-    return fault === undefined
+    const unsafe = findUnsafeJson(input)
+    return unsafe === undefined
       ? Effect.mapError(decode(input), (error) => new InvalidInput({ errors: bodyIssues(error) }))
-      : Effect.fail(fault)
+      : Effect.fail(unsafe)
   }
 }
 
-/** Plain JSON of a value, and the caller's own: what services share among callers is not given away. */
-export const encoder = <A, I>(schema: Schema.Codec<A, I>): ((value: A) => I) => {
+/** Makes an encoder to plain JSON. It copies the value, because services may share frozen or cached data among callers. */
+export const makeEncoder = <A, I>(schema: Schema.Codec<A, I>): ((value: A) => I) => {
   const encode = Schema.encodeSync(schema, encodeOptions)
   return (value) => clonePlain(encode(value))
 }
 
-/** Checks what would stand in the path or in the query. */
+/** Makes a decoder of input that would be in the path or query over HTTP: its errors name the parameter. */
 export const decodeParameters = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownEffect(schema, rejectUnknown)
   return (input: I): Effect.Effect<A, InvalidInput> =>
@@ -58,42 +58,41 @@ export const decodeParameters = <A, I>(schema: Schema.Codec<A, I>) => {
 }
 
 const keyBuckets = new BoundedMap<string, KeyBucket>(10_000)
-const keyBucketIn = decodeParameters(KeyBucket)
+const decodeKeyBucket = decodeParameters(KeyBucket)
 
-/** The address of a key bucket that was seen before. Neither name can have a slash in it. */
+/** Returns a key bucket that was decoded before. The cache key is unique because neither name may contain a slash. */
 export const cachedKeyBucket = (accountName: string, bucketName: string): KeyBucket | undefined =>
   typeof accountName === "string" && typeof bucketName === "string"
     ? keyBuckets.get(`${accountName}/${bucketName}`)
     : undefined
 
-/** The address of a key bucket, checked when it is first seen: this stands on the hot path. */
+/** Decodes a key bucket, and caches the result for the hot path. */
 export const keyBucket = (accountName: string, bucketName: string): Effect.Effect<KeyBucket, InvalidInput> => {
-  const known = cachedKeyBucket(accountName, bucketName)
-  if (known !== undefined) return Effect.succeed(known)
-  return Effect.map(keyBucketIn({ accountName, bucketName }), (bucket) => {
+  const cached = cachedKeyBucket(accountName, bucketName)
+  if (cached !== undefined) return Effect.succeed(cached)
+  return Effect.map(decodeKeyBucket({ accountName, bucketName }), (bucket) => {
     keyBuckets.set(`${accountName}/${bucketName}`, bucket)
     return bucket
   })
 }
 
-/** What a call may be remembered by. */
 export const IdempotencyKey = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[\x21-\x7e]{1,255}$/u, { expected: "1 to 255 visible ASCII characters" }))
 )
 
-const onceIn = decodeParameters(Schema.Struct({ idempotencyKey: Schema.optionalKey(IdempotencyKey) }))
+const decodeIdempotencyKey = decodeParameters(Schema.Struct({ idempotencyKey: Schema.optionalKey(IdempotencyKey) }))
 
-/** The options of a call that makes something and takes no others. */
+/** Decodes the options of a call that accepts only an idempotency key. */
 export const decodeIdempotencyOption = (options: {
   readonly idempotencyKey?: string
 }): Effect.Effect<string | undefined, InvalidInput> =>
-  Effect.map(onceIn(options), ({ idempotencyKey }) => idempotencyKey)
+  Effect.map(decodeIdempotencyKey(options), ({ idempotencyKey }) => idempotencyKey)
 
 const digest = (parts: ReadonlyArray<unknown>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
 
-/** What a call is remembered by, apart from all that comes over HTTP. */
-export const idempotency = (
+/** Makes the ID and fingerprint of an idempotent call. The ID cannot collide with one from an HTTP request. */
+export const makeIdempotency = (
   key: string | undefined,
   operation: ReadonlyArray<string>,
   input: unknown

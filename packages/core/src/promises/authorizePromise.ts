@@ -1,5 +1,5 @@
 /**
- * `authorize` for callers outside Effect.
+ * `authorize` as a promise, with a fast path because servers call it for every request.
  */
 import { Cause, DateTime, Effect, Exit, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
@@ -18,7 +18,7 @@ export interface AuthorizeInput {
   readonly account: string
   readonly bucket: string
   readonly key: string
-  /** What to count, and where; without it, the key is verified and nothing more. */
+  /** The meters to consume and their bucket. Without it, `authorize` only verifies the key. */
   readonly metering?: { readonly meteringBucketId: string; readonly meters: Readonly<Record<string, number>> }
 }
 
@@ -45,7 +45,7 @@ const Metering = Schema.Struct({ meteringBucketId: Schema.String, meters: Amount
 const decodeMetering = Promises.decodeParameters(Schema.Struct({ metering: Metering }))
 const allowedParameters = new Set(["account", "bucket", "key", "metering"])
 
-/** The options of a protected route that are those of `authorize`. */
+/** The `authorize` options of a protected route; the key comes with each request. */
 export type AuthorizeOptions = Omit<AuthorizeInput, "key">
 
 const decodeOptions = Schema.decodeUnknownExit(
@@ -53,65 +53,66 @@ const decodeOptions = Schema.decodeUnknownExit(
   { onExcessProperty: "error" }
 )
 
-/** What is wrong with the options of a protected route, told when the route is made. `known` are those of its own. */
+/**
+ * Validates the options of a protected route when the route is created, not on its first request. `routeOptions` are the
+ * names of further options that the route accepts.
+ */
 export const checkAuthorizeOptions = (
   options: object,
-  known: ReadonlyArray<string> = []
+  routeOptions: ReadonlyArray<string> = []
 ): ConfigurationError | undefined => {
-  const allowed = ["account", "bucket", "metering", ...known]
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  const unknown = given.find(([name]) => !allowed.includes(name))
+  const allowed = ["account", "bucket", "metering", ...routeOptions]
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
+  const unknown = entries.find(([name]) => !allowed.includes(name))
   if (unknown !== undefined) {
-    const problem = `there is no such option; there are ${allowed.join(", ")}`
+    const problem = `unknown option; the options are ${allowed.join(", ")}`
     return new ConfigurationError({ option: unknown[0], problem })
   }
-  const exit = decodeOptions(Object.fromEntries(given.filter(([name]) => !known.includes(name))))
+  const exit = decodeOptions(Object.fromEntries(entries.filter(([name]) => !routeOptions.includes(name))))
   if (Exit.isSuccess(exit)) return undefined
   const error = Cause.squash(exit.cause)
-  const [place] = error instanceof Schema.SchemaError ? parameterIssues(error) : []
-  return new ConfigurationError({ option: place?.parameter || "options", problem: place?.detail ?? "it is not valid" })
+  const [issue] = error instanceof Schema.SchemaError ? parameterIssues(error) : []
+  return new ConfigurationError({ option: issue?.parameter || "options", problem: issue?.detail ?? "is not valid" })
 }
 
-/** Copied and checked by hand: it is done for every request. What is none is left to the schema, to say why. */
+/** Validates by hand, because a schema is too slow for every request. If it returns `undefined`, the schema reports why. */
 const parseMeteringFast = (
   metering: unknown
 ): { readonly meteringBucketId: string; readonly meters: Amounts } | undefined => {
   if (typeof metering !== "object" || metering === null) return undefined
   const { meteringBucketId, meters, ...rest } = metering as Readonly<Record<string, unknown>>
   const amounts = parseAmounts(meters)
-  const isWhole = typeof meteringBucketId === "string" && amounts !== undefined && Reflect.ownKeys(rest).length === 0
-  return isWhole ? { meteringBucketId, meters: amounts } : undefined
+  const isValid = typeof meteringBucketId === "string" && amounts !== undefined && Reflect.ownKeys(rest).length === 0
+  return isValid ? { meteringBucketId, meters: amounts } : undefined
 }
 
-/** Refuses what nobody knows: a mistyped `metering` must not let use go uncounted. */
+/** Finds an unknown parameter: with a mistyped `metering`, usage would go uncounted. */
 const findUnknownParameter = (input: object): InvalidInput | undefined => {
   for (const parameter of Object.keys(input)) {
     if (!allowedParameters.has(parameter))
-      return new InvalidInput({ errors: [{ parameter, detail: "there is no such parameter" }] })
+      return new InvalidInput({ errors: [{ parameter, detail: "unknown parameter" }] })
   }
   return undefined
 }
 
-const encode = (authorization: AuthorizeResult): AuthorizeResultJson => {
-  if (authorization.allowed) {
-    const { quotas, ...rest } = authorization
+const encode = (result: AuthorizeResult): AuthorizeResultJson => {
+  if (result.allowed) {
+    const { quotas, ...rest } = result
     return { ...rest, ...omitUndefined({ quotas: quotas === undefined ? undefined : encodeQuotas(quotas) }) }
   }
-  return authorization.reason === "over-quota"
-    ? { ...authorization, resetsOn: DateTime.formatIso(authorization.resetsOn) }
-    : authorization
+  return result.reason === "over-quota" ? { ...result, resetsOn: DateTime.formatIso(result.resetsOn) } : result
 }
 
 export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service"]) => {
   const authorize = makeAuthorize(keys, usage)
 
-  /** Says what is wrong with the input, if anything is. */
+  /** Validates the input completely and reports what is wrong. */
   const authorizeValidated = (input: AuthorizeInput) =>
     Effect.gen(function* () {
       const unknown = findUnknownParameter(input)
       if (unknown !== undefined) return yield* unknown
       const bucket = yield* Promises.keyBucket(input.account, input.bucket)
-      // Whatever is no text is no key, and is told so like any other.
+      // A value that is not a string is treated like any other invalid key.
       const request = { bucket, key: typeof input.key === "string" ? input.key : "" }
       if (input.metering === undefined) return yield* authorize(request)
       const metering =
@@ -119,13 +120,13 @@ export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service
       return yield* authorize({ ...request, metering })
     })
 
-  /** What every request asks, without a generator for it; nothing, where it must be looked at more closely. */
+  /** Authorizes without the overhead of a generator; `undefined` if the input needs the full validation. */
   const tryFastPath = (input: AuthorizeInput) => {
     if (typeof input !== "object" || input === null || findUnknownParameter(input) !== undefined) return undefined
     const bucket = Promises.cachedKeyBucket(input.account, input.bucket)
     const metering = parseMeteringFast(input.metering)
-    const isPlain = bucket !== undefined && metering !== undefined && typeof input.key === "string"
-    return isPlain ? authorize({ bucket, key: input.key, metering }) : undefined
+    const isSimple = bucket !== undefined && metering !== undefined && typeof input.key === "string"
+    return isSimple ? authorize({ bucket, key: input.key, metering }) : undefined
   }
 
   return (input: AuthorizeInput): Promise<AuthorizeResultJson> =>

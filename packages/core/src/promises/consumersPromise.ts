@@ -1,5 +1,5 @@
 /**
- * Consumers for callers outside Effect.
+ * The promise API of consumers.
  */
 import { Effect, Schema } from "effect"
 import type { Consumers } from "../consumers/Consumers.ts"
@@ -20,19 +20,19 @@ export interface PageJson<A> {
   readonly total: number
 }
 
-const View = {
+const Include = {
   apiKeys: Schema.optionalKey(Schema.Boolean),
   managers: Schema.optionalKey(Schema.Boolean),
   managerInvites: Schema.optionalKey(Schema.Boolean),
   keyFormat: Schema.optionalKey(KeyVisibility)
 }
 const ListQuery = Schema.Struct({
-  ...View,
+  ...Include,
   ...PageQuery.fields,
   tags: Schema.optionalKey(TagFilter),
   managerEmail: Schema.optionalKey(Email)
 })
-const GetOptions = Schema.Struct({ ...View, ifTags: Schema.optionalKey(TagFilter) })
+const GetOptions = Schema.Struct({ ...Include, ifTags: Schema.optionalKey(TagFilter) })
 const IfTags = Schema.Struct({ ifTags: Schema.optionalKey(TagFilter) })
 const CreateOptions = Schema.Struct({
   withApiKey: Schema.optionalKey(Schema.Boolean),
@@ -43,20 +43,20 @@ const RollOptions = Schema.Struct({
   idempotencyKey: Schema.optionalKey(Promises.IdempotencyKey)
 })
 
-const listQuery = Promises.decodeParameters(ListQuery)
-const getOptions = Promises.decodeParameters(GetOptions)
+const decodeListQuery = Promises.decodeParameters(ListQuery)
+const decodeGetOptions = Promises.decodeParameters(GetOptions)
 const decodeIfTags = Promises.decodeParameters(IfTags)
-const createOptions = Promises.decodeParameters(CreateOptions)
-const rollOptions = Promises.decodeParameters(RollOptions)
-const createBody = Promises.decodeBody(ConsumerCreate)
-const updateBody = Promises.decodeBody(ConsumerUpdate)
-const rollBody = Promises.decodeBody(Schema.Struct({ expiresOn: Timestamp }))
-const encode = Promises.encoder(Consumer)
-const encodeKey = Promises.encoder(ApiKey)
-const encodePage = Promises.encoder(Page(Consumer))
+const decodeCreateOptions = Promises.decodeParameters(CreateOptions)
+const decodeRollOptions = Promises.decodeParameters(RollOptions)
+const decodeCreateBody = Promises.decodeBody(ConsumerCreate)
+const decodeUpdateBody = Promises.decodeBody(ConsumerUpdate)
+const decodeRollBody = Promises.decodeBody(Schema.Struct({ expiresOn: Timestamp }))
+const encodeConsumer = Promises.makeEncoder(Consumer)
+const encodeKey = Promises.makeEncoder(ApiKey)
+const encodePage = Promises.makeEncoder(Page(Consumer))
 
 export const consumersPromise = (consumers: Consumers["Service"]) => ({
-  /** A page of consumers, oldest first. */
+  /** Returns a page of consumers, oldest first. */
   list: (
     accountName: string,
     bucketName: string,
@@ -65,11 +65,11 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        return encodePage(yield* consumers.list(bucket, { ...firstPage, ...(yield* listQuery(query)) }))
+        return encodePage(yield* consumers.list(bucket, { ...firstPage, ...(yield* decodeListQuery(query)) }))
       })
     ),
 
-  /** Makes a consumer; the keys that are made with it are in the answer, with their values. */
+  /** Creates a consumer. The result contains the keys that were created with it, including their values. */
   create: (
     accountName: string,
     bucketName: string,
@@ -80,14 +80,14 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
         const operation = ["consumers.create", accountName, bucketName]
-        const { withApiKey, idempotencyKey } = yield* createOptions(options)
-        const consumer = yield* createBody(input)
-        const idempotency = Promises.idempotency(idempotencyKey, operation, [input, withApiKey])
-        const decoded = { withApiKey, idempotency }
-        return encode((yield* consumers.create(bucket, consumer, decoded)).value)
+        const { withApiKey, idempotencyKey } = yield* decodeCreateOptions(options)
+        const consumer = yield* decodeCreateBody(input)
+        const idempotency = Promises.makeIdempotency(idempotencyKey, operation, [input, withApiKey])
+        return encodeConsumer((yield* consumers.create(bucket, consumer, { withApiKey, idempotency })).value)
       })
     ),
 
+  /** Returns a consumer. With `ifTags`, rejects with `ConsumerNotFound` unless all tags match. */
   get: (
     accountName: string,
     bucketName: string,
@@ -97,10 +97,11 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        return encode((yield* consumers.get(bucket, name, yield* getOptions(options))).value)
+        return encodeConsumer((yield* consumers.get(bucket, name, yield* decodeGetOptions(options))).value)
       })
     ),
 
+  /** Updates the given fields of a consumer. `null` removes a field. */
   update: (
     accountName: string,
     bucketName: string,
@@ -111,13 +112,13 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        return encode(
-          (yield* consumers.update(bucket, name, yield* updateBody(patch), yield* decodeIfTags(options))).value
+        return encodeConsumer(
+          (yield* consumers.update(bucket, name, yield* decodeUpdateBody(patch), yield* decodeIfTags(options))).value
         )
       })
     ),
 
-  /** Removes a consumer with its keys, managers and invites. */
+  /** Deletes a consumer with its keys, managers and invites. */
   remove: (accountName: string, bucketName: string, name: string, options: typeof IfTags.Encoded = {}): Promise<void> =>
     Promises.run(
       Effect.gen(function* () {
@@ -126,7 +127,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
       })
     ),
 
-  /** Sets `expiresOn` on every key that has no expiry, and makes a new key, which is answered with its value. */
+  /** Rolls the keys of a consumer: sets `expiresOn` on every key without expiry, then creates and returns a new key. */
   rollKey: (
     accountName: string,
     bucketName: string,
@@ -137,14 +138,11 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        const { expiresOn } = yield* rollBody(input)
+        const { expiresOn } = yield* decodeRollBody(input)
         const operation = ["consumers.rollKey", accountName, bucketName, name]
-        const { ifTags, idempotencyKey } = yield* rollOptions(options)
-        const decoded = {
-          ifTags,
-          idempotency: Promises.idempotency(idempotencyKey, operation, [input, ifTags])
-        }
-        return encodeKey(yield* consumers.rollKey(bucket, name, expiresOn, decoded))
+        const { ifTags, idempotencyKey } = yield* decodeRollOptions(options)
+        const idempotency = Promises.makeIdempotency(idempotencyKey, operation, [input, ifTags])
+        return encodeKey(yield* consumers.rollKey(bucket, name, expiresOn, { ifTags, idempotency }))
       })
     )
 })

@@ -1,5 +1,5 @@
 /**
- * Deployments for callers outside Effect.
+ * The promise API of deployments.
  */
 import { Effect, Schema } from "effect"
 import type { Deployments, DeployResult } from "../deployments/Deployments.ts"
@@ -19,14 +19,14 @@ export type DeploymentStatusJson = typeof DeploymentStatus.Encoded
 type IdempotencyOption = { readonly idempotencyKey?: string }
 
 const decodeProject = Promises.decodeParameters(Schema.Struct({ accountName: AccountName, projectName: ProjectName }))
-const pageQuery = Promises.decodeParameters(PageQuery)
+const decodePageQuery = Promises.decodeParameters(PageQuery)
 const decodeBranch = Promises.decodeBody(Branch)
 
 const encodeDeployment = Schema.encodeSync(Deployment)
 const encodeDeployments = Schema.encodeSync(Page(Deployment))
 const encodeStatus = Schema.encodeSync(DeploymentStatus)
 
-/** What an address that was given out says. */
+/** Parses the ID, expiry and signature of an upload URL. */
 const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, UploadForbidden> => {
   const url = URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined
   const [, id] = /\/v1\/uploads\/([^/]+)\.tar\.gz$/.exec(url?.pathname ?? "") ?? []
@@ -43,7 +43,10 @@ export const deploymentsPromise = (
   deployments: Omit<Deployments["Service"], "served">,
   uploads: Uploads["Service"]
 ) => ({
-  /** Gives out an address for one upload of a branch's source. Its last part, less `.tar.gz`, is the id of its status. */
+  /**
+   * Creates a signed URL for one upload of a branch's source. The file name in the URL, without `.tar.gz`, is the ID of the
+   * deployment status.
+   */
   createSource: (
     branch: typeof Branch.Encoded,
     options: IdempotencyOption = {}
@@ -51,24 +54,24 @@ export const deploymentsPromise = (
     Promises.run(
       Effect.gen(function* () {
         const key = yield* Promises.decodeIdempotencyOption(options)
-        const given = yield* decodeBranch(branch)
-        const idempotency = Promises.idempotency(key, ["deployments.createSource"], branch)
-        return yield* uploads.create(given, { idempotency })
+        const decoded = yield* decodeBranch(branch)
+        const idempotency = Promises.makeIdempotency(key, ["deployments.createSource"], branch)
+        return yield* uploads.create(decoded, { idempotency })
       })
     ),
 
-  /** Sends a source, a gzip tar, to the address that was given out for it: the start of its deployment. */
+  /** Uploads a source archive (gzip tar) to a signed upload URL, which starts the deployment. */
   upload: (
     uploadUrl: string,
     source: SourceContent
   ): Promise<{ readonly id: string; readonly digest: string; readonly bytes: number }> =>
     Promises.run(
-      Effect.flatMap(parseUploadUrl(uploadUrl), (address) =>
-        uploads.receive(address, toSourceStream(source), { isHandedOver: true })
+      Effect.flatMap(parseUploadUrl(uploadUrl), (signedUrl) =>
+        uploads.receive(signedUrl, toSourceStream(source), { isHandedOver: true })
       )
     ),
 
-  /** How the version of an upload fares. */
+  /** Returns the deployment status of an upload. */
   status: (accountName: string, projectName: string, statusId: string): Promise<DeploymentStatusJson> =>
     Promises.run(
       Effect.gen(function* () {
@@ -77,7 +80,7 @@ export const deploymentsPromise = (
       })
     ),
 
-  /** A page of a project's deployments, oldest first. */
+  /** Returns a page of a project's deployments, oldest first. */
   list: (
     accountName: string,
     projectName: string,
@@ -86,23 +89,24 @@ export const deploymentsPromise = (
     Promises.run(
       Effect.gen(function* () {
         const project = yield* decodeProject({ accountName, projectName })
-        return encodeDeployments(yield* deployments.list(project, { ...firstPage, ...(yield* pageQuery(page)) }))
+        return encodeDeployments(yield* deployments.list(project, { ...firstPage, ...(yield* decodePageQuery(page)) }))
       })
     ),
 
+  /** Returns a deployment. */
   get: (name: string): Promise<DeploymentJson> =>
     Promises.run(Effect.map(deployments.get(name), ({ value }) => encodeDeployment(value))),
 
-  /** Runs the last source once more. */
+  /** Deploys the latest source again. */
   deploy: (name: string, options: IdempotencyOption = {}): Promise<DeployResult> =>
     Promises.run(
       Effect.gen(function* () {
         const key = yield* Promises.decodeIdempotencyOption(options)
-        const idempotency = Promises.idempotency(key, ["deployments.deploy", name], null)
+        const idempotency = Promises.makeIdempotency(key, ["deployments.deploy", name], null)
         return yield* deployments.deploy(name, { idempotency })
       })
     ),
 
-  /** Stops serving a deployment, and removes everything of it. */
+  /** Stops serving a deployment, and deletes all its data. */
   remove: (name: string): Promise<void> => Promises.run(deployments.remove(name))
 })

@@ -1,5 +1,5 @@
 /**
- * Keys for callers outside Effect.
+ * The promise API of keys.
  */
 import { DateTime, Effect, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
@@ -18,28 +18,30 @@ const GetOptions = Schema.Struct({
   ifTags: Schema.optionalKey(TagFilter),
   keyFormat: Schema.optionalKey(KeyVisibility)
 })
-const Guard = Schema.Struct({ ifTags: Schema.optionalKey(TagFilter) })
-const Inputs = Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk)))
+const IfTags = Schema.Struct({ ifTags: Schema.optionalKey(TagFilter) })
+const CreateManyInput = Schema.Array(ApiKeyCreate).pipe(
+  Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk))
+)
 
-const listQuery = Promises.decodeParameters(ListQuery)
-const getOptions = Promises.decodeParameters(GetOptions)
-const guardIn = Promises.decodeParameters(Guard)
-const createBody = Promises.decodeBody(ApiKeyCreate)
-const createManyBody = Promises.decodeBody(Inputs)
-const updateBody = Promises.decodeBody(ApiKeyUpdate)
-const encode = Schema.encodeSync(ApiKey)
+const decodeListQuery = Promises.decodeParameters(ListQuery)
+const decodeGetOptions = Promises.decodeParameters(GetOptions)
+const decodeIfTags = Promises.decodeParameters(IfTags)
+const decodeCreateBody = Promises.decodeBody(ApiKeyCreate)
+const decodeCreateManyBody = Promises.decodeBody(CreateManyInput)
+const decodeUpdateBody = Promises.decodeBody(ApiKeyUpdate)
+const encodeKey = Schema.encodeSync(ApiKey)
 const encodePage = Schema.encodeSync(Page(ApiKey))
 
-/** By hand, since an encoder would take longer than the verification. */
+/** Encodes by hand: the schema encoder would take longer than the verification itself. */
 const encodeVerification = (verification: Verification): typeof Verification.Encoded => {
   if (!verification.valid || verification.expiresOn === undefined) return verification as typeof Verification.Encoded
   return { ...verification, expiresOn: DateTime.formatIso(verification.expiresOn) }
 }
 
-type Once = { readonly idempotencyKey?: string }
+type IdempotencyOption = { readonly idempotencyKey?: string }
 
 export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => ({
-  /** A page of a consumer's keys, oldest first. */
+  /** Returns a page of a consumer's keys, oldest first. */
   list: (
     accountName: string,
     bucketName: string,
@@ -49,50 +51,49 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        return encodePage(yield* keys.list(bucket, consumerName, { ...firstPage, ...(yield* listQuery(query)) }))
+        return encodePage(yield* keys.list(bucket, consumerName, { ...firstPage, ...(yield* decodeListQuery(query)) }))
       })
     ),
 
-  /** Makes a key; its value is in the answer. */
+  /** Creates a key. The result contains its value. */
   create: (
     accountName: string,
     bucketName: string,
     consumerName: string,
     input: typeof ApiKeyCreate.Encoded = {},
-    options: Once = {}
+    options: IdempotencyOption = {}
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        const given = yield* createBody(input)
+        const decoded = yield* decodeCreateBody(input)
         const operation = ["keys.create", accountName, bucketName, consumerName]
-        const asked = {
-          idempotency: Promises.idempotency(yield* Promises.decodeIdempotencyOption(options), operation, input)
-        }
-        return encode((yield* keys.create(bucket, consumerName, given, asked)).value)
+        const idempotencyKey = yield* Promises.decodeIdempotencyOption(options)
+        const idempotency = Promises.makeIdempotency(idempotencyKey, operation, input)
+        return encodeKey((yield* keys.create(bucket, consumerName, decoded, { idempotency })).value)
       })
     ),
 
-  /** Makes several keys, all or none. */
+  /** Creates several keys atomically. */
   createMany: (
     accountName: string,
     bucketName: string,
     consumerName: string,
     inputs: ReadonlyArray<typeof ApiKeyCreate.Encoded>,
-    options: Once = {}
+    options: IdempotencyOption = {}
   ): Promise<PageJson<ApiKeyJson>> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        const given = yield* createManyBody(inputs)
+        const decoded = yield* decodeCreateManyBody(inputs)
         const operation = ["keys.createMany", accountName, bucketName, consumerName]
-        const asked = {
-          idempotency: Promises.idempotency(yield* Promises.decodeIdempotencyOption(options), operation, inputs)
-        }
-        return encodePage(yield* keys.createMany(bucket, consumerName, given, asked))
+        const idempotencyKey = yield* Promises.decodeIdempotencyOption(options)
+        const idempotency = Promises.makeIdempotency(idempotencyKey, operation, inputs)
+        return encodePage(yield* keys.createMany(bucket, consumerName, decoded, { idempotency }))
       })
     ),
 
+  /** Returns a key of a consumer. Its value is masked unless `keyFormat` says otherwise. */
   get: (
     accountName: string,
     bucketName: string,
@@ -103,47 +104,51 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        return encode((yield* keys.get(bucket, consumerName, keyId, yield* getOptions(options))).value)
+        return encodeKey((yield* keys.get(bucket, consumerName, keyId, yield* decodeGetOptions(options))).value)
       })
     ),
 
+  /** Updates the given fields of a key. `null` removes the expiry or the description. */
   update: (
     accountName: string,
     bucketName: string,
     consumerName: string,
     keyId: string,
     patch: typeof ApiKeyUpdate.Encoded,
-    options: typeof Guard.Encoded = {}
+    options: typeof IfTags.Encoded = {}
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        const conditions = yield* guardIn(options)
-        return encode((yield* keys.update(bucket, consumerName, keyId, yield* updateBody(patch), conditions)).value)
+        const conditions = yield* decodeIfTags(options)
+        return encodeKey(
+          (yield* keys.update(bucket, consumerName, keyId, yield* decodeUpdateBody(patch), conditions)).value
+        )
       })
     ),
 
+  /** Deletes a key. */
   remove: (
     accountName: string,
     bucketName: string,
     consumerName: string,
     keyId: string,
-    options: typeof Guard.Encoded = {}
+    options: typeof IfTags.Encoded = {}
   ): Promise<void> =>
     Promises.run(
       Effect.gen(function* () {
         const bucket = yield* Promises.keyBucket(accountName, bucketName)
-        yield* keys.remove(bucket, consumerName, keyId, yield* guardIn(options))
+        yield* keys.remove(bucket, consumerName, keyId, yield* decodeIfTags(options))
       })
     ),
 
-  /** Whether a key lets its bearer in, and whose it is. */
+  /** Checks whether a key is valid, and returns the consumer that it belongs to. */
   verify: (accountName: string, bucketName: string, key: string): Promise<typeof Verification.Encoded> => {
     const bucket = Promises.cachedKeyBucket(accountName, bucketName)
-    const verifying =
+    const verification =
       bucket === undefined
         ? Effect.flatMap(Promises.keyBucket(accountName, bucketName), (bucket) => keys.verify(bucket, key))
         : keys.verify(bucket, key)
-    return Promises.runPossiblySync(Effect.map(verifying, encodeVerification))
+    return Promises.runPossiblySync(Effect.map(verification, encodeVerification))
   }
 })

@@ -1,5 +1,5 @@
 /**
- * Metering for callers outside Effect.
+ * The promise API of metering buckets, plans, subscriptions and usage.
  */
 import { Effect, Schema } from "effect"
 import { MeteringBucket } from "../metering/MeteringBucket.ts"
@@ -29,39 +29,40 @@ const SubscriptionQuery = Schema.Struct({
   subscriptionExternalId: Schema.optionalKey(Schema.String),
   status: Schema.optionalKey(SubscriptionStatus)
 })
-const Account = Schema.Struct({ accountName: Schema.Union([AccountName, Schema.Literal("*")]) })
+const AccountOrAll = Schema.Struct({ accountName: Schema.Union([AccountName, Schema.Literal("*")]) })
 
-const pageQuery = Promises.decodeParameters(PageQuery)
-const accountIn = Promises.decodeParameters(Account)
-const ownerIn = Promises.decodeParameters(Schema.Struct({ accountName: AccountName }))
-const subscriptionQuery = Promises.decodeParameters(SubscriptionQuery)
-const planCreate = Promises.decodeBody(PlanCreate)
-const planUpdate = Promises.decodeBody(PlanUpdate)
-const subscriptionCreate = Promises.decodeBody(SubscriptionCreate)
-const subscriptionUpdate = Promises.decodeBody(SubscriptionUpdate)
-const consumption = Promises.decodeBody(Consumption)
+const decodePageQuery = Promises.decodeParameters(PageQuery)
+const decodeAccountOrAll = Promises.decodeParameters(AccountOrAll)
+const decodeAccount = Promises.decodeParameters(Schema.Struct({ accountName: AccountName }))
+const decodeSubscriptionQuery = Promises.decodeParameters(SubscriptionQuery)
+const decodePlanCreate = Promises.decodeBody(PlanCreate)
+const decodePlanUpdate = Promises.decodeBody(PlanUpdate)
+const decodeSubscriptionCreate = Promises.decodeBody(SubscriptionCreate)
+const decodeSubscriptionUpdate = Promises.decodeBody(SubscriptionUpdate)
+const decodeConsumption = Promises.decodeBody(Consumption)
 
 const encodeBucket = Schema.encodeSync(MeteringBucket)
 const encodeBuckets = Schema.encodeSync(Page(MeteringBucket))
-const encodePlan = Promises.encoder(Plan)
-const encodePlans = Promises.encoder(Page(Plan))
-const encodeSubscription = Promises.encoder(Subscription)
-const encodeSubscriptions = Promises.encoder(Page(Subscription))
+const encodePlan = Promises.makeEncoder(Plan)
+const encodePlans = Promises.makeEncoder(Page(Plan))
+const encodeSubscription = Promises.makeEncoder(Subscription)
+const encodeSubscriptions = Promises.makeEncoder(Page(Subscription))
 
 export const meteringBucketsPromise = (buckets: Omit<MeteringBuckets["Service"], "owner">) => ({
-  /** A page of an account's buckets, or of everybody's (`*`), oldest first. */
+  /** Returns a page of the metering buckets of an account, or of all accounts (`*`), oldest first. */
   list: (account: string, query: typeof PageQuery.Encoded = {}): Promise<PageJson<MeteringBucketJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const { accountName } = yield* accountIn({ accountName: account })
-        return encodeBuckets(yield* buckets.list(accountName, { ...firstPage, ...(yield* pageQuery(query)) }))
+        const { accountName } = yield* decodeAccountOrAll({ accountName: account })
+        return encodeBuckets(yield* buckets.list(accountName, { ...firstPage, ...(yield* decodePageQuery(query)) }))
       })
     ),
+  /** Creates a metering bucket. */
   create: (account: string, options: IdempotencyOption = {}): Promise<MeteringBucketJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const { accountName } = yield* ownerIn({ accountName: account })
-        const idempotency = Promises.idempotency(
+        const { accountName } = yield* decodeAccount({ accountName: account })
+        const idempotency = Promises.makeIdempotency(
           yield* Promises.decodeIdempotencyOption(options),
           ["buckets.create", account],
           {}
@@ -69,24 +70,27 @@ export const meteringBucketsPromise = (buckets: Omit<MeteringBuckets["Service"],
         return encodeBucket((yield* buckets.create(accountName, { idempotency })).value)
       })
     ),
+  /** Returns a metering bucket. */
   get: (bucketId: string): Promise<MeteringBucketJson> =>
     Promises.run(Effect.map(buckets.get(bucketId), ({ value }) => encodeBucket(value))),
-  /** Removes a bucket and everything in it. */
+  /** Deletes a metering bucket with its plans, subscriptions and usage. */
   remove: (bucketId: string): Promise<void> => Promises.run(buckets.remove(bucketId))
 })
 
 export const plansPromise = (plans: Plans["Service"]) => ({
+  /** Returns a page of plans, oldest first. */
   list: (bucketId: string, query: typeof PageQuery.Encoded = {}): Promise<PageJson<PlanJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        return encodePlans(yield* plans.list(bucketId, { ...firstPage, ...(yield* pageQuery(query)) }))
+        return encodePlans(yield* plans.list(bucketId, { ...firstPage, ...(yield* decodePageQuery(query)) }))
       })
     ),
+  /** Creates a plan. */
   create: (bucketId: string, input: typeof PlanCreate.Encoded, options: IdempotencyOption = {}): Promise<PlanJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const plan = yield* planCreate(input)
-        const idempotency = Promises.idempotency(
+        const plan = yield* decodePlanCreate(input)
+        const idempotency = Promises.makeIdempotency(
           yield* Promises.decodeIdempotencyOption(options),
           ["plans.create", bucketId],
           input
@@ -94,26 +98,30 @@ export const plansPromise = (plans: Plans["Service"]) => ({
         return encodePlan((yield* plans.create(bucketId, plan, { idempotency })).value)
       })
     ),
+  /** Returns a plan. */
   get: (bucketId: string, planId: string): Promise<PlanJson> =>
     Promises.run(Effect.map(plans.get(bucketId, planId), ({ value }) => encodePlan(value))),
+  /** Updates the given fields of a plan. */
   update: (bucketId: string, planId: string, patch: typeof PlanUpdate.Encoded): Promise<PlanJson> =>
     Promises.run(
       Effect.gen(function* () {
-        return encodePlan((yield* plans.update(bucketId, planId, yield* planUpdate(patch))).value)
+        return encodePlan((yield* plans.update(bucketId, planId, yield* decodePlanUpdate(patch))).value)
       })
     ),
-  /** Removes a plan that nobody has. */
+  /** Deletes a plan. Rejects with `PlanInUse` if it has subscriptions. */
   remove: (bucketId: string, planId: string): Promise<void> => Promises.run(plans.remove(bucketId, planId))
 })
 
 export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) => ({
+  /** Returns a page of subscriptions that match the filter, oldest first. */
   list: (bucketId: string, query: typeof SubscriptionQuery.Encoded = {}): Promise<PageJson<SubscriptionJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const asked = { ...firstPage, ...(yield* subscriptionQuery(query)) }
-        return encodeSubscriptions(yield* subscriptions.list(bucketId, asked))
+        const filter = { ...firstPage, ...(yield* decodeSubscriptionQuery(query)) }
+        return encodeSubscriptions(yield* subscriptions.list(bucketId, filter))
       })
     ),
+  /** Creates a subscription. */
   create: (
     bucketId: string,
     input: typeof SubscriptionCreate.Encoded,
@@ -121,15 +129,17 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
   ): Promise<SubscriptionJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const given = yield* subscriptionCreate(input)
+        const decoded = yield* decodeSubscriptionCreate(input)
         const key = yield* Promises.decodeIdempotencyOption(options)
-        const idempotency = Promises.idempotency(key, ["subscriptions.create", bucketId], input)
-        const created = yield* subscriptions.create(bucketId, given, { idempotency })
+        const idempotency = Promises.makeIdempotency(key, ["subscriptions.create", bucketId], input)
+        const created = yield* subscriptions.create(bucketId, decoded, { idempotency })
         return encodeSubscription(created.value)
       })
     ),
+  /** Returns a subscription. */
   get: (bucketId: string, subscriptionId: string): Promise<SubscriptionJson> =>
     Promises.run(Effect.map(subscriptions.get(bucketId, subscriptionId), ({ value }) => encodeSubscription(value))),
+  /** Updates the given fields of a subscription. */
   update: (
     bucketId: string,
     subscriptionId: string,
@@ -137,36 +147,37 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
   ): Promise<SubscriptionJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const updated = yield* subscriptions.update(bucketId, subscriptionId, yield* subscriptionUpdate(patch))
+        const updated = yield* subscriptions.update(bucketId, subscriptionId, yield* decodeSubscriptionUpdate(patch))
         return encodeSubscription(updated.value)
       })
     ),
+  /** Deletes a subscription. */
   remove: (bucketId: string, subscriptionId: string): Promise<void> =>
     Promises.run(subscriptions.remove(bucketId, subscriptionId))
 })
 
 export const usagePromise = (usage: Omit<Usage["Service"], "consumeFor">) => ({
-  /** What a subscription has, and has used, in its period. */
+  /** Returns the quotas of a subscription, and their usage in the current period. */
   quotas: (bucketId: string, subscriptionId: string): Promise<QuotasJson> =>
     Promises.run(Effect.map(usage.quotas(bucketId, subscriptionId), encodeQuotas)),
-  /** Uses several meters, all or none; rejects with `QuotaExceeded` where one would pass its maximum. */
+  /** Consumes one or more meters atomically. Rejects with `QuotaExceeded` if a meter would exceed its maximum. */
   consume: (
     bucketId: string,
     subscriptionId: string,
     meters: (typeof Consumption.Encoded)["meters"],
     options?: IdempotencyOption
   ): Promise<QuotasJson> => {
-    const carefully = Effect.gen(function* () {
-      const amounts = parseAmounts(meters) ?? (yield* consumption({ meters })).meters
+    const consumeValidated = Effect.gen(function* () {
+      const amounts = parseAmounts(meters) ?? (yield* decodeConsumption({ meters })).meters
       const key = options === undefined ? undefined : yield* Promises.decodeIdempotencyOption(options)
-      const idempotency = Promises.idempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
+      const idempotency = Promises.makeIdempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
       return yield* usage.consume(bucketId, subscriptionId, amounts, { idempotency })
     })
-    // Most uses are plain, and need no generator.
-    const consuming = Effect.suspend(() => {
+    // Fast path without a generator, for valid amounts and no options.
+    const consumption = Effect.suspend(() => {
       const amounts = options === undefined ? parseAmounts(meters) : undefined
-      return amounts === undefined ? carefully : usage.consume(bucketId, subscriptionId, amounts)
+      return amounts === undefined ? consumeValidated : usage.consume(bucketId, subscriptionId, amounts)
     })
-    return Promises.runPossiblySync(Effect.map(consuming, encodeQuotas))
+    return Promises.runPossiblySync(Effect.map(consumption, encodeQuotas))
   }
 })

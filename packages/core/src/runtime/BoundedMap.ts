@@ -1,6 +1,6 @@
 /**
- * A map that forgets what was not used lately when it would become too heavy. It keeps two generations: entries that are
- * read move to the young one, and when that is full, the old one is dropped.
+ * A cache with a maximum weight that evicts entries which were not used recently. It has two generations: reads move an
+ * entry to the young generation, and when that is full, the old generation is dropped.
  *
  * @example
  * ```ts
@@ -14,7 +14,7 @@ export class BoundedMap<Key, Value> {
   #old = new Map<Key, Value>()
   #weight = 0
 
-  /** Without `weigh`, `maxWeight` is a number of entries. What weighs more than half of it is not kept. */
+  /** Without `weigh`, `maxWeight` is the number of entries. An entry heavier than half of `maxWeight` is not stored. */
   constructor(maxWeight: number, weigh: (value: Value, key: Key) => number = () => 1) {
     this.#halfWeight = maxWeight / 2
     this.#weigh = weigh
@@ -33,9 +33,9 @@ export class BoundedMap<Key, Value> {
   get(key: Key): Value | undefined {
     const value = this.#young.get(key)
     if (value !== undefined) return value
-    const older = this.#old.get(key)
-    if (older !== undefined) this.set(key, older)
-    return older
+    const oldValue = this.#old.get(key)
+    if (oldValue !== undefined) this.set(key, oldValue)
+    return oldValue
   }
 
   set(key: Key, value: Value): this {

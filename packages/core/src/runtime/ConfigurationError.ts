@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** The settings are wrong; the message says what to set. */
+/** An option is invalid; the message names it and says what is expected. */
 export class ConfigurationError extends Schema.TaggedError<ConfigurationError>()("ConfigurationError", {
   option: Schema.String,
   problem: Schema.String

@@ -1,5 +1,5 @@
 /**
- * How much one account may hold. Every limit is checked in the commit that adds a record, so it holds across processes.
+ * Maximum numbers of records per account. The commit that adds a record checks the limit, so it holds across processes.
  */
 import { Context, Effect, Schema } from "effect"
 import { ConfigurationError } from "./ConfigurationError.ts"
@@ -11,9 +11,9 @@ export interface LimitsShape {
   /** Projects that have at least one deployment. */
   readonly projectsPerAccount: number
   readonly deploymentsPerAccount: number
-  /** Upload addresses that are neither used nor expired. */
+  /** Upload URLs that are neither used nor expired. */
   readonly openUploadsPerAccount: number
-  /** Uploads being received at one time; times `sourceLimit`, it bounds the bytes of unfinished uploads. */
+  /** Concurrent uploads; multiplied by `sourceLimit`, it bounds the disk space of unfinished uploads. */
   readonly concurrentUploadsPerAccount: number
 }
 export type LimitName = keyof LimitsShape
@@ -35,34 +35,34 @@ export const Limits = Context.Reference<LimitsShape>("@tollgate/core/runtime/Lim
 
 export const limitNames = Object.keys(defaultLimits) as ReadonlyArray<LimitName>
 
-/** Checks the option `limits` and fills in the defaults. */
+/** Validates the option `limits` and adds the defaults. */
 export const parseLimits = Effect.fnUntraced(function* (
   options: LimitOptions = {}
 ): Effect.fn.Return<LimitsShape, ConfigurationError> {
-  const known = limitNames.join(", ")
+  const names = limitNames.join(", ")
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    return yield* new ConfigurationError({ option: "limits", problem: `give an object with any of ${known}` })
+    return yield* new ConfigurationError({ option: "limits", problem: `must be an object with any of ${names}` })
   }
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  for (const [name, value] of given) {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
+  for (const [name, value] of entries) {
     const option = `limits.${name}`
     if (!Object.hasOwn(defaultLimits, name)) {
-      return yield* new ConfigurationError({ option, problem: `there is no such limit; there are ${known}` })
+      return yield* new ConfigurationError({ option, problem: `unknown limit; the limits are ${names}` })
     }
     if (!Number.isSafeInteger(value) || Number(value) < 1) {
-      return yield* new ConfigurationError({ option, problem: "give an integer from 1" })
+      return yield* new ConfigurationError({ option, problem: "must be a positive integer" })
     }
   }
-  return { ...defaultLimits, ...Object.fromEntries(given) }
+  return { ...defaultLimits, ...Object.fromEntries(entries) }
 })
 
-interface Wording {
+interface LimitMessage {
   readonly owner: "An account" | "A key bucket"
   readonly items: string
   readonly remedy: string
 }
 
-const wordings: Readonly<Record<LimitName, Wording>> = {
+const limitMessages: Readonly<Record<LimitName, LimitMessage>> = {
   consumersPerKeyBucket: { owner: "A key bucket", items: "consumers", remedy: "Remove one first" },
   keyBucketsPerAccount: { owner: "An account", items: "key buckets", remedy: "Use an existing one" },
   meteringBucketsPerAccount: { owner: "An account", items: "metering buckets", remedy: "Remove one first" },
@@ -70,7 +70,7 @@ const wordings: Readonly<Record<LimitName, Wording>> = {
   deploymentsPerAccount: { owner: "An account", items: "deployments", remedy: "Remove one first" },
   openUploadsPerAccount: {
     owner: "An account",
-    items: "unused upload addresses",
+    items: "unused upload URLs",
     remedy: "Use one or let one expire first"
   },
   concurrentUploadsPerAccount: {
@@ -80,13 +80,13 @@ const wordings: Readonly<Record<LimitName, Wording>> = {
   }
 }
 
-/** What was to be made would be one too many. */
+/** The new record would exceed a limit. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
   limit: Schema.Literals(limitNames),
   max: Schema.Int
 }) {
   override get message(): string {
-    const { owner, items, remedy } = wordings[this.limit]
+    const { owner, items, remedy } = limitMessages[this.limit]
     const count = this.max.toLocaleString("en-US")
     return `${owner} may have at most ${count} ${items}. ${remedy} or raise limits.${this.limit}.`
   }

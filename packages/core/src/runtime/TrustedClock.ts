@@ -1,30 +1,30 @@
 /**
- * The time as this process trusts it: never earlier than it has seen, so that a wall clock which is set back brings no
- * expired key, trial or period back. A wall clock that jumps ahead of the monotonic clock is followed only while it is
- * ahead: when it is corrected, so is the time here.
+ * A wall clock that never goes back, so that setting the system clock back does not revive an expired key, trial or period.
+ * If the system clock jumps ahead of the monotonic clock, this clock follows it only while it is ahead: when the system
+ * clock is corrected, so is this clock.
  */
 import { type Clock, Context, DateTime, Effect, Layer } from "effect"
 
-/** The wall clock is adjusted in small steps all the time; what is more than this is a jump. */
-const tolerance = 60_000
+/** A lead over the monotonic clock of more than this is a jump; smaller ones are normal adjustments (NTP). */
+const jumpThresholdMs = 60_000
 
-/** A clock that stays ahead for this long was right: the machine had been suspended, or its date was corrected. */
-const confirmation = 10 * 60_000
+/** A jump that lasts this long is accepted: the machine was suspended, or its date was corrected. */
+const confirmationMs = 10 * 60_000
 
 const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 const makeReader = (clock: Clock.Clock): (() => number) => {
   let latest = clock.currentTimeMillisUnsafe()
-  /** What is added to the monotonic clock to give the time that it vouches for. */
+  /** The difference between the trusted time and the monotonic clock. */
   let offset = latest - monotonicMillis(clock)
   let aheadSince: number | undefined
   return () => {
     const elapsed = monotonicMillis(clock)
     const wall = clock.currentTimeMillisUnsafe()
     const lead = wall - (elapsed + offset)
-    const isAhead = lead > tolerance
+    const isAhead = lead > jumpThresholdMs
     aheadSince = isAhead ? (aheadSince ?? elapsed) : undefined
-    const isConfirmed = aheadSince !== undefined && elapsed - aheadSince >= confirmation
+    const isConfirmed = aheadSince !== undefined && elapsed - aheadSince >= confirmationMs
     if (lead > 0 && (!isAhead || isConfirmed)) offset += lead
     latest = Math.max(latest, Math.min(wall, elapsed + offset))
     return Math.max(latest, wall)
@@ -34,7 +34,7 @@ const makeReader = (clock: Clock.Clock): (() => number) => {
 export class TrustedClock extends Context.Service<
   TrustedClock,
   {
-    /** Milliseconds since the epoch, by that clock. */
+    /** Milliseconds since the epoch, based on the given clock. */
     readonly at: (clock: Clock.Clock) => number
     readonly now: Effect.Effect<DateTime.Utc>
   }
@@ -45,12 +45,12 @@ export class TrustedClock extends Context.Service<
       if (current?.clock !== clock) current = { clock, read: makeReader(clock) }
       return current.read()
     }
-    let moment = DateTime.makeUnsafe(0)
-    // Several calls fall into one millisecond.
-    const momentAt = (time: number): DateTime.Utc => {
-      if (DateTime.toEpochMillis(moment) !== time) moment = DateTime.makeUnsafe(time)
-      return moment
+    // Many calls fall into the same millisecond: they share one DateTime.
+    let latest = DateTime.makeUnsafe(0)
+    const toDateTime = (millis: number): DateTime.Utc => {
+      if (DateTime.toEpochMillis(latest) !== millis) latest = DateTime.makeUnsafe(millis)
+      return latest
     }
-    return { at, now: Effect.clockWith((clock) => Effect.succeed(momentAt(at(clock)))) }
+    return { at, now: Effect.clockWith((clock) => Effect.succeed(toDateTime(at(clock)))) }
   })
 }

@@ -1,25 +1,25 @@
 import { Effect } from "effect"
 import { settleWithin } from "./settleWithin.ts"
 
-/** How long an interrupted piece of work may take to end. */
-const patience = 5_000
+/** How long an interruption waits for the aborted work to settle. */
+const abortTimeoutMs = 5_000
 
 /**
- * Runs a promise that is told when nobody waits for it any more, and is waited for all the same, for a while: so that
- * what it still does is over before anything is made of its leavings.
+ * Converts promise-based work to an Effect. On interruption it aborts the signal, then waits up to 5 seconds for the work to
+ * settle, so that cleanup does not race with the work.
  */
 export const abortablePromise = <A, E>(
   work: (signal: AbortSignal) => Promise<A>,
-  explain: (error: unknown) => E
+  mapError: (error: unknown) => E
 ): Effect.Effect<A, E> =>
   Effect.suspend(() => {
-    const abort = new AbortController()
-    const promise = Promise.resolve().then(() => work(abort.signal))
-    const late = () => {
-      abort.abort()
-      return settleWithin(patience, promise)
+    const controller = new AbortController()
+    const promise = Promise.resolve().then(() => work(controller.signal))
+    const abortAndWait = () => {
+      controller.abort()
+      return settleWithin(abortTimeoutMs, promise)
     }
-    return Effect.tryPromise({ try: () => promise, catch: explain }).pipe(
-      Effect.onInterrupt(() => Effect.promise(late))
+    return Effect.tryPromise({ try: () => promise, catch: mapError }).pipe(
+      Effect.onInterrupt(() => Effect.promise(abortAndWait))
     )
   })

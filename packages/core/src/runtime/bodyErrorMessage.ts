@@ -1,3 +1,6 @@
-/** What the bridge says of a body that it cannot give as it was sent; what a stream of somebody else's says is not told. */
-export const bodyErrorMessage = (error: unknown, otherwise: string): string =>
-  error instanceof Error && error.name === "TakenApart" ? error.message : otherwise
+/**
+ * The message of the Node binding's error for a body that a parser has already consumed (`TakenApart`). Messages of other
+ * stream errors may come from third-party code and are not shown to clients.
+ */
+export const bodyErrorMessage = (error: unknown, fallback: string): string =>
+  error instanceof Error && error.name === "TakenApart" ? error.message : fallback

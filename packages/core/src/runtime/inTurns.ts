@@ -1,26 +1,26 @@
 /**
- * Long loops in turns of some milliseconds, so that nothing that a tenant stores holds up the event loop.
+ * Loops that yield to the event loop every 10 ms, so that the data of one tenant cannot block all others.
  */
 import { Clock, Effect } from "effect"
 
-const turn = 10_000_000n
+const maxTurnNanos = 10_000_000n
 
-/** A clock that a test does not stop. */
-const machineClock = Clock.Clock.defaultValue()
+/** The system clock: the TestClock stands still. */
+const liveClock = Clock.Clock.defaultValue()
 
-/** `Effect.forEach`, one after the other, with a pause for others where it takes longer than a turn. */
+/** Like a sequential `Effect.forEach`, but yields to other fibers and the event loop after every 10 ms. */
 export const forEachInTurns = <A, B, E, R>(
   items: ReadonlyArray<A>,
   run: (item: A, index: number) => Effect.Effect<B, E, R>
 ): Effect.Effect<Array<B>, E, R> =>
   Effect.gen(function* () {
     const results: Array<B> = []
-    let start = machineClock.monotonicTimeNanosUnsafe()
+    let start = liveClock.monotonicTimeNanosUnsafe()
     for (const [index, item] of items.entries()) {
       results.push(yield* run(item, index))
-      if (machineClock.monotonicTimeNanosUnsafe() - start < turn) continue
+      if (liveClock.monotonicTimeNanosUnsafe() - start < maxTurnNanos) continue
       yield* Effect.yieldNow
-      start = machineClock.monotonicTimeNanosUnsafe()
+      start = liveClock.monotonicTimeNanosUnsafe()
     }
     return results
   })

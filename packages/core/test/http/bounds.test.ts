@@ -1,5 +1,5 @@
 /**
- * However much a tenant stores, answers are bounded, and the event loop is not held up by them.
+ * Responses are bounded and do not block the event loop, however much data a tenant stores.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { createTollgate, type Tollgate } from "@tollgate/core"
@@ -18,8 +18,8 @@ afterAll(() => gate.close())
 
 const consumers = "/v1/accounts/acme/key-buckets/bounds/consumers"
 
-describe("texts", () => {
-  it("have a maximum length, in every field of every operation", async () => {
+describe("string lengths", () => {
+  it("rejects strings over the maximum length in every field of every operation", async () => {
     const bucket = `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`
     await call("POST", consumers, { body: { name: "alice" } })
     const key = (await call("POST", `${consumers}/alice/keys`, { body: {} })).body.id
@@ -75,15 +75,15 @@ describe("texts", () => {
     ]
     for (const [length, method, path, body, pointer] of fields) {
       for (const size of [length + 1, 900_000]) {
-        const refused = await call(method, path, { body: body("a".repeat(size)) })
-        expect(refused, `${method} ${pointer}`).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
-        expect(JSON.stringify(refused.body).length).toBeLessThan(2_000)
+        const rejected = await call(method, path, { body: body("a".repeat(size)) })
+        expect(rejected, `${method} ${pointer}`).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
+        expect(JSON.stringify(rejected.body).length).toBeLessThan(2_000)
       }
       expect((await call(method, path, { body: body("a".repeat(length)) })).status, `${method} ${pointer}`).toBe(200)
     }
   })
 
-  it("that are no key are answered at once, however long they are", async () => {
+  it("verifies a very long string as an invalid key", async () => {
     const verify = "/v1/accounts/acme/key-buckets/bounds/$verify"
     expect((await call("POST", verify, { body: { key: "k".repeat(900_000) } })).body).toMatchObject({ valid: false })
   })
@@ -101,7 +101,7 @@ describe("a large page", () => {
     }
   }, 120_000)
 
-  it("is written in pieces, is the same as a small one, and does not hold up the event loop", async () => {
+  it("is streamed in chunks with the same content as a small page, without blocking the event loop", async () => {
     const delay = monitorEventLoopDelay({ resolution: 5 })
     delay.enable()
     const response = await gate.handler(
@@ -109,26 +109,26 @@ describe("a large page", () => {
     )
     expect(response.headers.get("content-length")).toBeNull()
     expect(response.headers.get("content-type")).toBe("application/json")
-    const pieces: Array<Uint8Array> = []
+    const chunks: Array<Uint8Array> = []
     let largest = 0
-    for await (const piece of response.body ?? []) {
-      pieces.push(piece)
-      largest = Math.max(largest, piece.byteLength)
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk)
+      largest = Math.max(largest, chunk.byteLength)
     }
     delay.disable()
     console.log(
-      `a page of ${Math.round(Buffer.concat(pieces).byteLength / 1e6)} MB: ${pieces.length} pieces, the largest of ${Math.round(largest / 1e3)} kB, ` +
-        `event loop held up for at most ${Math.round(delay.max / 1e6)} ms`
+      `page of ${Math.round(Buffer.concat(chunks).byteLength / 1e6)} MB: ${chunks.length} chunks, largest ${Math.round(largest / 1e3)} kB, ` +
+        `event loop blocked for at most ${Math.round(delay.max / 1e6)} ms`
     )
     expect(largest).toBeLessThan(1024 * 1024)
-    const page = JSON.parse(Buffer.concat(pieces).toString())
+    const page = JSON.parse(Buffer.concat(chunks).toString())
     expect({ ...page, data: page.data.length }).toEqual({ data: count, limit: 1_000, offset: 0, total: count })
     const small = await call("GET", `${many}?limit=1&offset=${count - 1}`)
     expect(small.headers.get("content-length")).not.toBeNull()
     expect(page.data.at(-1)).toEqual(small.body.data[0])
   }, 60_000)
 
-  it("is left half read without a trace, and asked for its head alone", async () => {
+  it("can be canceled while it is read, and requested with HEAD", async () => {
     const headers = { authorization: `Bearer ${grants[0].token}` }
     const response = await gate.handler(new Request(`http://gate${many}`, { headers }))
     await response.body?.cancel()
@@ -136,7 +136,7 @@ describe("a large page", () => {
     expect([head.status, await head.text()]).toEqual([200, ""])
   }, 60_000)
 
-  it("that is empty is the same as ever", async () => {
+  it("has the same shape when it is empty", async () => {
     expect((await call("GET", "/v1/accounts/acme/key-buckets/empty/consumers")).body).toEqual({
       data: [],
       limit: 1_000,
@@ -147,44 +147,44 @@ describe("a large page", () => {
 })
 
 describe("limits", () => {
-  it("hold for consumers, key buckets and metering buckets, also when many come at once", async () => {
+  it("hold for consumers, key buckets and metering buckets, also under concurrent requests", async () => {
     const limits = { consumersPerKeyBucket: 3, keyBucketsPerAccount: 2, meteringBucketsPerAccount: 2 }
     const limited = await createTollgate({ store: MemoryStore.open(), secret, tokens: grants, limits })
-    const ask = clientOf(limited.handler)
-    const countOf = async (calls: ReadonlyArray<Promise<{ status: number; body: unknown }>>, limit: string) => {
-      const answers = await Promise.all(calls)
-      const refused = answers.filter(({ status }) => status === 409)
-      for (const { body } of refused) {
+    const callLimited = clientOf(limited.handler)
+    const countCreated = async (calls: ReadonlyArray<Promise<{ status: number; body: unknown }>>, limit: string) => {
+      const responses = await Promise.all(calls)
+      const rejected = responses.filter(({ status }) => status === 409)
+      for (const { body } of rejected) {
         expect(body).toMatchObject({ type: "urn:tollgate:problem:limit-reached", limit, max: expect.any(Number) })
       }
-      expect(refused.length + answers.filter(({ status }) => status === 200).length).toBe(answers.length)
-      return answers.length - refused.length
+      expect(rejected.length + responses.filter(({ status }) => status === 200).length).toBe(responses.length)
+      return responses.length - rejected.length
     }
-    const inBucket = (bucket: string, name: string) =>
-      ask("POST", `/v1/accounts/acme/key-buckets/${bucket}/consumers`, { body: { name } })
+    const createConsumer = (bucket: string, name: string) =>
+      callLimited("POST", `/v1/accounts/acme/key-buckets/${bucket}/consumers`, { body: { name } })
     const names = Array.from({ length: 8 }, (_, index) => `c-${index}`)
     expect(
-      await countOf(
-        names.map((name) => inBucket("one", name)),
+      await countCreated(
+        names.map((name) => createConsumer("one", name)),
         "consumersPerKeyBucket"
       )
     ).toBe(3)
     expect(
-      await countOf(
-        names.map((name) => inBucket(name, "alice")),
+      await countCreated(
+        names.map((name) => createConsumer(name, "alice")),
         "keyBucketsPerAccount"
       )
     ).toBe(1)
-    expect((await inBucket("c-0", "bob")).status).toBe(200)
+    expect((await createConsumer("c-0", "bob")).status).toBe(200)
     expect(
-      await countOf(
-        names.map(() => ask("POST", "/v1/metering")),
+      await countCreated(
+        names.map(() => callLimited("POST", "/v1/metering")),
         "meteringBucketsPerAccount"
       )
     ).toBe(2)
-    const [first] = (await ask("GET", "/v1/metering")).body.data
-    await ask("DELETE", `/v1/metering/${first.id}`)
-    expect((await ask("POST", "/v1/metering")).status).toBe(200)
+    const [first] = (await callLimited("GET", "/v1/metering")).body.data
+    await callLimited("DELETE", `/v1/metering/${first.id}`)
+    expect((await callLimited("POST", "/v1/metering")).status).toBe(200)
     await limited.close()
   })
 })

@@ -1,12 +1,12 @@
 /**
- * A small client for the web handler.
+ * A minimal client that calls the web handler directly.
  */
 import { tokens } from "../stores.ts"
 
-// biome-ignore lint/suspicious/noExplicitAny: a test reads answers as they come
+// biome-ignore lint/suspicious/noExplicitAny: tests read JSON of any shape
 type Json = any
 
-export interface Answer {
+interface TestResponse {
   readonly status: number
   readonly headers: Headers
   readonly body: Json
@@ -19,18 +19,18 @@ export interface Call {
   readonly token?: string | null
 }
 
-export type Client = (method: string, path: string, call?: Call) => Promise<Answer>
+export type Client = (method: string, path: string, call?: Call) => Promise<TestResponse>
 
 export const clientOf =
   (handler: (request: Request) => Promise<Response>, prefix = ""): Client =>
   async (method, path, { body, raw, headers = {}, token = tokens.writer } = {}) => {
-    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const content = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const response = await handler(
       new Request(`http://gate${prefix}${path}`, {
         method,
         headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers },
-        ...(sent === undefined ? {} : { body: sent }),
-        ...(sent instanceof ReadableStream ? { duplex: "half" } : {})
+        ...(content === undefined ? {} : { body: content }),
+        ...(content instanceof ReadableStream ? { duplex: "half" } : {})
       } as RequestInit)
     )
     const text = await response.text()
@@ -39,5 +39,5 @@ export const clientOf =
   }
 
 let count = 0
-/** A bucket that nobody else uses. */
+/** The path of a key bucket that no other test uses. */
 export const freshBucket = (): string => `/v1/accounts/acme/key-buckets/bucket-${++count}`

@@ -18,9 +18,9 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
   afterAll(() => gate.close())
 
   const makeConsumer = async (bucket: string, body: object, query = "") => {
-    const made = await call("POST", `${bucket}/consumers${query}`, { body })
-    expect(made.status).toBe(200)
-    return made
+    const created = await call("POST", `${bucket}/consumers${query}`, { body })
+    expect(created.status).toBe(200)
+    return created
   }
 
   it("creates a consumer with every field", async () => {
@@ -46,16 +46,16 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await call("GET", `${bucket}/consumers/alice`)).body).toEqual(body)
   })
 
-  it("creates a consumer with nothing but a name", async () => {
+  it("creates a consumer with only a name", async () => {
     const { body } = await makeConsumer(freshBucket(), { name: "0-9" })
     expect(body).toEqual({ id: consumerId, name: "0-9", createdOn: timestamp, updatedOn: timestamp })
   })
 
-  it("makes a key with the consumer when asked to, once, and shows its value", async () => {
+  it("creates one key with the consumer on with-api-key, and shows its value", async () => {
     const bucket = freshBucket()
     const { body } = await makeConsumer(bucket, { name: "alice" }, "?with-api-key=true")
     expect(body.apiKeys).toEqual([{ id: keyId, createdOn: timestamp, updatedOn: timestamp, key: keyValue }])
-    const given = await makeConsumer(
+    const withSuppliedKey = await makeConsumer(
       bucket,
       {
         name: "bob",
@@ -63,7 +63,7 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
       },
       "?with-api-key=true"
     )
-    expect(given.body.apiKeys).toEqual([
+    expect(withSuppliedKey.body.apiKeys).toEqual([
       {
         id: keyId,
         createdOn: timestamp,
@@ -76,7 +76,7 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await makeConsumer(bucket, { name: "carol" }, "?with-api-key=false")).body.apiKeys).toBeUndefined()
   })
 
-  it("refuses a name that is taken, and a key value that is taken, and leaves nothing behind", async () => {
+  it("rejects a name or a key value that is in use, and writes nothing", async () => {
     const bucket = freshBucket()
     await makeConsumer(bucket, { name: "alice", apiKeys: [{ key: "a-value-that-is-taken" }] })
     const name = await call("POST", `${bucket}/consumers`, { body: { name: "alice" } })
@@ -89,7 +89,7 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await call("GET", `${bucket}/consumers`)).body).toMatchObject({ total: 1 })
   })
 
-  it("keeps managers and invites, and shows them when asked", async () => {
+  it("stores managers and invites, and includes them on request", async () => {
     const bucket = freshBucket()
     await makeConsumer(bucket, { name: "invited", managers: ["One@Example.com", "two@example.com"] })
     await makeConsumer(bucket, {
@@ -108,8 +108,8 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
       { id: expect.stringMatching(/^mgr_/), createdOn: timestamp, sub: "user|2" }
     ])
     expect(managed.body.managerInvites).toBeUndefined()
-    const found = await call("GET", `${bucket}/consumers?manager-email=ONE@example.com`)
-    expect(found.body.data.map(({ name }: { name: string }) => name)).toEqual(["invited", "managed"])
+    const filtered = await call("GET", `${bucket}/consumers?manager-email=ONE@example.com`)
+    expect(filtered.body.data.map(({ name }: { name: string }) => name)).toEqual(["invited", "managed"])
     expect((await call("GET", `${bucket}/consumers?manager-email=none@example.com`)).body.total).toBe(0)
   })
 
@@ -145,15 +145,15 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     })
   })
 
-  it("shows keys hidden, masked or visible", async () => {
+  it("returns keys without value, masked or visible", async () => {
     const bucket = freshBucket()
     await makeConsumer(bucket, { name: "alice", apiKeys: [{ key: "supplied-value-1234" }] })
-    const shown = async (format: string) =>
+    const getValue = async (format: string) =>
       (await call("GET", `${bucket}/consumers/alice?include-api-keys=true${format}`)).body.apiKeys[0].key
-    expect(await shown("")).toBe("****1234")
-    expect(await shown("&key-format=masked")).toBe("****1234")
-    expect(await shown("&key-format=visible")).toBe("supplied-value-1234")
-    expect(await shown("&key-format=none")).toBeUndefined()
+    expect(await getValue("")).toBe("****1234")
+    expect(await getValue("&key-format=masked")).toBe("****1234")
+    expect(await getValue("&key-format=visible")).toBe("supplied-value-1234")
+    expect(await getValue("&key-format=none")).toBeUndefined()
     const forReader = await call("GET", `${bucket}/consumers/alice?include-api-keys=true&key-format=visible`, {
       token: tokens.reader
     })
@@ -161,9 +161,9 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect(JSON.stringify(forReader.body)).not.toContain("supplied-value")
   })
 
-  it("changes what is given and keeps the rest", async () => {
+  it("updates the given fields and keeps the others", async () => {
     const bucket = freshBucket()
-    const made = await makeConsumer(bucket, {
+    const created = await makeConsumer(bucket, {
       name: "alice",
       description: "d",
       tags: { a: "1", b: "2" },
@@ -171,10 +171,10 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     })
     const path = `${bucket}/consumers/alice`
     const tagged = await call("PATCH", path, { body: { tags: { c: "3" }, name: "alice" } })
-    expect(tagged.body).toMatchObject({ description: "d", tags: { c: "3" }, metadata: { m: 1 }, id: made.body.id })
+    expect(tagged.body).toMatchObject({ description: "d", tags: { c: "3" }, metadata: { m: 1 }, id: created.body.id })
     expect(tagged.body.tags).toEqual({ c: "3" })
-    expect(Date.parse(tagged.body.updatedOn)).toBeGreaterThanOrEqual(Date.parse(made.body.updatedOn))
-    expect(tagged.body.createdOn).toBe(made.body.createdOn)
+    expect(Date.parse(tagged.body.updatedOn)).toBeGreaterThanOrEqual(Date.parse(created.body.updatedOn))
+    expect(tagged.body.createdOn).toBe(created.body.createdOn)
     expect((await call("GET", `${bucket}/consumers?tag.a=1`)).body.total).toBe(0)
     expect((await call("GET", `${bucket}/consumers?tag.c=3`)).body.total).toBe(1)
     const cleared = await call("PATCH", path, { body: { description: null, metadata: {} } })
@@ -182,10 +182,10 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await call("PATCH", path)).status).toBe(200)
     const renamed = await call("PATCH", path, { body: { name: "bob" } })
     expect(renamed).toMatchObject({ status: 400, body: { errors: [{ pointer: "/name" }] } })
-    expect((await call("PATCH", `${bucket}/consumers/nobody`, { body: {} })).status).toBe(404)
+    expect((await call("PATCH", `${bucket}/consumers/unknown`, { body: {} })).status).toBe(404)
   })
 
-  it("takes tags on an item for a guard", async () => {
+  it("treats tags on a single consumer as a precondition", async () => {
     const bucket = freshBucket()
     await makeConsumer(bucket, { name: "alice", tags: { team: "blue" } }, "?with-api-key=true")
     const path = `${bucket}/consumers/alice`
@@ -196,20 +196,20 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await call("POST", `${path}/roll-key?tag.team=red`, { body: { expiresOn } })).status).toBe(404)
     expect((await call("DELETE", `${path}?tag.team=red`)).status).toBe(404)
     expect((await call("GET", `${path}?tag.team=blue&include-api-keys=true`)).body).toEqual(before)
-    for (const guard of ["tag=x", "tag.=x", "tags.team=blue", "manager=x", "tag.team=blue&tag.team=red"]) {
+    for (const query of ["tag=x", "tag.=x", "tags.team=blue", "manager=x", "tag.team=blue&tag.team=red"]) {
       for (const method of ["PATCH", "DELETE"]) {
-        expect((await call(method, `${path}?${guard}`, { ...(method === "PATCH" ? { body: {} } : {}) })).status).toBe(
+        expect((await call(method, `${path}?${query}`, { ...(method === "PATCH" ? { body: {} } : {}) })).status).toBe(
           400
         )
       }
-      expect((await call("POST", `${path}/roll-key?${guard}`, { body: { expiresOn } })).status).toBe(400)
-      expect((await call("GET", `${bucket}/consumers?${guard}`)).status).toBe(400)
+      expect((await call("POST", `${path}/roll-key?${query}`, { body: { expiresOn } })).status).toBe(400)
+      expect((await call("GET", `${bucket}/consumers?${query}`)).status).toBe(400)
     }
     expect((await call("GET", `${path}?include-api-keys=true`)).body).toEqual(before)
     expect((await call("DELETE", `${path}?tag.team=blue`)).status).toBe(204)
   })
 
-  it("honours If-Match", async () => {
+  it("supports If-Match", async () => {
     const bucket = freshBucket()
     const { headers } = await makeConsumer(bucket, { name: "alice" })
     const path = `${bucket}/consumers/alice`
@@ -225,8 +225,8 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
       '"a,b"',
       `"0${changed.headers.get("etag")?.slice(1)}`
     ]) {
-      const refused = await call("PATCH", path, { body: { description: "2" }, headers: { "if-match": stale } })
-      expect(refused).toMatchObject({ status: 412, body: { type: "urn:tollgate:problem:precondition-failed" } })
+      const rejected = await call("PATCH", path, { body: { description: "2" }, headers: { "if-match": stale } })
+      expect(rejected).toMatchObject({ status: 412, body: { type: "urn:tollgate:problem:precondition-failed" } })
       expect((await call("DELETE", path, { headers: { "if-match": stale } })).status).toBe(412)
     }
     expect((await call("DELETE", path, { headers: { "if-match": "no quotes" } })).status).toBe(400)
@@ -235,7 +235,7 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await call("DELETE", path, { headers: { "if-match": `"0", ${current}` } })).status).toBe(204)
   })
 
-  it("rolls keys: those without expiry get one, those with one keep it, and one new key is made", async () => {
+  it("rolls keys: sets an expiry on keys without one, keeps other expiries, and creates a new key", async () => {
     const bucket = freshBucket()
     await makeConsumer(bucket, {
       name: "alice",
@@ -273,12 +273,12 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
       expect((await call("POST", `${path}/roll-key`, { body })).status).toBe(400)
     }
     expect(
-      (await call("POST", `${bucket}/consumers/nobody/roll-key`, { body: { expiresOn: "2035-06-01T12:00:00Z" } }))
+      (await call("POST", `${bucket}/consumers/unknown/roll-key`, { body: { expiresOn: "2035-06-01T12:00:00Z" } }))
         .status
     ).toBe(404)
   })
 
-  it("deletes a consumer with all that is its own", async () => {
+  it("deletes a consumer with its keys, managers and invites", async () => {
     const bucket = freshBucket()
     const { body } = await makeConsumer(bucket, { name: "alice", managers: ["a@b.c"], apiKeys: [{}, {}] })
     const path = `${bucket}/consumers/alice`
@@ -291,19 +291,19 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await call("DELETE", path)).status).toBe(404)
     expect((await call("GET", `${path}/keys`)).status).toBe(404)
     expect((await call("GET", `${bucket}/consumers?manager-email=a@b.c`)).body.total).toBe(0)
-    const again = await makeConsumer(bucket, { name: "alice", apiKeys: [{ key: body.apiKeys[0].key }] })
-    expect(again.body.id).not.toBe(body.id)
+    const recreated = await makeConsumer(bucket, { name: "alice", apiKeys: [{ key: body.apiKeys[0].key }] })
+    expect(recreated.body.id).not.toBe(body.id)
     expect((await call("GET", `${path}/keys`)).body.total).toBe(1)
   })
 
-  it("does a repeated create once, under its Idempotency-Key", async () => {
+  it("creates a consumer once per Idempotency-Key", async () => {
     const bucket = freshBucket()
     const create = (body: object, key = "key-1", token = tokens.writer) =>
       call("POST", `${bucket}/consumers?with-api-key=true`, { body, token, headers: { "idempotency-key": key } })
     const first = await create({ name: "alice" })
-    const again = await create({ name: "alice" })
-    expect(again).toMatchObject({ status: 200, body: first.body })
-    expect(again.headers.get("etag")).toBe(first.headers.get("etag"))
+    const repeated = await create({ name: "alice" })
+    expect(repeated).toMatchObject({ status: 200, body: first.body })
+    expect(repeated.headers.get("etag")).toBe(first.headers.get("etag"))
     expect(await create({ name: "bob" })).toMatchObject({
       status: 422,
       body: { type: "urn:tollgate:problem:idempotency-key-reused" }
@@ -313,8 +313,8 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await create({ name: "carol" }, "key-2")).status).toBe(200)
     expect((await create({ name: "dave" }, "white space")).status).toBe(400)
     const path = `${bucket}/consumers/alice`
-    const key = () => call("POST", `${path}/keys`, { body: {}, headers: { "idempotency-key": "k" } })
-    const made = await key()
+    const createKey = () => call("POST", `${path}/keys`, { body: {}, headers: { "idempotency-key": "k" } })
+    const created = await createKey()
     const roll = () =>
       call("POST", `${path}/roll-key`, {
         body: { expiresOn: "2035-06-01T12:00:00Z" },
@@ -323,9 +323,9 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await roll()).headers.get("location")).toBe((await roll()).headers.get("location"))
     expect((await call("GET", `${path}/keys`)).body.total).toBe(3)
     const location = (await roll()).headers.get("location")
-    // What was done is answered again, even when it could be done no more.
+    // The replay still returns the first response after the consumer is deleted.
     expect((await call("DELETE", path)).status).toBe(204)
-    expect((await key()).body).toEqual(made.body)
+    expect((await createKey()).body).toEqual(created.body)
     expect((await roll()).headers.get("location")).toBe(location)
     expect((await call("POST", `${path}/keys`, { body: {}, headers: { "idempotency-key": "new" } })).status).toBe(404)
   })

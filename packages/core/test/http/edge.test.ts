@@ -24,10 +24,10 @@ const deep = (depth: number) => `{"name":"x","metadata":${'{"a":'.repeat(depth)}
 const bytes = (...values: ReadonlyArray<number>) =>
   new Uint8Array([...Buffer.from('{"name":"x","description":"'), ...values, 34, 125])
 
-/** What is sent to create a consumer, the status, and the place that the answer names. */
-const bodies: ReadonlyArray<readonly [what: string, raw: string | Uint8Array, status: number, pointer?: string]> = [
-  ["nothing", "", 400, "/name"],
-  ["no JSON", "{bad", 400, ""],
+/** Invalid bodies for creating a consumer, with the expected status and the JSON pointer in the response. */
+const bodies: ReadonlyArray<readonly [label: string, raw: string | Uint8Array, status: number, pointer?: string]> = [
+  ["an empty body", "", 400, "/name"],
+  ["invalid JSON", "{bad", 400, ""],
   ["two values", "{}{}", 400, ""],
   ["a list", "[]", 400, ""],
   ["null", "null", 400, ""],
@@ -48,7 +48,7 @@ const bodies: ReadonlyArray<readonly [what: string, raw: string | Uint8Array, st
   ["a number that is too large", '{"name":"x","metadata":{"n":1e999}}', 400, "/metadata/n"],
   ["__proto__", '{"name":"x","metadata":{"a":{"__proto__":{}}}}', 400, "/metadata/a/__proto__"],
   ["nesting that is too deep", deep(65), 400, ""],
-  ["nesting beyond any stack", "[".repeat(50_000), 400, ""],
+  ["nesting that would overflow the stack", "[".repeat(50_000), 400, ""],
   ["51 tags", `{"name":"x","tags":{${Array.from({ length: 51 }, (_, i) => `"t${i}":1`).join()}}}`, 400, "/tags"],
   ["a tag with a bad name", '{"name":"x","tags":{"a b":1}}', 400],
   ["a tag with a long value", `{"name":"x","tags":{"a":"${"x".repeat(257)}"}}`, 400],
@@ -80,13 +80,13 @@ const dates = [
   "0000-01-01T00:00:00+23:59"
 ]
 
-describe("a body that does not fit", () => {
-  it.each(bodies.map(([what, ...rest]) => [what, rest] as const))(
-    "is refused: %s",
+describe("an invalid body", () => {
+  it.each(bodies.map(([label, ...rest]) => [label, rest] as const))(
+    "is rejected: %s",
     async (_, [raw, status, pointer]) => {
       const before = await stateHash()
-      const { body, headers, status: answered } = await call("POST", consumers, { raw })
-      expect(answered).toBe(status)
+      const { body, headers, status: responseStatus } = await call("POST", consumers, { raw })
+      expect(responseStatus).toBe(status)
       expect(headers.get("content-type")).toBe("application/problem+json")
       expect(body).toMatchObject({
         status,
@@ -100,11 +100,11 @@ describe("a body that does not fit", () => {
     }
   )
 
-  it.each(dates)("is refused for the date %j", async (expiresOn) => {
+  it.each(dates)("is rejected for the date %j", async (expiresOn) => {
     expect((await call("POST", `${consumers}/alice/keys`, { body: { expiresOn } })).status).toBe(400)
   })
 
-  it("is 413 too when it comes in pieces of unknown length", async () => {
+  it("is 413 when it is too long and sent in chunks of unknown length", async () => {
     const chunk = new TextEncoder().encode("x".repeat(10_000))
     let sent = 0
     const endless = new ReadableStream<Uint8Array>({
@@ -118,32 +118,32 @@ describe("a body that does not fit", () => {
   })
 
   it("is 415 when it is compressed", async () => {
-    const answer = await call("POST", consumers, { raw: "x", headers: { "content-encoding": "gzip" } })
-    expect(answer).toMatchObject({ status: 415, body: { type: "urn:tollgate:problem:unsupported-encoding" } })
+    const response = await call("POST", consumers, { raw: "x", headers: { "content-encoding": "gzip" } })
+    expect(response).toMatchObject({ status: 415, body: { type: "urn:tollgate:problem:unsupported-encoding" } })
   })
 })
 
-describe("a body made to be slow to refuse", () => {
+describe("a body with very many errors", () => {
   it.each([
     ["managers", { name: "x", managers: Array.from({ length: 20_000 }, () => 1) }],
     ["keys", { name: "x", apiKeys: Array.from({ length: 20_000 }, () => 1) }],
     ["tags", { name: "x", tags: Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`t${i}`, i])) }],
     ["unknown fields", Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`f${i}`, i]))]
-  ])("is refused at its first fault, in few words: %s", async (_, body) => {
-    const { status, body: answer } = await call("POST", consumers, { body })
+  ])("is rejected at the first error, with a short response: %s", async (_, body) => {
+    const { status, body: problem } = await call("POST", consumers, { body })
     expect(status).toBe(400)
-    expect(JSON.stringify(answer).length).toBeLessThan(2_000)
+    expect(JSON.stringify(problem).length).toBeLessThan(2_000)
   })
 })
 
-describe("what fits", () => {
-  it("is taken for JSON whatever the content type says, to the deepest nesting that is allowed", async () => {
+describe("a valid body", () => {
+  it("is parsed as JSON for any content type, up to the maximum nesting depth", async () => {
     for (const [index, type] of ["text/plain", "application/x-www-form-urlencoded", "nonsense"].entries()) {
-      const made = await call("POST", consumers, {
+      const created = await call("POST", consumers, {
         body: { name: `typed-${index}` },
         headers: { "content-type": type }
       })
-      expect(made.status).toBe(200)
+      expect(created.status).toBe(200)
     }
     expect((await call("POST", consumers, { raw: deep(62) })).status).toBe(200)
     expect((await call("POST", `${consumers}?unknown=1&limit=x`, { body: { name: "ignored" } })).status).toBe(200)
@@ -152,7 +152,7 @@ describe("what fits", () => {
 })
 
 describe("a path whose fixed parts are percent-encoded", () => {
-  it("is nobody's, so that a guard in front of the interface sees what is answered", async () => {
+  it("is 404, so that an encoded path cannot bypass a guard in front of the HTTP API", async () => {
     for (const path of ["/%761/metering", "/v1/%6detering", "/%68ealthz"]) {
       expect((await call("GET", path)).status).toBe(404)
       expect(gate.matches(path)).toBe(false)
@@ -161,45 +161,45 @@ describe("a path whose fixed parts are percent-encoded", () => {
   })
 })
 
-describe("a page of another site", () => {
+describe("a cross-site request", () => {
   const cookie = { cookie: "session=1", "content-type": "text/plain" }
   const body = { name: "mallory", apiKeys: [{ key: "chosen-by-the-attacker-1" }] }
-  const foreign: ReadonlyArray<Record<string, string>> = [
+  const crossSite: ReadonlyArray<Record<string, string>> = [
     { "sec-fetch-site": "cross-site", origin: "https://evil.example" },
     { "sec-fetch-site": "same-site", origin: "https://sites.gate" },
     { origin: "https://evil.example", host: "gate" },
     { origin: "null", host: "gate" }
   ]
-  const own: ReadonlyArray<Record<string, string>> = [
+  const sameOrigin: ReadonlyArray<Record<string, string>> = [
     { "sec-fetch-site": "same-origin", origin: "http://gate" },
     { "sec-fetch-site": "none" },
     { origin: "http://gate", host: "gate" },
     {}
   ]
 
-  it("changes nothing with the user's cookie, and is told why", async () => {
+  it("is 403 when it would change data with the user's cookie", async () => {
     const authenticate = () => ({ id: "user", account: "acme", access: "write" as const })
     const gate = await createTollgate({ store: MemoryStore.open(), secret, authenticate })
     const call = clientOf(gate.handler)
     const path = "/v1/accounts/acme/key-buckets/b/consumers"
-    for (const headers of foreign) {
+    for (const headers of crossSite) {
       for (const [method, target] of [
         ["POST", path],
         ["PATCH", `${path}/alice`],
         ["DELETE", `${path}/alice`],
         ["POST", "/v1/metering"]
       ] as const) {
-        const answer = await call(method, target, { body, token: null, headers: { ...cookie, ...headers } })
-        expect(answer).toMatchObject({ status: 403, body: { type: "urn:tollgate:problem:forbidden" } })
-        expect(answer.body.detail).toMatch(/Authorization header/)
+        const response = await call(method, target, { body, token: null, headers: { ...cookie, ...headers } })
+        expect(response).toMatchObject({ status: 403, body: { type: "urn:tollgate:problem:forbidden" } })
+        expect(response.body.detail).toMatch(/Authorization header/)
       }
       expect((await call("GET", path, { token: null, headers: { ...cookie, ...headers } })).status).toBe(200)
-      // A page cannot set this header on another site's request, so it proves that a program sent it.
+      // A page cannot set Authorization on a cross-site request, so the request comes from a program.
       const program = await call("POST", "/v1/metering", { token: "any", headers })
       expect(program.status).toBe(200)
     }
     expect((await gate.consumers.list("acme", "b")).total).toBe(0)
-    for (const [index, headers] of own.entries()) {
+    for (const [index, headers] of sameOrigin.entries()) {
       const create = { body: { name: `own-${index}` }, token: null, headers: { ...cookie, ...headers } }
       expect((await call("POST", path, create)).status).toBe(200)
     }
@@ -223,7 +223,7 @@ const parameters: ReadonlyArray<readonly [query: string, parameter: string]> = [
   ["include-api-keys=yes", "include-api-keys"],
   ["key-format=all", "key-format"],
   ["manager=x", "manager"],
-  ["manager-email=nobody", "manager-email"],
+  ["manager-email=invalid", "manager-email"],
   ["tag=x", "tag"],
   ["tag.=x", "tag."],
   ["Limit=1", "Limit"],
@@ -231,33 +231,33 @@ const parameters: ReadonlyArray<readonly [query: string, parameter: string]> = [
   ["offset=4294967296", "offset"]
 ]
 
-describe("a parameter that does not fit", () => {
-  it.each(parameters)("is named: %s", async (query, parameter) => {
+describe("an invalid parameter", () => {
+  it.each(parameters)("is named in the response: %s", async (query, parameter) => {
     const { status, body } = await call("GET", `${consumers}?${query}`)
     expect(status).toBe(400)
     expect(body.errors).toContainEqual({ parameter, detail: expect.any(String) })
   })
 })
 
-it("refuses more tags than a consumer can have", async () => {
+it("rejects more tags than a consumer can have", async () => {
   const query = Array.from({ length: 51 }, (_, index) => `tag.t${index}=1`).join("&")
   expect((await call("GET", `${consumers}?${query}`)).status).toBe(400)
 })
 
-describe("metering that does not fit", () => {
+describe("invalid metering input", () => {
   const plan = { label: "P", planExternalId: "p", meters: { requests: { max: 1 } } }
   const details = { status: "active", type: "periodic", renewalStrategy: "monthly", region: "us-east1" }
   const names = { customerKey: "alice", subscriptionExternalId: "s", customerExternalId: "c" }
 
-  it("is refused with a clear problem, and nothing is written", async () => {
+  it("is rejected with a problem, and nothing is written", async () => {
     const bucket = `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`
     const { id } = (await call("POST", `${bucket}/plans`, { body: plan })).body
     const subscription = { planIds: [id], planExternalIds: ["p"], ...details, ...names }
     const subscriptions = `${bucket}/subscriptions`
-    const made = `${subscriptions}/${(await call("POST", subscriptions, { body: subscription })).body.id}`
-    await call("POST", `${made}/quotas/consume`, { body: { meters: { requests: 1 } } })
+    const subscriptionPath = `${subscriptions}/${(await call("POST", subscriptions, { body: subscription })).body.id}`
+    await call("POST", `${subscriptionPath}/quotas/consume`, { body: { meters: { requests: 1 } } })
     const other = { ...subscription, subscriptionExternalId: "other" }
-    const refused: ReadonlyArray<readonly [method: string, path: string, body: unknown, status: number]> = [
+    const invalidRequests: ReadonlyArray<readonly [method: string, path: string, body: unknown, status: number]> = [
       ["POST", "/v1/metering", { accountName: "a b" }, 400],
       ["POST", "/v1/metering", { accountName: "other" }, 403],
       ["POST", "/v1/metering", { name: "x" }, 400],
@@ -278,20 +278,20 @@ describe("metering that does not fit", () => {
       ["POST", subscriptions, { ...other, planIds: ["plan_unknown"] }, 422],
       ["POST", subscriptions, { ...other, status: "paused" }, 400],
       ["POST", subscriptions, { ...other, quotaResetAnchor: "2026-02-30T00:00:00Z" }, 400],
-      ["PATCH", made, { prorate: 1.01 }, 400],
-      ["PATCH", made, { planExternalIds: ["unknown"] }, 422],
-      ["PATCH", made, { customerKey: "bob" }, 400],
-      ["DELETE", `${made}?tag.x=1`, undefined, 400],
-      ["POST", `${made}/quotas/consume`, { meters: {} }, 400],
-      ["POST", `${made}/quotas/consume`, { meters: { requests: 0.5 } }, 400],
-      ["POST", `${made}/quotas/consume`, { meters: { unknown: 1 } }, 422],
-      ["POST", `${made}/quotas/consume`, { meters: { requests: 1 } }, 429]
+      ["PATCH", subscriptionPath, { prorate: 1.01 }, 400],
+      ["PATCH", subscriptionPath, { planExternalIds: ["unknown"] }, 422],
+      ["PATCH", subscriptionPath, { customerKey: "bob" }, 400],
+      ["DELETE", `${subscriptionPath}?tag.x=1`, undefined, 400],
+      ["POST", `${subscriptionPath}/quotas/consume`, { meters: {} }, 400],
+      ["POST", `${subscriptionPath}/quotas/consume`, { meters: { requests: 0.5 } }, 400],
+      ["POST", `${subscriptionPath}/quotas/consume`, { meters: { unknown: 1 } }, 422],
+      ["POST", `${subscriptionPath}/quotas/consume`, { meters: { requests: 1 } }, 429]
     ]
     const before = await stateHash()
-    for (const [method, path, body, status] of refused) {
-      const answer = await call(method, path, body === undefined ? {} : { body })
-      expect([method, path, body, answer.status]).toEqual([method, path, body, status])
-      expect(answer.body).toMatchObject({
+    for (const [method, path, body, status] of invalidRequests) {
+      const response = await call(method, path, body === undefined ? {} : { body })
+      expect([method, path, body, response.status]).toEqual([method, path, body, status])
+      expect(response.body).toMatchObject({
         status,
         type: expect.stringMatching(/^urn:tollgate:problem:/),
         detail: expect.any(String)
@@ -302,13 +302,13 @@ describe("metering that does not fit", () => {
 })
 
 describe("paths", () => {
-  it("mean the same with a trailing slash", async () => {
+  it("are equivalent with a trailing slash", async () => {
     expect((await call("GET", `${consumers}/`)).status).toBe(200)
     expect((await call("GET", `${consumers}/alice/`)).body.name).toBe("alice")
   })
 
-  it("are taken as they are: no other case, no doubled slash, no host in them, nothing behind a semicolon", async () => {
-    const odd = [
+  it("are matched exactly: case-sensitive, without double slashes, hosts or semicolons", async () => {
+    const unmatchedPaths = [
       "/HEALTHZ",
       "//healthz",
       "/healthz//",
@@ -321,18 +321,18 @@ describe("paths", () => {
       `/${consumers}`,
       `${consumers}/alice;bob`
     ]
-    for (const path of odd) {
-      const answer = await gate.handler(
+    for (const path of unmatchedPaths) {
+      const response = await gate.handler(
         new Request(`http://gate${path}`, { headers: { authorization: `Bearer ${tokens.writer}` } })
       )
-      expect([path, answer.status]).toEqual([path, 404])
-      expect(answer.headers.get("content-type")).toBe("application/problem+json")
+      expect([path, response.status]).toEqual([path, 404])
+      expect(response.headers.get("content-type")).toBe("application/problem+json")
     }
     for (const query of ["tag.a=%00", "tag.a=%E0%A4"])
       expect((await call("GET", `${consumers}?${query}`)).status).toBe(400)
   })
 
-  it("that are not there are 404, and methods that are not there are 405 with Allow", async () => {
+  it("are 404 if unknown, and 405 with Allow for other methods", async () => {
     for (const path of ["/", "/v1", "/v2/metering", `${consumers}/alice/unknown`, "/v1/accounts/acme"]) {
       expect(await call("GET", path)).toMatchObject({ status: 404, body: { type: "urn:tollgate:problem:not-found" } })
     }
@@ -343,19 +343,19 @@ describe("paths", () => {
     expect((await call("POST", "/v1/openapi.json")).headers.get("allow")).toBe("GET, HEAD")
   })
 
-  it("that cannot be decoded, or name what cannot be a name, are 400", async () => {
+  it("are 400 with invalid percent-encoding or invalid names", async () => {
     expect((await call("GET", "/v1/accounts/%E0%A4%A/key-buckets/b/consumers")).status).toBe(400)
     for (const [query, parameter] of [
       ["tag.p=%zz", "tag.p"],
       ["limit=1&tag.p=%00", "tag.p"],
       ["%ff=1", "query"]
     ]) {
-      const answer = await call("GET", `${consumers}?${query}`)
-      expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter }] } })
+      const response = await call("GET", `${consumers}?${query}`)
+      expect(response).toMatchObject({ status: 400, body: { errors: [{ parameter }] } })
     }
     for (const bucket of ["-b", ".b", "b%20c", "b%2Fc", "x".repeat(129)]) {
-      const answer = await call("GET", `/v1/accounts/acme/key-buckets/${bucket}/consumers`)
-      expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: "bucketName" }] } })
+      const response = await call("GET", `/v1/accounts/acme/key-buckets/${bucket}/consumers`)
+      expect(response).toMatchObject({ status: 400, body: { errors: [{ parameter: "bucketName" }] } })
     }
   })
 })
@@ -377,12 +377,12 @@ const operations: ReadonlyArray<readonly [method: string, path: string, call?: C
 
 describe("access", () => {
   it.each(operations.map(([method, path, options]) => [method, path, options ?? {}] as const))(
-    "is refused without a credential, to strangers, and to readers who would write: %s %s",
+    "is denied without a credential, for another account, and for writes with read access: %s %s",
     async (method, path, options) => {
       const before = await stateHash()
-      const as = async (token: string | null, headers: Record<string, string> = {}) =>
+      const callAs = async (token: string | null, headers: Record<string, string> = {}) =>
         call(method, `${consumers}${path}`, { ...options, token, headers })
-      const missing = await as(null)
+      const missing = await callAs(null)
       expect(missing).toMatchObject({ status: 401, body: { type: "urn:tollgate:problem:unauthorized" } })
       expect(missing.headers.get("www-authenticate")).toBe("Bearer")
       for (const authorization of [
@@ -392,73 +392,73 @@ describe("access", () => {
         "Bearer wrong-token-of-some-length",
         tokens.writer
       ]) {
-        expect((await as(null, { authorization })).status).toBe(401)
+        expect((await callAs(null, { authorization })).status).toBe(401)
       }
-      expect((await as(tokens.stranger)).status).toBe(403)
-      if (method !== "GET") expect((await as(tokens.reader)).status).toBe(403)
+      expect((await callAs(tokens.stranger)).status).toBe(403)
+      if (method !== "GET") expect((await callAs(tokens.reader)).status).toBe(403)
       expect(await stateHash()).toBe(before)
     }
   )
 
-  it("is open to the description, the page to read it, and health, and to nothing else", async () => {
+  it("is public for the description, the docs page and the health checks", async () => {
     for (const path of ["/v1/openapi.json", "/v1/docs", "/healthz", "/readyz"]) {
       expect((await call("GET", path, { token: null })).status).toBe(200)
     }
   })
 
-  it("for all accounts reaches all accounts", async () => {
+  it("covers every account with a credential for all accounts", async () => {
     expect((await call("GET", consumers, { token: tokens.admin })).status).toBe(200)
-    expect((await call("GET", consumers.replace("acme", "whoever"), { token: tokens.admin })).status).toBe(200)
+    expect((await call("GET", consumers.replace("acme", "any-account"), { token: tokens.admin })).status).toBe(200)
   })
 
-  it("is closed where nothing is configured, and the host's to decide where it is", async () => {
+  it("is denied without configuration, and decided by authenticate if it is set", async () => {
     const closed = await createTollgate({ store: MemoryStore.open(), secret })
     expect((await clientOf(closed.handler)("GET", consumers)).status).toBe(401)
     await closed.close()
-    const own = await createTollgate({
+    const customGate = await createTollgate({
       store: MemoryStore.open(),
       secret,
       authenticate: async (request) =>
         request.headers.get("x-user") === "root" ? { id: "root", account: "*", access: "write" } : undefined
     })
-    expect((await clientOf(own.handler)("GET", consumers)).status).toBe(401)
-    expect((await clientOf(own.handler)("GET", consumers, { headers: { "x-user": "root" } })).status).toBe(200)
-    await own.close()
+    expect((await clientOf(customGate.handler)("GET", consumers)).status).toBe(401)
+    expect((await clientOf(customGate.handler)("GET", consumers, { headers: { "x-user": "root" } })).status).toBe(200)
+    await customGate.close()
   })
 
-  it("may be told from the body, by whoever reads a copy of it", async () => {
-    const own = await createTollgate({
+  it("can be decided by an authenticate that reads a clone of the body", async () => {
+    const customGate = await createTollgate({
       store: MemoryStore.open(),
       secret,
       authenticate: async (request) =>
         (await request.clone().text()).includes("alice") ? { id: "me", account: "acme", access: "write" } : undefined
     })
-    const send = clientOf(own.handler)
+    const send = clientOf(customGate.handler)
     expect(await send("POST", consumers, { body: { name: "alice" } })).toMatchObject({ status: 200 })
     expect(await send("POST", consumers, { body: { name: "bob" } })).toMatchObject({ status: 401 })
-    await own.close()
+    await customGate.close()
   })
 })
 
-describe("every answer", () => {
-  it("carries a request id: the caller's, if it is sane", async () => {
+describe("every response", () => {
+  it("has a request ID: the client's if it is valid", async () => {
     const echoed = await call("GET", consumers, { headers: { "x-request-id": "abc-123" } })
     expect(echoed.headers.get("x-request-id")).toBe("abc-123")
-    for (const insane of ["x".repeat(129), "white space"]) {
-      const made = await call("GET", consumers, { headers: { "x-request-id": insane } })
-      expect(made.headers.get("x-request-id")).toMatch(/^[0-9A-Za-z]{22}$/)
+    for (const invalid of ["x".repeat(129), "white space"]) {
+      const generated = await call("GET", consumers, { headers: { "x-request-id": invalid } })
+      expect(generated.headers.get("x-request-id")).toMatch(/^[0-9A-Za-z]{22}$/)
     }
   })
 
-  it("is kept by nobody on the way", async () => {
+  it("must not be cached or sniffed", async () => {
     const { headers } = await call("GET", consumers)
     expect(headers.get("cache-control")).toBe("no-store")
     expect(headers.get("x-content-type-options")).toBe("nosniff")
   })
 })
 
-describe("the description", () => {
-  it("is valid OpenAPI, and complete", async () => {
+describe("the OpenAPI description", () => {
+  it("is valid and complete", async () => {
     const { body } = await call("GET", "/v1/openapi.json", { token: null })
     const result = await new Validator().validate(structuredClone(body))
     expect(result.errors).toBeUndefined()
@@ -471,10 +471,10 @@ describe("the description", () => {
       }
     }
     const prefix = "/v1/accounts/{accountName}/key-buckets/{bucketName}"
-    const operationsOf = Object.fromEntries(
+    const methodsByPath = Object.fromEntries(
       Object.entries<object>(body.paths).map(([path, item]) => [path.replace(prefix, ""), Object.keys(item).sort()])
     )
-    expect(operationsOf).toEqual({
+    expect(methodsByPath).toEqual({
       "/consumers": ["get", "post"],
       "/consumers/{consumerName}": ["delete", "get", "patch"],
       "/consumers/{consumerName}/roll-key": ["post"],
@@ -506,8 +506,10 @@ describe("the description", () => {
       expect.arrayContaining(["200", "400", "403", "408", "409", "413", "415", "501", "503"])
     )
     const list = body.paths[`${prefix}/consumers`].get
-    const named = Object.fromEntries(list.parameters.map((parameter: { name: string }) => [parameter.name, parameter]))
-    expect(Object.keys(named).sort()).toEqual([
+    const parametersByName = Object.fromEntries(
+      list.parameters.map((parameter: { name: string }) => [parameter.name, parameter])
+    )
+    expect(Object.keys(parametersByName).sort()).toEqual([
       "accountName",
       "bucketName",
       "include-api-keys",
@@ -519,8 +521,13 @@ describe("the description", () => {
       "offset",
       "tags"
     ])
-    expect(named["limit"].schema).toMatchObject({ type: "integer", minimum: 1, maximum: 1000, default: 1000 })
-    expect(named["accountName"].schema.pattern).toBe("^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
+    expect(parametersByName["limit"].schema).toMatchObject({
+      type: "integer",
+      minimum: 1,
+      maximum: 1000,
+      default: 1000
+    })
+    expect(parametersByName["accountName"].schema.pattern).toBe("^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
     expect(body.components.securitySchemes.bearer).toMatchObject({ type: "http", scheme: "bearer" })
     expect(list.security).toEqual([{ bearer: [] }])
     const create = body.paths[`${prefix}/consumers`].post
@@ -545,7 +552,7 @@ describe("the description", () => {
     ).toContain("^[a-z0-9-]{1,128}$")
   })
 
-  it("can be read and tried on a page", async () => {
+  it("has a docs page", async () => {
     const { headers, body } = await call("GET", "/v1/docs", { token: null })
     expect(headers.get("content-type")).toContain("text/html")
     expect(body).toContain("Tollgate")

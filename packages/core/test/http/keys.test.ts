@@ -16,19 +16,19 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
   }, 30_000)
   afterAll(() => gate.close())
 
-  /** A bucket with a consumer in it; gives the path of the consumer's keys. */
-  const consumer = async (name = "alice", bucket = freshBucket()) => {
+  /** Creates a consumer in a bucket; returns the paths of the bucket and of the consumer's keys. */
+  const makeConsumer = async (name = "alice", bucket = freshBucket()) => {
     expect((await call("POST", `${bucket}/consumers`, { body: { name, tags: { team: "blue" } } })).status).toBe(200)
     return { bucket, keys: `${bucket}/consumers/${name}/keys` }
   }
 
-  it("creates a key with every field, and shows its value that once", async () => {
-    const { keys } = await consumer()
-    const made = await call("POST", keys, {
+  it("creates a key with every field, and shows its value only in that response", async () => {
+    const { keys } = await makeConsumer()
+    const created = await call("POST", keys, {
       body: { expiresOn: "2030-05-05T05:05:05.5Z", description: "mine", key: "my-very-own-value" }
     })
-    expect(made.status).toBe(200)
-    expect(made.body).toEqual({
+    expect(created.status).toBe(200)
+    expect(created.body).toEqual({
       id: keyId,
       createdOn: timestamp,
       updatedOn: timestamp,
@@ -36,14 +36,14 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
       description: "mine",
       key: "my-very-own-value"
     })
-    expect(made.headers.get("etag")).toMatch(/^"\d+"$/)
-    const read = await call("GET", `${keys}/${made.body.id}`)
-    expect(read.body).toEqual({ ...made.body, key: "****alue" })
-    expect(read.headers.get("etag")).toBe(made.headers.get("etag"))
+    expect(created.headers.get("etag")).toMatch(/^"\d+"$/)
+    const fetched = await call("GET", `${keys}/${created.body.id}`)
+    expect(fetched.body).toEqual({ ...created.body, key: "****alue" })
+    expect(fetched.headers.get("etag")).toBe(created.headers.get("etag"))
   })
 
-  it("creates a key from nothing, and does so with or without a body", async () => {
-    const { keys } = await consumer()
+  it("creates a key without any field, with or without a body", async () => {
+    const { keys } = await makeConsumer()
     for (const options of [{}, { body: {} }, { raw: "", headers: { "content-type": "text/plain" } }]) {
       expect((await call("POST", keys, options)).body).toEqual({
         id: keyId,
@@ -55,77 +55,78 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect((await call("GET", keys)).body.total).toBe(3)
   })
 
-  it("refuses values that are taken, malformed, or pretend to be ours", async () => {
-    const { bucket, keys } = await consumer()
-    await consumer("bob", bucket)
-    const made = (await call("POST", keys)).body.key
+  it("rejects key values that are in use, malformed, or imitate generated ones", async () => {
+    const { bucket, keys } = await makeConsumer()
+    await makeConsumer("bob", bucket)
+    const created = (await call("POST", keys)).body.key
     await call("POST", keys, { body: { key: "a-value-that-is-taken" } })
     for (const path of [keys, `${bucket}/consumers/bob/keys`]) {
       const taken = await call("POST", path, { body: { key: "a-value-that-is-taken" } })
       expect(taken).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:key-value-taken" } })
     }
-    expect((await call("POST", keys, { body: { key: made } })).status).toBe(409)
-    const wrong = `${made.slice(0, -1)}${made.endsWith("0") ? "1" : "0"}`
+    expect((await call("POST", keys, { body: { key: created } })).status).toBe(409)
+    const wrong = `${created.slice(0, -1)}${created.endsWith("0") ? "1" : "0"}`
     for (const key of [
       "short",
       "x".repeat(257),
       "white space in the value",
       "ünïcode-in-the-value",
       wrong,
-      "tg_made_up_by_somebody"
+      "tg_not_generated_here"
     ]) {
-      const refused = await call("POST", keys, { body: { key } })
-      expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: "/key" }] } })
-      expect(JSON.stringify(refused.body)).not.toContain(key)
+      const rejected = await call("POST", keys, { body: { key } })
+      expect(rejected).toMatchObject({ status: 400, body: { errors: [{ pointer: "/key" }] } })
+      expect(JSON.stringify(rejected.body)).not.toContain(key)
     }
     expect((await call("GET", keys)).body.total).toBe(2)
-    const elsewhere = await consumer()
+    const elsewhere = await makeConsumer()
     expect((await call("POST", elsewhere.keys, { body: { key: "a-value-that-is-taken" } })).status).toBe(200)
   })
 
-  it("creates many, all or none", async () => {
-    const { keys } = await consumer()
+  it("creates several keys atomically", async () => {
+    const { keys } = await makeConsumer()
     const many = await call("POST", `${keys}/$bulk`, { body: [{ description: "1" }, {}, { key: "the-third-of-many" }] })
     expect(many.status).toBe(200)
     expect(many.body).toMatchObject({ limit: 3, offset: 0, total: 3 })
     expect(many.body.data.map(({ key }: { key: string }) => key)).toEqual([keyValue, keyValue, "the-third-of-many"])
-    expect((await call("POST", `${keys}/%24bulk`, { body: { description: "one counts as a list" } })).body.total).toBe(
-      1
-    )
-    const refused: ReadonlyArray<readonly [unknown, number]> = [
+    expect(
+      (await call("POST", `${keys}/%24bulk`, { body: { description: "a single object counts as an array" } })).body
+        .total
+    ).toBe(1)
+    const invalid: ReadonlyArray<readonly [unknown, number]> = [
       [[], 400],
       [Array.from({ length: 1001 }, () => ({})), 400],
       [[{}, { expiresOn: "never" }], 400],
       [[{}, { expireOn: "2030-01-01T00:00:00Z" }], 400],
       [[{}, { key: "the-third-of-many" }], 409],
       [[{ key: "twice-in-one-call" }, { key: "twice-in-one-call" }], 409],
-      [[{}, { key: "tg_made_up_by_somebody" }], 400]
+      [[{}, { key: "tg_not_generated_here" }], 400]
     ]
-    for (const [body, status] of refused) expect((await call("POST", `${keys}/$bulk`, { body })).status).toBe(status)
-    const { body } = await call("POST", `${keys}/$bulk`, { body: [{}, { key: "tg_made_up_by_somebody" }] })
+    for (const [body, status] of invalid) expect((await call("POST", `${keys}/$bulk`, { body })).status).toBe(status)
+    const { body } = await call("POST", `${keys}/$bulk`, { body: [{}, { key: "tg_not_generated_here" }] })
     expect(body.errors).toEqual([expect.objectContaining({ pointer: "/1/key" })])
     expect((await call("GET", keys)).body.total).toBe(4)
-    const most = await call("POST", `${keys}/$bulk`, { body: Array.from({ length: 1000 }, () => ({})) })
-    expect(most.body.total).toBe(1000)
+    const largest = await call("POST", `${keys}/$bulk`, { body: Array.from({ length: 1000 }, () => ({})) })
+    expect(largest.body.total).toBe(1000)
   })
 
   it("lists keys in pages, oldest first, in each format", async () => {
-    const { bucket, keys } = await consumer()
+    const { bucket, keys } = await makeConsumer()
     for (const index of [1, 2, 3]) await call("POST", keys, { body: { key: `value-number-000${index}` } })
-    const shown = async (query: string) =>
+    const listValues = async (query: string) =>
       (await call("GET", `${keys}${query}`)).body.data.map(({ key }: { key: string }) => key)
-    expect(await shown("")).toEqual(["****0001", "****0002", "****0003"])
-    expect(await shown("?key-format=visible&limit=1&offset=1")).toEqual(["value-number-0002"])
-    expect(await shown("?key-format=none&offset=2")).toEqual([undefined])
+    expect(await listValues("")).toEqual(["****0001", "****0002", "****0003"])
+    expect(await listValues("?key-format=visible&limit=1&offset=1")).toEqual(["value-number-0002"])
+    expect(await listValues("?key-format=none&offset=2")).toEqual([undefined])
     expect((await call("GET", `${keys}?limit=2`)).body).toMatchObject({ limit: 2, offset: 0, total: 3 })
     expect((await call("GET", `${keys}?key-format=visible`, { token: tokens.reader })).status).toBe(403)
     expect((await call("GET", `${keys}?key-format=all`)).status).toBe(400)
-    expect((await call("GET", `${bucket}/consumers/nobody/keys`)).status).toBe(404)
+    expect((await call("GET", `${bucket}/consumers/unknown/keys`)).status).toBe(404)
   })
 
-  it("reads a key of that consumer, and of no other", async () => {
-    const { bucket, keys } = await consumer()
-    const other = await consumer("bob", bucket)
+  it("gets a key of the consumer, but not through another consumer", async () => {
+    const { bucket, keys } = await makeConsumer()
+    const other = await makeConsumer("bob", bucket)
     const { id, key } = (await call("POST", keys)).body
     expect((await call("GET", `${keys}/${id}?key-format=visible`)).body.key).toBe(key)
     expect((await call("GET", `${keys}/${id}?key-format=none`)).body).not.toHaveProperty("key")
@@ -136,15 +137,15 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect((await call("GET", `${keys}/${id}?key-format=visible`, { token: tokens.reader })).status).toBe(403)
   })
 
-  it("changes expiry, description and value", async () => {
-    const { bucket, keys } = await consumer()
-    const made = (await call("POST", keys, { body: { description: "d" } })).body
-    const path = `${keys}/${made.id}`
+  it("updates expiry, description and value", async () => {
+    const { bucket, keys } = await makeConsumer()
+    const created = (await call("POST", keys, { body: { description: "d" } })).body
+    const path = `${keys}/${created.id}`
     const verify = async (key: string) => (await call("POST", `${bucket}/$verify`, { body: { key } })).body.valid
     const expiring = await call("PATCH", path, { body: { expiresOn: "2030-01-01T00:00:00Z" } })
     expect(expiring.body).toEqual({
-      ...made,
-      key: `****${made.key.slice(-4)}`,
+      ...created,
+      key: `****${created.key.slice(-4)}`,
       expiresOn: "2030-01-01T00:00:00.000Z",
       updatedOn: timestamp
     })
@@ -153,7 +154,7 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect(cleared.body).not.toHaveProperty("description")
     const replaced = await call("PATCH", path, { body: { key: "a-value-of-my-own" } })
     expect(replaced.body.key).toBe("a-value-of-my-own")
-    expect([await verify("a-value-of-my-own"), await verify(made.key)]).toEqual([true, false])
+    expect([await verify("a-value-of-my-own"), await verify(created.key)]).toEqual([true, false])
     expect((await call("GET", `${path}?key-format=visible`)).body.key).toBe("a-value-of-my-own")
     expect((await call("PATCH", path, { body: { key: "a-value-of-my-own" } })).status).toBe(200)
     const second = (await call("POST", keys)).body
@@ -163,7 +164,7 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
       { expiresOn: 1 },
       { key: null },
       { key: "short" },
-      { updatedOn: made.updatedOn }
+      { updatedOn: created.updatedOn }
     ]) {
       expect((await call("PATCH", path, { body })).status).toBe(400)
     }
@@ -171,8 +172,8 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect((await call("PATCH", path, { body: {}, headers: { "if-match": '"1"' } })).status).toBe(412)
   })
 
-  it("deletes a key, which then lets nobody in", async () => {
-    const { bucket, keys } = await consumer()
+  it("deletes a key, which is then invalid", async () => {
+    const { bucket, keys } = await makeConsumer()
     const { id, key } = (await call("POST", keys)).body
     expect((await call("DELETE", `${keys}/${id}?tag.team=red`)).status).toBe(404)
     expect((await call("DELETE", `${keys}/${id}`, { headers: { "if-match": '"1"' } })).status).toBe(412)
@@ -185,8 +186,8 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect((await call("POST", keys, { body: { key } })).status).toBe(200)
   })
 
-  it("verifies a key for those who may read, and answers all that are not valid alike", async () => {
-    const { bucket, keys } = await consumer()
+  it("verifies a key with read access, and gives the same result for all invalid keys", async () => {
+    const { bucket, keys } = await makeConsumer()
     const { id, key } = (await call("POST", keys, { body: { expiresOn: "2099-01-01T00:00:00Z" } })).body
     const expired = (await call("POST", keys, { body: { expiresOn: "2001-01-01T00:00:00Z" } })).body
     const verify = (body: object, token = tokens.reader) => call("POST", `${bucket}/$verify`, { body, token })
@@ -217,20 +218,20 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect((await call("GET", keys)).body.total).toBe(2)
   })
 
-  it("does repeated creates once, under their Idempotency-Keys", async () => {
-    const { keys } = await consumer()
+  it("creates keys once per Idempotency-Key", async () => {
+    const { keys } = await makeConsumer()
     const create = (path: string, body: unknown) =>
-      call("POST", path, { body, headers: { "idempotency-key": "the same".replace(" ", "-") } })
+      call("POST", path, { body, headers: { "idempotency-key": "the-same" } })
     const one = await create(keys, {})
     expect((await create(keys, {})).body).toEqual(one.body)
     const many = await create(`${keys}/$bulk`, [{}, {}])
     expect((await create(`${keys}/$bulk`, [{}, {}])).body).toEqual(many.body)
     expect((await create(`${keys}/$bulk`, [{}])).status).toBe(422)
     expect((await call("GET", keys)).body.total).toBe(3)
-    const atOnce = await Promise.all(
-      Array.from({ length: 5 }, () => call("POST", keys, { body: {}, headers: { "idempotency-key": "at-once" } }))
+    const concurrent = await Promise.all(
+      Array.from({ length: 5 }, () => call("POST", keys, { body: {}, headers: { "idempotency-key": "concurrent" } }))
     )
-    expect(atOnce.every(({ status }) => status === 200 || status === 409)).toBe(true)
+    expect(concurrent.every(({ status }) => status === 200 || status === 409)).toBe(true)
     expect((await call("GET", keys)).body.total).toBe(4)
   })
 })

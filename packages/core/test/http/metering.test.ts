@@ -4,7 +4,7 @@ import { grants, secret, stores, tokens } from "../stores.ts"
 import { type Client, clientOf } from "./client.ts"
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-const plan = (planExternalId: string, fields: object = {}) => ({
+const planInput = (planExternalId: string, fields: object = {}) => ({
   label: `Plan ${planExternalId}`,
   planExternalId,
   meters: { requests: { label: "Requests", max: 10 } },
@@ -22,12 +22,12 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
 
   const makeBucket = async () => `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`
   const makePlan = async (bucket: string, body: object) => {
-    const made = await call("POST", `${bucket}/plans`, { body })
-    expect(made.status).toBe(200)
-    return made.body
+    const created = await call("POST", `${bucket}/plans`, { body })
+    expect(created.status).toBe(200)
+    return created.body
   }
   let count = 0
-  const subscriptionOf = (plans: ReadonlyArray<{ id: string; planExternalId: string }>, fields: object = {}) => ({
+  const subscriptionInput = (plans: ReadonlyArray<{ id: string; planExternalId: string }>, fields: object = {}) => ({
     planIds: plans.map(({ id }) => id),
     planExternalIds: plans.map(({ planExternalId }) => planExternalId),
     status: "active",
@@ -40,27 +40,27 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
     ...fields
   })
   const makeSubscription = async (bucket: string, body: object) => {
-    const made = await call("POST", `${bucket}/subscriptions`, { body })
-    expect(made.status).toBe(200)
-    return made.body
+    const created = await call("POST", `${bucket}/subscriptions`, { body })
+    expect(created.status).toBe(200)
+    return created.body
   }
 
   describe("buckets", () => {
-    it("are created, read, listed and removed", async () => {
-      const made = await call("POST", "/v1/metering")
-      expect(made).toMatchObject({ status: 200 })
-      expect(made.body).toEqual({
+    it("are created, read, listed and deleted", async () => {
+      const created = await call("POST", "/v1/metering")
+      expect(created).toMatchObject({ status: 200 })
+      expect(created.body).toEqual({
         id: expect.stringMatching(/^bckt_[0-9A-Za-z]{24}$/),
         createdOn: timestamp,
         updatedOn: timestamp,
         accountName: "acme"
       })
-      const path = `/v1/metering/${made.body.id}`
+      const path = `/v1/metering/${created.body.id}`
       const read = await call("GET", path)
-      expect(read.body).toEqual(made.body)
-      expect(read.headers.get("etag")).toBe(made.headers.get("etag"))
+      expect(read.body).toEqual(created.body)
+      expect(read.headers.get("etag")).toBe(created.headers.get("etag"))
       const listed = await call("GET", "/v1/metering")
-      expect(listed.body.data).toContainEqual(made.body)
+      expect(listed.body.data).toContainEqual(created.body)
       expect(listed.body).toMatchObject({ limit: 1000, offset: 0 })
       expect((await call("DELETE", path, { headers: { "if-match": '"999"' } })).status).toBe(412)
       expect(await call("DELETE", path)).toMatchObject({ status: 204, body: "" })
@@ -70,11 +70,11 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
           body: { type: "urn:tollgate:problem:bucket-not-found" }
         })
       }
-      expect((await call("GET", "/v1/metering")).body.data).not.toContainEqual(made.body)
+      expect((await call("GET", "/v1/metering")).body.data).not.toContainEqual(created.body)
       expect((await call("GET", "/v1/metering/nonsense")).status).toBe(404)
     })
 
-    it("belong to the caller's account; a caller for all names one", async () => {
+    it("belong to the caller's account, which a caller for all accounts must name", async () => {
       const bucket = await makeBucket()
       expect((await call("POST", "/v1/metering", { body: { accountName: "acme" } })).status).toBe(200)
       expect((await call("POST", "/v1/metering", { body: { accountName: "other" } })).status).toBe(403)
@@ -92,11 +92,11 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         "/subscriptions/sbsc_x",
         "/subscriptions/sbsc_x/quotas"
       ]) {
-        const answer = await call("GET", `${bucket}${path}`, { token: tokens.stranger })
-        expect(answer).toMatchObject({ status: 404, body: { type: "urn:tollgate:problem:bucket-not-found" } })
+        const response = await call("GET", `${bucket}${path}`, { token: tokens.stranger })
+        expect(response).toMatchObject({ status: 404, body: { type: "urn:tollgate:problem:bucket-not-found" } })
       }
       expect((await call("DELETE", bucket, { token: tokens.stranger })).status).toBe(404)
-      expect((await call("POST", `${bucket}/plans`, { token: tokens.stranger, body: plan("x") })).status).toBe(404)
+      expect((await call("POST", `${bucket}/plans`, { token: tokens.stranger, body: planInput("x") })).status).toBe(404)
       const own = (await call("GET", "/v1/metering", { token: tokens.stranger })).body
       expect(own.data.every(({ accountName }: { accountName: string }) => accountName === "other")).toBe(true)
       const all = (await call("GET", "/v1/metering", { token: tokens.admin })).body
@@ -116,29 +116,29 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       expect((await call("GET", bucket, { token: tokens.reader })).status).toBe(200)
     })
 
-    it("are made once under an Idempotency-Key", async () => {
+    it("are created once per Idempotency-Key", async () => {
       const make = () => call("POST", "/v1/metering", { headers: { "idempotency-key": "bucket" } })
       const first = await make()
       expect((await make()).body).toEqual(first.body)
       expect((await call("GET", `/v1/metering/${first.body.id}`)).status).toBe(200)
     })
 
-    it("take everything in them along", async () => {
+    it("are deleted with everything in them", async () => {
       const bucket = await makeBucket()
-      const made = await makePlan(bucket, plan("x"))
-      const subscription = await makeSubscription(bucket, subscriptionOf([made]))
+      const created = await makePlan(bucket, planInput("x"))
+      const subscription = await makeSubscription(bucket, subscriptionInput([created]))
       await call("POST", `${bucket}/subscriptions/${subscription.id}/quotas/consume`, {
         body: { meters: { requests: 3 } }
       })
       expect((await call("DELETE", bucket)).status).toBe(204)
-      for (const path of ["/plans", `/plans/${made.id}`, "/subscriptions", `/subscriptions/${subscription.id}`]) {
+      for (const path of ["/plans", `/plans/${created.id}`, "/subscriptions", `/subscriptions/${subscription.id}`]) {
         expect((await call("GET", `${bucket}${path}`)).status).toBe(404)
       }
     })
   })
 
   describe("plans", () => {
-    it("are created with every field, read, listed, changed and removed", async () => {
+    it("are created with every field, read, listed, updated and deleted", async () => {
       const bucket = await makeBucket()
       const full = {
         label: "Pro",
@@ -148,51 +148,51 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         trialEndStatus: "paused",
         isTrialCollectPayment: true
       }
-      const made = await call("POST", `${bucket}/plans`, { body: full })
-      expect(made.body).toEqual({
+      const created = await call("POST", `${bucket}/plans`, { body: full })
+      expect(created.body).toEqual({
         id: expect.stringMatching(/^plan_[0-9A-Za-z]{24}$/),
         createdOn: timestamp,
         updatedOn: timestamp,
         hasSubscriptions: false,
         ...full
       })
-      const path = `${bucket}/plans/${made.body.id}`
-      expect((await call("GET", path)).body).toEqual(made.body)
-      await makePlan(bucket, plan("price_2"))
+      const path = `${bucket}/plans/${created.body.id}`
+      expect((await call("GET", path)).body).toEqual(created.body)
+      await makePlan(bucket, planInput("price_2"))
       const list = (await call("GET", `${bucket}/plans?limit=1&offset=1`)).body
       expect(list).toMatchObject({ limit: 1, offset: 1, total: 2 })
       expect(list.data[0].planExternalId).toBe("price_2")
       const changed = await call("PATCH", path, { body: { label: "Max", meters: { calls: { max: 5 } }, trialDays: 0 } })
       expect(changed.body).toEqual({
-        ...made.body,
+        ...created.body,
         label: "Max",
         meters: { calls: { max: 5 } },
         trialDays: 0,
         updatedOn: timestamp
       })
       expect(
-        (await call("PATCH", path, { body: {}, headers: { "if-match": made.headers.get("etag") ?? "" } })).status
+        (await call("PATCH", path, { body: {}, headers: { "if-match": created.headers.get("etag") ?? "" } })).status
       ).toBe(412)
       const taken = await call("PATCH", path, { body: { planExternalId: "price_2" } })
       expect(taken).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:plan-external-id-taken" } })
-      expect((await call("POST", `${bucket}/plans`, { body: plan("price_1") })).status).toBe(409)
-      expect((await call("POST", `${await makeBucket()}/plans`, { body: plan("price_1") })).status).toBe(200)
+      expect((await call("POST", `${bucket}/plans`, { body: planInput("price_1") })).status).toBe(409)
+      expect((await call("POST", `${await makeBucket()}/plans`, { body: planInput("price_1") })).status).toBe(200)
       expect(await call("DELETE", path)).toMatchObject({ status: 204, body: "" })
       expect((await call("GET", path)).body.type).toBe("urn:tollgate:problem:plan-not-found")
       expect((await call("DELETE", path)).status).toBe(404)
-      expect((await call("POST", `${bucket}/plans`, { body: plan("price_1") })).status).toBe(200)
+      expect((await call("POST", `${bucket}/plans`, { body: planInput("price_1") })).status).toBe(200)
     })
 
-    it("in use are not removed, whatever the state of the subscription", async () => {
+    it("cannot be deleted while in use, whatever the status of the subscription", async () => {
       const bucket = await makeBucket()
-      const made = await makePlan(bucket, plan("x"))
-      const subscription = await makeSubscription(bucket, subscriptionOf([made], { status: "canceled" }))
+      const created = await makePlan(bucket, planInput("x"))
+      const subscription = await makeSubscription(bucket, subscriptionInput([created], { status: "canceled" }))
       expect((await call("GET", `${bucket}/plans`)).body.data[0].hasSubscriptions).toBe(true)
-      const refused = await call("DELETE", `${bucket}/plans/${made.id}`)
-      expect(refused).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:plan-in-use" } })
+      const rejected = await call("DELETE", `${bucket}/plans/${created.id}`)
+      expect(rejected).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:plan-in-use" } })
       expect((await call("DELETE", `${bucket}/subscriptions/${subscription.id}`)).status).toBe(204)
-      expect((await call("GET", `${bucket}/plans/${made.id}`)).body.hasSubscriptions).toBe(false)
-      expect((await call("DELETE", `${bucket}/plans/${made.id}`)).status).toBe(204)
+      expect((await call("GET", `${bucket}/plans/${created.id}`)).body.hasSubscriptions).toBe(false)
+      expect((await call("DELETE", `${bucket}/plans/${created.id}`)).status).toBe(204)
     })
 
     it.each([
@@ -215,9 +215,9 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       [{ hasSubscriptions: true }, "/hasSubscriptions"],
       [{ id: "plan_1" }, "/id"],
       [{ price: 5 }, "/price"]
-    ] as ReadonlyArray<readonly [object, string | undefined]>)("with %j are refused", async (fields, pointer) => {
+    ] as ReadonlyArray<readonly [object, string | undefined]>)("are rejected with %j", async (fields, pointer) => {
       const bucket = await makeBucket()
-      const { status, body } = await call("POST", `${bucket}/plans`, { body: plan("x", fields) })
+      const { status, body } = await call("POST", `${bucket}/plans`, { body: planInput("x", fields) })
       expect(status).toBe(400)
       if (pointer !== undefined)
         expect(body.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer)
@@ -226,10 +226,10 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
   })
 
   describe("subscriptions", () => {
-    it("are created with every field, read and removed", async () => {
+    it("are created with every field, read and deleted", async () => {
       const bucket = await makeBucket()
-      const [one, two] = [await makePlan(bucket, plan("one")), await makePlan(bucket, plan("two"))]
-      const given = subscriptionOf([one, two], {
+      const [one, two] = [await makePlan(bucket, planInput("one")), await makePlan(bucket, planInput("two"))]
+      const input = subscriptionInput([one, two], {
         renewalStrategy: "yearly",
         region: "europe-west4",
         quotaResetAnchor: "2026-01-31T00:00:00Z",
@@ -240,9 +240,9 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         nextBillingCycle: "2099-01-31T00:00:00Z",
         productKey: "product"
       })
-      const made = await call("POST", `${bucket}/subscriptions`, { body: given })
-      expect(made.body).toEqual({
-        ...given,
+      const created = await call("POST", `${bucket}/subscriptions`, { body: input })
+      expect(created.body).toEqual({
+        ...input,
         id: expect.stringMatching(/^sbsc_[0-9A-Za-z]{24}$/),
         createdOn: timestamp,
         updatedOn: timestamp,
@@ -251,12 +251,12 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         trialStartDate: "2026-02-01T00:00:00.000Z",
         nextBillingCycle: "2099-01-31T00:00:00.000Z"
       })
-      const path = `${bucket}/subscriptions/${made.body.id}`
+      const path = `${bucket}/subscriptions/${created.body.id}`
       const read = await call("GET", path)
-      expect(read.body).toEqual(made.body)
+      expect(read.body).toEqual(created.body)
       expect(read.headers.get("etag")).toMatch(/^"\d+"$/)
-      expect(made.headers.get("etag")).toBe(read.headers.get("etag"))
-      const conditional = { body: { status: "unpaid" }, headers: { "if-match": made.headers.get("etag") ?? "" } }
+      expect(created.headers.get("etag")).toBe(read.headers.get("etag"))
+      const conditional = { body: { status: "unpaid" }, headers: { "if-match": created.headers.get("etag") ?? "" } }
       const changed = await call("PATCH", path, conditional)
       expect(changed.status).toBe(200)
       expect(changed.headers.get("etag")).toBe((await call("GET", path)).headers.get("etag"))
@@ -266,20 +266,20 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       expect((await call("GET", path)).body.type).toBe("urn:tollgate:problem:subscription-not-found")
     })
 
-    it("get an anchor and a next billing cycle where none is given", async () => {
+    it("get a default anchor and next billing cycle", async () => {
       const bucket = await makeBucket()
       const { body } = await call("POST", `${bucket}/subscriptions`, {
-        body: subscriptionOf([await makePlan(bucket, plan("x"))])
+        body: subscriptionInput([await makePlan(bucket, planInput("x"))])
       })
       expect(body.quotaResetAnchor).toBe(body.createdOn)
       expect(Date.parse(body.nextBillingCycle)).toBeGreaterThan(Date.parse(body.createdOn) + 27 * 86_400_000)
     })
 
-    it("name plans of their bucket, the same by both kinds of id", async () => {
+    it("must reference the same plans of their bucket by both kinds of ID", async () => {
       const bucket = await makeBucket()
-      const [one, two] = [await makePlan(bucket, plan("one")), await makePlan(bucket, plan("two"))]
-      const elsewhere = await makePlan(await makeBucket(), plan("elsewhere"))
-      const refused: ReadonlyArray<readonly [object, number]> = [
+      const [one, two] = [await makePlan(bucket, planInput("one")), await makePlan(bucket, planInput("two"))]
+      const elsewhere = await makePlan(await makeBucket(), planInput("elsewhere"))
+      const invalid: ReadonlyArray<readonly [object, number]> = [
         [{ planIds: [one.id], planExternalIds: ["two"] }, 422],
         [{ planIds: [one.id, two.id], planExternalIds: ["one"] }, 422],
         [{ planIds: [one.id], planExternalIds: ["unknown"] }, 422],
@@ -289,14 +289,14 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         [{ planIds: [one.id, one.id], planExternalIds: ["one", "one"] }, 400],
         [{ planIds: one.id }, 400]
       ]
-      for (const [fields, status] of refused) {
-        expect((await call("POST", `${bucket}/subscriptions`, { body: subscriptionOf([one], fields) })).status).toBe(
+      for (const [fields, status] of invalid) {
+        expect((await call("POST", `${bucket}/subscriptions`, { body: subscriptionInput([one], fields) })).status).toBe(
           status
         )
       }
       const swapped = await makeSubscription(
         bucket,
-        subscriptionOf([], { planIds: [one.id, two.id], planExternalIds: ["two", "one"] })
+        subscriptionInput([], { planIds: [one.id, two.id], planExternalIds: ["two", "one"] })
       )
       expect([swapped.planIds, swapped.planExternalIds]).toEqual([
         [one.id, two.id],
@@ -326,16 +326,16 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       { prorate: 1 },
       { id: "sbsc_1" },
       { unknown: 1 }
-    ])("with %j are refused", async (fields) => {
+    ])("are rejected with %j", async (fields) => {
       const bucket = await makeBucket()
-      const body = subscriptionOf([await makePlan(bucket, plan("x"))], fields)
+      const body = subscriptionInput([await makePlan(bucket, planInput("x"))], fields)
       expect((await call("POST", `${bucket}/subscriptions`, { body })).status).toBe(400)
       expect((await call("GET", `${bucket}/subscriptions`)).body.total).toBe(0)
     })
 
-    it("are unique by their external id, and made once under an Idempotency-Key", async () => {
+    it("have unique external IDs, and are created once per Idempotency-Key", async () => {
       const bucket = await makeBucket()
-      const body = subscriptionOf([await makePlan(bucket, plan("x"))])
+      const body = subscriptionInput([await makePlan(bucket, planInput("x"))])
       const make = (key: string) =>
         call("POST", `${bucket}/subscriptions`, { body, headers: { "idempotency-key": key } })
       const first = await make("one")
@@ -346,11 +346,11 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       })
     })
 
-    it("are listed by customer, external ids and status", async () => {
+    it("are listed by customer, external IDs and status", async () => {
       const bucket = await makeBucket()
-      const one = await makePlan(bucket, plan("x"))
-      const a = await makeSubscription(bucket, subscriptionOf([one], { customerKey: "a", customerExternalId: "ca" }))
-      const b = await makeSubscription(bucket, subscriptionOf([one], { customerKey: "b", status: "past-due" }))
+      const one = await makePlan(bucket, planInput("x"))
+      const a = await makeSubscription(bucket, subscriptionInput([one], { customerKey: "a", customerExternalId: "ca" }))
+      const b = await makeSubscription(bucket, subscriptionInput([one], { customerKey: "b", status: "past-due" }))
       const ids = async (query: string) => {
         const { status, body } = await call("GET", `${bucket}/subscriptions${query}`)
         expect(status).toBe(200)
@@ -367,11 +367,11 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       expect((await call("GET", `${bucket}/subscriptions?customer=a`)).status).toBe(400)
     })
 
-    it("change status, plans, metadata and the end of the trial", async () => {
+    it("update status, plans, metadata and trial end", async () => {
       const bucket = await makeBucket()
-      const [one, two] = [await makePlan(bucket, plan("one")), await makePlan(bucket, plan("two"))]
-      const made = await makeSubscription(bucket, subscriptionOf([one], { metadata: { a: 1 } }))
-      const path = `${bucket}/subscriptions/${made.id}`
+      const [one, two] = [await makePlan(bucket, planInput("one")), await makePlan(bucket, planInput("two"))]
+      const created = await makeSubscription(bucket, subscriptionInput([one], { metadata: { a: 1 } }))
+      const path = `${bucket}/subscriptions/${created.id}`
       for (const status of [
         "inactive",
         "incomplete",
@@ -389,14 +389,14 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         body: { planExternalIds: ["two", "one"], metadata: { b: 2 }, trialEndDate: "2030-01-01T00:00:00Z" }
       })
       expect(changed.body).toEqual({
-        ...made,
+        ...created,
         planIds: [two.id, one.id],
         planExternalIds: ["two", "one"],
         metadata: { b: 2 },
         trialEndDate: "2030-01-01T00:00:00.000Z",
         updatedOn: timestamp
       })
-      const refused: ReadonlyArray<readonly [object, number]> = [
+      const invalid: ReadonlyArray<readonly [object, number]> = [
         [{ planExternalIds: ["unknown"] }, 422],
         [{ planExternalIds: [] }, 400],
         [{ planExternalIds: ["one", "one"] }, 400],
@@ -406,45 +406,45 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         [{ planIds: [one.id] }, 400],
         [{ customerKey: "b" }, 400]
       ]
-      for (const [body, status] of refused) expect((await call("PATCH", path, { body })).status).toBe(status)
+      for (const [body, status] of invalid) expect((await call("PATCH", path, { body })).status).toBe(status)
       expect((await call("GET", path)).body).toEqual(changed.body)
     })
   })
 
-  it("refuses every parameter where none is known, and does nothing", async () => {
+  it("rejects every query parameter of operations that have none, and changes nothing", async () => {
     const bucket = await makeBucket()
-    const made = await makePlan(bucket, plan("x"))
-    const subscription = await makeSubscription(bucket, subscriptionOf([made]))
-    for (const path of [bucket, `${bucket}/plans/${made.id}`, `${bucket}/subscriptions/${subscription.id}`]) {
+    const created = await makePlan(bucket, planInput("x"))
+    const subscription = await makeSubscription(bucket, subscriptionInput([created]))
+    for (const path of [bucket, `${bucket}/plans/${created.id}`, `${bucket}/subscriptions/${subscription.id}`]) {
       for (const method of path === bucket ? ["DELETE"] : ["PATCH", "DELETE"]) {
         for (const name of ["tag.env", "if-match", "lable"]) {
-          const answer = await call(method, `${path}?${name}=x`, method === "PATCH" ? { body: {} } : {})
-          expect(answer).toMatchObject({ status: 400, body: { errors: [{ parameter: name }] } })
+          const response = await call(method, `${path}?${name}=x`, method === "PATCH" ? { body: {} } : {})
+          expect(response).toMatchObject({ status: 400, body: { errors: [{ parameter: name }] } })
         }
       }
     }
     expect((await call("GET", `${bucket}/subscriptions/${subscription.id}`)).body).toEqual(subscription)
   })
 
-  it("answers a trial that would end after all years", async () => {
+  it("limits the end of a trial to the year 9999", async () => {
     const bucket = await makeBucket()
-    const made = await makePlan(bucket, plan("x", { trialDays: 3650 }))
-    const body = subscriptionOf([made], { status: "trialing", trialStartDate: "9999-12-31T00:00:00Z" })
+    const created = await makePlan(bucket, planInput("x", { trialDays: 3650 }))
+    const body = subscriptionInput([created], { status: "trialing", trialStartDate: "9999-12-31T00:00:00Z" })
     expect((await call("POST", `${bucket}/subscriptions`, { body })).body.trialEndDate).toBe("9999-12-31T23:59:59.999Z")
   })
 
   describe("quotas", () => {
     const setUp = async (fields: object = {}, planFields: object = {}) => {
       const bucket = await makeBucket()
-      const one = await makePlan(bucket, plan("one", planFields))
-      const { id } = await makeSubscription(bucket, subscriptionOf([one], fields))
+      const one = await makePlan(bucket, planInput("one", planFields))
+      const { id } = await makeSubscription(bucket, subscriptionInput([one], fields))
       const path = `${bucket}/subscriptions/${id}`
       const consume = (meters: object, headers: Record<string, string> = {}) =>
         call("POST", `${path}/quotas/consume`, { body: { meters }, headers })
       return { bucket, one, path, consume }
     }
 
-    it("are counted, all meters or none, up to the maximum and never over", async () => {
+    it("are consumed atomically, up to the maximum and never over", async () => {
       const { path, consume } = await setUp({}, { meters: { requests: { max: 10.9 }, tokens: { max: 100 } } })
       expect((await call("GET", `${path}/quotas`)).body).toEqual({
         meters: { requests: { max: 10, used: 0, remaining: 10 }, tokens: { max: 100, used: 0, remaining: 100 } },
@@ -471,7 +471,7 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       })
     })
 
-    it("refuse what is no amount, or no meter of theirs", async () => {
+    it("reject invalid amounts and unknown meters", async () => {
       const { path, consume } = await setUp()
       for (const meters of [
         {},
@@ -492,7 +492,7 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       expect((await call("GET", `${path}/quotas`)).body.meters.requests.used).toBe(0)
     })
 
-    it("count a repeated use once, under its Idempotency-Key", async () => {
+    it("are consumed once per Idempotency-Key", async () => {
       const { path, consume } = await setUp()
       const first = await consume({ requests: 3 }, { "idempotency-key": "use" })
       expect((await consume({ requests: 3 }, { "idempotency-key": "use" })).body).toEqual(first.body)
@@ -502,7 +502,7 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       expect((await call("GET", `${path}/quotas`)).body.meters.requests.used).toBe(10)
     })
 
-    it("answer a repeated use as it was answered first, whatever has become of it since", async () => {
+    it("replay the first response for an Idempotency-Key, whatever has changed since", async () => {
       const { bucket, one, path, consume } = await setUp()
       const use = () => consume({ requests: 3 }, { "idempotency-key": "use" })
       const first = (await use()).body
@@ -518,9 +518,9 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       expect((await consume({ requests: 3 }, { "idempotency-key": "new" })).status).toBe(404)
     })
 
-    it("are shared out exactly", async () => {
+    it("are prorated without rounding errors", async () => {
       const { bucket, path } = await setUp()
-      await makePlan(bucket, plan("hundred", { meters: { requests: { max: 100 } } }))
+      await makePlan(bucket, planInput("hundred", { meters: { requests: { max: 100 } } }))
       for (const [share, max] of [
         [0.29, 29],
         [0.57, 57],
@@ -543,35 +543,35 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
       ["incomplete-expired", 403],
       ["canceled", 403],
       ["unpaid", 403]
-    ])("of a subscription that is %s: %i", async (status, expected) => {
+    ])("respond to consume for a subscription that is %s with %i", async (status, expected) => {
       const { path, consume } = await setUp({ status })
-      const answer = await consume({ requests: 1 })
-      expect(answer.status).toBe(expected)
-      if (expected === 403) expect(answer.body.type).toBe("urn:tollgate:problem:subscription-not-active")
+      const response = await consume({ requests: 1 })
+      expect(response.status).toBe(expected)
+      if (expected === 403) expect(response.body.type).toBe("urn:tollgate:problem:subscription-not-active")
       expect((await call("GET", `${path}/quotas`)).body.meters.requests.used).toBe(expected === 200 ? 1 : 0)
     })
 
-    it("add up over several plans, and follow a change of plans", async () => {
+    it("are summed over several plans, and follow a change of plans", async () => {
       const { bucket, one, path, consume } = await setUp()
-      await makePlan(bucket, plan("two", { meters: { requests: { max: 5 }, extra: { max: 1 } } }))
+      await makePlan(bucket, planInput("two", { meters: { requests: { max: 5 }, extra: { max: 1 } } }))
       await consume({ requests: 8 })
       const patch = (body: object) => call("PATCH", path, { body })
-      const maxima = async () => {
+      const getMaxAndUsed = async () => {
         const { meters } = (await call("GET", `${path}/quotas`)).body
         return Object.fromEntries(
           Object.entries<{ max: number; used: number }>(meters).map(([name, { max, used }]) => [name, [max, used]])
         )
       }
       await patch({ planExternalIds: ["one", "two"] })
-      expect(await maxima()).toEqual({ requests: [15, 8], extra: [1, 0] })
+      expect(await getMaxAndUsed()).toEqual({ requests: [15, 8], extra: [1, 0] })
       await patch({ planExternalIds: ["two"], prorate: 0.5 })
-      expect(await maxima()).toEqual({ requests: [2, 8], extra: [0, 0] })
+      expect(await getMaxAndUsed()).toEqual({ requests: [2, 8], extra: [0, 0] })
       expect((await call("GET", `${path}/quotas`)).body.meters.requests.remaining).toBe(0)
       expect((await consume({ requests: 1 })).status).toBe(429)
       await patch({ planExternalIds: ["two"], prorate: 1 })
-      expect(await maxima()).toEqual({ requests: [2, 8], extra: [0, 0] })
+      expect(await getMaxAndUsed()).toEqual({ requests: [2, 8], extra: [0, 0] })
       await patch({ planExternalIds: ["one"] })
-      expect(await maxima()).toEqual({ requests: [10, 8] })
+      expect(await getMaxAndUsed()).toEqual({ requests: [10, 8] })
       await call("PATCH", `${bucket}/plans/${one.id}`, { body: { meters: { requests: { max: 9 } } } })
       expect((await consume({ requests: 1 })).status).toBe(200)
       expect((await consume({ requests: 1 })).status).toBe(429)

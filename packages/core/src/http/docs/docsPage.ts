@@ -1,5 +1,5 @@
 /**
- * The page that shows the description: one HTML document that loads nothing but the description.
+ * The documentation page: one static HTML document that loads only the OpenAPI description.
  */
 import { hash } from "node:crypto"
 import { type Cacheable, makeETag } from "../cacheable.ts"
@@ -22,13 +22,13 @@ ${markup}
 </html>
 `
 
-const sourceOf = (inline: string): string => `'sha256-${hash("sha256", inline, "base64")}'`
+const toCspHash = (inline: string): string => `'sha256-${hash("sha256", inline, "base64")}'`
 
 const contentSecurityPolicy = [
   "default-src 'none'",
-  `script-src ${sourceOf(script)}`,
-  `style-src ${sourceOf(style)}`,
-  // Only the empty icon: without one, browsers ask the host for /favicon.ico.
+  `script-src ${toCspHash(script)}`,
+  `style-src ${toCspHash(style)}`,
+  // For the empty icon: without one, browsers request /favicon.ico from the host.
   "img-src data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -36,7 +36,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-/** Rendered once. The page holds nothing of the host's: not even the description, which it fetches. */
+/** Rendered once: the page is the same for every host, since it fetches the description. */
 export const docsPage: Cacheable = {
   etag: makeETag(html, contentSecurityPolicy),
   headers: {

@@ -1,5 +1,5 @@
 /**
- * Unpacks a request, calls the service, packs the answer.
+ * HTTP handlers of consumers: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
@@ -7,7 +7,7 @@ import { parseIfMatch, parseTagFilter, withETag } from "../../api/parameters.ts"
 import { Consumers } from "../../consumers/Consumers.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import type { KeyVisibility } from "../../records/ApiKey.ts"
-import type { HandlersOf } from "../HandlersOf.ts"
+import type { GroupHandlers } from "../GroupHandlers.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { toProblems } from "../toProblems.ts"
 import { checkKeyFormat } from "./checkKeyFormat.ts"
@@ -77,14 +77,24 @@ export const ConsumersHttp = Effect.gen(function* () {
           const { accountName, bucketName, consumerName } = params
           const options = { ifTags: parseTagFilter(query), idempotency }
           const key = yield* consumers.rollKey(params, consumerName, payload.expiresOn, options)
-          const parts = ["accounts", accountName, "key-buckets", bucketName, "consumers", consumerName, "keys", key.id]
-          const { basePath: base } = yield* RequestContext
-          const location = `${base}/v1/${parts.map(encodeURIComponent).join("/")}`
+          const segments = [
+            "accounts",
+            accountName,
+            "key-buckets",
+            bucketName,
+            "consumers",
+            consumerName,
+            "keys",
+            key.id
+          ]
+          const { basePath } = yield* RequestContext
+          const location = `${basePath}/v1/${segments.map(encodeURIComponent).join("/")}`
           const headers = { location }
+          // Without stored key values, this response is the only chance to see the new key.
           return storage === "hash-only"
             ? HttpApiSchema.withHeaders({ body: key, headers })
             : HttpApiSchema.withHeaders({ body: undefined, headers })
         }).pipe(toProblems)
       )
-  } satisfies HandlersOf<"consumers">
+  } satisfies GroupHandlers<"consumers">
 })

@@ -1,5 +1,5 @@
 /**
- * Unpacks a request, calls the service, packs the answer.
+ * HTTP handlers of deployments and uploads: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
 import { canAccessAccount, Forbidden, Principal } from "../../access/Principal.ts"
@@ -9,7 +9,7 @@ import { Deployments } from "../../deployments/Deployments.ts"
 import { DeploymentNotFound } from "../../deployments/model/DeploymentError.ts"
 import { toSourceStream } from "../../deployments/uploads/sourceStream.ts"
 import { Uploads } from "../../deployments/uploads/Uploads.ts"
-import type { HandlersOf } from "../HandlersOf.ts"
+import type { GroupHandlers } from "../GroupHandlers.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { RequestId } from "../RequestId.ts"
 import { toProblems } from "../toProblems.ts"
@@ -20,7 +20,7 @@ export const DeploymentsHttp = Effect.gen(function* () {
   const uploads = yield* Uploads
   const idempotent = yield* makeIdempotentRunner
 
-  /** The deployment, if it is the caller's; another account's is not told from one that does not exist. */
+  /** Gets a deployment of the caller's account. Those of other accounts are not found, so that names cannot be probed. */
   const findOwnDeployment = Effect.fnUntraced(function* (name: string) {
     const principal = yield* Principal
     const entry = yield* deployments.get(name)
@@ -57,7 +57,7 @@ export const DeploymentsHttp = Effect.gen(function* () {
           )
         )
       )
-  } satisfies HandlersOf<"deployments">
+  } satisfies GroupHandlers<"deployments">
 })
 
 export const UploadsHttp = Effect.gen(function* () {
@@ -65,25 +65,25 @@ export const UploadsHttp = Effect.gen(function* () {
   return {
     receive: ({ params, query, headers }) =>
       Effect.gen(function* () {
-        const { request: asked } = yield* RequestContext
-        const encoding = asked.headers["content-encoding"] ?? "identity"
+        const { request } = yield* RequestContext
+        const encoding = request.headers["content-encoding"] ?? "identity"
         if (encoding.toLowerCase() !== "identity") {
-          const detail = "Send the archive as it is, without Content-Encoding"
+          const detail = "Send the archive without Content-Encoding"
           return yield* new UnsupportedEncodingProblem({ detail, instance: yield* RequestId })
         }
         const [, id = ""] = /^(.+)\.tar\.gz$/.exec(params.file) ?? []
-        const length = asked.headers["content-length"]
+        const contentLength = request.headers["content-length"]
         return yield* toProblems(
           uploads.receive(
             { id, expires: query.expires ?? "", signature: query.signature ?? "" },
-            toSourceStream(asked.body()),
+            toSourceStream(request.body()),
             {
               isHandedOver: true,
-              contentLength: length === undefined ? undefined : Number(length),
+              contentLength: contentLength === undefined ? undefined : Number(contentLength),
               contentDigest: headers["content-digest"]
             }
           )
         )
       })
-  } satisfies HandlersOf<"uploads">
+  } satisfies GroupHandlers<"uploads">
 })

@@ -1,16 +1,16 @@
 /**
- * Unpacks a request, calls the service, packs the answer.
+ * HTTP handlers of API keys: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
 import { parseIfMatch, parseTagFilter, withETag } from "../../api/parameters.ts"
 import { ApiKeys } from "../../keys/ApiKeys.ts"
 import type { ApiKeyCreate } from "../../records/ApiKey.ts"
-import type { HandlersOf } from "../HandlersOf.ts"
+import type { GroupHandlers } from "../GroupHandlers.ts"
 import { toProblems } from "../toProblems.ts"
 import { checkKeyFormat } from "./checkKeyFormat.ts"
 import { makeIdempotentRunner } from "./idempotent.ts"
 
-const listed = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): ReadonlyArray<ApiKeyCreate> =>
+const toArray = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): ReadonlyArray<ApiKeyCreate> =>
   Array.isArray(payload) ? payload : [payload as ApiKeyCreate]
 
 export const KeysHttp = Effect.gen(function* () {
@@ -33,7 +33,7 @@ export const KeysHttp = Effect.gen(function* () {
       ),
     createMany: ({ params, payload }) =>
       idempotent((idempotency) =>
-        toProblems(keys.createMany(params, params.consumerName, listed(payload), { idempotency }))
+        toProblems(keys.createMany(params, params.consumerName, toArray(payload), { idempotency }))
       ),
     get: ({ params, query }) =>
       Effect.gen(function* () {
@@ -58,5 +58,5 @@ export const KeysHttp = Effect.gen(function* () {
         yield* keys.remove(params, params.consumerName, params.keyId, conditions)
       }).pipe(toProblems),
     verify: ({ params, payload }) => toProblems(keys.verify(params, payload.key))
-  } satisfies HandlersOf<"keys">
+  } satisfies GroupHandlers<"keys">
 })

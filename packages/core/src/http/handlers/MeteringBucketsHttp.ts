@@ -1,5 +1,5 @@
 /**
- * Unpacks a request, calls the service, packs the answer.
+ * HTTP handlers of metering buckets: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
 import { canAccessAccount, Forbidden, Principal } from "../../access/Principal.ts"
@@ -8,23 +8,23 @@ import { MeteringBucketNotFound } from "../../metering/MeteringBucket.ts"
 import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { invalidBody } from "../../schema/InvalidInput.ts"
 import type { AccountName } from "../../schema/Names.ts"
-import type { HandlersOf } from "../HandlersOf.ts"
+import type { GroupHandlers } from "../GroupHandlers.ts"
 import { toProblems } from "../toProblems.ts"
 import { makeIdempotentRunner } from "./idempotent.ts"
 
-/** The bucket, if it is the caller's; another account's is not told from one that does not exist. */
+/** Gets a bucket of the caller's account. Those of other accounts are not found, so that IDs cannot be probed. */
 export const findOwnBucket = Effect.fnUntraced(function* (buckets: MeteringBuckets["Service"], bucketId: string) {
   const principal = yield* Principal
   const entry = yield* buckets.get(bucketId)
   return canAccessAccount(principal, entry.value.accountName) ? entry : yield* new MeteringBucketNotFound({ bucketId })
 })
 
-/** The account that a request names, or the caller's; `*` for a caller for all accounts who names none. */
-const accountFor = Effect.fnUntraced(function* (named: AccountName | undefined) {
+/** The requested account if the caller has access to it; by default the caller's account, which may be `*`. */
+const resolveAccount = Effect.fnUntraced(function* (requested: AccountName | undefined) {
   const principal = yield* Principal
-  if (named === undefined) return principal.account
-  return canAccessAccount(principal, named)
-    ? named
+  if (requested === undefined) return principal.account
+  return canAccessAccount(principal, requested)
+    ? requested
     : yield* new Forbidden({ problem: "This credential is for another account" })
 })
 
@@ -33,12 +33,13 @@ export const MeteringBucketsHttp = Effect.gen(function* () {
   const idempotent = yield* makeIdempotentRunner
   return {
     list: ({ query: { accountName, ...page } }) =>
-      toProblems(Effect.flatMap(accountFor(accountName), (account) => buckets.list(account, page))),
+      toProblems(Effect.flatMap(resolveAccount(accountName), (account) => buckets.list(account, page))),
     create: ({ payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
-          const account = yield* accountFor(payload.accountName)
-          if (account === "*") return yield* invalidBody("/accountName", "a caller for all accounts names one")
+          const account = yield* resolveAccount(payload.accountName)
+          if (account === "*")
+            return yield* invalidBody("/accountName", "is required, because this credential is for all accounts")
           return withETag(yield* buckets.create(account, { idempotency }))
         }).pipe(toProblems)
       ),
@@ -50,5 +51,5 @@ export const MeteringBucketsHttp = Effect.gen(function* () {
           return yield* new MeteringBucketNotFound({ bucketId })
         yield* buckets.remove(params.bucketId, { ifMatch: yield* parseIfMatch(headers["if-match"]) })
       }).pipe(toProblems)
-  } satisfies HandlersOf<"buckets">
+  } satisfies GroupHandlers<"buckets">
 })

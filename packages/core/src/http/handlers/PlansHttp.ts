@@ -1,11 +1,11 @@
 /**
- * Unpacks a request, calls the service, packs the answer.
+ * HTTP handlers of plans: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
 import { parseIfMatch, withETag } from "../../api/parameters.ts"
 import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { Plans } from "../../metering/Plans.ts"
-import type { HandlersOf } from "../HandlersOf.ts"
+import type { GroupHandlers } from "../GroupHandlers.ts"
 import { toProblems } from "../toProblems.ts"
 import { makeIdempotentRunner } from "./idempotent.ts"
 import { findOwnBucket } from "./MeteringBucketsHttp.ts"
@@ -40,5 +40,5 @@ export const PlansHttp = Effect.gen(function* () {
         yield* findOwnBucket(buckets, bucketId)
         yield* plans.remove(bucketId, planId, { ifMatch: yield* parseIfMatch(headers["if-match"]) })
       }).pipe(toProblems)
-  } satisfies HandlersOf<"plans">
+  } satisfies GroupHandlers<"plans">
 })

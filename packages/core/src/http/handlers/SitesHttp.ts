@@ -1,6 +1,6 @@
 /**
- * Serves what is deployed. It is strangers' code: where it has no origin of its own, browsers are told to keep it in a
- * sandbox.
+ * Serves deployed sites. Their content is untrusted: a site without its own origin gets the CSP `sandbox` directive, so that
+ * its scripts cannot act on the origin of the HTTP API.
  */
 import { Effect } from "effect"
 import { NotFoundProblem } from "../../api/problems.ts"
@@ -9,67 +9,67 @@ import { DeploymentNotFound } from "../../deployments/model/DeploymentError.ts"
 import { DeploymentConfig } from "../../deployments/ports/DeploymentConfig.ts"
 import type { SiteHost } from "../../deployments/ports/SitesUrl.ts"
 import { fromWebResponse, type TransportRequest, type TransportResponse } from "../../runtime/Transport.ts"
-import type { RouteHandler } from "../compile.ts"
+import type { RouteHandler } from "../buildRoutes.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { RequestId } from "../RequestId.ts"
 import { toProblems } from "../toProblems.ts"
 
-/** How often a release may be replaced while it is being opened. */
+/** A release may be replaced while it is being opened; then the next release is tried. */
 const maxAttempts = 5
 
 interface SitePath {
   readonly name: string
   readonly path: string | undefined
-  /** Whether the site has no host of its own. */
+  /** Whether the site shares its origin with the HTTP API. */
   readonly isSandboxed: boolean
 }
 
-/** Which file of which deployment a request is for. */
-const parseSitePath = (site: SiteHost | undefined, base: string, pathname: string): SitePath => {
+/** Determines the deployment and the file that a request is for. */
+const parseSitePath = (site: SiteHost | undefined, basePath: string, pathname: string): SitePath => {
   // A site begins at the root of its host, wherever the host application has mounted the API.
-  if (site?.kind === "own") return { name: site.name, path: base + pathname, isSandboxed: false }
+  if (site?.kind === "own") return { name: site.name, path: basePath + pathname, isSandboxed: false }
   const [, name = "", path] = /^\/sites\/([^/]*)(\/.*)?$/.exec(pathname) ?? []
   return { name, path, isSandboxed: site === undefined }
 }
 
-const toTransportResponse = (response: Response, sandbox: boolean): TransportResponse => {
+const toTransportResponse = (response: Response, isSandboxed: boolean): TransportResponse => {
   const { status, headers, body } = fromWebResponse(response)
-  const confined = sandbox ? { "content-security-policy": "sandbox" } : {}
-  return { status, headers: { "cache-control": "no-cache", ...headers, ...confined }, body }
+  const sandboxHeaders = isSandboxed ? { "content-security-policy": "sandbox" } : {}
+  return { status, headers: { "cache-control": "no-cache", ...headers, ...sandboxHeaders }, body }
 }
 
 const notFound = Effect.fnUntraced(function* (path: string) {
-  return yield* new NotFoundProblem({ detail: `There is nothing at ${path}`, instance: yield* RequestId })
+  return yield* new NotFoundProblem({ detail: `Nothing found at ${path}`, instance: yield* RequestId })
 })
 
 const noResponse = Effect.succeed(undefined)
 
-/** Answers for what is deployed; nothing, where the target does not serve it. */
+/** The handler of `/sites/*`; `undefined` if the deployment target does not serve sites. */
 export const SitesHttp = Effect.gen(function* () {
-  const hosting = yield* DeploymentConfig
-  if (hosting?.target.serve === undefined) return undefined
+  const config = yield* DeploymentConfig
+  if (config?.target.serve === undefined) return undefined
   const deployments = yield* Deployments
 
-  const respond = Effect.fnUntraced(function* ({ headers, basePath: base = "" }: TransportRequest, request: Request) {
-    const site = hosting.sites?.siteAt(headers["host"] ?? "")
-    const { name, path, isSandboxed } = parseSitePath(site, base, new URL(request.url).pathname)
+  const respond = Effect.fnUntraced(function* ({ headers, basePath = "" }: TransportRequest, request: Request) {
+    const site = config.sites?.siteAt(headers["host"] ?? "")
+    const { name, path, isSandboxed } = parseSitePath(site, basePath, new URL(request.url).pathname)
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const release = yield* deployments.served(name)
       if (path === undefined) {
-        // Relative, since only the browser knows where the interface is mounted.
+        // Relative, since only the browser knows where the HTTP API is mounted.
         const location = `./${name}/${new URL(request.url).search}`
         return { status: 308, headers: { location }, body: undefined } satisfies TransportResponse
       }
-      const response = yield* hosting.target.serve?.(release, path, request) ?? noResponse
-      const isNothing = response?.status === 404 && !response.headers.has("content-type")
-      if (isNothing) return yield* new DeploymentNotFound({ deployment: name })
+      const response = yield* config.target.serve?.(release, path, request) ?? noResponse
+      const isUnknownFile = response?.status === 404 && !response.headers.has("content-type")
+      if (isUnknownFile) return yield* new DeploymentNotFound({ deployment: name })
       if (response !== undefined) return toTransportResponse(response, isSandboxed)
     }
     return yield* new DeploymentNotFound({ deployment: name })
   })
 
-  const endpoint: RouteHandler = (asked) =>
-    toProblems(respond(asked, asked.toWebRequest())).pipe(
+  const endpoint: RouteHandler = (request) =>
+    toProblems(respond(request, request.toWebRequest())).pipe(
       Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(RequestContext, ({ path }) => notFound(path)))
     )
   return endpoint

@@ -1,12 +1,12 @@
 /**
- * Unpacks a request, calls the service, packs the answer.
+ * HTTP handlers of subscriptions and quotas: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
 import { parseIfMatch, withETag } from "../../api/parameters.ts"
 import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { Subscriptions } from "../../metering/Subscriptions.ts"
 import { Usage } from "../../metering/Usage.ts"
-import type { HandlersOf } from "../HandlersOf.ts"
+import type { GroupHandlers } from "../GroupHandlers.ts"
 import { toProblems } from "../toProblems.ts"
 import { makeIdempotentRunner } from "./idempotent.ts"
 import { findOwnBucket } from "./MeteringBucketsHttp.ts"
@@ -52,5 +52,5 @@ export const SubscriptionsHttp = Effect.gen(function* () {
           return yield* usage.consume(bucketId, subscriptionId, payload.meters, { idempotency })
         }).pipe(toProblems)
       )
-  } satisfies HandlersOf<"subscriptions">
+  } satisfies GroupHandlers<"subscriptions">
 })

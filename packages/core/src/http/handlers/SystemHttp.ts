@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import * as Partition from "../../store/Partition.ts"
 import { Store } from "../../store/Store.ts"
-import type { HandlersOf } from "../HandlersOf.ts"
+import type { GroupHandlers } from "../GroupHandlers.ts"
 import { toProblems } from "../toProblems.ts"
 
 const healthy = { status: "ok" } as const
@@ -11,5 +11,5 @@ export const SystemHttp = Effect.gen(function* () {
   return {
     alive: () => Effect.succeed(healthy),
     ready: () => toProblems(Effect.as(store.get(Partition.keysDirectory, ["any"]), healthy))
-  } satisfies HandlersOf<"system">
+  } satisfies GroupHandlers<"system">
 })

@@ -1,6 +1,6 @@
 /**
- * Honours an Idempotency-Key: the same request again gives the first answer, and one that is still running is not
- * started again beside itself.
+ * Implements the Idempotency-Key header: a repeated request gets the first response, and a request whose key is in use by a
+ * running request is rejected with 409.
  */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
@@ -15,27 +15,27 @@ import { toProblems } from "../toProblems.ts"
 const digest = (...parts: ReadonlyArray<string>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
 
-/** Reads the header, and gives what the service is to remember the request by. */
+/** Parses the header into the ID and the fingerprint that the service stores with the result. */
 const parseIdempotency = Effect.fnUntraced(function* () {
-  const { request: asked, path, search, body } = yield* RequestContext
-  const key = asked.headers["idempotency-key"]
+  const { request, path, search, body } = yield* RequestContext
+  const key = request.headers["idempotency-key"]
   if (key === undefined) return undefined
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     return yield* new InvalidInput({
-      errors: [{ parameter: "Idempotency-Key", detail: "give 1 to 255 visible ASCII characters" }]
+      errors: [{ parameter: "Idempotency-Key", detail: "must be 1 to 255 visible ASCII characters" }]
     })
   }
   const principal = yield* Principal
   const { text } = yield* Effect.orDie(body)
   return {
-    id: digest(principal.id, principal.account, asked.method, path, key),
+    id: digest(principal.id, principal.account, request.method, path, key),
     fingerprint: digest(search, text)
   } satisfies Idempotency
 })
 
-/** Runs what makes something, once for each Idempotency-Key. */
+/** Makes a function that runs an operation at most once per Idempotency-Key. */
 export const makeIdempotentRunner = Effect.sync(() => {
-  /** The requests that are running under an Idempotency-Key, in this process. */
+  /** IDs of the requests with an Idempotency-Key that are running in this process. */
   const running = new Set<string>()
   return <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
@@ -44,7 +44,7 @@ export const makeIdempotentRunner = Effect.sync(() => {
       const { id } = idempotency
       if (running.has(id)) {
         return yield* new RequestInProgressProblem({
-          detail: "Wait for the answer to the first one, or ask again later",
+          detail: "A request with this Idempotency-Key is still running. Wait for its response, or try again later.",
           instance: yield* RequestId
         })
       }
