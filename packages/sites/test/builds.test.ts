@@ -178,7 +178,7 @@ describe("a build", () => {
     await put(quick.uploadUrl, pageOf("quick"))
     expect(await ended("p", slow.id)).toMatchObject({
       status: "ERROR",
-      steps: { build: { status: "failed", message: "a later upload took its place" } }
+      steps: { build: { status: "failed", message: "Superseded by a later upload" } }
     })
     const { url } = await ended("p", quick.id)
     expect((await call("GET", url)).body).toBe("quick")
