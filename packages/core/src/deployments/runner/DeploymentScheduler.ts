@@ -37,7 +37,7 @@ const directory = Partition.deploymentDirectory
 
 /** A run that this process may acquire. */
 interface AvailableRun extends QueuedRun {
-  /** When the run was queued, or its lease last renewed, in epoch milliseconds. */
+  /** When the run was queued or its lease was due to expire, in epoch milliseconds. */
   readonly since: number
 }
 

@@ -42,7 +42,7 @@ const discard = ({ target }: DeploymentConfigShape, releaseId: string) =>
     )
   )
 
-/** Removes the sources of superseded versions, and all but the latest versions. Without a deployment, removes them all. */
+/** Removes the sources of superseded versions, and all but the latest 10 versions. Without a deployment, removes all versions. */
 export const pruneVersions = Effect.fnUntraced(
   function* ({ sources }: DeploymentConfigShape, partition: Partition.Partition, name: string) {
     const store = yield* Store
