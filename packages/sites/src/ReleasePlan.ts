@@ -1,6 +1,6 @@
 /**
- * Plans the files and folders of a release from the headers of an archive. The plan contains no links, so no path in the
- * release points outside it: a link to a file of the same archive becomes a copy, and other links are rejected.
+ * Plans the files and folders of a release from the headers of an archive. The plan contains no links, so no path in
+ * the release points outside it: a link to a file of the same archive becomes a copy, and other links are rejected.
  */
 import type { Budget } from "./Budget.ts"
 import { resolveLinkTarget, safePath } from "./entryPath.ts"

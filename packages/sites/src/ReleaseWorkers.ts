@@ -1,6 +1,6 @@
 /**
- * Processes untrusted content in worker threads with limits on time and memory, so that it never blocks the server's event
- * loop. A worker that exceeds a limit or crashes is terminated, and its task fails immediately.
+ * Processes untrusted content in worker threads with limits on time and memory, so that it never blocks the server's
+ * event loop. A worker that exceeds a limit or crashes is terminated, and its task fails immediately.
  */
 import { extname } from "node:path"
 import { MessageChannel, Worker } from "node:worker_threads"

@@ -1,5 +1,6 @@
 /**
- * Runs the configured build command on a source, with a clean environment, and kills all processes that it leaves behind.
+ * Runs the configured build command on a source, with a clean environment, and kills all processes that it leaves
+ * behind.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -12,16 +13,18 @@ import { promisify } from "node:util"
 /**
  * A build is not a sandbox. Without `uid` and `gid`, the command and all code from the upload run as the user of your
  * server. They can read the environment of the server process (`/proc/<pid>/environ`, with your secrets), its files and
- * its database, and they can signal the server. With `uid` and `gid`, the build runs as another user, but still has access
- * to the network and to the CPU, memory and disk of the machine. Build untrusted sources in a container or a virtual
- * machine.
+ * its database, and they can signal the server. With `uid` and `gid`, the build runs as another user, but still has
+ * access to the network and to the CPU, memory and disk of the machine. Build untrusted sources in a container or a
+ * virtual machine.
  */
 export interface BuildOptions {
   /** The shell command, run in the folder of the unpacked source: `npm ci && npm run build`. */
   readonly command: string
   /** The time in milliseconds after which the command and all its processes are killed. Default: ten minutes. */
   readonly timeout?: number
-  /** Variables besides `PATH`, `HOME`, `TMPDIR`, `LANG` and `CI`. The build does not inherit the server's environment. */
+  /**
+   * Variables besides `PATH`, `HOME`, `TMPDIR`, `LANG` and `CI`. The build does not inherit the server's environment.
+   */
   readonly env?: Readonly<Record<string, string>>
   /** The folder to serve, relative to the source folder, such as `dist`. Default: the source folder. */
   readonly output?: string

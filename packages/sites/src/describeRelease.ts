@@ -29,7 +29,9 @@ const tryRealpath = (path: string): string | undefined => {
   }
 }
 
-/** Lists all files below the folder, without links and devices. Applies the limits, since a build may have added files. */
+/**
+ * Lists all files below the folder, without links and devices. Applies the limits, since a build may have added files.
+ */
 const listFiles = (folder: string, limits: UnpackLimits): ReadonlyArray<string> => {
   const budget = new Budget(limits)
   const files: Array<string> = []

@@ -4,8 +4,8 @@
 
 export interface UnpackLimits {
   /**
-   * The number of files, links and folders, including implied parent folders. Twice as many extended headers are allowed.
-   * Default: 20,000.
+   * The number of files, links and folders, including implied parent folders. Twice as many extended headers are
+   * allowed. Default: 20,000.
    */
   readonly entries: number
   /** The total size of all files. Each file and folder counts in blocks of 4 KiB, at least one. Default: 500 MiB. */

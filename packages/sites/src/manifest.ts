@@ -1,7 +1,7 @@
 /**
- * The manifest of a release: the path, size and digest of each file that it serves. Files that are not in the manifest are
- * not served, so a path cannot escape the release folder. The manifest is one buffer of sorted lines, searched in place, so
- * that a large one needs neither parsing nor additional memory.
+ * The manifest of a release: the path, size and digest of each file that it serves. Files that are not in the manifest
+ * are not served, so a path cannot escape the release folder. The manifest is one buffer of sorted lines, searched in
+ * place, so that a large one needs neither parsing nor additional memory.
  */
 
 export interface ServedFile {

@@ -1,6 +1,6 @@
 /**
- * An LRU cache of manifests, bounded by bytes. The number of concurrent loads is bounded too, since any client may request
- * any site.
+ * An LRU cache of manifests, bounded by bytes. The number of concurrent loads is bounded too, since any client may
+ * request any site.
  */
 import type { Manifest } from "./manifest.ts"
 

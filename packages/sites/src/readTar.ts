@@ -1,6 +1,6 @@
 /**
- * A strict reader of tar archives: ustar, PAX and GNU long names. General-purpose readers buffer extended headers of any
- * declared size and tolerate malformed input that an attacker may exploit.
+ * A strict reader of tar archives: ustar, PAX and GNU long names. General-purpose readers buffer extended headers of
+ * any declared size and tolerate malformed input that an attacker may exploit.
  */
 import { type Budget, maxPaddingBytes } from "./Budget.ts"
 import type { ByteReader } from "./ByteReader.ts"

@@ -1,6 +1,6 @@
 /**
- * Deployments on the local disk: a source store, and a target that unpacks, builds, checks, publishes and serves sources.
- * Any number of processes may share the folder.
+ * Deployments on the local disk: a source store, and a target that unpacks, builds, checks, publishes and serves
+ * sources. Any number of processes may share the folder.
  */
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
@@ -62,7 +62,9 @@ const toStepFailed = (error: unknown): StepFailed | undefined =>
     ? new StepFailed({ problem: error.message })
     : undefined
 
-/** Runs work on the disk. Problems with the source fail the step; other errors are defects, which the scheduler logs. */
+/**
+ * Runs work on the disk. Problems with the source fail the step; other errors are defects, which the scheduler logs.
+ */
 const runStep = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StepFailed> =>
   abortablePromise(work, (error) => error).pipe(Effect.catch((error) => toStepFailed(error) ?? Effect.die(error)))
 

@@ -79,8 +79,8 @@ const hasValidChecksum = (block: Buffer): boolean => {
 }
 
 /**
- * Decodes the path prefix of ustar. GNU tar uses the field for timestamps, and other programs use it so after its first 130
- * bytes.
+ * Decodes the path prefix of ustar. GNU tar uses the field for timestamps, and other programs use it so after its first
+ * 130 bytes.
  */
 const decodePrefix = (block: Buffer): string => {
   if (block.toString("latin1", 257, 263) !== "ustar\0") return ""

@@ -1,7 +1,7 @@
 /**
- * Unpacks a gzipped tar archive that may be hostile, in two passes: the first validates the headers and plans the files,
- * the second writes them. A rejected source never touches the disk. Writes synchronously, since it runs in a worker thread
- * and must not occupy the thread pool of the process (see `ReleaseWorkers.ts`).
+ * Unpacks a gzipped tar archive that may be hostile, in two passes: the first validates the headers and plans the
+ * files, the second writes them. A rejected source never touches the disk. Writes synchronously, since it runs in a
+ * worker thread and must not occupy the thread pool of the process (see `ReleaseWorkers.ts`).
  */
 import { closeSync, constants, copyFileSync, mkdirSync, openSync, writeSync } from "node:fs"
 import { join } from "node:path"

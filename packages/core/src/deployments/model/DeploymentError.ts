@@ -6,7 +6,7 @@ export class DeploymentsNotConfigured extends Schema.TaggedError<DeploymentsNotC
   {}
 ) {
   override get message(): string {
-    return "Deployments are not configured on this server. Pass the options deployments and publicUrl to createTollgate."
+    return "Deployments are not configured on this server. Pass deployments and publicUrl to createTollgate."
   }
 }
 

@@ -31,7 +31,10 @@ const joinName = ({ projectName, branchName }: Branch, hash: string): Deployment
 const encodeBranch = ({ accountName, projectName, branchName }: Branch, ...suffix: ReadonlyArray<number>): string =>
   JSON.stringify([accountName, projectName, branchName, ...suffix])
 
-/** Makes a name for a branch. Each attempt returns a different name, in case another branch already has the previous one. */
+/**
+ * Makes a name for a branch. Each attempt returns a different name, in case another branch already has the previous
+ * one.
+ */
 export const makeName = (branch: Branch, attempt: number, hashName: (text: string) => Uint8Array): DeploymentName =>
   joinName(branch, toBase32(hashName(encodeBranch(branch, attempt))))
 

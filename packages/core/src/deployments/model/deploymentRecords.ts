@@ -1,7 +1,7 @@
 /**
- * The stored records of deployments. Records that must stay consistent share the project's partition: the deployment, its
- * versions, and the run lease inside each version. The directory partition maps names to projects and lists the projects
- * that may have pending work.
+ * The stored records of deployments. Records that must stay consistent share the project's partition: the deployment,
+ * its versions, and the run lease inside each version. The directory partition maps names to projects and lists the
+ * projects that may have pending work.
  */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { AccountName, ProjectName } from "../../schema/Names.ts"
@@ -42,7 +42,9 @@ export const deployments = Collection.make({
 /** The lease of the process that runs a version. It has no holder before the run starts and after it is released. */
 const Run = Schema.Struct({
   holder: Schema.optionalKey(Schema.String),
-  /** Without a holder: when the run was queued. With a holder: when the lease expires, for older releases of Tollgate. */
+  /**
+   * Without a holder: when the run was queued. With a holder: when the lease expires, for older releases of Tollgate.
+   */
   until: Timestamp,
   /** How many times a lease on this run expired. */
   lapses: Schema.Int

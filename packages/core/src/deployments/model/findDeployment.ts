@@ -20,8 +20,8 @@ const findVersionOfArtifact = Effect.fnUntraced(function* (id: string) {
 })
 
 /**
- * Whether a release is being built or served. Reads the version first: a release moves from being built to being served,
- * so the opposite order could miss it.
+ * Whether a release is being built or served. Reads the version first: a release moves from being built to being
+ * served, so the opposite order could miss it.
  */
 export const isReleaseInUse = (id: string) =>
   Effect.gen(function* () {

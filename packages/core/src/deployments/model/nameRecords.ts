@@ -16,7 +16,9 @@ import { Project, projectPartition } from "./deploymentRecords.ts"
 const NameReservation = Schema.Struct({
   ...storedBranchFields,
   name: DeploymentName,
-  /** Whether the name counts towards the limit. Missing in records of older releases, which count from the next upload. */
+  /**
+   * Whether the name counts towards the limit. Missing in records of older releases, which count from the next upload.
+   */
   isCounted: Schema.optionalKey(Schema.Boolean),
   /** Whether a deployment has used the name. Then the name stays reserved for its branch when it no longer counts. */
   isKept: Schema.optionalKey(Schema.Boolean)

@@ -28,7 +28,8 @@ const decrementProjectCount = Effect.fnUntraced(function* (project: Project) {
 
 /**
  * The changes that release a name: it stays reserved if a deployment has used it, and is deleted otherwise. If there is
- * a deployment, the record is written all the same, so that concurrent commits that did not see the deployment conflict.
+ * a deployment, the record is written all the same, so that concurrent commits that did not see the deployment
+ * conflict.
  */
 const planNameRelease = Effect.fnUntraced(function* (
   name: string,

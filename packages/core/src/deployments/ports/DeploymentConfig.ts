@@ -25,8 +25,9 @@ export interface DeploymentConfigOptions {
   readonly publicUrl?: string | undefined
   /**
    * The URL of the host that serves sites and nothing else, since sites are untrusted code. With
-   * `https://{name}.sites.example`, each deployment has a separate origin; with `https://sites.example`, all deployments
-   * share one. Use a domain on which nothing else runs. Without this option, Tollgate serves sites with a sandbox policy.
+   * `https://{name}.sites.example`, each deployment has a separate origin; with `https://sites.example`, all
+   * deployments share one. Use a domain on which nothing else runs. Without this option, Tollgate serves sites with a
+   * sandbox policy.
    */
   readonly sitesUrl?: string | undefined
 }

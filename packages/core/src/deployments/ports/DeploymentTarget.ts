@@ -29,14 +29,16 @@ export interface Release {
 }
 
 export interface DeploymentTarget {
-  /** Unpacks the source. The counts are shown in `buildResult`. Tollgate skips steps that a target does not implement. */
+  /**
+   * Unpacks the source. The counts are shown in `buildResult`. Tollgate skips steps that a target does not implement.
+   */
   readonly unpack?: (release: Release) => Effect.Effect<{ readonly files: number; readonly bytes: number }, StepFailed>
   readonly build?: (release: Release) => Effect.Effect<{ readonly exitCode: number } | "skipped", StepFailed>
   /** Tests the release before it is public. */
   readonly check?: (release: Release) => Effect.Effect<void, StepFailed>
   /**
-   * Prepares the release for serving. Tollgate then commits it as the served release, or discards it if the run has lost
-   * its lease.
+   * Prepares the release for serving. Tollgate then commits it as the served release, or discards it if the run has
+   * lost its lease.
    */
   readonly publish: (release: Release) => Effect.Effect<void, StepFailed>
   /** Removes a release that is not served, including one whose run failed early. Must be idempotent. */

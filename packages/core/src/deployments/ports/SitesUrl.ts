@@ -7,7 +7,9 @@ import { ConfigurationError } from "../../runtime/ConfigurationError.ts"
 
 const placeholder = "{name}"
 
-/** The sites of a host: `shared` serves all sites below `/sites/`, `own` serves the site that the host is named after. */
+/**
+ * The sites of a host: `shared` serves all sites below `/sites/`, `own` serves the site that the host is named after.
+ */
 export type SiteHost = { readonly kind: "shared" } | { readonly kind: "own"; readonly name: string }
 
 export interface SitesUrl {

@@ -1,7 +1,7 @@
 /**
- * Detects expired leases without comparing the clocks of two machines. A live holder renews its lease, which changes the
- * record's version. A lease has expired when this process has seen the same version for the whole lease duration, on its
- * own monotonic clock.
+ * Detects expired leases without comparing the clocks of two machines. A live holder renews its lease, which changes
+ * the record's version. A lease has expired when this process has seen the same version for the whole lease duration,
+ * on its own monotonic clock.
  */
 import { Clock, Duration, Effect } from "effect"
 import * as Lease from "./Lease.ts"

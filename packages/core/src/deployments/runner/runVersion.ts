@@ -42,7 +42,10 @@ const discard = ({ target }: DeploymentConfigShape, releaseId: string) =>
     )
   )
 
-/** Removes the sources of superseded versions, and all but the latest 10 versions. Without a deployment, removes all versions. */
+/**
+ * Removes the sources of superseded versions, and all but the latest 10 versions. Without a deployment, removes all
+ * versions.
+ */
 export const pruneVersions = Effect.fnUntraced(
   function* ({ sources }: DeploymentConfigShape, partition: Partition.Partition, name: string) {
     const store = yield* Store
@@ -67,8 +70,8 @@ export const pruneVersions = Effect.fnUntraced(
 )
 
 /**
- * Runs a target's step. Maps defects and interruptions inside the target to `StepFailed`. The step runs in its own fiber,
- * to distinguish an interruption of the run from one inside the target.
+ * Runs a target's step. Maps defects and interruptions inside the target to `StepFailed`. The step runs in its own
+ * fiber, to distinguish an interruption of the run from one inside the target.
  */
 const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) {
   const fiber = yield* Effect.forkChild(Effect.suspend(work))

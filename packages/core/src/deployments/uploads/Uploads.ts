@@ -91,8 +91,8 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const { id, accountName, projectName, branchName } = upload
         const partition = projectPartition(upload)
-        // The deployment is read before the version. A concurrent request that uses the same URL changes the deployment,
-        // so this commit conflicts and is retried.
+        // The deployment is read before the version. A concurrent request that uses the same URL changes the
+        // deployment, so this commit conflicts and is retried.
         const existing = yield* deployments.get(partition, name)
         if (Option.isSome(yield* versions.get(partition, id))) return yield* new AlreadyUploaded()
         const now = yield* DateTime.now

@@ -1,6 +1,6 @@
 /**
- * Measures an upload as it streams: enforces the size limit, verifies `Content-Digest`, and detects clients that stall or
- * send too slowly.
+ * Measures an upload as it streams: enforces the size limit, verifies `Content-Digest`, and detects clients that stall
+ * or send too slowly.
  */
 import { createHash, type Hash } from "node:crypto"
 import { Effect, Stream } from "effect"
@@ -95,7 +95,10 @@ export const meterUpload = <E>(
       )
     )
   )
-  /** Fails when the client stalls or is too slow. One timer per upload, since one per chunk would cost more than the chunk. */
+  /**
+   * Fails when the client stalls or is too slow. One timer per upload, since one per chunk would cost more than the
+   * chunk.
+   */
   const failWhenStalled = Effect.gen(function* () {
     let [waited, silent] = [0, 0]
     for (let elapsed = checkInterval; ; elapsed += checkInterval) {

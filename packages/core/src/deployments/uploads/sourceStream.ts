@@ -1,5 +1,6 @@
 /**
- * Converts an uploaded source to a stream of small chunks. Each chunk owns its buffer, so that the consumer may detach it.
+ * Converts an uploaded source to a stream of small chunks. Each chunk owns its buffer, so that the consumer may detach
+ * it.
  */
 import { Stream } from "effect"
 import { bodyErrorMessage } from "../../runtime/bodyErrorMessage.ts"
