@@ -244,8 +244,11 @@ describe("npm start", () => {
     [{ TOLLGATE_STORE: "sqlite:/nowhere/at/all.db" }, "the folder /nowhere/at does not exist"],
     [{ TOLLGATE_PUBLIC_URL: "example.com" }, "TOLLGATE_PUBLIC_URL is an address"],
     [{ TOLLGATE_SITES_URL: "ftp://x" }, "TOLLGATE_SITES_URL is an address"],
-    [{ TOLLGATE_PUBLIC_URL: "https://a.example", TOLLGATE_SITES_URL: "https://a.example/s" }, "sitesUrl: give a host"],
-    [{ TOLLGATE_SITES_URL: "https://a.{name}.example" }, "sitesUrl: give {name} once"],
+    [
+      { TOLLGATE_PUBLIC_URL: "https://a.example", TOLLGATE_SITES_URL: "https://a.example/s" },
+      "sitesUrl: must have a different host"
+    ],
+    [{ TOLLGATE_SITES_URL: "https://a.{name}.example" }, "sitesUrl: must have {name} once"],
     [{ TOLLGATE_SECRET: "short" }, "TOLLGATE_SECRET has at least 32 characters"],
     [{ TOLLGATE_TOKENS: "short:acme" }, "TOLLGATE_TOKENS: number 1"],
     [{ TOLLGATE_TOKENS: "a-token-long-enough:acme:admin" }, "TOLLGATE_TOKENS: number 1"]

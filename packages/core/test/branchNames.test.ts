@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, memorySourceStore, memoryTarget } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { Effect } from "effect"
-import { writeEarlierDeployment } from "./processes.ts"
+import { writeLegacyDeployment } from "./processes.ts"
 import { secret, tokens } from "./stores.ts"
 
 const invisible = {
@@ -28,28 +28,28 @@ const open = (store = MemoryStore.open()) =>
     deployments: { sources: memorySourceStore(), target: memoryTarget() }
   })
 
-describe("a branch's name", () => {
-  it.each(Object.entries(invisible))("has no %s in it", async (_, character) => {
+describe("a branch name", () => {
+  it.each(Object.entries(invisible))("must not contain a %s", async (_, character) => {
     const gate = await open()
     const branch = { accountName: "acme", projectName: "web", branchName: `ma${character}in` }
-    const answer = await gate.handler(
+    const response = await gate.handler(
       new Request("http://gate/v1/deployments/sources", {
         method: "POST",
         headers: { authorization: `Bearer ${tokens.writer}` },
         body: JSON.stringify(branch)
       })
     )
-    assert.strictEqual(answer.status, 400)
-    assert.include(await answer.text(), '"pointer":"/branchName"')
-    const failed = await gate.deployments.createSource(branch).then(
+    assert.strictEqual(response.status, 400)
+    assert.include(await response.text(), '"pointer":"/branchName"')
+    const errorTag = await gate.deployments.createSource(branch).then(
       () => undefined,
       (error: { readonly _tag: string }) => error._tag
     )
-    assert.strictEqual(failed, "InvalidInput")
+    assert.strictEqual(errorTag, "InvalidInput")
     await gate.close()
   })
 
-  it("may be in any script, with emoji", async () => {
+  it("may use any script and emoji", async () => {
     const gate = await open()
     for (const branchName of ["日本", "feature/ÄÖÜ#1", "fix 🐛", "שלום", "v\u2764\uFE0F"]) {
       const branch = { accountName: "acme", projectName: "web", branchName }
@@ -58,10 +58,10 @@ describe("a branch's name", () => {
     await gate.close()
   })
 
-  it("that was stored with invisible characters is still read", async () => {
+  it("is still readable if it was stored with invisible characters", async () => {
     const store = MemoryStore.open()
     const stored = { accountName: "acme", projectName: "web", branchName: "ma\u202Ein" }
-    await Effect.runPromise(writeEarlierDeployment(store, stored, "web-ma-in-0123abc"))
+    await Effect.runPromise(writeLegacyDeployment(store, stored, "web-ma-in-0123abc"))
     const gate = await open(store)
     assert.strictEqual((await gate.deployments.get("web-ma-in-0123abc")).branchName, stored.branchName)
     await gate.close()

@@ -1,5 +1,5 @@
 /**
- * A deployment's name belongs to its branch for good, whatever the secret is, and nobody else can get it.
+ * A deployment name belongs to its branch permanently, also when the secret changes, and no other branch can get it.
  */
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
@@ -16,56 +16,64 @@ import {
 import { MemoryStore } from "@tollgate/memory"
 import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Effect } from "effect"
-import { addressOf, branch, content, eventually, project, startProcess, writeEarlierDeployment } from "./processes.ts"
+import {
+  branch,
+  content,
+  eventually,
+  parseUploadUrl,
+  project,
+  startProcess,
+  writeLegacyDeployment
+} from "./processes.ts"
 import { secret } from "./stores.ts"
 
-const newer = "another secret of the tests, and of nobody else"
+const newer = "a newer secret that only these tests use"
 
 interface Process {
   readonly uploads: Uploads["Service"]
   readonly deployments: Deployments["Service"]
 }
 
-const branchOf = (accountName: string, projectName: string, branchName: string) => ({
+const makeBranch = (accountName: string, projectName: string, branchName: string) => ({
   accountName: AccountName.make(accountName),
   projectName: ProjectName.make(projectName),
   branchName: BranchName.make(branchName)
 })
 
-/** Deploys, and gives the name that the deployment has. */
-const deploy = ({ uploads, deployments }: Process, of = branch) =>
+/** Deploys a branch, and returns the name of the deployment. */
+const deploy = ({ uploads, deployments }: Process, target = branch) =>
   Effect.gen(function* () {
-    const { uploadUrl } = yield* uploads.create(of)
-    const { id } = yield* uploads.receive(addressOf(uploadUrl), content)
-    const { value } = yield* eventually(deployments.status(of, id), ({ value }) => value.status === "SUCCESS")
+    const { uploadUrl } = yield* uploads.create(target)
+    const { id } = yield* uploads.receive(parseUploadUrl(uploadUrl), content)
+    const { value } = yield* eventually(deployments.status(target, id), ({ value }) => value.status === "SUCCESS")
     return value.url.split("/").at(-2) ?? ""
   })
 
 const start = (store: StoreOperations, secrets: string | ReadonlyArray<string> = secret) =>
   startProcess(store, memoryTarget(), memorySourceStore(), { secret: secrets })
 
-const earlierName = ({ accountName, projectName, branchName }: typeof branch) =>
+const makeLegacyName = ({ accountName, projectName, branchName }: typeof branch) =>
   `web-main-${createHash("sha256")
     .update(JSON.stringify([accountName, projectName, branchName]))
     .digest("hex")
     .slice(0, 7)}`
 
-describe("a deployment's name", () => {
-  it.effect("is readable, fit for a host name, and ends in a hash under the secret", () =>
+describe("a deployment name", () => {
+  it.effect("is readable, valid in a host name, and ends in a keyed hash", () =>
     Effect.gen(function* () {
       const name = yield* deploy(yield* start(MemoryStore.open()))
       assert.match(name, /^web-main-[a-z2-7]{12}$/)
       assert.strictEqual(yield* deploy(yield* start(MemoryStore.open())), name)
       assert.notStrictEqual(yield* deploy(yield* start(MemoryStore.open(), newer)), name)
       const process = yield* start(MemoryStore.open())
-      const long = yield* deploy(process, branchOf("acme", "P".repeat(128), "b".repeat(255)))
+      const long = yield* deploy(process, makeBranch("acme", "P".repeat(128), "b".repeat(255)))
       assert.match(long, /^p{50}-[a-z2-7]{12}$/)
       assert.strictEqual(long.length, 63)
-      assert.notStrictEqual(yield* deploy(process, branchOf("other", "web", "main")), name)
+      assert.notStrictEqual(yield* deploy(process, makeBranch("other", "web", "main")), name)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("stays when the secret is replaced", () =>
+  it.effect("stays the same when the secret is rotated", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
       const name = yield* deploy(yield* start(store))
@@ -77,15 +85,15 @@ describe("a deployment's name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is the same for two processes with different secrets, whose calls of the store mix in any way", () =>
+  it.effect("is the same for two processes with different secrets and any interleaving of store calls", () =>
     Effect.gen(function* () {
       for (let call = 1, isOver = false; !isOver; call++) {
         const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const [one, other] = [yield* start(store, [secret, newer]), yield* start(store, [newer, secret])]
         const [first, second] = [yield* one.uploads.create(branch), yield* other.uploads.create(branch)]
-        const meanwhile = Effect.orDie(other.uploads.receive(addressOf(second.uploadUrl), content))
+        const meanwhile = Effect.orDie(other.uploads.receive(parseUploadUrl(second.uploadUrl), content))
         injectAt(call, { meanwhile })
-        yield* one.uploads.receive(addressOf(first.uploadUrl), content)
+        yield* one.uploads.receive(parseUploadUrl(first.uploadUrl), content)
         isOver = calls() < call
         injectAt(0, "fail")
         if (isOver) yield* meanwhile
@@ -97,7 +105,7 @@ describe("a deployment's name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is kept for its branch when the deployment is removed", () =>
+  it.effect("stays reserved for its branch when the deployment is removed", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
       const process = yield* start(store)
@@ -108,29 +116,29 @@ describe("a deployment's name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that belongs to another account is passed over without a word, also when that has removed it", () =>
+  it.effect("is skipped silently if it belongs to another account, also after that account removed it", () =>
     Effect.gen(function* () {
-      const evil = branchOf("evil", "web", "main")
-      const wanted = yield* deploy(yield* start(MemoryStore.open()), evil)
+      const other = makeBranch("other", "web", "main")
+      const reservedName = yield* deploy(yield* start(MemoryStore.open()), other)
       const store = MemoryStore.open()
-      yield* writeEarlierDeployment(store, branch, wanted)
+      yield* writeLegacyDeployment(store, branch, reservedName)
       const process = yield* start(store)
-      const given = yield* deploy(process, evil)
-      assert.match(given, /^web-main-[a-z2-7]{12}$/)
-      assert.notStrictEqual(given, wanted)
-      assert.strictEqual((yield* process.deployments.get(wanted)).value.accountName, branch.accountName)
-      yield* process.deployments.remove(wanted)
-      yield* process.deployments.remove(given)
-      assert.strictEqual(yield* deploy(process, evil), given)
-      assert.strictEqual((yield* Effect.flip(process.deployments.get(wanted)))._tag, "DeploymentNotFound")
+      const assignedName = yield* deploy(process, other)
+      assert.match(assignedName, /^web-main-[a-z2-7]{12}$/)
+      assert.notStrictEqual(assignedName, reservedName)
+      assert.strictEqual((yield* process.deployments.get(reservedName)).value.accountName, branch.accountName)
+      yield* process.deployments.remove(reservedName)
+      yield* process.deployments.remove(assignedName)
+      assert.strictEqual(yield* deploy(process, other), assignedName)
+      assert.strictEqual((yield* Effect.flip(process.deployments.get(reservedName)))._tag, "DeploymentNotFound")
     }).pipe(Effect.scoped)
   )
 
-  it.effect("of an earlier version stays, with its address, also when it is removed and comes again", () =>
+  it.effect("of an older release stays the same, with its URL, also after removal and redeployment", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const name = earlierName(branch)
-      yield* writeEarlierDeployment(store, branch, name)
+      const name = makeLegacyName(branch)
+      yield* writeLegacyDeployment(store, branch, name)
       const process = yield* start(store)
       assert.strictEqual((yield* process.deployments.get(name)).value.url, `http://gate/sites/${name}/`)
       assert.strictEqual(yield* deploy(process), name)
@@ -140,11 +148,11 @@ describe("a deployment's name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("of an earlier version that was removed before any upload is still its branch's", () =>
+  it.effect("of an older release stays reserved if the deployment is removed before the next upload", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const name = earlierName(branch)
-      yield* writeEarlierDeployment(store, branch, name)
+      const name = makeLegacyName(branch)
+      yield* writeLegacyDeployment(store, branch, name)
       const process = yield* start(store)
       yield* process.deployments.remove(name)
       assert.strictEqual(yield* deploy(process), name)

@@ -16,29 +16,29 @@ import { Deferred, Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
 import {
-  addressOf,
   branch,
   content,
   eventually,
-  mortal,
+  flushEventLoop,
+  parseUploadUrl,
   project,
-  settled,
+  startDisconnectableProcess,
   startProcess,
-  succeeded,
-  untilSettled,
-  upload
+  upload,
+  waitForSuccess,
+  waitUntil
 } from "./processes.ts"
 import { secret } from "./stores.ts"
 
-/** A target whose publishing never ends. */
-const hanging: DeploymentTarget = { publish: () => Effect.never }
+/** A target whose publish step never ends. */
+const hangingTarget: DeploymentTarget = { publish: () => Effect.never }
 
-describe("an upload's address", () => {
-  it.effect("is good for an hour", () =>
+describe("an upload URL", () => {
+  it.effect("is valid for an hour", () =>
     Effect.gen(function* () {
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget())
-      const early = addressOf((yield* uploads.create(branch)).uploadUrl)
-      const late = addressOf((yield* uploads.create(branch)).uploadUrl)
+      const early = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const late = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
       yield* TestClock.adjust("59 minutes")
       assert.strictEqual((yield* uploads.receive(early, content)).bytes, 8)
       yield* TestClock.adjust("61 seconds")
@@ -46,24 +46,24 @@ describe("an upload's address", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is not good for a sender that falls silent", () =>
+  it.effect("remains valid after a client stalls and its upload fails", () =>
     Effect.gen(function* () {
       const sources = memorySourceStore()
       const { uploads, deployments } = yield* startProcess(MemoryStore.open(), memoryTarget(), sources)
-      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
+      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
       const silent = Stream.concat(content, Stream.never)
-      const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(address, silent)))
-      yield* settled
+      const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(url, silent)))
+      yield* flushEventLoop
       yield* TestClock.adjust("29 seconds")
       assert.isUndefined(sending.pollUnsafe())
       yield* TestClock.adjust("6 seconds")
       assert.strictEqual((yield* Fiber.join(sending))._tag, "UploadStalled")
-      assert.strictEqual((yield* Effect.flip(deployments.status(project, address.id)))._tag, "StatusNotFound")
-      assert.strictEqual((yield* uploads.receive(address, content)).bytes, 8)
+      assert.strictEqual((yield* Effect.flip(deployments.status(project, url.id)))._tag, "StatusNotFound")
+      assert.strictEqual((yield* uploads.receive(url, content)).bytes, 8)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is forgotten when its time is over", () =>
+  it.effect("is deleted after it expires", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
       const { uploads } = yield* startProcess(store, memoryTarget())
@@ -82,94 +82,94 @@ describe("an upload's address", () => {
 })
 
 describe("a run", () => {
-  it.effect("is taken over when its holder falls silent, and the holder cannot publish any more", () =>
+  it.effect("is taken over when its holder stops renewing, and the old holder cannot publish", () =>
     Effect.gen(function* () {
       const [shared, sources] = [MemoryStore.open(), memorySourceStore()]
       const published: Array<string> = []
       const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      const begun = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const started = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const target = (process: 0 | 1): DeploymentTarget => ({
         publish: ({ id }) =>
           Effect.gen(function* () {
-            yield* Deferred.succeed(begun[process] as Deferred.Deferred<void>, undefined)
+            yield* Deferred.succeed(started[process] as Deferred.Deferred<void>, undefined)
             yield* Deferred.await(gates[process] as Deferred.Deferred<void>)
             published.push(id)
           })
       })
-      const first = yield* mortal(shared, target(0), sources)
+      const first = yield* startDisconnectableProcess(shared, target(0), sources)
       const id = yield* upload(first.uploads)
-      yield* Deferred.await(begun[0] as Deferred.Deferred<void>)
+      yield* Deferred.await(started[0] as Deferred.Deferred<void>)
 
       const second = yield* startProcess(shared, target(1), sources)
       yield* TestClock.adjust("30 seconds")
-      yield* settled
-      assert.isFalse(yield* Deferred.isDone(begun[1] as Deferred.Deferred<void>), "a lease that is renewed is kept")
+      yield* flushEventLoop
+      assert.isFalse(yield* Deferred.isDone(started[1] as Deferred.Deferred<void>), "a renewed lease is not taken over")
 
-      first.die()
-      yield* eventually(Deferred.isDone(begun[1] as Deferred.Deferred<void>), (isBegun) => isBegun)
-      first.revive()
+      first.disconnect()
+      yield* eventually(Deferred.isDone(started[1] as Deferred.Deferred<void>), (isStarted) => isStarted)
+      first.reconnect()
       yield* Deferred.succeed(gates[0] as Deferred.Deferred<void>, undefined)
-      yield* settled
+      yield* flushEventLoop
       yield* Deferred.succeed(gates[1] as Deferred.Deferred<void>, undefined)
       const status = yield* eventually(
         second.deployments.status(project, id),
         ({ value }) => value.status !== "IN_PROGRESS"
       )
       assert.strictEqual(status.value.status, "SUCCESS")
-      const [{ name } = assert.fail("there is a deployment")] = (yield* second.deployments.list(project, {
+      const [{ name } = assert.fail("expected a deployment")] = (yield* second.deployments.list(project, {
         limit: 1,
         offset: 0
       })).data
       const served = yield* second.deployments.served(name)
-      assert.match(served, /\.2$/, "the second attempt is served")
+      assert.match(served, /\.2$/, "expected the second attempt to be served")
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(yield* first.deployments.served(name), served)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that is cut off again and again is ended", () =>
+  it.effect("fails after it is interrupted twice", () =>
     Effect.gen(function* () {
       const [store, sources] = [MemoryStore.open(), memorySourceStore()]
-      const first = yield* mortal(store, hanging, sources)
+      const first = yield* startDisconnectableProcess(store, hangingTarget, sources)
       const id = yield* upload(first.uploads)
       let process = first
       for (let crash = 1; crash <= 2; crash++) {
         yield* eventually(process.deployments.status(project, id), ({ value }) => {
-          const takenOver = value.buildResult.log.filter((line) => line.startsWith("Taken over")).length
-          return value.steps.publish.status === "running" && takenOver === crash - 1
+          const takeovers = value.buildResult.log.filter((line) => line.startsWith("Taken over")).length
+          return value.steps.publish.status === "running" && takeovers === crash - 1
         })
-        process.die()
-        process = yield* mortal(store, hanging, sources)
+        process.disconnect()
+        process = yield* startDisconnectableProcess(store, hangingTarget, sources)
       }
       const { value } = yield* eventually(
         process.deployments.status(project, id),
         ({ value }) => value.status !== "IN_PROGRESS"
       )
       assert.strictEqual(value.status, "ERROR")
-      assert.match(value.buildResult.error ?? "", /cut off 2 times/)
+      assert.match(value.buildResult.error ?? "", /interrupted 2 times/)
       const { data } = yield* process.deployments.list(project, { limit: 1, offset: 0 })
       assert.deepInclude(data[0], { state: "ERRORED", message: "interrupted" })
     }).pipe(Effect.scoped)
   )
 
-  it.effect("has an end, whatever its target does", () =>
+  it.effect("times out if its target hangs", () =>
     Effect.gen(function* () {
-      const { uploads, deployments } = yield* startProcess(MemoryStore.open(), hanging)
+      const { uploads, deployments } = yield* startProcess(MemoryStore.open(), hangingTarget)
       const id = yield* upload(uploads)
       yield* eventually(deployments.status(project, id), ({ value }) => value.steps.publish.status === "running")
       for (let minute = 0; minute < 61; minute++) {
         yield* TestClock.adjust("1 minute")
-        yield* settled
+        yield* flushEventLoop
       }
       const { value } = yield* eventually(
         deployments.status(project, id),
         ({ value }) => value.status !== "IN_PROGRESS"
       )
-      assert.match(value.buildResult.error ?? "", /longer than an hour/)
+      assert.match(value.buildResult.error ?? "", /longer than 1 hour/)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("tells of each step how it failed, and of a target's own mistakes nothing", () =>
+  it.effect("reports the failed step, and hides the details of unexpected errors", () =>
     Effect.gen(function* () {
       const failing = (step: string): DeploymentTarget => {
         const outcome = (name: string) =>
@@ -205,47 +205,47 @@ describe("a run", () => {
         deployments.status(project, id),
         ({ value }) => value.status !== "IN_PROGRESS"
       )
-      assert.match(value.buildResult.error ?? "", /something went wrong on the server/)
+      assert.match(value.buildResult.error ?? "", /Internal error/)
       assert.notInclude(JSON.stringify(value), "hunter2")
     }).pipe(Effect.scoped)
   )
 })
 
 describe("two uploads of a branch", () => {
-  it.effect("whose calls of the store mix in any way leave the later one whole, and no source of the other", () =>
+  it.effect("keep only the source of the later one, for any interleaving of store calls", () =>
     Effect.gen(function* () {
       for (let call = 1, isOver = false; !isOver; call++) {
-        const kept = new Set<string>()
+        const storedKeys = new Set<string>()
         const inner = memorySourceStore()
         const sources: SourceStore = {
           ...inner,
-          put: (key, stream) => Effect.tap(inner.put(key, stream), () => Effect.sync(() => kept.add(key))),
-          remove: (key) => Effect.tap(inner.remove(key), () => Effect.sync(() => kept.delete(key)))
+          put: (key, stream) => Effect.tap(inner.put(key, stream), () => Effect.sync(() => storedKeys.add(key))),
+          remove: (key) => Effect.tap(inner.remove(key), () => Effect.sync(() => storedKeys.delete(key)))
         }
         const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const { uploads, deployments, stop } = yield* startProcess(store, memoryTarget(), sources)
-        yield* succeeded(deployments, yield* upload(uploads))
+        yield* waitForSuccess(deployments, yield* upload(uploads))
         const [one, other] = [yield* uploads.create(branch), yield* uploads.create(branch)].map(({ uploadUrl }) =>
-          addressOf(uploadUrl)
+          parseUploadUrl(uploadUrl)
         )
-        if (one === undefined || other === undefined) return assert.fail("there are two addresses")
+        if (one === undefined || other === undefined) return assert.fail("expected two upload URLs")
         injectAt(call, { meanwhile: Effect.orDie(uploads.receive(other, content)) })
         yield* uploads.receive(one, content)
         isOver = calls() < call
         injectAt(0, "fail")
         if (isOver) yield* uploads.receive(other, content)
-        const [{ name } = assert.fail("there is a deployment")] = (yield* deployments.list(project, {
+        const [{ name } = assert.fail("expected a deployment")] = (yield* deployments.list(project, {
           limit: 1,
           offset: 0
         })).data
         const ended = Effect.forEach([one.id, other.id], (id) => deployments.status(project, id))
         yield* eventually(ended, (all) => all.every(({ value }) => value.status !== "IN_PROGRESS"))
-        yield* eventually(Effect.succeed(kept), ({ size }) => size === 1)
-        const [latest] = [one.id, other.id].filter((id) => [...kept].some((key) => key.includes(id)))
+        yield* eventually(Effect.succeed(storedKeys), ({ size }) => size === 1)
+        const [latest] = [one.id, other.id].filter((id) => [...storedKeys].some((key) => key.includes(id)))
         assert.isDefined(latest, `after call ${call}`)
-        // The latest can be run again, so it is the one whose source is kept.
+        // Only the latest version can be deployed again, so it is the one whose source is stored.
         assert.strictEqual((yield* deployments.deploy(name)).status, "request enqueued")
-        yield* succeeded(deployments, latest ?? "")
+        yield* waitForSuccess(deployments, latest ?? "")
         assert.include(yield* deployments.served(name), latest)
         yield* stop
       }
@@ -253,61 +253,61 @@ describe("two uploads of a branch", () => {
   )
 })
 
-describe("a process that has no room", () => {
-  it.effect("notes a run once, however often it is asked for", () =>
+describe("a process without free slots", () => {
+  it.effect("queues a run once, however often it is scheduled", () =>
     Effect.gen(function* () {
       const [store, sources] = [MemoryStore.open(), memorySourceStore()]
       const gate = yield* Deferred.make<void>()
-      let [publishing, reads, wanted] = [0, 0, "nothing yet"]
-      const counted: StoreOperations = {
+      let [publishing, reads, trackedId] = [0, 0, "not set"]
+      const countingStore: StoreOperations = {
         ...store,
         get: (partition, keys) => {
-          if (keys.some((key) => key.includes(wanted))) reads++
+          if (keys.some((key) => key.includes(trackedId))) reads++
           return store.get(partition, keys)
         }
       }
-      const held: DeploymentTarget = {
+      const blockedTarget: DeploymentTarget = {
         publish: () =>
           Effect.suspend(() => {
             publishing++
             return Deferred.await(gate)
           })
       }
-      const full = yield* startProcess(counted, held, sources)
+      const full = yield* startProcess(countingStore, blockedTarget, sources)
       for (const name of ["one", "two", "three", "four"]) {
-        const busy = { ...branch, projectName: ProjectName.make(name) }
-        yield* full.uploads.receive(addressOf((yield* full.uploads.create(busy)).uploadUrl), content)
+        const otherBranch = { ...branch, projectName: ProjectName.make(name) }
+        yield* full.uploads.receive(parseUploadUrl((yield* full.uploads.create(otherBranch)).uploadUrl), content)
       }
-      yield* untilSettled(() => publishing === 4)
+      yield* waitUntil(() => publishing === 4)
       const id = yield* upload(full.uploads)
-      const [{ name } = assert.fail("there is a deployment")] = (yield* full.deployments.list(project, {
+      const [{ name } = assert.fail("expected a deployment")] = (yield* full.deployments.list(project, {
         limit: 1,
         offset: 0
       })).data
       for (let redeploy = 0; redeploy < 20; redeploy++) {
         if (redeploy > 0) assert.strictEqual((yield* full.deployments.deploy(name)).status, "request enqueued")
-        // A process that has just started finds it, and runs it, while no time passes.
+        // A new process scans at its start, and so runs the version before the clock advances.
         const other = yield* startProcess(store, memoryTarget(), sources)
-        yield* succeeded(other.deployments, id)
+        yield* waitForSuccess(other.deployments, id)
         yield* other.stop
       }
-      wanted = id
+      trackedId = id
       yield* Deferred.succeed(gate, undefined)
-      yield* untilSettled(() => reads > 0)
-      yield* Effect.repeat(settled, { times: 20 })
-      assert.strictEqual(reads, 1, "it looked once whether it is still to be run")
+      yield* waitUntil(() => reads > 0)
+      yield* Effect.repeat(flushEventLoop, { times: 20 })
+      assert.strictEqual(reads, 1, "expected one read of the queued version")
     }).pipe(Effect.scoped)
   )
 })
 
 describe("a removal", () => {
-  it.effect("does not wait for ever for a target that hangs, and keeps no run waiting", () =>
+  it.effect("times out if the target hangs, and does not delay runs", () =>
     Effect.gen(function* () {
       const target: DeploymentTarget = { publish: () => Effect.void, remove: () => Effect.never }
       const { uploads, deployments } = yield* startProcess(MemoryStore.open(), target)
       const id = yield* upload(uploads)
       yield* eventually(deployments.status(project, id), ({ value }) => value.status === "SUCCESS")
-      const [{ name } = assert.fail("there is a deployment")] = (yield* deployments.list(project, {
+      const [{ name } = assert.fail("expected a deployment")] = (yield* deployments.list(project, {
         limit: 1,
         offset: 0
       })).data
@@ -315,15 +315,15 @@ describe("a removal", () => {
       yield* eventually(deployments.list(project, { limit: 1, offset: 0 }), ({ total }) => total === 0)
       yield* TestClock.adjust("61 seconds")
       yield* Fiber.join(removing)
-      // What is left of it is tried again beside everything else.
-      const again = yield* upload(uploads)
-      yield* eventually(deployments.status(project, again), ({ value }) => value.status === "SUCCESS")
+      // The scheduler retries the removal in the background.
+      const second = yield* upload(uploads)
+      yield* eventually(deployments.status(project, second), ({ value }) => value.status === "SUCCESS")
     }).pipe(Effect.scoped)
   )
 })
 
-describe("a target of promises", () => {
-  it("runs, fails and is told to stop like any other", async () => {
+describe("targetFromPromises", () => {
+  it("runs, reports failures and removes", async () => {
     const seen: Array<string> = []
     const target = targetFromPromises({
       build: async ({ log, deployment }) => {
@@ -357,7 +357,7 @@ describe("a target of promises", () => {
     assert.include(good.buildResult.log, "building good")
     const bad = await deploy("bad")
     assert.deepInclude(bad.steps.build, { status: "failed", message: "it does not compile" })
-    assert.isFalse(gate.matches("/sites/web-good/"), "a target that serves nothing has no paths")
+    assert.isFalse(gate.matches("/sites/web-good/"), "expected no site paths without a serve method")
     const { data } = await gate.deployments.list("acme", "web")
     await gate.deployments.remove(data[0]?.name ?? "")
     assert.deepStrictEqual(seen, [`${data[0]?.name} source of good`, `removed ${data[0]?.name}`])
@@ -365,11 +365,11 @@ describe("a target of promises", () => {
   })
 })
 
-describe("what a target serves", () => {
-  it("may have failed, and may not be stopped, when nobody asks for more than its head", async () => {
+describe("a response of a target", () => {
+  it("may have a failed or uncancellable body for a HEAD request", async () => {
     const streams = [
       () => new ReadableStream({ start: (controller) => controller.error(new Error("failed")) }),
-      () => new ReadableStream({ cancel: () => Promise.reject(new Error("not to be stopped")) })
+      () => new ReadableStream({ cancel: () => Promise.reject(new Error("cannot be cancelled")) })
     ]
     for (const stream of streams) {
       const gate = await createTollgate({
@@ -384,18 +384,18 @@ describe("what a target serves", () => {
       const branch = { accountName: "acme", projectName: "web", branchName: "main" }
       const { uploadUrl } = await gate.deployments.createSource(branch)
       await gate.deployments.upload(uploadUrl, new Uint8Array(10))
-      const named = async () => (await gate.deployments.list("acme", "web")).data[0]?.url ?? ""
-      await expect.poll(named).not.toBe("")
+      const getUrl = async () => (await gate.deployments.list("acme", "web")).data[0]?.url ?? ""
+      await expect.poll(getUrl).not.toBe("")
       await expect
-        .poll(async () => (await gate.handler(new Request(await named(), { method: "HEAD" }))).status)
+        .poll(async () => (await gate.handler(new Request(await getUrl(), { method: "HEAD" }))).status)
         .toBe(200)
       await gate.close()
     }
   })
 })
 
-describe("without a target", () => {
-  it("deployments say what to configure, over HTTP and in the process", async () => {
+describe("the deployments option", () => {
+  it("is required: without it, all deployment endpoints respond with 501", async () => {
     const tokens = [{ token: "a-token-of-this-test", account: "acme" }]
     const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens })
     const headers = { authorization: "Bearer a-token-of-this-test" }
@@ -409,8 +409,8 @@ describe("without a target", () => {
       ["POST", "/v1/deployments/x/deploy"],
       ["PUT", "/v1/uploads/x.tar.gz"]
     ] as const) {
-      const given = path.endsWith("/sources") || method === "PUT" ? { body } : {}
-      const response = await gate.handler(new Request(`http://gate${path}`, { method, headers, ...given }))
+      const bodyInit = path.endsWith("/sources") || method === "PUT" ? { body } : {}
+      const response = await gate.handler(new Request(`http://gate${path}`, { method, headers, ...bodyInit }))
       assert.strictEqual(response.status, 501, path)
     }
     assert.isFalse(gate.matches("/sites/x/"))
@@ -418,9 +418,9 @@ describe("without a target", () => {
     await gate.close()
   })
 
-  it("wrong settings are refused, with what to set", async () => {
+  it("is validated together with publicUrl and sitesUrl", async () => {
     const deployments = { sources: memorySourceStore(), target: memoryTarget() }
-    const wrong: ReadonlyArray<readonly [object, RegExp]> = [
+    const invalid: ReadonlyArray<readonly [object, RegExp]> = [
       [{ deployments }, /publicUrl/],
       [{ deployments, publicUrl: "example.com" }, /publicUrl/],
       [{ deployments, publicUrl: "https://a.example", sitesUrl: "ftp://b" }, /sitesUrl/],
@@ -446,12 +446,12 @@ describe("without a target", () => {
       [{ deployments: { ...deployments, sourceLimit: 0 }, publicUrl: "https://a.example" }, /sourceLimit/],
       [{ deployments: {}, publicUrl: "https://a.example" }, /sources and target/]
     ]
-    for (const [options, told] of wrong) {
-      const problem = await createTollgate({ store: MemoryStore.open(), secret, ...options }).then(
+    for (const [options, message] of invalid) {
+      const error = await createTollgate({ store: MemoryStore.open(), secret, ...options }).then(
         () => "",
         (error: Error) => error.message
       )
-      assert.match(problem, told)
+      assert.match(error, message)
     }
   })
 })

@@ -1,5 +1,5 @@
 /**
- * Processes that deploy, for tests: real services over one store, on the test's clock.
+ * Simulated processes for deployment tests: real services on a shared store, driven by the test clock.
  */
 import { assert } from "@effect/vitest"
 import {
@@ -27,13 +27,13 @@ export const branch = { ...project, branchName: BranchName.make("main") }
 export const content = Stream.succeed(new TextEncoder().encode("a source"))
 
 export interface ProcessOptions extends Partial<Pick<ServiceOptions, "secret" | "limits">> {
-  /** Milliseconds by which the process's wall clock is ahead of the test's. */
+  /** How far the process's wall clock is ahead of the test clock, in milliseconds. */
   readonly clockOffset?: number
   readonly sourceLimit?: number
 }
 
-/** A clock that shows another time, and runs alike. */
-const offsetBy = (clock: Clock.Clock, offset: number): Clock.Clock => {
+/** Shifts the wall clock. Leaves the monotonic clock unchanged. */
+const offsetClock = (clock: Clock.Clock, offset: number): Clock.Clock => {
   const currentTimeMillisUnsafe = () => clock.currentTimeMillisUnsafe() + offset
   const currentTimeNanosUnsafe = () => clock.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n
   return {
@@ -47,7 +47,7 @@ const offsetBy = (clock: Clock.Clock, offset: number): Clock.Clock => {
   }
 }
 
-/** A process of its own: its services live until the scope is closed. */
+/** Starts a process. Its services stop when the scope closes, or with `stop`. */
 export const startProcess = (
   store: StoreOperations,
   target: DeploymentTarget,
@@ -65,7 +65,7 @@ export const startProcess = (
     })
     const clock = yield* Clock.Clock
     const context = yield* Layer.buildWithScope(Layer.provide(services, Layer.succeed(Store, store)), scope).pipe(
-      Effect.provideService(Clock.Clock, offsetBy(clock, clockOffset))
+      Effect.provideService(Clock.Clock, offsetClock(clock, clockOffset))
     )
     return {
       deployments: Context.get(context, Deployments),
@@ -74,7 +74,7 @@ export const startProcess = (
     }
   })
 
-export const addressOf = (uploadUrl: string) => {
+export const parseUploadUrl = (uploadUrl: string) => {
   const { pathname, searchParams } = new URL(uploadUrl)
   return {
     id: pathname.split("/").at(-1)?.replace(".tar.gz", "") ?? "",
@@ -86,66 +86,67 @@ export const addressOf = (uploadUrl: string) => {
 export const upload = (uploads: Uploads["Service"]) =>
   Effect.gen(function* () {
     const { uploadUrl } = yield* uploads.create(branch)
-    return (yield* uploads.receive(addressOf(uploadUrl), content)).id
+    return (yield* uploads.receive(parseUploadUrl(uploadUrl), content)).id
   })
 
-/** Lets everything run that can run without time passing. */
-export const settled = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+/** Runs all fibers that are ready, without advancing the clock. */
+export const flushEventLoop = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
-/** Waits, in steps of the test's clock, until something holds. */
-export const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
+/** Polls and advances the test clock until the condition holds. */
+export const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, condition: (value: A) => boolean) =>
   Effect.gen(function* () {
     for (let step = 0; step < 500; step++) {
       const value = yield* read
-      if (holds(value)) return value
-      yield* settled
+      if (condition(value)) return value
+      yield* flushEventLoop
       if (step % 10 === 9) yield* TestClock.adjust("1 second")
     }
-    return assert.fail("it never came to hold")
+    return assert.fail("The condition did not become true")
   })
 
-/** Waits, while the test's clock stands still, until something holds. */
-export const untilSettled = (holds: () => boolean) => Effect.repeat(settled, { until: () => holds(), times: 1_000 })
+/** Waits until the condition holds, without advancing the test clock. */
+export const waitUntil = (condition: () => boolean) =>
+  Effect.repeat(flushEventLoop, { until: () => condition(), times: 1_000 })
 
-/** Waits, while the test's clock stands still, until a run has ended well. */
-export const succeeded = (deployments: Deployments["Service"], id: string) =>
+/** Waits until a run has succeeded, without advancing the test clock. */
+export const waitForSuccess = (deployments: Deployments["Service"], id: string) =>
   Effect.gen(function* () {
     for (let step = 0; step < 1_000; step++) {
       if ((yield* deployments.status(project, id)).value.status === "SUCCESS") return
-      yield* settled
+      yield* flushEventLoop
     }
-    return assert.fail("the run did not succeed")
+    return assert.fail("The run did not succeed")
   })
 
-/** A process that can lose its store, as if it were paused or cut off; and find it again. */
-export const mortal = (
+/** Starts a process that can lose its store connection, as if it had died or were paused, and regain it. */
+export const startDisconnectableProcess = (
   store: StoreOperations,
   target: DeploymentTarget,
   sources: ReturnType<typeof memorySourceStore>
 ) =>
   Effect.gen(function* () {
-    let isDead = false
-    const gone = new StoreUnavailable({
+    let isDisconnected = false
+    const unavailable = new StoreUnavailable({
       operation: "commit",
-      problem: "cut off",
+      problem: "disconnected",
       retryable: true,
       outcome: "not-applied"
     })
-    const cut: StoreOperations = {
+    const interruptible: StoreOperations = {
       ...store,
-      commit: (...given) => Effect.suspend(() => (isDead ? Effect.fail(gone) : store.commit(...given)))
+      commit: (...args) => Effect.suspend(() => (isDisconnected ? Effect.fail(unavailable) : store.commit(...args)))
     }
-    const die = () => {
-      isDead = true
+    const disconnect = () => {
+      isDisconnected = true
     }
-    const revive = () => {
-      isDead = false
+    const reconnect = () => {
+      isDisconnected = false
     }
-    return { ...(yield* startProcess(cut, target, sources)), die, revive }
+    return { ...(yield* startProcess(interruptible, target, sources)), disconnect, reconnect }
   })
 
-/** A deployment as versions wrote it whose names ended in seven digits of a hash. */
-export const writeEarlierDeployment = (
+/** Writes the records of an older release of Tollgate, whose names end in seven digits of an unkeyed hash. */
+export const writeLegacyDeployment = (
   store: StoreOperations,
   branch: { readonly accountName: string; readonly projectName: string; readonly branchName: string },
   name: string
@@ -158,9 +159,9 @@ export const writeEarlierDeployment = (
       indexTerms: [collection],
       uniqueKeys: []
     })
-  const at = "2026-01-01T00:00:00.000Z"
+  const createdOn = "2026-01-01T00:00:00.000Z"
   const latest = "00000000-0000-4000-8000-000000000000"
-  const deployment = { ...branch, name, createdOn: at, updatedOn: at, message: "", latest, served: `${name}.x.1` }
+  const deployment = { ...branch, name, createdOn, updatedOn: createdOn, message: "", latest, served: `${name}.x.1` }
   return Effect.andThen(
     store.commit(Partition.deploymentDirectory, [put("name", name, { ...branch, name })]),
     store.commit(Partition.deployments(branch.accountName, branch.projectName), [put("deployment", name, deployment)])

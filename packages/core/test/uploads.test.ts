@@ -1,5 +1,5 @@
 /**
- * Uploads that are slow, or meet each other.
+ * Slow uploads and concurrent uploads.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, memorySourceStore, memoryTarget, type SourceStore, type Uploads } from "@tollgate/core"
@@ -8,18 +8,25 @@ import { StoreState } from "@tollgate/store-testkit"
 import { Deferred, Effect, Fiber, Schedule, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
-import { addressOf, branch, content, mortal, settled, startProcess } from "./processes.ts"
+import {
+  branch,
+  content,
+  flushEventLoop,
+  parseUploadUrl,
+  startDisconnectableProcess,
+  startProcess
+} from "./processes.ts"
 import { secret } from "./stores.ts"
 
-const pass = (seconds: number) =>
+const advance = (seconds: number) =>
   Effect.gen(function* () {
     for (let second = 0; second < seconds; second++) {
       yield* TestClock.adjust("1 second")
-      yield* settled
+      yield* flushEventLoop
     }
   })
 
-/** So many bytes, every so many seconds, for ever. */
+/** An endless stream of `bytes` bytes every `seconds` seconds. */
 const trickle = (bytes: number, seconds: number) =>
   Stream.fromEffectSchedule(
     Effect.sync(() => new Uint8Array(bytes)),
@@ -27,7 +34,7 @@ const trickle = (bytes: number, seconds: number) =>
   )
 
 describe("an upload", () => {
-  it.effect("that has arrived may take its store as long as it needs", () =>
+  it.effect("does not time out while the source store finishes slowly", () =>
     Effect.gen(function* () {
       const inner = memorySourceStore()
       const slow: SourceStore = {
@@ -35,14 +42,14 @@ describe("an upload", () => {
         put: (key, stream) => Effect.andThen(inner.put(key, stream), Effect.sleep("40 seconds"))
       }
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget(), slow)
-      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
-      const sending = yield* Effect.forkChild(uploads.receive(address, content))
-      yield* pass(45)
+      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const sending = yield* Effect.forkChild(uploads.receive(url, content))
+      yield* advance(45)
       assert.strictEqual((yield* Fiber.join(sending)).bytes, 8)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is not given up while its store is slow to take the next piece", () =>
+  it.effect("does not time out while the source store accepts chunks slowly", () =>
     Effect.gen(function* () {
       const inner = memorySourceStore()
       const slow: SourceStore = {
@@ -54,132 +61,132 @@ describe("an upload", () => {
           )
       }
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget(), slow)
-      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
-      const pieces = Stream.fromIterable([new Uint8Array(5), new Uint8Array(5)], { chunkSize: 1 })
-      const sending = yield* Effect.forkChild(uploads.receive(address, pieces))
-      yield* pass(85)
+      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const chunks = Stream.fromIterable([new Uint8Array(5), new Uint8Array(5)], { chunkSize: 1 })
+      const sending = yield* Effect.forkChild(uploads.receive(url, chunks))
+      yield* advance(85)
       assert.strictEqual((yield* Fiber.join(sending)).bytes, 10)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that is stored is not taken for another's because the store answers late", () =>
+  it.effect("succeeds when the store replies late to the commit that ends its lease", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      let late = 0
+      let delayedCommits = 0
       const slow: typeof store = {
         ...store,
-        commit: (partition, changes, once) => {
+        commit: (partition, changes, idempotency) => {
           const endsLease = changes.some(({ _tag }) => _tag === "Delete")
-          const committed = store.commit(partition, changes, once)
+          const committed = store.commit(partition, changes, idempotency)
           if (!endsLease) return committed
-          late++
+          delayedCommits++
           return Effect.tap(committed, () => Effect.sleep("25 seconds"))
         }
       }
       const { uploads } = yield* startProcess(slow, memoryTarget())
-      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
-      const sending = yield* Effect.forkChild(uploads.receive(address, content))
-      yield* pass(60)
-      assert.isAbove(late, 0)
+      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const sending = yield* Effect.forkChild(uploads.receive(url, content))
+      yield* advance(60)
+      assert.isAbove(delayedCommits, 0)
       assert.strictEqual((yield* Fiber.join(sending)).bytes, 8)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that trickles is given up after its grace period", () =>
+  it.effect("fails after the grace period if it is too slow", () =>
     Effect.gen(function* () {
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget())
-      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
-      const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(address, trickle(1, 20))))
-      yield* settled
-      yield* pass(59)
+      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(url, trickle(1, 20))))
+      yield* flushEventLoop
+      yield* advance(59)
       assert.isUndefined(sending.pollUnsafe())
-      yield* pass(10)
+      yield* advance(10)
       assert.match((yield* Fiber.join(sending)).message, /less than 1024 bytes per second/)
-      assert.strictEqual((yield* uploads.receive(address, content)).bytes, 8)
+      assert.strictEqual((yield* uploads.receive(url, content)).bytes, 8)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("ends after an hour, however steadily it comes", () =>
+  it.effect("fails after an hour", () =>
     Effect.gen(function* () {
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget(), memorySourceStore(), {
         sourceLimit: 100_000_000
       })
-      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
-      const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(address, trickle(20_000, 10))))
-      yield* settled
+      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(url, trickle(20_000, 10))))
+      yield* flushEventLoop
       for (let minute = 0; minute < 59; minute++) yield* TestClock.adjust("1 minute")
-      yield* settled
+      yield* flushEventLoop
       assert.isUndefined(sending.pollUnsafe())
-      yield* pass(80)
+      yield* advance(80)
       assert.match((yield* Fiber.join(sending)).message, /longer than 60 minutes/)
     }).pipe(Effect.scoped)
   )
 })
 
-/** An upload that has begun, and goes on until the fiber is interrupted. */
-const hang = (uploads: Uploads["Service"], address: ReturnType<typeof addressOf>) =>
+/** Starts an upload that continues until its fiber is interrupted. */
+const startEndlessUpload = (uploads: Uploads["Service"], url: ReturnType<typeof parseUploadUrl>) =>
   Effect.gen(function* () {
-    const begun = yield* Deferred.make<void>()
-    const first = Stream.fromEffect(Effect.as(Deferred.succeed(begun, undefined), new Uint8Array(100_000)))
+    const started = yield* Deferred.make<void>()
+    const first = Stream.fromEffect(Effect.as(Deferred.succeed(started, undefined), new Uint8Array(100_000)))
     const steady = Stream.concat(first, trickle(100_000, 10))
-    const fiber = yield* Effect.forkChild(uploads.receive(address, steady))
-    yield* Deferred.await(begun)
+    const fiber = yield* Effect.forkChild(uploads.receive(url, steady))
+    yield* Deferred.await(started)
     return fiber
   })
 
-describe("an upload's address", () => {
-  const open = { sourceLimit: 100_000_000 }
+describe("an upload URL", () => {
+  const options = { sourceLimit: 100_000_000 }
 
-  it.effect("takes one upload at a time, in all processes, and is good again when that is broken off", () =>
+  it.effect("accepts one upload at a time across processes, and another after an interrupted one", () =>
     Effect.gen(function* () {
       const [store, sources] = [MemoryStore.open(), memorySourceStore()]
-      const one = yield* startProcess(store, memoryTarget(), sources, open)
-      const other = yield* startProcess(store, memoryTarget(), sources, open)
-      const address = addressOf((yield* one.uploads.create(branch)).uploadUrl)
-      for (const [begin, end] of [
+      const one = yield* startProcess(store, memoryTarget(), sources, options)
+      const other = yield* startProcess(store, memoryTarget(), sources, options)
+      const url = parseUploadUrl((yield* one.uploads.create(branch)).uploadUrl)
+      for (const [interrupted, next] of [
         [one, one],
         [one, other]
       ] as const) {
-        const sending = yield* hang(begin.uploads, address)
+        const sending = yield* startEndlessUpload(interrupted.uploads, url)
         for (const { uploads } of [one, other]) {
-          assert.strictEqual((yield* Effect.flip(uploads.receive(address, content)))._tag, "UploadInProgress")
+          assert.strictEqual((yield* Effect.flip(uploads.receive(url, content)))._tag, "UploadInProgress")
         }
-        yield* pass(90)
-        assert.strictEqual((yield* Effect.flip(other.uploads.receive(address, content)))._tag, "UploadInProgress")
+        yield* advance(90)
+        assert.strictEqual((yield* Effect.flip(other.uploads.receive(url, content)))._tag, "UploadInProgress")
         yield* Fiber.interrupt(sending)
-        if (end === other) assert.strictEqual((yield* end.uploads.receive(address, content)).bytes, 8)
+        if (next === other) assert.strictEqual((yield* next.uploads.receive(url, content)).bytes, 8)
       }
-      assert.strictEqual((yield* Effect.flip(one.uploads.receive(address, content)))._tag, "AlreadyUploaded")
+      assert.strictEqual((yield* Effect.flip(one.uploads.receive(url, content)))._tag, "AlreadyUploaded")
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is good again 30 seconds after the process died that received an upload", () =>
+  it.effect("is usable again 30 seconds after the receiving process died", () =>
     Effect.gen(function* () {
       const [store, sources] = [MemoryStore.open(), memorySourceStore()]
-      const dying = yield* mortal(store, memoryTarget(), sources)
-      const other = yield* startProcess(store, memoryTarget(), sources, open)
-      const address = addressOf((yield* other.uploads.create(branch)).uploadUrl)
-      yield* hang(dying.uploads, address)
-      dying.die()
-      yield* pass(29)
-      assert.strictEqual((yield* Effect.flip(other.uploads.receive(address, content)))._tag, "UploadInProgress")
-      yield* pass(2)
-      assert.strictEqual((yield* other.uploads.receive(address, content)).bytes, 8)
+      const dying = yield* startDisconnectableProcess(store, memoryTarget(), sources)
+      const other = yield* startProcess(store, memoryTarget(), sources, options)
+      const url = parseUploadUrl((yield* other.uploads.create(branch)).uploadUrl)
+      yield* startEndlessUpload(dying.uploads, url)
+      dying.disconnect()
+      yield* advance(29)
+      assert.strictEqual((yield* Effect.flip(other.uploads.receive(url, content)))._tag, "UploadInProgress")
+      yield* advance(2)
+      assert.strictEqual((yield* other.uploads.receive(url, content)).bytes, 8)
     }).pipe(Effect.scoped)
   )
 
-  it.effect("leaves nothing in the store when its first upload fails: no name, no count, no lease", () =>
+  it.effect("leaves no name, count or lease in the store when its first upload fails", () =>
     Effect.gen(function* () {
       const { store, state } = StoreState.watch(MemoryStore.open())
       const { uploads } = yield* startProcess(store, memoryTarget())
-      const address = addressOf((yield* uploads.create(branch)).uploadUrl)
+      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
       const before = yield* state.hash
-      assert.strictEqual((yield* Effect.flip(uploads.receive(address, Stream.empty)))._tag, "UploadInterrupted")
+      assert.strictEqual((yield* Effect.flip(uploads.receive(url, Stream.empty)))._tag, "UploadInterrupted")
       assert.strictEqual(yield* state.hash, before)
     }).pipe(Effect.scoped)
   )
 
-  it("answers 409 over HTTP while an upload is in progress", async () => {
+  it("responds with 409 while an upload is in progress", async () => {
     const gate = await createTollgate({
       store: MemoryStore.open(),
       secret,
@@ -187,18 +194,18 @@ describe("an upload's address", () => {
       deployments: { sources: memorySourceStore(), target: memoryTarget() }
     })
     const { uploadUrl } = await gate.deployments.createSource({ ...branch })
-    const leaving = new AbortController()
+    const disconnect = new AbortController()
     const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(5)) })
-    const init = { method: "PUT", body, duplex: "half", signal: leaving.signal } as RequestInit
+    const init = { method: "PUT", body, duplex: "half", signal: disconnect.signal } as RequestInit
     const sending = gate.handler(new Request(uploadUrl, init))
     const put = () => gate.handler(new Request(uploadUrl, { method: "PUT", body: "a source" }))
-    const refused = await vi.waitFor(async () => {
-      const answer = await put()
-      assert.strictEqual(answer.status, 409)
-      return answer
+    const conflict = await vi.waitFor(async () => {
+      const response = await put()
+      assert.strictEqual(response.status, 409)
+      return response
     })
-    assert.include(await refused.text(), "urn:tollgate:problem:upload-in-progress")
-    leaving.abort()
+    assert.include(await conflict.text(), "urn:tollgate:problem:upload-in-progress")
+    disconnect.abort()
     await sending
     assert.strictEqual((await put()).status, 200)
     await gate.close()

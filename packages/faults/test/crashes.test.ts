@@ -108,7 +108,7 @@ const killIn = async (kind: "sqlite" | "redis", holdAt: Step): Promise<void> => 
   expect((await second.call("GET", pathname)).body).toBe("one")
   const ended = await second.ended("p", id)
   expect(ended.status).toBe("SUCCESS")
-  expect(ended.buildResult.log).toContain("Taken over from a process that went silent")
+  expect(ended.buildResult.log).toContain("Taken over from a process that stopped responding")
   expect((await second.call("GET", pathname)).body).toBe("two")
   // The process that finished the run removes the earlier release afterwards, in the background.
   await vi.waitFor(
@@ -171,7 +171,7 @@ describe("a server that stops", () => {
     const second = await openHere(store, { build: { command } })
     const ended = await second.ended("p", id)
     expect(ended.status).toBe("SUCCESS")
-    expect(ended.buildResult.log).not.toContain("Taken over from a process that went silent")
+    expect(ended.buildResult.log).not.toContain("Taken over from a process that stopped responding")
   }, 30_000)
 })
 

@@ -1,6 +1,6 @@
 import { diskBytes, InvalidArchiveError, quote, type UnpackLimits } from "./limits.ts"
 
-/** Counts what a source or a release costs, and refuses the entry that brings it over a limit. */
+/** Counts the entries and bytes of a source or a release. Throws for the entry that exceeds a limit. */
 export class Budget {
   readonly #limits: UnpackLimits
   #entries = 0
@@ -13,14 +13,14 @@ export class Budget {
     this.#limits = limits
   }
 
-  /** One more name on the disk: an entry, or a folder that the path of the entry implies. */
+  /** Counts a name on the disk: an entry, or a parent folder that the entry's path implies. */
   addEntry(path: string, entry = path): void {
     const { entries, pathBytes } = this.#limits
     if (++this.#entries > entries)
-      throw new InvalidArchiveError(`${quote(entry)} is one entry more than the ${entries} allowed`)
+      throw new InvalidArchiveError(`${quote(entry)} exceeds the limit of ${entries} entries`)
     this.#pathBytes += Buffer.byteLength(path)
     if (this.#pathBytes > pathBytes) {
-      throw new InvalidArchiveError(`${quote(entry)} brings all paths over the ${pathBytes} bytes allowed`)
+      throw new InvalidArchiveError(`${quote(entry)} exceeds the limit of ${pathBytes} bytes for all paths`)
     }
   }
 
@@ -33,35 +33,33 @@ export class Budget {
     const { bytes } = this.#limits
     this.#bytes += diskBytes(size)
     if (this.#bytes > bytes)
-      throw new InvalidArchiveError(`${quote(entry)} brings the files over the ${bytes} bytes allowed`)
+      throw new InvalidArchiveError(`${quote(entry)} exceeds the limit of ${bytes} bytes for all files`)
   }
 
-  /** A PAX header or a GNU long name: it costs time, though nothing of it is written. */
+  /** Counts a PAX header or a GNU long name, which costs time although it is not written to the disk. */
   addHeader(size: number, name: string): void {
     const { entries, headerBytes } = this.#limits
     if (++this.#headers > 2 * entries) {
-      throw new InvalidArchiveError(`${quote(name)} is one extended header more than the ${2 * entries} allowed`)
+      throw new InvalidArchiveError(`${quote(name)} exceeds the limit of ${2 * entries} extended headers`)
     }
     if (size > maxHeaderBytes) {
-      throw new InvalidArchiveError(
-        `${quote(name)} is an extended header of more than the ${maxHeaderBytes} bytes allowed`
-      )
+      throw new InvalidArchiveError(`${quote(name)} is an extended header larger than ${maxHeaderBytes} bytes`)
     }
     this.#headerBytes += size
     if (this.#headerBytes > headerBytes) {
-      throw new InvalidArchiveError(`${quote(name)} brings the extended headers over the ${headerBytes} bytes allowed`)
+      throw new InvalidArchiveError(`${quote(name)} exceeds the limit of ${headerBytes} bytes for extended headers`)
     }
   }
 }
 
-/** One extended header is read into memory whole. */
+/** An extended header is read into memory completely. */
 const maxHeaderBytes = 64 * 1024
 
 const tarBlock = 512
 
-/** The zeros that may fill an archive up behind its end. */
-export const maxFillingBytes = 1024 * 1024
+/** The maximum zero padding after the end of an archive. */
+export const maxPaddingBytes = 1024 * 1024
 
-/** The most that an archive within its limits can inflate to: contents, headers, padding, and the filling of its end. */
+/** The maximum inflated size of an archive within its limits: contents, headers and padding. */
 export const maxInflatedBytes = ({ bytes, entries, headerBytes }: UnpackLimits): number =>
-  bytes + entries * 2 * tarBlock + 2 * entries * 2 * tarBlock + headerBytes + maxFillingBytes
+  bytes + entries * 2 * tarBlock + 2 * entries * 2 * tarBlock + headerBytes + maxPaddingBytes

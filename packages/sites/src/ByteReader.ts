@@ -1,4 +1,4 @@
-/** Reads a stream of chunks by length. */
+/** Reads a stream of chunks by byte length. */
 export class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)
@@ -7,29 +7,29 @@ export class ByteReader {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
 
-  /** What is there next, at most so many bytes; empty only at the end. */
+  /** Reads between 1 and `max` bytes. Returns an empty buffer only at the end. */
   async readSome(max: number): Promise<Buffer> {
     while (this.#rest.length === 0) {
       const { done, value } = await this.#chunks.next()
       if (done === true) return this.#rest
       this.#rest = value
     }
-    const piece = this.#rest.subarray(0, max)
-    this.#rest = this.#rest.subarray(piece.length)
-    return piece
+    const bytes = this.#rest.subarray(0, max)
+    this.#rest = this.#rest.subarray(bytes.length)
+    return bytes
   }
 
-  /** So many bytes; fewer only at the end. */
+  /** Reads `length` bytes. Returns fewer only at the end. */
   async read(length: number): Promise<Buffer> {
     const first = await this.readSome(length)
     if (first.length === length || first.length === 0) return first
-    const whole = Buffer.alloc(length)
-    let filled = first.copy(whole)
+    const buffer = Buffer.alloc(length)
+    let filled = first.copy(buffer)
     while (filled < length) {
-      const piece = await this.readSome(length - filled)
-      if (piece.length === 0) break
-      filled += piece.copy(whole, filled)
+      const bytes = await this.readSome(length - filled)
+      if (bytes.length === 0) break
+      filled += bytes.copy(buffer, filled)
     }
-    return whole.subarray(0, filled)
+    return buffer.subarray(0, filled)
   }
 }

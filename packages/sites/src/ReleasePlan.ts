@@ -1,10 +1,9 @@
 /**
- * What an archive will be on the disk, decided from its headers alone. Only files and folders are planned, so that no
- * name in the release ever leads out of it: a link to a file of the same archive becomes a copy of it, and any other
- * link is refused.
+ * Plans the files and folders of a release from the headers of an archive. The plan contains no links, so no path in
+ * the release points outside it: a link to a file of the same archive becomes a copy, and other links are rejected.
  */
 import type { Budget } from "./Budget.ts"
-import { linkTarget, safePath } from "./entryPath.ts"
+import { resolveLinkTarget, safePath } from "./entryPath.ts"
 import { InvalidArchiveError, quote } from "./limits.ts"
 import type { TarEntry } from "./readTar.ts"
 
@@ -15,22 +14,22 @@ export interface PlannedFile {
 }
 
 interface Link {
-  /** As the archive names it. */
+  /** The link's path as written in the archive. */
   readonly entry: string
   readonly target: string
 }
 
-/** How often a link may point to a link. */
+/** How many links a chain of links may have. */
 const maxLinkHops = 40
 
-const rejectName = (entry: string): never => {
-  throw new InvalidArchiveError(`${quote(entry)} cannot be a file or folder beside the others`)
+const rejectConflict = (entry: string): never => {
+  throw new InvalidArchiveError(`${quote(entry)} conflicts with another entry`)
 }
 
 export class ReleasePlan {
   readonly #budget: Budget
   readonly #folders = new Set([""])
-  /** Which entry of the archive each file is: the last of its name. */
+  /** The files and the index of their entry. If a path occurs more than once, the last entry wins. */
   readonly #files = new Map<string, { readonly index: number; readonly file: PlannedFile }>()
   readonly #links = new Map<string, Link>()
   #entries = 0
@@ -42,15 +41,15 @@ export class ReleasePlan {
   add(entry: TarEntry): void {
     const index = this.#entries++
     const path = safePath(entry)
-    const target = entry.kind.endsWith("link") ? linkTarget(entry) : undefined
+    const target = entry.kind.endsWith("link") ? resolveLinkTarget(entry) : undefined
     this.#budget.addEntry(path, entry.path)
     if (entry.kind === "folder") this.#addFolder(path, entry.path, true)
     else this.#addFile(path, target, entry, index)
   }
 
   #addFile(path: string, target: string | undefined, entry: TarEntry, index: number): void {
-    if (this.#folders.has(path)) rejectName(entry.path)
-    // tar writes a file that is named twice as a link to itself.
+    if (this.#folders.has(path)) rejectConflict(entry.path)
+    // tar stores a file that is listed twice as a hard link to itself.
     if (target === path && this.#files.has(path)) return
     this.#files.delete(path)
     this.#links.delete(path)
@@ -68,7 +67,7 @@ export class ReleasePlan {
     if (slash !== -1) this.#addFolder(path.slice(0, slash), entry, false)
   }
 
-  /** Plans a folder and those above it, one by one, so that each is counted. */
+  /** Plans a folder and its parents, and counts each of them. */
   #addFolder(path: string, entry: string, isEntry: boolean): void {
     if (this.#folders.has(path)) return
     const names = path.split("/")
@@ -76,25 +75,25 @@ export class ReleasePlan {
     for (let count = 1; count <= names.length; count++) {
       const folder = names.slice(0, count).join("/")
       if (this.#folders.has(folder)) continue
-      if (this.#files.has(folder) || this.#links.has(folder)) rejectName(entry)
-      // The entry itself has been counted.
+      if (this.#files.has(folder) || this.#links.has(folder)) rejectConflict(entry)
+      // `add` has already counted the entry itself.
       if (!isEntry || count < names.length) this.#budget.addEntry(folder, entry)
       this.#budget.addBytes(0, entry)
       this.#folders.add(folder)
     }
   }
 
-  /** The folders, each after the one that it is in. */
+  /** The folders. Parents come before their children. */
   folders(): Iterable<string> {
     return this.#folders
   }
 
-  /** The files, by the number of their entry. */
+  /** The files, by the index of their entry. */
   files(): ReadonlyMap<number, PlannedFile> {
     return new Map([...this.#files.values()].map(({ index, file }) => [index, file]))
   }
 
-  /** The copies that stand for links. */
+  /** The copies that replace links. */
   copies(): ReadonlyArray<{ readonly from: PlannedFile; readonly to: string }> {
     return [...this.#links].map(([to, link]) => {
       const from = this.#resolve(link)
@@ -106,8 +105,9 @@ export class ReleasePlan {
   #resolve({ entry, target }: Link): PlannedFile {
     let path = target
     for (let hop = 0; hop < maxLinkHops; hop++) path = this.#links.get(path)?.target ?? path
-    const found = this.#files.get(path)
-    if (found === undefined) throw new InvalidArchiveError(`${quote(entry)} is a link to no file of the archive`)
-    return found.file
+    const planned = this.#files.get(path)
+    if (planned === undefined)
+      throw new InvalidArchiveError(`${quote(entry)} is a link that does not resolve to a file in the archive`)
+    return planned.file
   }
 }

@@ -1,21 +1,21 @@
 /**
- * Does the work over untrusted content in worker threads, with limits on time and memory. A worker that exceeds them, or
- * crashes, is terminated and fails the work at once; the event loop of the server is never held.
+ * Processes untrusted content in worker threads with limits on time and memory, so that it never blocks the server's
+ * event loop. A worker that exceeds a limit or crashes is terminated, and its task fails immediately.
  */
 import { extname } from "node:path"
 import { MessageChannel, Worker } from "node:worker_threads"
 import { InvalidArchiveError, type UnpackLimits } from "./limits.ts"
 import { SourceSender } from "./SourceSender.ts"
-import type { Unpacked } from "./unpack.ts"
+import type { UnpackResult } from "./unpack.ts"
 import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
 
-/** `.ts` beside the sources, `.js` in the package. */
+/** `.ts` when running from the sources, `.js` in the published package. */
 const workerUrl = new URL(`./release.worker${extname(import.meta.url)}`, import.meta.url)
 
-/** How long a worker without work is kept: the next deployment starts faster. */
+/** How long an idle worker is kept, so that the next deployment starts faster. */
 const idleMs = 10_000
 
-/** How a task ends without harm to its worker, which can be used again. */
+/** The outcomes after which a worker can be reused. */
 type Outcome = Extract<WorkerMessage, { readonly type: "done" | "rejected" }>
 
 interface RunOptions {
@@ -24,7 +24,7 @@ interface RunOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Not all of them: Node has listeners of its own on a worker. */
+/** Removes only the listeners added here, since Node has internal listeners on a worker. */
 const removeListeners = (worker: Worker): void => {
   worker.removeAllListeners("error").removeAllListeners("exit")
 }
@@ -37,44 +37,44 @@ export class ReleaseWorkers {
     this.#limits = limits
   }
 
-  /** Unpacks a gzip tar into a folder that exists and is empty. */
-  async unpack(source: AsyncIterable<Uint8Array>, folder: string, signal: AbortSignal): Promise<Unpacked> {
+  /** Unpacks a gzipped tar archive into an existing empty folder. */
+  async unpack(source: AsyncIterable<Uint8Array>, folder: string, signal: AbortSignal): Promise<UnpackResult> {
     const limits = this.#limits
     const options = { source, signal, timeoutMs: limits.timeoutMs }
-    return (await this.#perform({ type: "unpack", folder, limits }, options)) as Unpacked
+    return (await this.#runTask({ type: "unpack", folder, limits }, options)) as UnpackResult
   }
 
-  /** Reads the files that a release will serve, and gives its manifest. */
+  /** Reads the files that a release will serve, and returns its encoded manifest. */
   async describe(folder: string, root: string, signal: AbortSignal): Promise<Buffer> {
     const limits = this.#limits
     const options = { signal, timeoutMs: limits.timeoutMs }
-    return Buffer.from((await this.#perform({ type: "describe", folder, root, limits }, options)) as Uint8Array)
+    return Buffer.from((await this.#runTask({ type: "describe", folder, root, limits }, options)) as Uint8Array)
   }
 
-  /** Removes a folder with all that is in it; nothing if it is not there. */
+  /** Removes a folder and its contents. Does nothing if it does not exist. */
   async remove(folder: string): Promise<void> {
-    await this.#perform({ type: "remove", folder }, {})
+    await this.#runTask({ type: "remove", folder }, {})
   }
 
-  /** What a task gives; fails with Rejected where the content is refused. */
-  async #perform(task: WorkerTask, options: RunOptions): Promise<unknown> {
-    const outcome = await this.#run(task, options)
+  /** Runs a task and returns its result. Throws `InvalidArchiveError` if the content is rejected. */
+  async #runTask(task: WorkerTask, options: RunOptions): Promise<unknown> {
+    const outcome = await this.#runInWorker(task, options)
     if (outcome.type === "rejected") throw new InvalidArchiveError(outcome.reason)
     return outcome.result
   }
 
-  async #run(task: WorkerTask, { source, signal, timeoutMs }: RunOptions): Promise<Outcome> {
+  async #runInWorker(task: WorkerTask, { source, signal, timeoutMs }: RunOptions): Promise<Outcome> {
     signal?.throwIfAborted()
-    const worker = this.#take()
+    const worker = this.#acquireWorker()
     const { port1: port, port2 } = new MessageChannel()
     const sender = source && new SourceSender(port, source)
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
     const abort = () => reject(signal?.reason)
     signal?.addEventListener("abort", abort)
-    const timeout = () => reject(new InvalidArchiveError(`it takes longer than the ${timeoutMs} ms allowed`))
+    const timeout = () => reject(new InvalidArchiveError(`Processing takes longer than the limit of ${timeoutMs} ms`))
     const timer = timeoutMs === undefined ? undefined : setTimeout(timeout, timeoutMs)
-    worker.on("error", (error) => reject(this.#explainCrash(error)))
-    worker.on("exit", (code) => reject(new Error(`A worker thread exited early, with ${code}`)))
+    worker.on("error", (error) => reject(this.#toTaskError(error)))
+    worker.on("exit", (code) => reject(new Error(`A worker thread exited unexpectedly with code ${code}`)))
     port.on("message", (message: WorkerMessage) => {
       if (message.type === "open") sender?.open()
       else if (message.type === "pull") sender?.send().catch(reject)
@@ -84,10 +84,10 @@ export class ReleaseWorkers {
     worker.postMessage({ task, port: port2 } satisfies WorkerRequest, [port2])
     try {
       const outcome = await promise
-      this.#keep(worker)
+      this.#releaseWorker(worker)
       return outcome
     } catch (error) {
-      // It writes nothing more once this has ended, so that what it wrote can be removed.
+      // Waits until the worker has stopped writing, so that its files can be removed.
       await worker.terminate()
       throw error
     } finally {
@@ -98,14 +98,14 @@ export class ReleaseWorkers {
     }
   }
 
-  #explainCrash(error: unknown): unknown {
+  #toTaskError(error: unknown): unknown {
     const { memoryMb } = this.#limits
     return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
-      ? new InvalidArchiveError(`it takes more than the ${memoryMb} MiB of memory allowed`)
+      ? new InvalidArchiveError(`Processing takes more than the limit of ${memoryMb} MiB of memory`)
       : error
   }
 
-  #take(): Worker {
+  #acquireWorker(): Worker {
     for (const [worker, timer] of this.#idle) {
       clearTimeout(timer)
       this.#idle.delete(worker)
@@ -114,11 +114,11 @@ export class ReleaseWorkers {
       return worker
     }
     const resourceLimits = { maxOldGenerationSizeMb: this.#limits.memoryMb, maxYoungGenerationSizeMb: 4 }
-    // Nothing of the host's environment or options: the worker needs none of it.
+    // The worker needs neither the environment nor the Node options of the server.
     return new Worker(workerUrl, { env: {}, execArgv: [], resourceLimits })
   }
 
-  #keep(worker: Worker): void {
+  #releaseWorker(worker: Worker): void {
     const drop = () => {
       clearTimeout(this.#idle.get(worker))
       this.#idle.delete(worker)

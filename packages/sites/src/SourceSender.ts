@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads"
 
-/** Sends a worker what it asks for of a source. */
+/** Sends a source to a worker thread, one requested chunk at a time. */
 export class SourceSender {
   readonly #port: MessagePort
   readonly #source: AsyncIterable<Uint8Array>
@@ -19,12 +19,12 @@ export class SourceSender {
   async send(): Promise<void> {
     const next = await this.#chunks?.next()
     if (next === undefined || next.done === true) return this.#port.postMessage(undefined)
-    // A copy, since the rest of the chunk's buffer may hold something else.
+    // Copies the chunk, since its buffer may be shared with other data and a transfer detaches the whole buffer.
     const chunk = new Uint8Array(next.value)
     this.#port.postMessage(chunk, [chunk.buffer])
   }
 
-  /** Does not wait: a source that hangs must not hold up a failure. */
+  /** Does not wait, so that a hanging source does not delay the report of a failure. */
   close(): void {
     this.#chunks?.return?.().catch(() => undefined)
   }

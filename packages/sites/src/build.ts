@@ -1,5 +1,6 @@
 /**
- * Runs the host's own command over a source, with a clean environment, and leaves no process behind.
+ * Runs the configured build command on a source, with a clean environment, and kills all processes that it leaves
+ * behind.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -10,41 +11,43 @@ import { StringDecoder } from "node:string_decoder"
 import { promisify } from "node:util"
 
 /**
- * A build is not a sandbox. Without `uid` and `gid` its command, and everything that an upload makes it run, is your
- * server's own user: it can read what your server can, such as the environment of the server's process
- * (`/proc/<pid>/environ`, with your secrets), its files and its database, and it can signal the server. With them it is
- * another user, but it still has the network, and the CPU, memory and disk of the machine. Run the build of untrusted
- * sources in a container or a virtual machine.
+ * A build is not a sandbox. Without `uid` and `gid`, the command and all code from the upload run as the user of your
+ * server. They can read the environment of the server process (`/proc/<pid>/environ`, with your secrets), its files and
+ * its database, and they can signal the server. With `uid` and `gid`, the build runs as another user, but still has
+ * access to the network and to the CPU, memory and disk of the machine. Build untrusted sources in a container or a
+ * virtual machine.
  */
 export interface BuildOptions {
-  /** What a shell runs in the folder of the unpacked source: `npm ci && npm run build`. */
+  /** The shell command, run in the folder of the unpacked source: `npm ci && npm run build`. */
   readonly command: string
-  /** Milliseconds after which it is killed, with all that it started: ten minutes, unless said otherwise. */
+  /** The time in milliseconds after which the command and all its processes are killed. Default: ten minutes. */
   readonly timeout?: number
-  /** Variables beside `PATH`, `HOME`, `TMPDIR`, `LANG` and `CI`; nothing of the server's own is passed on. */
+  /**
+   * Variables besides `PATH`, `HOME`, `TMPDIR`, `LANG` and `CI`. The build does not inherit the server's environment.
+   */
   readonly env?: Readonly<Record<string, string>>
-  /** The folder that is served, below the source's: `dist`. All of it, unless said otherwise. */
+  /** The folder to serve, relative to the source folder, such as `dist`. Default: the source folder. */
   readonly output?: string
   /**
-   * The user and group that the command runs as; give both. Needs a server that may change users, such as root, and a
-   * `folder` that this user can reach.
+   * The user and group that run the command. Set both. The server must be allowed to change users (for example, run as
+   * root), and the user must have access to `folder`.
    */
   readonly uid?: number
   readonly gid?: number
 }
 
-/** Fails for a user without a group: the build would keep the server's group. */
+/** Requires both or neither: with `uid` alone, the build would run with the server's group. */
 export const checkBuildUser = ({ uid, gid }: BuildOptions): void => {
-  if ((uid === undefined) !== (gid === undefined)) throw new TypeError("build: give uid and gid together")
+  if ((uid === undefined) !== (gid === undefined)) throw new TypeError("build: uid and gid must be set together")
 }
 
-/** Gives the folders to the user of the build. They hold files and folders alone: there is no link to follow. */
+/** Changes the owner of the folders to the build user. Safe, since unpacked sources contain no links. */
 const chownToBuildUser = async ({ uid, gid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
   if (uid === undefined) return
   await promisify(execFile)("chown", ["-R", "-h", `${uid}:${gid}`, "--", ...folders])
 }
 
-/** Takes the folders back, so that no later build, which is the same user, can change what this one has made. */
+/** Changes the owner back, so that later builds, which run as the same user, cannot change the result. */
 const chownBack = async ({ uid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
   if (uid === undefined) return
   await promisify(execFile)("chown", ["-R", "-h", `${process.getuid?.()}:${process.getgid?.()}`, "--", ...folders])
@@ -53,22 +56,22 @@ const chownBack = async ({ uid }: BuildOptions, ...folders: ReadonlyArray<string
 
 export const defaultTimeout = 10 * 60 * 1000
 
-/** Marks every process of a build, so that those are found which left its group. */
+/** The environment variable that marks the processes of a build, to find those that left its process group. */
 const marker = "TOLLGATE_RELEASE"
 
-/** How much of a line is waited for. */
+/** Longer lines are split and truncated. */
 const maxLineLength = 4096
-/** How many lines of one piece are looked at: the rest of a flood would be dropped anyway. */
-const maxLines = 200
+/** How many lines of one chunk are logged. The log buffer would drop the others anyway. */
+const maxLinesPerChunk = 200
 
-/** Hands on what a process says, line by line, whatever it says. */
+/** Passes the output of a process to `log`, line by line. */
 const pipeLines = (output: Readable, log: (line: string) => void): void => {
   const decoder = new StringDecoder("utf8")
   let rest = ""
   output.on("data", (chunk: Buffer) => {
     const lines = (rest + decoder.write(chunk)).split("\n")
     rest = lines.pop() ?? ""
-    for (const line of lines.slice(-maxLines)) log(line.slice(0, maxLineLength))
+    for (const line of lines.slice(-maxLinesPerChunk)) log(line.slice(0, maxLineLength))
     if (rest.length > maxLineLength) {
       log(rest.slice(0, maxLineLength))
       rest = ""
@@ -83,28 +86,28 @@ const kill = (pid: number): void => {
   try {
     process.kill(pid, "SIGKILL")
   } catch {
-    // It has ended.
+    // The process has already exited.
   }
 }
 
-/** Processes that carry the mark, or are still in the folder; Linux alone can tell. */
+/** Finds processes with the marker in their environment or with a working directory in the folder. Linux only. */
 const findEscapedProcesses = async (id: string, folder: string): Promise<ReadonlyArray<number>> => {
   const mark = `${marker}=${id}`
   const names = await readdir("/proc").catch(() => [])
-  const found = await Promise.all(
+  const pids = await Promise.all(
     names
       .filter((name) => /^\d+$/.test(name))
       .map(async (name) => {
         const environment = await readFile(`/proc/${name}/environ`, "utf8").catch(() => "")
-        const place = await readlink(`/proc/${name}/cwd`).catch(() => "")
-        const isOurs = environment.split("\0").includes(mark) || place.startsWith(folder)
-        return isOurs ? [Number(name)] : []
+        const cwd = await readlink(`/proc/${name}/cwd`).catch(() => "")
+        const isFromBuild = environment.split("\0").includes(mark) || cwd.startsWith(folder)
+        return isFromBuild ? [Number(name)] : []
       })
   )
-  return found.flat()
+  return pids.flat()
 }
 
-/** Ends the build's group, and then whoever has left it, until there is nobody. */
+/** Kills the build's process group, and then the processes that left it, until none are found. */
 const killAll = async (child: ChildProcess, id: string, folder: string): Promise<void> => {
   if (child.pid !== undefined) kill(-child.pid)
   for (let round = 0; round < 50; round++) {
@@ -115,17 +118,17 @@ const killAll = async (child: ChildProcess, id: string, folder: string): Promise
 }
 
 export interface BuildContext {
-  /** Names the build among all others. */
+  /** Unique among all builds. */
   readonly id: string
   /** The folder of the unpacked source. */
   readonly folder: string
-  /** A folder for what the build needs beside: its home and its temporary files. */
+  /** A folder for the build's home directory and temporary files. */
   readonly scratch: string
   readonly log: (line: string) => void
   readonly signal: AbortSignal
 }
 
-/** Runs the command, and gives how it ended: by a code, or by the time-out. */
+/** Runs the command and returns its exit code, or `timed out`. */
 export const build = async (
   options: BuildOptions,
   { id, folder, scratch, log, signal }: BuildContext
@@ -134,12 +137,12 @@ export const build = async (
   const [home, tmp] = [join(scratch, "home"), join(scratch, "tmp")]
   await Promise.all([mkdir(home, { recursive: true }), mkdir(tmp, { recursive: true })])
   await chownToBuildUser(options, folder, scratch)
-  const place = await realpath(folder)
+  const realFolder = await realpath(folder)
   signal.throwIfAborted()
   const child = spawn("/bin/sh", ["-c", command], {
     cwd: folder,
     ...(uid === undefined ? {} : { uid, gid }),
-    // A group of its own, so that it can be ended with all that it started.
+    // Starts a new process group, so that it can be killed with all its children.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -155,21 +158,21 @@ export const build = async (
   const closed = once(child, "close").catch(() => undefined)
   pipeLines(child.stdout, log)
   pipeLines(child.stderr, log)
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
+  const timeoutOrAbort = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
   try {
-    const [code, killedBy] = await once(child, "exit", { signal: limit })
-    if (killedBy !== null) log(`Ended by ${killedBy}`)
+    const [code, killSignal] = await once(child, "exit", { signal: timeoutOrAbort })
+    if (killSignal !== null) log(`Killed by ${killSignal}`)
     return code ?? 128
   } catch (error) {
-    if (signal.aborted || !limit.aborted) throw error
+    if (signal.aborted || !timeoutOrAbort.aborted) throw error
     return "timed out"
   } finally {
-    await killAll(child, id, place)
+    await killAll(child, id, realFolder)
     await chownBack(options, folder, scratch)
-    // Whoever is left may hold its output open; nobody waits for that.
-    const enough = setTimeout(() => child.stdout.destroy(), 1000)
+    // A surviving process may keep the output open, so wait at most 1 second.
+    const timer = setTimeout(() => child.stdout.destroy(), 1000)
     await Promise.race([closed, once(child.stdout, "close")])
-    clearTimeout(enough)
+    clearTimeout(timer)
     child.stdout.destroy()
     child.stderr.destroy()
   }

@@ -1,5 +1,5 @@
 /**
- * Asks a release that nobody else can see yet, by a real request to a real server.
+ * Tests a release before it is public: serves it on a temporary local server and requests its entry file.
  */
 import { createHash } from "node:crypto"
 import { once } from "node:events"
@@ -7,15 +7,15 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
 import { InvalidArchiveError } from "./limits.ts"
-import { entryFile, findFile, type Manifest } from "./manifest.ts"
+import { findEntryFile, findFile, type Manifest } from "./manifest.ts"
 import { serve } from "./serve.ts"
 
 const requestTimeout = 30_000
 
-/** Fails with what is wrong with the release. */
-export const check = async (folder: string, manifest: Manifest, signal: AbortSignal): Promise<string> => {
-  const entry = entryFile(manifest)
-  if (entry === undefined) throw new InvalidArchiveError("there is no file to serve")
+/** Returns the requested path. Throws `InvalidArchiveError` if the release does not serve its entry file. */
+export const checkRelease = async (folder: string, manifest: Manifest, signal: AbortSignal): Promise<string> => {
+  const entry = findEntryFile(manifest)
+  if (entry === undefined) throw new InvalidArchiveError("The release contains no files to serve")
   const server = createServer(async (req, res) => {
     try {
       const request = new Request(`http://localhost${req.url}`)
@@ -35,11 +35,11 @@ export const check = async (folder: string, manifest: Manifest, signal: AbortSig
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeout)])
     })
-    if (response.status !== 200) throw new InvalidArchiveError(`${path} was answered with ${response.status}`)
+    if (response.status !== 200) throw new InvalidArchiveError(`GET ${path} returned ${response.status}`)
     const hash = createHash("sha256")
     for await (const chunk of response.body ?? []) hash.update(chunk)
     if (hash.digest("base64url") !== findFile(manifest, entry)?.digest)
-      throw new InvalidArchiveError(`${path} was not answered whole`)
+      throw new InvalidArchiveError(`GET ${path} did not return the complete file`)
     return path
   } finally {
     server.closeAllConnections()

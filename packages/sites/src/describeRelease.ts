@@ -1,5 +1,5 @@
 /**
- * Reads every file that a release will serve, and makes its manifest. Synchronous: it runs in a worker thread.
+ * Reads all files that a release will serve, and makes the manifest. Synchronous, since it runs in a worker thread.
  */
 import { createHash } from "node:crypto"
 import { closeSync, constants, opendirSync, openSync, readSync, realpathSync, statSync } from "node:fs"
@@ -8,19 +8,20 @@ import { Budget } from "./Budget.ts"
 import { InvalidArchiveError, type UnpackLimits } from "./limits.ts"
 import { encodeManifest, type ServedFile } from "./manifest.ts"
 
-/** Files whose name begins with a dot are the author's own, except those that the web has agreed on. */
+/** Dotfiles are not served, except `.well-known` (RFC 8615). */
 const isHidden = (name: string): boolean => name.startsWith(".") && name !== ".well-known"
 
-/** The folder to serve, if it is really where it seems to be: a build may have replaced it by a link. */
+/** Resolves the folder to serve. Rejects a symbolic link, which a build may have put in its place. */
 const findServedFolder = (folder: string, root: string): string => {
-  const served = realpathOf(join(folder, root))
+  const served = tryRealpath(join(folder, root))
   if (served === undefined || !statSync(served).isDirectory())
-    throw new InvalidArchiveError("there is no folder to serve")
-  if (served !== join(realpathSync(folder), root)) throw new InvalidArchiveError("the folder to serve is a link")
+    throw new InvalidArchiveError("The folder to serve does not exist")
+  if (served !== join(realpathSync(folder), root))
+    throw new InvalidArchiveError("The folder to serve is a symbolic link")
   return served
 }
 
-const realpathOf = (path: string): string | undefined => {
+const tryRealpath = (path: string): string | undefined => {
   try {
     return realpathSync(path)
   } catch {
@@ -28,17 +29,19 @@ const realpathOf = (path: string): string | undefined => {
   }
 }
 
-/** Every file below the folder; links and devices are passed over. A build may have made more than a source may have. */
+/**
+ * Lists all files below the folder, without links and devices. Applies the limits, since a build may have added files.
+ */
 const listFiles = (folder: string, limits: UnpackLimits): ReadonlyArray<string> => {
   const budget = new Budget(limits)
   const files: Array<string> = []
   const folders = [""]
-  for (let below = folders.pop(); below !== undefined; below = folders.pop()) {
-    const directory = opendirSync(join(folder, below))
+  for (let parent = folders.pop(); parent !== undefined; parent = folders.pop()) {
+    const directory = opendirSync(join(folder, parent))
     try {
       for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
         if (isHidden(entry.name) || !(entry.isDirectory() || entry.isFile())) continue
-        const path = below === "" ? entry.name : `${below}/${entry.name}`
+        const path = parent === "" ? entry.name : `${parent}/${entry.name}`
         budget.addEntry(path)
         budget.addBytes(entry.isFile() ? statSync(join(folder, path)).size : 0, path)
         if (entry.isDirectory()) budget.checkDepth(path.split("/").length, path)
@@ -51,7 +54,7 @@ const listFiles = (folder: string, limits: UnpackLimits): ReadonlyArray<string> 
   return files
 }
 
-const readFile = (path: string, buffer: Buffer): ServedFile => {
+const hashFile = (path: string, buffer: Buffer): ServedFile => {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
     const hash = createHash("sha256")
@@ -72,6 +75,6 @@ export const describeRelease = (folder: string, root: string, limits: UnpackLimi
   const paths = listFiles(served, limits)
   return encodeManifest(
     root,
-    paths.map((path) => [path, readFile(join(served, path), buffer)])
+    paths.map((path) => [path, hashFile(join(served, path), buffer)])
   )
 }

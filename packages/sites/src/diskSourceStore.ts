@@ -1,5 +1,5 @@
 /**
- * Sources on the disk: streamed there, and under their name only once they are whole and safe.
+ * A source store on the disk. Streams each source to a `.part` file, flushes it, and renames it when it is complete.
  */
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
@@ -8,20 +8,20 @@ import { Effect, Stream } from "effect"
 
 const partPath = (path: string): string => `${path}.part`
 
-/** What is younger may still be on its way. */
-const maxPartAge = 60 * 60 * 1000
+/** Newer files may belong to an upload in progress. */
+const minSweepAge = 60 * 60 * 1000
 
 const toSourceStoreError = (problem: string) => (cause: unknown) => new SourceStoreError({ problem, cause })
 
 const io = <A>(problem: string, work: () => Promise<A>): Effect.Effect<A, SourceStoreError> =>
   Effect.tryPromise({ try: work, catch: toSourceStoreError(problem) })
 
-/** Gives the memory of a piece back now, and not when the collector gets to it: an upload would wait there by the dozen. */
+/** Frees the memory of a chunk immediately, so that chunks do not pile up until the garbage collector runs. */
 const detachBuffer = ({ buffer, byteLength }: Uint8Array): void => {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
-/** A file's entry in its folder is not safe before the folder is. */
+/** A rename survives a power loss only after the folder itself is flushed. */
 const flushFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, "r")
   try {
@@ -32,18 +32,18 @@ const flushFolder = async (folder: string): Promise<void> => {
 }
 
 export const diskSourceStore = (folder: string): SourceStore => {
-  const pathOf = (key: string): string => join(folder, key)
+  const getPath = (key: string): string => join(folder, key)
 
-  const draft = (path: string) =>
+  const openPart = (path: string) =>
     Effect.acquireRelease(
-      io("the folder for sources cannot be written to", async () => {
+      io("cannot write to the sources folder", async () => {
         await mkdir(folder, { recursive: true, mode: 0o700 })
         return open(partPath(path), "wx", 0o600)
       }),
       (handle) =>
         Effect.promise(async () => {
           await handle.close()
-          // Gone already, if it has become a source.
+          // Already renamed if the upload succeeded.
           await rm(partPath(path), { force: true })
         })
     )
@@ -52,15 +52,15 @@ export const diskSourceStore = (folder: string): SourceStore => {
     put: (key, content) =>
       Effect.scoped(
         Effect.gen(function* () {
-          const path = pathOf(key)
-          const handle = yield* draft(path)
+          const path = getPath(key)
+          const handle = yield* openPart(path)
           yield* Stream.runForEach(content, (chunk) =>
-            io("it cannot be written", async () => {
+            io("cannot write the source", async () => {
               await handle.writeFile(chunk)
               detachBuffer(chunk)
             })
           )
-          yield* io("it cannot be made safe", async () => {
+          yield* io("cannot flush the source to disk", async () => {
             await handle.sync()
             await rename(partPath(path), path)
             await flushFolder(folder)
@@ -72,35 +72,35 @@ export const diskSourceStore = (folder: string): SourceStore => {
       Stream.unwrap(
         Effect.map(
           Effect.acquireRelease(
-            io("it is not here", () => open(pathOf(key), "r")),
+            io("cannot open the source", () => open(getPath(key), "r")),
             (handle) => Effect.promise(() => handle.close())
           ),
           (handle) =>
             Stream.fromAsyncIterable<Uint8Array, SourceStoreError>(
               handle.createReadStream({ autoClose: false }),
-              toSourceStoreError("it cannot be read")
+              toSourceStoreError("cannot read the source")
             )
         )
       ),
 
-    remove: (key) => io("it cannot be removed", () => rm(pathOf(key), { force: true })),
+    remove: (key) => io("cannot remove the source", () => rm(getPath(key), { force: true })),
 
-    sweep: (isWanted) =>
+    sweep: (isInUse) =>
       Effect.gen(function* () {
-        const names = yield* io("the folder for sources cannot be read", async () => {
+        const names = yield* io("cannot read the sources folder", async () => {
           await mkdir(folder, { recursive: true, mode: 0o700 })
           return readdir(folder)
         })
         const now = Date.now()
         for (const name of names) {
           const path = join(folder, name)
-          const isOld = yield* io("it cannot be read", () =>
+          const isOld = yield* io("cannot read the source", () =>
             stat(path).then(
-              ({ mtimeMs }) => now - mtimeMs > maxPartAge,
+              ({ mtimeMs }) => now - mtimeMs > minSweepAge,
               () => false
             )
           )
-          if (isOld && !(yield* isWanted(name))) yield* io("it cannot be removed", () => rm(path, { force: true }))
+          if (isOld && !(yield* isInUse(name))) yield* io("cannot remove the source", () => rm(path, { force: true }))
         }
       })
   }

@@ -1,11 +1,11 @@
 /**
- * Inflates gzip as it is read. Not by `stream.pipeline`: what that reports when data follows the end of gzip, or when its
- * reader throws, differs between releases of Node.
+ * Inflates a gzip stream. Does not use `stream.pipeline`, whose errors for trailing data and for a throwing consumer
+ * differ between Node versions.
  */
 import { createGunzip, type Gunzip } from "node:zlib"
 
-/** Waits until a stream takes more, or will never do so. */
-const waitForRoom = (stream: Gunzip): Promise<void> =>
+/** Waits until the stream accepts more data or has ended. */
+const waitForDrain = (stream: Gunzip): Promise<void> =>
   new Promise((resolve) => {
     const events = ["drain", "end", "error", "close"]
     const proceed = () => {
@@ -18,9 +18,9 @@ const waitForRoom = (stream: Gunzip): Promise<void> =>
 const feed = async (source: AsyncIterable<Uint8Array>, stream: Gunzip): Promise<void> => {
   try {
     for await (const chunk of source) {
-      // Zeros behind the end of gzip are ignored, as other programs do.
+      // Ignores zero padding after the end of the gzip stream, as other programs do.
       if (stream.destroyed || stream.readableEnded) return
-      if (!stream.write(chunk)) await waitForRoom(stream)
+      if (!stream.write(chunk)) await waitForDrain(stream)
     }
     stream.end()
   } catch (error) {

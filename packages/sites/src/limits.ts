@@ -1,21 +1,24 @@
 /**
- * What one source may cost. Sources are untrusted: every quantity that an archive controls has a limit.
+ * The limits of one source. Sources are untrusted, so every quantity that an archive controls has a limit.
  */
 
 export interface UnpackLimits {
-  /** Files, links and folders, including folders that only a path implies: 20,000. Extended headers: twice as many. */
+  /**
+   * The number of files, links and folders, including implied parent folders. Twice as many extended headers are
+   * allowed. Default: 20,000.
+   */
   readonly entries: number
-  /** Bytes of all files together; each file and folder counts as whole blocks of 4 KiB, at least one: 500 MiB. */
+  /** The total size of all files. Each file and folder counts in blocks of 4 KiB, at least one. Default: 500 MiB. */
   readonly bytes: number
-  /** Folders inside each other: 32. */
+  /** The depth of nested folders. Default: 32. */
   readonly depth: number
-  /** Bytes of all paths together: 2 MiB. */
+  /** The total size of all paths. Default: 2 MiB. */
   readonly pathBytes: number
-  /** Bytes of all extended headers (PAX records and GNU long names) together: 8 MiB. */
+  /** The total size of all extended headers (PAX records and GNU long names). Default: 8 MiB. */
   readonly headerBytes: number
-  /** Time that unpacking a source, or reading a release, may take: 60,000 milliseconds. */
+  /** The timeout of unpacking a source, and of reading a release, in milliseconds. Default: 60,000. */
   readonly timeoutMs: number
-  /** JavaScript heap of the worker thread that does it: 64 MiB. */
+  /** The maximum JavaScript heap of the worker thread, in MiB. Default: 64. */
   readonly memoryMb: number
 }
 
@@ -31,23 +34,23 @@ export const defaultLimits: UnpackLimits = {
   memoryMb: 64
 }
 
-/** Unknown or impossible limits would silently be no limits. */
-export const resolveLimits = (given: Partial<UnpackLimits> = {}): UnpackLimits => {
-  for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(defaultLimits, name)) throw new TypeError(`limits.${name}: there is no such limit`)
-    if (!Number.isSafeInteger(value) || value < 1) throw new TypeError(`limits.${name}: give a positive integer`)
+/** Fills in the defaults. Rejects unknown and invalid limits, which would otherwise silently have no effect. */
+export const resolveLimits = (options: Partial<UnpackLimits> = {}): UnpackLimits => {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(defaultLimits, name)) throw new TypeError(`limits.${name}: unknown limit`)
+    if (!Number.isSafeInteger(value) || value < 1) throw new TypeError(`limits.${name}: must be a positive integer`)
   }
-  return { ...defaultLimits, ...given }
+  return { ...defaultLimits, ...options }
 }
 
-/** The source or the release is refused; the message is shown to its author. */
+/** The source or the release is rejected. The message is shown in the deployment status. */
 export class InvalidArchiveError extends Error {
-  override readonly name = "Rejected"
+  override readonly name = "InvalidArchiveError"
 }
 
 export const quote = (name: string): string => JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name)
 
 const blockSize = 4096
 
-/** What a file or folder costs on the disk. */
+/** The size of a file or folder on the disk. */
 export const diskBytes = (size: number): number => Math.max(1, Math.ceil(size / blockSize)) * blockSize

@@ -1,33 +1,33 @@
 /**
- * What a release serves: every file by its path, with its size and its digest. What is not in it is not served, so that
- * no path leads anywhere else. It is one buffer of lines, sorted by path and searched as it is, so that a large one
- * costs neither time to parse nor memory beyond its own bytes.
+ * The manifest of a release: the path, size and digest of each file that it serves. Files that are not in the manifest
+ * are not served, so a path cannot escape the release folder. The manifest is one buffer of sorted lines, searched in
+ * place, so that a large one needs neither parsing nor additional memory.
  */
 
 export interface ServedFile {
   readonly size: number
-  /** The SHA-256 of its content. */
+  /** The SHA-256 of the content, in base64url. */
   readonly digest: string
 }
 
 export interface Manifest {
-  /** Where the files are, in the release's folder. */
+  /** The folder that contains the files, relative to the release folder. */
   readonly root: string
-  /** A line for each file: its path as JSON, its size and its digest, with tabs between them. */
+  /** One line per file: the path as JSON, the size and the digest, separated by tabs. */
   readonly lines: Buffer
 }
 
 const [tab, newline] = [0x09, 0x0a]
 
-/** JSON has no tabs or newlines of its own. */
-const keyOf = (path: string): Buffer => Buffer.from(JSON.stringify(path))
+/** Encodes a path as JSON, which escapes tabs and newlines. */
+const encodeKey = (path: string): Buffer => Buffer.from(JSON.stringify(path))
 
 export const encodeManifest = (
   root: string,
   files: ReadonlyArray<readonly [path: string, file: ServedFile]>
 ): Buffer => {
   const lines = files
-    .map(([path, { size, digest }]) => [keyOf(path), `\t${size}\t${digest}\n`] as const)
+    .map(([path, { size, digest }]) => [encodeKey(path), `\t${size}\t${digest}\n`] as const)
     .sort(([left], [right]) => Buffer.compare(left, right))
   return Buffer.concat([
     Buffer.from(`${JSON.stringify(root)}\n`),
@@ -40,39 +40,39 @@ export const decodeManifest = (bytes: Buffer): Manifest => {
   return { root: String(JSON.parse(bytes.toString("utf8", 0, end))), lines: bytes.subarray(end + 1) }
 }
 
-/** A manifest as releases before 0.2 wrote it: one JSON object. */
+/** Decodes the manifest format of Tollgate before 0.2: one JSON object. */
 export const decodeJsonManifest = (text: string): Manifest => {
   const { root, files } = JSON.parse(text) as { readonly root: string; readonly files: Record<string, ServedFile> }
   return decodeManifest(encodeManifest(root, Object.entries(files)))
 }
 
-const keyEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(tab, start)
+const findKeyEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(tab, start)
 
-const lineEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(newline, start)
+const findLineEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(newline, start)
 
-/** The file at a path, found by binary search over the bytes. */
+/** Finds the file at a path by binary search over the bytes. */
 export const findFile = (manifest: Manifest, path: string): ServedFile | undefined => {
   const { lines } = manifest
-  const key = keyOf(path)
+  const key = encodeKey(path)
   let [low, high] = [0, lines.length]
   while (low < high) {
     const middle = (low + high) >>> 1
     const start = middle === 0 ? 0 : lines.lastIndexOf(newline, middle - 1) + 1
-    const end = keyEnd(manifest, start)
+    const end = findKeyEnd(manifest, start)
     const order = key.compare(lines, start, end)
     if (order === 0) {
-      const [size, digest = ""] = lines.toString("latin1", end + 1, lineEnd(manifest, start)).split("\t")
+      const [size, digest = ""] = lines.toString("latin1", end + 1, findLineEnd(manifest, start)).split("\t")
       return { size: Number(size), digest }
     }
     if (order < 0) high = start
-    else low = lineEnd(manifest, start) + 1
+    else low = findLineEnd(manifest, start) + 1
   }
   return undefined
 }
 
-/** What is requested first: the index, or else the first file. */
-export const entryFile = (manifest: Manifest): string | undefined => {
+/** The path of `index.html`, or else of the first file. */
+export const findEntryFile = (manifest: Manifest): string | undefined => {
   if (findFile(manifest, "index.html") !== undefined) return "index.html"
   if (manifest.lines.length === 0) return undefined
-  return String(JSON.parse(manifest.lines.toString("utf8", 0, keyEnd(manifest, 0))))
+  return String(JSON.parse(manifest.lines.toString("utf8", 0, findKeyEnd(manifest, 0))))
 }

@@ -1,18 +1,17 @@
 /**
- * Manifests of the releases that were requested last. Anybody may request a site, so the cache is bounded by bytes, and
- * so is what is being read at one time.
+ * An LRU cache of manifests, bounded by bytes. The number of concurrent loads is bounded too, since any client may
+ * request any site.
  */
 import type { Manifest } from "./manifest.ts"
 
 const maxCachedBytes = 32 * 1024 * 1024
-/** What keeping a manifest costs beside its lines. */
+/** The estimated memory of a cache entry besides its lines, in bytes. */
 const entryOverhead = 1024
-/** How many manifests are read at the same time. */
 const maxConcurrentLoads = 4
 
-const costOf = ({ lines }: Manifest): number => lines.length + entryOverhead
+const getCost = ({ lines }: Manifest): number => lines.length + entryOverhead
 
-const makeQueue = (slots: number) => {
+const makeConcurrencyLimiter = (slots: number) => {
   const waiting: Array<() => void> = []
   let free = slots
   return async <A>(work: () => Promise<A>): Promise<A> => {
@@ -37,21 +36,21 @@ export const makeManifestCache = (
   load: (id: string) => Promise<Manifest>,
   maxBytes: number = maxCachedBytes
 ): ManifestCache => {
-  /** In the order of their last use. */
+  /** Least recently used first. */
   const cached = new Map<string, Manifest>()
   const loading = new Map<string, Promise<Manifest>>()
-  const enqueue = makeQueue(maxConcurrentLoads)
+  const limitConcurrency = makeConcurrencyLimiter(maxConcurrentLoads)
   let bytes = 0
 
   const remove = (id: string): void => {
-    const known = cached.get(id)
-    if (known !== undefined) bytes -= costOf(known)
+    const manifest = cached.get(id)
+    if (manifest !== undefined) bytes -= getCost(manifest)
     cached.delete(id)
   }
 
-  const keep = (id: string, manifest: Manifest): void => {
+  const add = (id: string, manifest: Manifest): void => {
     cached.set(id, manifest)
-    bytes += costOf(manifest)
+    bytes += getCost(manifest)
     for (const oldest of cached.keys()) {
       if (bytes <= maxBytes) return
       remove(oldest)
@@ -59,25 +58,26 @@ export const makeManifestCache = (
   }
 
   const loadOnce = (id: string): Promise<Manifest> => {
-    const known = loading.get(id)
-    if (known !== undefined) return known
-    const started = enqueue(() => load(id))
-    loading.set(id, started)
-    const isCurrent = () => loading.get(id) === started && loading.delete(id)
-    started.then(
-      (manifest) => isCurrent() && keep(id, manifest),
-      () => isCurrent()
+    const pending = loading.get(id)
+    if (pending !== undefined) return pending
+    const promise = limitConcurrency(() => load(id))
+    loading.set(id, promise)
+    /** Returns false if `delete` was called while the manifest was loading. */
+    const finishLoading = () => loading.get(id) === promise && loading.delete(id)
+    promise.then(
+      (manifest) => finishLoading() && add(id, manifest),
+      () => finishLoading()
     )
-    return started
+    return promise
   }
 
   return {
     get: async (id) => {
-      const known = cached.get(id)
-      if (known === undefined) return loadOnce(id)
+      const manifest = cached.get(id)
+      if (manifest === undefined) return loadOnce(id)
       cached.delete(id)
-      cached.set(id, known)
-      return known
+      cached.set(id, manifest)
+      return manifest
     },
     delete: (id) => {
       loading.delete(id)

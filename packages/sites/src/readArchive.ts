@@ -11,34 +11,36 @@ const hasCode = (error: unknown, ...codes: ReadonlyArray<string>): boolean =>
 const isDamage = (error: unknown): boolean =>
   error instanceof DamagedArchiveError || hasCode(error, "Z_DATA_ERROR", "Z_BUF_ERROR")
 
-/** Calls `visit` with every entry of a gzip tar, one at a time. */
+/** Calls `visit` with each entry of a gzipped tar archive, one at a time. */
 export const readArchive = async (
   source: AsyncIterable<Uint8Array>,
   budget: Budget,
   limits: UnpackLimits,
   visit: (entry: TarEntry) => Promise<void>
 ): Promise<void> => {
-  const mostInflated = maxInflatedBytes(limits)
+  const maxBytes = maxInflatedBytes(limits)
   let inflated = 0
-  let last: string | undefined
+  let lastPath: string | undefined
 
-  async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  async function* limitSize(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       inflated += chunk.length
-      if (inflated > mostInflated)
-        throw new InvalidArchiveError(`it unpacks to more than the ${limits.bytes} bytes allowed`)
+      if (inflated > maxBytes)
+        throw new InvalidArchiveError(`The archive unpacks to more than the limit of ${limits.bytes} bytes`)
       yield chunk
     }
   }
 
   try {
-    for await (const entry of readTar(new ByteReader(counted(gunzip(source))), budget)) {
-      last = entry.path
+    for await (const entry of readTar(new ByteReader(limitSize(gunzip(source))), budget)) {
+      lastPath = entry.path
       await visit(entry)
     }
   } catch (error) {
     if (!isDamage(error)) throw error
-    if (inflated === 0) throw new InvalidArchiveError("it is not a gzip archive, or is damaged")
-    throw new InvalidArchiveError(`it is damaged or cut off${last === undefined ? "" : ` after ${quote(last)}`}`)
+    if (inflated === 0) throw new InvalidArchiveError("The source is not a gzip archive, or is damaged")
+    throw new InvalidArchiveError(
+      `The archive is damaged or truncated${lastPath === undefined ? "" : ` after ${quote(lastPath)}`}`
+    )
   }
 }

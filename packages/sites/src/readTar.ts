@@ -1,8 +1,8 @@
 /**
- * Reads the entries of a tar archive: ustar, PAX and GNU long names. Written here, and strict, because general readers
- * hold an extended header of any declared size in memory, and forgive what an attacker may use.
+ * A strict reader of tar archives: ustar, PAX and GNU long names. General-purpose readers buffer extended headers of
+ * any declared size and tolerate malformed input that an attacker may exploit.
  */
-import { type Budget, maxFillingBytes } from "./Budget.ts"
+import { type Budget, maxPaddingBytes } from "./Budget.ts"
 import type { ByteReader } from "./ByteReader.ts"
 import { InvalidArchiveError, quote } from "./limits.ts"
 import { type Overrides, readRecords } from "./paxRecords.ts"
@@ -12,10 +12,10 @@ export interface TarEntry {
   readonly kind: "file" | "folder" | "symbolic link" | "hard link"
   readonly path: string
   readonly linkPath: string
-  /** Bytes of its content; only files have one. */
+  /** The size of the content in bytes. 0 unless the entry is a file. */
   readonly size: number
   readonly isExecutable: boolean
-  /** The content, read at most once, before the next entry is. */
+  /** The content. Can be read once, before the next entry is read. */
   readonly content: () => AsyncGenerator<Buffer>
 }
 
@@ -28,45 +28,47 @@ const kinds: Readonly<Record<string, TarEntry["kind"]>> = {
   "5": "folder"
 }
 
-const refusedKinds: Readonly<Record<string, string>> = {
+const rejectedKinds: Readonly<Record<string, string>> = {
   "3": "a device",
   "4": "a device",
   "6": "a pipe",
-  S: "a sparse file; make the archive without -S"
+  S: "a sparse file; create the archive without -S"
 }
 
-const kindOf = ({ type, path }: TarHeader): TarEntry["kind"] => {
+const getKind = ({ type, path }: TarHeader): TarEntry["kind"] => {
   const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined
   if (kind === undefined)
-    throw new InvalidArchiveError(`${quote(path)} is ${refusedKinds[type] ?? "of an unknown kind"}`)
-  // The way to write a folder before there was a kind for it.
+    throw new InvalidArchiveError(`${quote(path)} is ${rejectedKinds[type] ?? "of an unknown type"}`)
+  // Archives from before the folder type existed mark a folder by a trailing slash.
   return kind === "file" && path.endsWith("/") ? "folder" : kind
 }
 
-const paddingOf = (size: number): number => (blockSize - (size % blockSize)) % blockSize
+const getPadding = (size: number): number => (blockSize - (size % blockSize)) % blockSize
 
-/** Yields every entry; fails with Damaged where the archive is cut off or is none. */
+/** Yields the entries. Throws `DamagedArchiveError` if the input is truncated or not a tar archive. */
 export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerator<TarEntry> {
   let overrides: Overrides = {}
 
   const readExactly = async (length: number): Promise<Buffer> => {
     const bytes = await input.read(length)
-    if (bytes.length < length) throw new DamagedArchiveError("cut off")
+    if (bytes.length < length) throw new DamagedArchiveError("truncated")
     return bytes
   }
 
   const readExtended = async ({ type, path, size }: TarHeader): Promise<void> => {
     budget.addHeader(size, path)
     const body = await readExactly(size)
-    await readExactly(paddingOf(size))
+    await readExactly(getPadding(size))
     if (type === "L") overrides.path = decodeName(body)
     else if (type === "K") overrides.linkPath = decodeName(body)
     else if (type === "x") readRecords(body, overrides)
     else {
-      const all: Overrides = {}
-      readRecords(body, all)
-      if (Object.values(all).some((value) => value !== undefined)) {
-        throw new InvalidArchiveError(`${quote(path)} is a header that gives all entries one path, link or size`)
+      const globalOverrides: Overrides = {}
+      readRecords(body, globalOverrides)
+      if (Object.values(globalOverrides).some((value) => value !== undefined)) {
+        throw new InvalidArchiveError(
+          `${quote(path)} is a global header that sets the path, link or size of all entries`
+        )
       }
     }
   }
@@ -80,30 +82,30 @@ export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerato
       await readExtended(header)
       continue
     }
-    const whole = { ...header, path: overrides.path ?? header.path, linkPath: overrides.linkPath ?? header.linkPath }
-    const kind = kindOf(whole)
+    const resolved = { ...header, path: overrides.path ?? header.path, linkPath: overrides.linkPath ?? header.linkPath }
+    const kind = getKind(resolved)
     const size = kind === "file" ? (overrides.size ?? header.size) : 0
     overrides = {}
-    let left = size
+    let remaining = size
     async function* content(): AsyncGenerator<Buffer> {
-      while (left > 0) {
-        const piece = await input.readSome(left)
-        if (piece.length === 0) throw new DamagedArchiveError("cut off")
-        left -= piece.length
-        yield piece
+      while (remaining > 0) {
+        const chunk = await input.readSome(remaining)
+        if (chunk.length === 0) throw new DamagedArchiveError("truncated")
+        remaining -= chunk.length
+        yield chunk
       }
     }
-    const { path, linkPath, mode } = whole
+    const { path, linkPath, mode } = resolved
     yield { kind, path, linkPath, size, isExecutable: (mode & 0o111) !== 0, content }
     for await (const _ of content());
-    await readExactly(paddingOf(size))
+    await readExactly(getPadding(size))
   }
 
-  for (let filling = 0; filling <= maxFillingBytes; ) {
+  for (let padding = 0; padding <= maxPaddingBytes; ) {
     const rest = await input.readSome(Number.MAX_SAFE_INTEGER)
     if (rest.length === 0) return
-    if (!isZero(rest)) throw new InvalidArchiveError("it has data behind the end of the archive")
-    filling += rest.length
+    if (!isZero(rest)) throw new InvalidArchiveError("There is data after the end of the archive")
+    padding += rest.length
   }
-  throw new InvalidArchiveError(`it has more than ${maxFillingBytes} bytes behind the end of the archive`)
+  throw new InvalidArchiveError(`There are more than ${maxPaddingBytes} bytes after the end of the archive`)
 }

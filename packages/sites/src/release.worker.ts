@@ -1,5 +1,5 @@
 /**
- * The worker thread: performs one task after the other. It asks for a source chunk by chunk.
+ * The entry point of a worker thread. Runs one task at a time, and requests the source from the parent chunk by chunk.
  */
 import { once } from "node:events"
 import { setPriority } from "node:os"
@@ -10,24 +10,24 @@ import { removeFolder } from "./removeFolder.ts"
 import { unpack } from "./unpack.ts"
 import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
 
-/** The source, which can be read more than once. */
-const sourceFrom = (port: MessagePort): AsyncIterable<Uint8Array> => ({
+/** A source that can be iterated more than once. */
+const makeSource = (port: MessagePort): AsyncIterable<Uint8Array> => ({
   async *[Symbol.asyncIterator]() {
     port.postMessage({ type: "open" } satisfies WorkerMessage)
     for (;;) {
-      const received = once(port, "message")
+      const reply = once(port, "message")
       port.postMessage({ type: "pull" } satisfies WorkerMessage)
-      const [chunk] = await received
+      const [chunk] = await reply
       if (chunk === undefined) return
       yield chunk
     }
   }
 })
 
-const perform = async (port: MessagePort, task: WorkerTask): Promise<unknown> => {
+const runTask = async (port: MessagePort, task: WorkerTask): Promise<unknown> => {
   switch (task.type) {
     case "unpack":
-      return unpack(sourceFrom(port), task.folder, task.limits)
+      return unpack(makeSource(port), task.folder, task.limits)
     case "describe":
       return describeRelease(task.folder, task.root, task.limits)
     case "remove":
@@ -35,15 +35,15 @@ const perform = async (port: MessagePort, task: WorkerTask): Promise<unknown> =>
   }
 }
 
-const toDone = (result: unknown): WorkerMessage => ({ type: "done", result })
+const toDoneMessage = (result: unknown): WorkerMessage => ({ type: "done", result })
 
-const toFailure = (error: unknown): WorkerMessage =>
+const toFailureMessage = (error: unknown): WorkerMessage =>
   error instanceof InvalidArchiveError ? { type: "rejected", reason: error.message } : { type: "failed", error }
 
 if (parentPort !== null) {
-  // Requests come first. On Linux this is the priority of the thread alone, elsewhere that of the process.
+  // Lowers the priority below that of the server. Linux only: elsewhere it would apply to the whole process.
   if (process.platform === "linux") setPriority(5)
   parentPort.on("message", async ({ task, port }: WorkerRequest) => {
-    port.postMessage(await perform(port, task).then(toDone, toFailure))
+    port.postMessage(await runTask(port, task).then(toDoneMessage, toFailureMessage))
   })
 }

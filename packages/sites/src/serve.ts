@@ -1,5 +1,5 @@
 /**
- * Answers a request for a file of a release: its type, its tag, a part of it, or that it has not changed.
+ * Responds to requests for the files of a release, with content types, ETags, conditional requests and ranges.
  */
 import { constants } from "node:fs"
 import { open } from "node:fs/promises"
@@ -18,7 +18,7 @@ const getContentType = (path: string): string => {
     : type
 }
 
-/** The file's path in the manifest; nothing if the path cannot be one. */
+/** Decodes a URL path to a path in the manifest. Returns undefined for malformed percent-encoding. */
 const parsePath = (path: string): string | undefined => {
   try {
     const decoded = decodeURIComponent(path).slice(1)
@@ -28,32 +28,32 @@ const parsePath = (path: string): string | undefined => {
   }
 }
 
-const notFoundBody = (): Response => new Response(null, { status: 404 })
+const emptyNotFound = (): Response => new Response(null, { status: 404 })
 
 const getETag = ({ digest }: ServedFile): string => `"${digest}"`
 
-interface Part {
+interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
-/** The one part that is asked for; the whole where none is, or several are; nothing if it lies beyond the end. */
-const selectRange = (request: Request, file: ServedFile): Part | "whole" | undefined => {
+/** Selects the requested range. Returns `whole` for no range or several, and undefined for an unsatisfiable range. */
+const selectRange = (request: Request, file: ServedFile): ByteRange | "whole" | undefined => {
   const range = request.headers.get("range")
   const condition = request.headers.get("if-range")
   if (range === null || (condition !== null && condition !== getETag(file))) return "whole"
-  const parts = parseRange(file.size, range)
-  if (parts === -1) return undefined
-  const [part] = parts === -2 || parts.type !== "bytes" || parts.length !== 1 ? [] : parts
-  return part ?? "whole"
+  const ranges = parseRange(file.size, range)
+  if (ranges === -1) return undefined
+  const [single] = ranges === -2 || ranges.type !== "bytes" || ranges.length !== 1 ? [] : ranges
+  return single ?? "whole"
 }
 
-/** What is no larger is read at once: the file is closed before the answer begins. */
+/** Content up to this size is read into memory, so the file is closed before the response starts. */
 const inlineLimit = 64 * 1024
 
 const openContent = async (
   path: string,
-  { start, end }: Part,
+  { start, end }: ByteRange,
   signal: AbortSignal
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> => {
   const length = end - start + 1
@@ -67,12 +67,12 @@ const openContent = async (
       await file.close()
     }
   }
-  // Whoever asked may be gone already, and nobody may ever read the answer.
+  // Closes the file when the client disconnects, since the body may then never be read.
   const stream = file.createReadStream({ start, end })
-  const leave = () => void stream.destroy()
-  signal.addEventListener("abort", leave, { once: true })
-  stream.once("close", () => signal.removeEventListener("abort", leave))
-  if (signal.aborted) leave()
+  const closeFile = () => void stream.destroy()
+  signal.addEventListener("abort", closeFile, { once: true })
+  stream.once("close", () => signal.removeEventListener("abort", closeFile))
+  if (signal.aborted) closeFile()
   return Readable.toWeb(stream) as ReadableStream<Uint8Array>
 }
 
@@ -84,37 +84,37 @@ const makeResponse = async (path: string, name: string, file: ServedFile, status
     etag: getETag(file)
   })
   const isOk = status === 200
-  // Without the request's Cache-Control, which is for caches on the way: whoever names a tag asks whether it still holds.
+  // Ignores the request's Cache-Control, which is meant for caches between client and server.
   const condition = request.headers.get("if-none-match") ?? undefined
   if (isOk && fresh({ "if-none-match": condition }, { etag: getETag(file) })) {
     return new Response(null, { status: 304, headers })
   }
-  const part = isOk ? selectRange(request, file) : "whole"
-  if (part === undefined) {
+  const range = isOk ? selectRange(request, file) : "whole"
+  if (range === undefined) {
     headers.set("content-range", `bytes */${file.size}`)
     return new Response(null, { status: 416, headers })
   }
-  const { start, end } = part === "whole" ? { start: 0, end: file.size - 1 } : part
+  const { start, end } = range === "whole" ? { start: 0, end: file.size - 1 } : range
   headers.set("content-length", String(end - start + 1))
-  if (part !== "whole") headers.set("content-range", `bytes ${start}-${end}/${file.size}`)
-  const isEmpty = file.size === 0 || request.method === "HEAD"
-  const body = isEmpty ? null : await openContent(path, { start, end }, request.signal)
-  return new Response(body, { status: part === "whole" ? status : 206, headers })
+  if (range !== "whole") headers.set("content-range", `bytes ${start}-${end}/${file.size}`)
+  const hasNoBody = file.size === 0 || request.method === "HEAD"
+  const body = hasNoBody ? null : await openContent(path, { start, end }, request.signal)
+  return new Response(body, { status: range === "whole" ? status : 206, headers })
 }
 
-/** Answers from the files below the folder. Fails with ENOENT if the folder has gone in the meantime. */
+/** Responds from the files below the folder. Throws ENOENT if the folder has been removed meanwhile. */
 export const serve = async (folder: string, manifest: Manifest, path: string, request: Request): Promise<Response> => {
   const name = parsePath(path)
-  if (name === undefined) return notFoundBody()
+  if (name === undefined) return emptyNotFound()
   const respond = (name: string, file: ServedFile, status: number) =>
     makeResponse(join(folder, manifest.root, name), name, file, status, request)
   const file = findFile(manifest, name)
   if (file !== undefined) return respond(name, file, 200)
   if (findFile(manifest, `${name}/index.html`) !== undefined) {
-    // Relative, since only the browser knows where the site is mounted.
+    // Relative, since only the browser knows the path at which the site is mounted.
     const location = `./${path.split("/").at(-1)}/${new URL(request.url).search}`
     return new Response(null, { status: 308, headers: { location } })
   }
   const notFound = findFile(manifest, "404.html")
-  return notFound === undefined ? notFoundBody() : respond("404.html", notFound, 404)
+  return notFound === undefined ? emptyNotFound() : respond("404.html", notFound, 404)
 }

@@ -1,6 +1,6 @@
 /**
- * Deployments on the disk of this machine: sources, and a target that unpacks, builds, checks, publishes and serves
- * them. Any number of processes may share the folder.
+ * Deployments on the local disk: a source store, and a target that unpacks, builds, checks, publishes and serves
+ * sources. Any number of processes may share the folder.
  */
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
@@ -15,7 +15,7 @@ import {
 } from "@tollgate/core"
 import { Effect, Semaphore, Stream } from "effect"
 import { type BuildOptions, build, checkBuildUser } from "./build.ts"
-import { check } from "./check.ts"
+import { checkRelease } from "./check.ts"
 import { diskSourceStore } from "./diskSourceStore.ts"
 import { defaultLimits, InvalidArchiveError, resolveLimits, type UnpackLimits } from "./limits.ts"
 import { decodeJsonManifest, decodeManifest } from "./manifest.ts"
@@ -24,13 +24,13 @@ import { ReleaseWorkers } from "./ReleaseWorkers.ts"
 import { serve } from "./serve.ts"
 
 export interface SitesOptions extends Pick<DeploymentOptions, "sourceLimit" | "productionBranch"> {
-  /** Where sources and releases are kept; made if it is not there. */
+  /** The folder for sources and releases. Created if it does not exist. */
   readonly folder: string
-  /** Runs a command over each source. Without it, nothing of an upload is ever run. */
+  /** The build command for each source. Without it, Tollgate never executes anything from an upload. */
   readonly build?: BuildOptions
-  /** What a source may cost to unpack: 20,000 entries, 500 MiB and a minute, unless said otherwise. */
+  /** The limits for unpacking a source. Defaults include 20,000 entries, 500 MiB and one minute. */
   readonly limits?: Partial<UnpackLimits>
-  /** Worker threads that unpack sources and read releases at the same time: 2, unless said otherwise. */
+  /** The number of worker threads that unpack sources and read releases concurrently. Default: 2. */
   readonly workers?: number
 }
 
@@ -47,22 +47,24 @@ const isMissing = (error: unknown): boolean =>
   "code" in error &&
   (error.code === "ENOENT" || error.code === "ENOTDIR")
 
-/** A folder below another: no way up, no way out. */
-const findOutputFolder = ({ output = "" }: BuildOptions): string => {
+/** Validates that the output folder is below the source folder. */
+const parseOutputFolder = ({ output = "" }: BuildOptions): string => {
   const folder = normalize(output)
   if (isAbsolute(folder) || folder.split("/").includes("..")) {
-    throw new TypeError("build.output: give a folder below the source's, such as dist")
+    throw new TypeError("build.output: must be a folder below the source folder, such as dist")
   }
   return folder
 }
 
-/** What the author of the source is told. A source that has gone was replaced by a later upload. */
+/** Maps errors that the source's author can fix. A missing source was replaced by a later upload. */
 const toStepFailed = (error: unknown): StepFailed | undefined =>
   error instanceof InvalidArchiveError || (error instanceof SourceStoreError && isMissing(error.cause))
     ? new StepFailed({ problem: error.message })
     : undefined
 
-/** Runs work on the disk. Only what is wrong with the source is told; what the system says is for the log. */
+/**
+ * Runs work on the disk. Problems with the source fail the step; other errors are defects, which the scheduler logs.
+ */
 const runStep = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StepFailed> =>
   abortablePromise(work, (error) => error).pipe(Effect.catch((error) => toStepFailed(error) ?? Effect.die(error)))
 
@@ -73,26 +75,26 @@ const runStep = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A,
  * ```
  */
 export const sites = (options: SitesOptions): DeploymentOptions => {
-  if (typeof options.folder !== "string" || options.folder === "") throw new TypeError("folder: give a path")
+  if (typeof options.folder !== "string" || options.folder === "") throw new TypeError("folder: must be a path")
   const folder = resolve(options.folder)
   const limits = resolveLimits(options.limits)
   const { workers = defaultWorkers } = options
-  if (!Number.isSafeInteger(workers) || workers < 1) throw new TypeError("workers: give a positive integer")
+  if (!Number.isSafeInteger(workers) || workers < 1) throw new TypeError("workers: must be a positive integer")
   if (options.build !== undefined) checkBuildUser(options.build)
-  const root = options.build === undefined ? contentName : join(contentName, findOutputFolder(options.build))
-  const staged = (id: string): string => join(folder, "staging", id)
-  const published = (id: string): string => join(folder, "releases", id)
+  const root = options.build === undefined ? contentName : join(contentName, parseOutputFolder(options.build))
+  const stagingPath = (id: string): string => join(folder, "staging", id)
+  const releasePath = (id: string): string => join(folder, "releases", id)
   const manifests = makeManifestCache(async (id) => {
     try {
-      return decodeManifest(await readFile(join(published(id), manifestName)))
+      return decodeManifest(await readFile(join(releasePath(id), manifestName)))
     } catch (error) {
       if (!isMissing(error)) throw error
-      return decodeJsonManifest(await readFile(join(published(id), jsonManifestName), "utf8"))
+      return decodeJsonManifest(await readFile(join(releasePath(id), jsonManifestName), "utf8"))
     }
   })
   const pool = new ReleaseWorkers(limits)
   const withWorker = Semaphore.makeUnsafe(workers).withPermit
-  // Removals wait for no source that takes long, and work whatever the limits of sources are.
+  // Separate workers, so that a slow source does not delay removals and the limits of sources do not apply to them.
   const removers = new ReleaseWorkers(defaultLimits)
   const withRemover = Semaphore.makeUnsafe(1).withPermit
 
@@ -102,26 +104,31 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const discard = (id: string): Effect.Effect<void, unknown> =>
     Effect.suspend(() => {
       manifests.delete(id)
-      return Effect.all([remove(staged(id)), remove(published(id))], { discard: true })
+      return Effect.all([remove(stagingPath(id)), remove(releasePath(id))], { discard: true })
     })
 
   const runBuild = (options: BuildOptions, { id, log }: Release) =>
     Effect.gen(function* () {
-      const context = { id, folder: join(staged(id), contentName), scratch: join(staged(id), scratchName), log }
+      const context = {
+        id,
+        folder: join(stagingPath(id), contentName),
+        scratch: join(stagingPath(id), scratchName),
+        log
+      }
       const exitCode = yield* runStep((signal) => build(options, { ...context, signal }))
       if (exitCode === "timed out") {
-        return yield* new StepFailed({ problem: "the build took too long, and was ended" })
+        return yield* new StepFailed({ problem: "The build exceeded its timeout and was killed" })
       }
-      if (exitCode !== 0) return yield* new StepFailed({ problem: `the build ended with ${exitCode}`, exitCode })
+      if (exitCode !== 0) return yield* new StepFailed({ problem: `The build exited with code ${exitCode}`, exitCode })
       return { exitCode }
     })
 
   const prepareManifest = (id: string) =>
     Effect.gen(function* () {
-      const manifest = yield* withWorker(runStep((signal) => pool.describe(staged(id), root, signal)))
-      const path = join(staged(id), manifestName)
-      // A build may have written beside its folder.
-      yield* Effect.orDie(Effect.all([remove(join(staged(id), scratchName)), remove(path)]))
+      const manifest = yield* withWorker(runStep((signal) => pool.describe(stagingPath(id), root, signal)))
+      const path = join(stagingPath(id), manifestName)
+      // A build may have created this path, next to its own folder.
+      yield* Effect.orDie(Effect.all([remove(join(stagingPath(id), scratchName)), remove(path)]))
       yield* runStep(() => writeFile(path, manifest, { flag: "wx" }))
       return decodeManifest(manifest)
     })
@@ -130,9 +137,9 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
     unpack: ({ id, source, log }) =>
       withWorker(
         runStep(async (signal) => {
-          const place = join(staged(id), contentName)
-          await mkdir(place, { recursive: true })
-          const unpacked = await pool.unpack(Stream.toAsyncIterable(source), place, signal)
+          const contentPath = join(stagingPath(id), contentName)
+          await mkdir(contentPath, { recursive: true })
+          const unpacked = await pool.unpack(Stream.toAsyncIterable(source), contentPath, signal)
           log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
           return unpacked
         })
@@ -143,27 +150,27 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
     check: ({ id, log }) =>
       Effect.gen(function* () {
         const manifest = yield* prepareManifest(id)
-        const path = yield* runStep((signal) => check(staged(id), manifest, signal))
+        const path = yield* runStep((signal) => checkRelease(stagingPath(id), manifest, signal))
         log(`Checked ${path}`)
       }),
 
     publish: ({ id }) =>
       runStep(async () => {
         await mkdir(join(folder, "releases"), { recursive: true })
-        await rename(staged(id), published(id))
+        await rename(stagingPath(id), releasePath(id))
       }),
 
     discard,
 
-    sweep: (isWanted) =>
+    sweep: (isInUse) =>
       Effect.gen(function* () {
-        for (const place of ["staging", "releases"]) {
-          const ids = yield* Effect.promise(() => readdir(join(folder, place)).catch(() => []))
+        for (const subfolder of ["staging", "releases"]) {
+          const ids = yield* Effect.promise(() => readdir(join(folder, subfolder)).catch(() => []))
           for (const id of ids) {
-            if (yield* isWanted(id)) continue
-            // One that cannot be removed keeps no other from going.
+            if (yield* isInUse(id)) continue
+            // Continues with the other releases if one cannot be removed.
             yield* discard(id).pipe(
-              Effect.catch((error) => Effect.logWarning(`The release ${id} cannot be removed`, error))
+              Effect.catch((error) => Effect.logWarning(`Removing the release ${id} failed`, error))
             )
           }
         }
@@ -172,7 +179,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
     serve: (id, path, request) =>
       Effect.promise(async () => {
         try {
-          return await serve(published(id), await manifests.get(id), path, request)
+          return await serve(releasePath(id), await manifests.get(id), path, request)
         } catch (error) {
           if (isMissing(error)) return undefined
           throw error

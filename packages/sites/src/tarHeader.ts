@@ -1,5 +1,5 @@
 /**
- * One 512-byte header of a tar archive, read strictly: what other programs might read differently is refused.
+ * Decodes the 512-byte header of a tar entry. Strict: rejects input that other programs might interpret differently.
  */
 import { isUtf8 } from "node:buffer"
 import { InvalidArchiveError, quote } from "./limits.ts"
@@ -15,34 +15,34 @@ export interface TarHeader {
 }
 
 export class DamagedArchiveError extends Error {
-  override readonly name = "Damaged"
+  override readonly name = "DamagedArchiveError"
 }
 
 const zeros = Buffer.alloc(64 * 1024)
 
 export const isZero = (bytes: Buffer): boolean => {
   for (let at = 0; at < bytes.length; at += zeros.length) {
-    const piece = bytes.subarray(at, at + zeros.length)
-    if (!piece.equals(zeros.subarray(0, piece.length))) return false
+    const chunk = bytes.subarray(at, at + zeros.length)
+    if (!chunk.equals(zeros.subarray(0, chunk.length))) return false
   }
   return true
 }
 
-/** A name: what follows its first zero byte would be lost without a word. */
+/** Decodes a NUL-terminated name. Rejects data after the NUL, which would otherwise be dropped silently. */
 export const decodeName = (bytes: Buffer): string => {
-  const zero = bytes.indexOf(0)
-  const name = zero === -1 ? bytes : bytes.subarray(0, zero)
-  if (!isUtf8(name)) throw new InvalidArchiveError(`${quote(name.toString("latin1"))} is a name that is not UTF-8`)
-  if (zero !== -1 && !isZero(bytes.subarray(zero))) {
+  const nul = bytes.indexOf(0)
+  const name = nul === -1 ? bytes : bytes.subarray(0, nul)
+  if (!isUtf8(name)) throw new InvalidArchiveError(`${quote(name.toString("latin1"))} has a name that is not UTF-8`)
+  if (nul !== -1 && !isZero(bytes.subarray(nul))) {
     const end = bytes.findLastIndex((byte) => byte !== 0) + 1
-    throw new InvalidArchiveError(`${quote(bytes.toString("utf8", 0, end))} has a zero in its name`)
+    throw new InvalidArchiveError(`${quote(bytes.toString("utf8", 0, end))} has a NUL byte in its name`)
   }
   return name.toString("utf8")
 }
 
 const [space, zeroDigit, sevenDigit] = [0x20, 0x30, 0x37]
 
-/** A number in octal digits, or in base 256 as GNU tar writes large ones. */
+/** Decodes a number in octal digits, or in base 256 as GNU tar writes large numbers. */
 const decodeNumber = (field: Buffer): number => {
   const first = field[0] ?? 0
   if (first >= 0x80) return decodeBase256(field)
@@ -69,24 +69,27 @@ const decodeBase256 = (field: Buffer): number => {
   return value
 }
 
-const checksumAt = 148
+const checksumStart = 148
 const checksumEnd = 156
 
 const hasValidChecksum = (block: Buffer): boolean => {
   let sum = 0
-  for (let at = 0; at < blockSize; at++) sum += at >= checksumAt && at < checksumEnd ? space : (block[at] ?? 0)
-  return sum === decodeNumber(block.subarray(checksumAt, checksumEnd))
+  for (let at = 0; at < blockSize; at++) sum += at >= checksumStart && at < checksumEnd ? space : (block[at] ?? 0)
+  return sum === decodeNumber(block.subarray(checksumStart, checksumEnd))
 }
 
-/** The field that ustar adds before a name. GNU tar keeps times there, and others do behind its first 130 bytes. */
+/**
+ * Decodes the path prefix of ustar. GNU tar uses the field for timestamps, and other programs use it so after its first
+ * 130 bytes.
+ */
 const decodePrefix = (block: Buffer): string => {
   if (block.toString("latin1", 257, 263) !== "ustar\0") return ""
   return decodeName(block.subarray(345, block[475] === 0 ? 475 : 500))
 }
 
-/** Fails with Damaged where the block is no header, and with Rejected where its names are refused. */
+/** Throws `DamagedArchiveError` if the block is not a header, and `InvalidArchiveError` if its names are invalid. */
 export const decodeHeader = (block: Buffer): TarHeader => {
-  if (block.length < blockSize || !hasValidChecksum(block)) throw new DamagedArchiveError("no header")
+  if (block.length < blockSize || !hasValidChecksum(block)) throw new DamagedArchiveError("not a tar header")
   const name = decodeName(block.subarray(0, 100))
   const prefix = decodePrefix(block)
   return {

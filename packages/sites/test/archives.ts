@@ -1,23 +1,24 @@
 /**
- * Archives as they are made by `tar`, and as nobody but an attacker would make them.
+ * Makes tar archives for tests, including malformed ones.
  */
 import { gzipSync } from "node:zlib"
 
 export interface Entry {
   readonly name: string | Buffer
-  /** The field of ustar that comes before the name. */
+  /** The path prefix of ustar. */
   readonly prefix?: string
   readonly type?: string
   readonly content?: string | Uint8Array
   readonly link?: string
   readonly mode?: number
-  /** The size field as it is written, where it is not the size of the content. */
+  /** The raw size field, if it differs from the size of the content. */
   readonly size?: string | Buffer
 }
 
 const block = 512
 
-const padded = (content: Uint8Array): Buffer => Buffer.concat([content], Math.ceil(content.byteLength / block) * block)
+const padToBlock = (content: Uint8Array): Buffer =>
+  Buffer.concat([content], Math.ceil(content.byteLength / block) * block)
 
 export const entryOf = ({
   name,
@@ -30,8 +31,8 @@ export const entryOf = ({
 }: Entry): Buffer => {
   const body = Buffer.from(content as string)
   const header = Buffer.alloc(block)
-  const put = (text: string | Buffer, at: number, length: number) =>
-    Buffer.from(text as string).copy(header, at, 0, length)
+  const put = (value: string | Buffer, offset: number, length: number) =>
+    Buffer.from(value as string).copy(header, offset, 0, length)
   put(name, 0, 100)
   put(mode.toString(8).padStart(7, "0"), 100, 8)
   put("0000000", 108, 8)
@@ -46,10 +47,10 @@ export const entryOf = ({
   put(prefix, 345, 155)
   const sum = header.reduce((total, byte) => total + byte, 0)
   put(`${sum.toString(8).padStart(6, "0")}\0 `, 148, 8)
-  return Buffer.concat([header, padded(body)])
+  return Buffer.concat([header, padToBlock(body)])
 }
 
-/** A record of an extended header, whose length counts itself. */
+/** Makes a record of an extended header. Its length includes the length itself. */
 export const pax = (key: string, value: string): string => {
   const rest = ` ${key}=${value}\n`
   let length = Buffer.byteLength(rest)
@@ -64,6 +65,6 @@ export const tarOf = (...entries: ReadonlyArray<Entry>): Buffer =>
 
 export const archiveOf = (...entries: ReadonlyArray<Entry>): Buffer => gzipSync(tarOf(...entries), { level: 1 })
 
-/** A site of one page. */
-export const pageOf = (content: string, ...more: ReadonlyArray<Entry>): Buffer =>
-  archiveOf({ name: "index.html", content }, ...more)
+/** Makes the archive of a site with one page. */
+export const pageOf = (content: string, ...extraEntries: ReadonlyArray<Entry>): Buffer =>
+  archiveOf({ name: "index.html", content }, ...extraEntries)

@@ -10,24 +10,27 @@ import { startTestServer, type TestServer } from "./testServer.ts"
 let server: TestServer
 afterEach(() => server.close())
 
-const building = async (command: string, more: object = {}) => {
-  server = await startTestServer(MemoryStore.open(), { build: { command, ...more } })
+const startWithBuild = async (command: string, options: object = {}) => {
+  server = await startTestServer(MemoryStore.open(), { build: { command, ...options } })
   return server
 }
 
-const running = (mark: string): string => {
+const findProcesses = (pattern: string): string => {
   try {
-    return execFileSync("pgrep", ["-f", mark], { encoding: "utf8" })
+    return execFileSync("pgrep", ["-f", pattern], { encoding: "utf8" })
   } catch {
     return ""
   }
 }
 
 describe("a build", () => {
-  it("runs the host's command in the source's folder, and its output is served", async () => {
-    const { deploy, call } = await building("mkdir dist && tr a-z A-Z < index.html > dist/index.html && echo built", {
-      output: "dist"
-    })
+  it("runs the command in the source folder, and serves its output", async () => {
+    const { deploy, call } = await startWithBuild(
+      "mkdir dist && tr a-z A-Z < index.html > dist/index.html && echo built",
+      {
+        output: "dist"
+      }
+    )
     const { status, steps, buildResult, url } = await deploy("p", pageOf("hello"))
     expect({ status, build: steps.build.status }).toEqual({ status: "SUCCESS", build: "done" })
     expect(buildResult).toMatchObject({ exitCode: 0, files: 1 })
@@ -37,15 +40,17 @@ describe("a build", () => {
   })
 
   it("has a clean environment", async () => {
-    process.env["TOLLGATE_TEST_SECRET"] = "do not tell"
-    const { deploy, call } = await building("env | sort > index.html; pwd >> index.html", { env: { GREETING: "hi" } })
+    process.env["TOLLGATE_TEST_SECRET"] = "secret value"
+    const { deploy, call } = await startWithBuild("env | sort > index.html; pwd >> index.html", {
+      env: { GREETING: "hi" }
+    })
     const { url } = await deploy("p", pageOf("x"))
     const environment = (await call("GET", url)).body
     delete process.env["TOLLGATE_TEST_SECRET"]
-    expect(environment).not.toContain("do not tell")
+    expect(environment).not.toContain("secret value")
     expect(environment).toContain("GREETING=hi")
     const names = environment.split("\n").flatMap((line: string) => /^(\w+)=/.exec(line)?.[1] ?? [])
-    // The shell adds what it knows itself.
+    // The shell adds these variables.
     expect(names.filter((name: string) => !["PWD", "OLDPWD", "SHLVL", "_"].includes(name))).toEqual([
       "CI",
       "GREETING",
@@ -61,8 +66,8 @@ describe("a build", () => {
   const isRoot = process.getuid?.() === 0
   const readServer = "cat /proc/$PPID/environ > /dev/null && echo read the environment; cat index.html > copy.html; id"
 
-  it.runIf(isRoot)("as another user reads nothing of the server's process (only root can try this)", async () => {
-    const { deploy, folder, call } = await building(readServer, { uid: 65_534, gid: 65_534 })
+  it.runIf(isRoot)("cannot read the server process when it runs as another user (requires root)", async () => {
+    const { deploy, folder, call } = await startWithBuild(readServer, { uid: 65_534, gid: 65_534 })
     chmodSync(folder, 0o755)
     const { status, buildResult, url } = await deploy("p", pageOf("mine", { name: "d/e/f" }))
     expect(status).toBe("SUCCESS")
@@ -70,24 +75,26 @@ describe("a build", () => {
     expect(buildResult.log.join("\n")).toMatch(/uid=65534\S* gid=65534\S* groups=65534/)
     expect(buildResult.log).not.toContain("read the environment")
     expect((await call("GET", `${url}copy.html`)).body).toBe("mine")
-    // Later builds are the same user: what is published is not theirs to change.
-    const changeable = ["-uid", "65534", "-o", "-perm", "/go=w"]
-    expect(execFileSync("find", [join(folder, "releases"), ...changeable], { encoding: "utf8" })).toBe("")
+    // Later builds run as the same user and must not be able to change the release.
+    const writable = ["-uid", "65534", "-o", "-perm", "/go=w"]
+    expect(execFileSync("find", [join(folder, "releases"), ...writable], { encoding: "utf8" })).toBe("")
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
     expect(server.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
   })
 
-  it("needs a group with its user", () => {
-    expect(() => sites({ folder: "x", build: { command: "true", uid: 1 } })).toThrow("build: give uid and gid together")
+  it("requires uid and gid together", () => {
+    expect(() => sites({ folder: "x", build: { command: "true", uid: 1 } })).toThrow(
+      "build: uid and gid must be set together"
+    )
   })
 
-  it("that fails is told, with its log", async () => {
-    const { deploy, call } = await building("echo out; echo err >&2; exit 3")
+  it("reports a failure with the log", async () => {
+    const { deploy, call } = await startWithBuild("echo out; echo err >&2; exit 3")
     const { status, steps, buildResult, url } = await deploy("p", pageOf("x"))
     expect(status).toBe("ERROR")
-    expect(steps.build).toMatchObject({ status: "failed", message: "the build ended with 3" })
-    expect(buildResult).toMatchObject({ exitCode: 3, error: "the build ended with 3" })
-    expect(buildResult.log).toEqual(expect.arrayContaining(["out", "err", "the build ended with 3"]))
+    expect(steps.build).toMatchObject({ status: "failed", message: "The build exited with code 3" })
+    expect(buildResult).toMatchObject({ exitCode: 3, error: "The build exited with code 3" })
+    expect(buildResult.log).toEqual(expect.arrayContaining(["out", "err", "The build exited with code 3"]))
     const name = url.split("/").at(-2)
     expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({
       state: "ERRORED",
@@ -96,57 +103,58 @@ describe("a build", () => {
     await expect.poll(() => server.onDisk()).toMatchObject({ staging: [], releases: [] })
   })
 
-  it("that cannot be found, or leaves nothing to serve, is told", async () => {
-    const { deploy } = await building("no-such-command-here", { output: "dist" })
+  it("reports a missing command and a missing output folder", async () => {
+    const { deploy } = await startWithBuild("no-such-command-here", { output: "dist" })
     const missing = await deploy("p", pageOf("x"))
     expect(missing.buildResult.exitCode).toBe(127)
     await server.close()
-    const empty = await building("true", { output: "dist" })
+    const empty = await startWithBuild("true", { output: "dist" })
     const { steps, buildResult } = await empty.deploy("p", pageOf("x"))
-    expect(steps.check).toMatchObject({ status: "failed", message: "there is no folder to serve" })
-    expect(buildResult.error).toBe("there is no folder to serve")
+    expect(steps.check).toMatchObject({ status: "failed", message: "The folder to serve does not exist" })
+    expect(buildResult.error).toBe("The folder to serve does not exist")
   })
 
-  it("that hangs is ended at its time-out, with all that it started", async () => {
-    const { deploy } = await building("echo begun; sleep 4711 & sleep 4711", { timeout: 500 })
+  it("is killed at its timeout, with all its processes", async () => {
+    const { deploy } = await startWithBuild("echo started; sleep 4711 & sleep 4711", { timeout: 500 })
     const { status, steps, buildResult } = await deploy("p", pageOf("x"))
     expect(status).toBe("ERROR")
-    expect(steps.build.message).toMatch(/took too long/)
-    expect(buildResult.log).toContain("begun")
-    expect(running("sleep 4711")).toBe("")
+    expect(steps.build.message).toMatch(/exceeded its timeout/)
+    expect(buildResult.log).toContain("started")
+    expect(findProcesses("sleep 4711")).toBe("")
   })
 
-  it("that floods its output keeps its last lines, and the server its breath", async () => {
-    const { deploy, call } = await building(
+  it("keeps the last lines of a flood of output, while the server stays responsive", async () => {
+    const { deploy, call } = await startWithBuild(
       "yes flood | head -c 50000000; head -c 20000000 /dev/zero | tr '\\0' z; echo; echo the end"
     )
-    const answers = await Promise.all([
+    const results = await Promise.all([
       deploy("p", pageOf("x")),
       ...Array.from({ length: 50 }, () => call("GET", "/healthz"))
     ])
-    const [{ status, buildResult }, ...healthy] = answers as [
+    const [{ status, buildResult }, ...healthChecks] = results as [
       Awaited<ReturnType<TestServer["deploy"]>>,
       ...Array<{ status: number }>
     ]
     expect(status).toBe("SUCCESS")
-    expect(healthy.every((answer) => answer.status === 200)).toBe(true)
+    expect(healthChecks.every(({ status }) => status === 200)).toBe(true)
     expect(buildResult.log.length).toBeLessThanOrEqual(200)
     expect(buildResult.log).toContain("the end")
     expect(Math.max(...buildResult.log.map((line) => line.length))).toBeLessThanOrEqual(502)
   })
 
-  it("that forks, and leaves its group, leaves nobody behind", async () => {
-    const { deploy } = await building(
+  it("leaves no processes behind, also outside its process group", async () => {
+    const { deploy } = await startWithBuild(
       "setsid sleep 4712 & (setsid sh -c 'sleep 4713 & sleep 4713' &) ; nohup sleep 4714 & for i in 1 2 3 4 5; do sleep 4715 & done; echo forked"
     )
     const { status, buildResult } = await deploy("p", pageOf("x"))
     expect(status).toBe("SUCCESS")
     expect(buildResult.log).toContain("forked")
-    for (const mark of ["sleep 4712", "sleep 4713", "sleep 4714", "sleep 4715"]) expect(running(mark), mark).toBe("")
+    for (const pattern of ["sleep 4712", "sleep 4713", "sleep 4714", "sleep 4715"])
+      expect(findProcesses(pattern), pattern).toBe("")
   })
 
-  it("shows its progress while it runs", async () => {
-    const { source, put, status, ended, folder, call } = await building(
+  it("shows its progress in the status", async () => {
+    const { source, put, status, ended, folder, call } = await startWithBuild(
       "echo first line; while [ ! -e ../../../go ]; do sleep 0.05; done; echo last line"
     )
     const { uploadUrl, id } = await source("p")
@@ -169,8 +177,10 @@ describe("a build", () => {
     expect((await status("p", id)).status).toBe("SUCCESS")
   })
 
-  it("gives way to a later upload, and to a removal", async () => {
-    const { source, put, ended, call, status } = await building("grep -q slow index.html && sleep 4716; echo done")
+  it("stops for a later upload and for a removal", async () => {
+    const { source, put, ended, call, status } = await startWithBuild(
+      "grep -q slow index.html && sleep 4716; echo done"
+    )
     const slow = await source("p")
     await put(slow.uploadUrl, pageOf("slow"))
     await expect.poll(async () => (await status("p", slow.id)).steps.build.status).toBe("running")
@@ -178,22 +188,22 @@ describe("a build", () => {
     await put(quick.uploadUrl, pageOf("quick"))
     expect(await ended("p", slow.id)).toMatchObject({
       status: "ERROR",
-      steps: { build: { status: "failed", message: "a later upload took its place" } }
+      steps: { build: { status: "failed", message: "Superseded by a later upload" } }
     })
     const { url } = await ended("p", quick.id)
     expect((await call("GET", url)).body).toBe("quick")
-    await expect.poll(() => running("sleep 4716"), { timeout: 10_000 }).toBe("")
+    await expect.poll(() => findProcesses("sleep 4716"), { timeout: 10_000 }).toBe("")
 
-    const again = await source("p")
-    await put(again.uploadUrl, pageOf("slow"))
-    await expect.poll(async () => (await status("p", again.id)).steps.build.status).toBe("running")
+    const second = await source("p")
+    await put(second.uploadUrl, pageOf("slow"))
+    await expect.poll(async () => (await status("p", second.id)).steps.build.status).toBe("running")
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
-    await expect.poll(() => running("sleep 4716"), { timeout: 10_000 }).toBe("")
+    await expect.poll(() => findProcesses("sleep 4716"), { timeout: 10_000 }).toBe("")
     await expect.poll(() => server.onDisk(), { timeout: 10_000 }).toEqual({ sources: [], staging: [], releases: [] })
   }, 30_000)
 
-  it("of one project does not keep another's waiting", async () => {
-    const { source, put, ended, folder } = await building(
+  it("of one project does not delay another project", async () => {
+    const { source, put, ended, folder } = await startWithBuild(
       "cat index.html >> ../../../order; echo >> ../../../order; sleep 0.2"
     )
     const ids: Array<readonly [string, string]> = []
@@ -206,18 +216,18 @@ describe("a build", () => {
     for (const [project, id] of ids) expect((await ended(project, id)).status).toBe("SUCCESS")
     const order = readFileSync(join(folder, "order"), "utf8").trim().split("\n")
     expect(order.length).toBe(12)
-    // Four run at once, so it may be overtaken by a few, and no more.
+    // Four builds run concurrently, so a few may overtake it.
     expect(order.indexOf("second")).toBeLessThan(9)
   }, 20_000)
 
-  it("that leaves its group, its environment and its name behind is found by its folder", async () => {
-    const { deploy } = await building("env -i setsid sleep 4717 & echo gone")
+  it("finds an escaped process with an empty environment by its working directory", async () => {
+    const { deploy } = await startWithBuild("env -i setsid sleep 4717 & echo done")
     expect((await deploy("p", pageOf("x"))).status).toBe("SUCCESS")
-    expect(running("sleep 4717")).toBe("")
+    expect(findProcesses("sleep 4717")).toBe("")
   })
 
-  it("whose output is a link, a loop, or locked, tells nothing of the server", async () => {
-    const { deploy } = await building(
+  it("does not reveal server paths when the output is a link, a loop or a file", async () => {
+    const { deploy } = await startWithBuild(
       "case $(cat index.html) in link) ln -s /etc dist;; loop) ln -s dist dist;; file) touch dist;; up) ln -s .. dist;; esac",
       { output: "dist" }
     )
@@ -225,36 +235,39 @@ describe("a build", () => {
       const { status, steps, buildResult } = await deploy("p", pageOf(kind))
       expect({ status, message: steps.check.message }, kind).toEqual({
         status: "ERROR",
-        message: expect.stringMatching(/^(there is no folder to serve|the folder to serve is a link)$/)
+        message: expect.stringMatching(/^The folder to serve (does not exist|is a symbolic link)$/)
       })
       expect(JSON.stringify(buildResult)).not.toContain(server.folder)
     }
   })
 
-  it("whose output is too large is not read", async () => {
-    const { deploy } = await building("mkdir dist; truncate -s 1T dist/huge.bin", { output: "dist" })
+  it("rejects output that is too large without reading it", async () => {
+    const { deploy } = await startWithBuild("mkdir dist; truncate -s 1T dist/huge.bin", { output: "dist" })
     expect((await deploy("p", pageOf("x"))).steps.check.message).toMatch(
-      /"huge.bin" brings the files over the 524288000 bytes/
+      /"huge.bin" exceeds the limit of 524288000 bytes/
     )
   })
 
-  it("that locks its files is removed all the same", async () => {
-    const { deploy, call } = await building("mkdir -p dist keep/x; echo hi > dist/index.html; chmod 0 keep/x keep", {
-      output: "dist"
-    })
+  it("can be removed if it removed the permissions of its files", async () => {
+    const { deploy, call } = await startWithBuild(
+      "mkdir -p dist keep/x; echo hi > dist/index.html; chmod 0 keep/x keep",
+      {
+        output: "dist"
+      }
+    )
     const { url } = await deploy("p", pageOf("x"))
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
     expect(server.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
   })
 
-  it("takes no longer than its command", async () => {
-    const { deploy } = await building("true")
+  it("ends as soon as its command exits", async () => {
+    const { deploy } = await startWithBuild("true")
     const { steps } = await deploy("p", pageOf("x"))
-    const took = Date.parse(steps.build.finishedOn ?? "") - Date.parse(steps.build.startedOn ?? "")
-    expect(took).toBeLessThan(1000)
+    const elapsed = Date.parse(steps.build.finishedOn ?? "") - Date.parse(steps.build.startedOn ?? "")
+    expect(elapsed).toBeLessThan(1000)
   })
 
-  it("is not run where the host did not ask for one", async () => {
+  it("is skipped without the build option", async () => {
     server = await startTestServer(MemoryStore.open())
     const { steps } = await server.deploy(
       "p",
@@ -264,8 +277,8 @@ describe("a build", () => {
     expect(existsSync("/tmp/never")).toBe(false)
   })
 
-  it("that makes links serves none of them", async () => {
-    const { deploy, call } = await building(
+  it("does not serve symbolic links", async () => {
+    const { deploy, call } = await startWithBuild(
       "ln -s /etc/passwd passwd; ln -s /etc etc; ln -sf /etc/hostname index.html; echo real > real.txt"
     )
     const { url } = await deploy("p", pageOf("x"))

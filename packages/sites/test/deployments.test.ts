@@ -10,15 +10,15 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   let server: TestServer
   let count = 0
-  const fresh = () => `project-${++count}`
+  const newProject = () => `project-${++count}`
   beforeAll(async () => {
     server = await startTestServer(store, { sourceLimit: 300_000 })
   }, 30_000)
   afterAll(() => server.close())
 
-  it("live a whole life: uploaded, polled, served, replaced without a gap, removed", async () => {
+  it("are uploaded, polled, served, replaced without downtime, and removed", async () => {
     const { call, source, put, ended } = server
-    const project = fresh()
+    const project = newProject()
     const { uploadUrl, id } = await source(project, "Main/Line")
     expect(uploadUrl).toMatch(
       new RegExp(`^${server.url}/v1/uploads/[0-9a-f-]{36}\\.tar\\.gz\\?expires=\\d+&signature=[0-9a-f]{64}$`)
@@ -75,23 +75,23 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     expect(await call("GET", url, { token: null })).toMatchObject({ status: 200, body: "<h1>one</h1>" })
 
     const next = await source(project, "Main/Line")
-    let asked = 0
+    let requests = 0
     let isReplaced = false
     const seen = new Map<string, number>()
-    const ask = async () => {
-      while (asked < 1000 || !isReplaced) {
-        asked++
+    const poll = async () => {
+      while (requests < 1000 || !isReplaced) {
+        requests++
         const { status, body } = await call("GET", url, { token: null })
         seen.set(`${status} ${body}`, (seen.get(`${status} ${body}`) ?? 0) + 1)
       }
     }
-    const asking = Promise.all(Array.from({ length: 8 }, ask))
+    const polling = Promise.all(Array.from({ length: 8 }, poll))
     expect((await put(next.uploadUrl, pageOf("<h1>two</h1>"))).status).toBe(200)
     expect((await ended(project, next.id)).status).toBe("SUCCESS")
     expect(await call("GET", url)).toMatchObject({ body: "<h1>two</h1>" })
     isReplaced = true
-    await asking
-    expect(asked).toBeGreaterThanOrEqual(1000)
+    await polling
+    expect(requests).toBeGreaterThanOrEqual(1000)
     expect([...seen.keys()].sort()).toEqual(["200 <h1>one</h1>", "200 <h1>two</h1>"])
     expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployments`)).body.total).toBe(1)
 
@@ -109,9 +109,9 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     expect(server.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
   }, 60_000)
 
-  it("are run again on the same source", async () => {
+  it("can be deployed again from the same source", async () => {
     const { call, deploy, ended } = server
-    const project = fresh()
+    const project = newProject()
     const { id, url } = await deploy(project, pageOf("again"))
     const name = url.split("/").at(-2)
     expect(await call("POST", `/v1/deployments/${name}/deploy`)).toMatchObject({
@@ -124,7 +124,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
 
     const headers = { "idempotency-key": `deploy ${project}` }
     expect((await call("POST", `/v1/deployments/${name}/deploy`, { headers })).status).toBe(400)
-    // It has nothing to say in a body: what says something is refused.
+    // The endpoint has no payload, so it rejects a body with content.
     expect((await call("POST", `/v1/deployments/${name}/deploy`, { body: { branch: "other" } })).status).toBe(400)
     const once = { "idempotency-key": `deploy-${project}` }
     const first = await call("POST", `/v1/deployments/${name}/deploy`, { headers: once })
@@ -134,9 +134,9 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     expect((await call("GET", `/v1/deployments/${name}`)).headers.get("etag")).toBe(etag)
   })
 
-  it("show PRODUCTION for the production branch, and take every branch's name", async () => {
+  it("show PRODUCTION for the production branch, and accept any branch name", async () => {
     const { call, deploy } = server
-    const project = fresh()
+    const project = newProject()
     const { url } = await deploy(project, pageOf("x"))
     const name = url.split("/").at(-2) ?? ""
     expect((await call("GET", `/v1/deployments/${name}`)).body.environmentType).toBe("PRODUCTION")
@@ -146,45 +146,45 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       expect(pathname).toMatch(/^\/sites\/[a-z0-9][a-z0-9-]{0,49}-[a-z2-7]{12}\/$/)
       expect((await call("GET", pathname)).body).toBe(branch)
     }
-    const listed = (await call("GET", `/v1/accounts/acme/projects/${project}/deployments?limit=2&offset=1`)).body
-    expect(listed).toMatchObject({ limit: 2, offset: 1, total: 5, data: [{ label: "日本" }, { label: "-" }] })
+    const page = (await call("GET", `/v1/accounts/acme/projects/${project}/deployments?limit=2&offset=1`)).body
+    expect(page).toMatchObject({ limit: 2, offset: 1, total: 5, data: [{ label: "日本" }, { label: "-" }] })
   })
 
-  it("refuse bad input, naming it", async () => {
+  it("reject invalid input and name the field", async () => {
     const { call } = server
-    const good = { accountName: "acme", projectName: "p", branchName: "b" }
-    const post = (body: unknown, more: object = {}) => call("POST", "/v1/deployments/sources", { body, ...more })
-    expect(await post({ ...good, branchName: "" })).toMatchObject({
+    const valid = { accountName: "acme", projectName: "p", branchName: "b" }
+    const post = (body: unknown, options: object = {}) => call("POST", "/v1/deployments/sources", { body, ...options })
+    expect(await post({ ...valid, branchName: "" })).toMatchObject({
       status: 400,
       body: { errors: [{ pointer: "/branchName" }] }
     })
-    expect((await post({ ...good, branchName: "a\nb" })).status).toBe(400)
-    expect((await post({ ...good, branchName: "a".repeat(256) })).status).toBe(400)
-    expect(await post({ ...good, projectName: "a/b" })).toMatchObject({
+    expect((await post({ ...valid, branchName: "a\nb" })).status).toBe(400)
+    expect((await post({ ...valid, branchName: "a".repeat(256) })).status).toBe(400)
+    expect(await post({ ...valid, projectName: "a/b" })).toMatchObject({
       status: 400,
       body: { errors: [{ pointer: "/projectName" }] }
     })
-    expect(await post({ ...good, extra: 1 })).toMatchObject({ status: 400, body: { errors: [{ pointer: "/extra" }] } })
+    expect(await post({ ...valid, extra: 1 })).toMatchObject({ status: 400, body: { errors: [{ pointer: "/extra" }] } })
     expect((await post({ accountName: "acme" })).status).toBe(400)
     expect((await post(undefined)).status).toBe(400)
-    expect((await post({ ...good, accountName: "other" })).status).toBe(403)
-    expect((await post(good, { token: tokens.reader })).status).toBe(403)
-    expect((await post(good, { token: null })).status).toBe(401)
-    expect((await post(good, { token: tokens.admin })).status).toBe(200)
+    expect((await post({ ...valid, accountName: "other" })).status).toBe(403)
+    expect((await post(valid, { token: tokens.reader })).status).toBe(403)
+    expect((await post(valid, { token: null })).status).toBe(401)
+    expect((await post(valid, { token: tokens.admin })).status).toBe(200)
     expect((await call("GET", "/v1/accounts/acme/projects/p/deployments?limit=0")).status).toBe(400)
     expect((await call("GET", "/v1/accounts/acme/projects/p/deployments?branch=x")).status).toBe(400)
     expect((await call("GET", "/v1/accounts/acme/projects/p/deployment-status/nonsense")).status).toBe(404)
     expect((await call("GET", "/v1/deployments/nonsense")).status).toBe(404)
     expect(await call("PATCH", "/v1/deployments/nonsense")).toMatchObject({ status: 405 })
     const once = { "idempotency-key": `source-${++count}` }
-    const [first, second] = [await post(good, { headers: once }), await post(good, { headers: once })]
+    const [first, second] = [await post(valid, { headers: once }), await post(valid, { headers: once })]
     expect(second.body).toEqual(first.body)
-    expect((await post({ ...good, branchName: "other" }, { headers: once })).status).toBe(422)
+    expect((await post({ ...valid, branchName: "other" }, { headers: once })).status).toBe(422)
   })
 
-  it("belong to their account", async () => {
+  it("are accessible to their account only", async () => {
     const { call, deploy } = server
-    const project = fresh()
+    const project = newProject()
     const { url, id } = await deploy(project, pageOf("mine"))
     const name = url.split("/").at(-2)
     const token = tokens.stranger
@@ -212,27 +212,27 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   })
 
   describe("an upload", () => {
-    it("needs the address as it was given out", async () => {
+    it("requires an unmodified upload URL", async () => {
       const { source, put, url } = server
-      const { uploadUrl, id } = await source(fresh())
+      const { uploadUrl, id } = await source(newProject())
       const archive = pageOf("x")
-      const changed = (change: (url: URL) => void) => {
+      const modify = (change: (url: URL) => void) => {
         const url = new URL(uploadUrl)
         change(url)
         return url.href
       }
-      const wrong = [
-        changed(({ searchParams }) => searchParams.delete("signature")),
-        changed(({ searchParams }) => searchParams.set("signature", "0".repeat(64))),
-        changed(({ searchParams }) => searchParams.set("signature", "")),
-        changed(({ searchParams }) => searchParams.set("expires", String(Date.now() + 9e6))),
-        changed((url) => {
+      const modifiedUrls = [
+        modify(({ searchParams }) => searchParams.delete("signature")),
+        modify(({ searchParams }) => searchParams.set("signature", "0".repeat(64))),
+        modify(({ searchParams }) => searchParams.set("signature", "")),
+        modify(({ searchParams }) => searchParams.set("expires", String(Date.now() + 9e6))),
+        modify((url) => {
           url.pathname = `/v1/uploads/${id.replace(/^./, (digit) => (digit === "0" ? "1" : "0"))}.tar.gz`
         }),
         `${url}/v1/uploads/nonsense`
       ]
-      for (const address of wrong) {
-        expect(await put(address, archive), address).toMatchObject({
+      for (const modifiedUrl of modifiedUrls) {
+        expect(await put(modifiedUrl, archive), modifiedUrl).toMatchObject({
           status: 403,
           body: { type: "urn:tollgate:problem:upload-forbidden" }
         })
@@ -244,24 +244,24 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       })
     })
 
-    it("is taken once, also when two come at the same time", async () => {
+    it("is accepted once when several arrive concurrently", async () => {
       const { source, put, ended } = server
-      const project = fresh()
+      const project = newProject()
       const { uploadUrl, id } = await source(project)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 6 }, (_, index) => put(uploadUrl, pageOf(`number ${index}`)))
       )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
-      const winner = answers.findIndex(({ status }) => status === 200)
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
+      const winner = responses.findIndex(({ status }) => status === 200)
       const { url, buildResult } = await ended(project, id)
-      expect(buildResult.digest).toBe(answers[winner]?.body.digest)
+      expect(buildResult.digest).toBe(responses[winner]?.body.digest)
       expect((await server.call("GET", url)).body).toBe(`number ${winner}`)
       expect(server.onDisk().sources.filter((key) => key.includes(id))).toHaveLength(1)
     })
 
-    it("leaves the memory of whoever sends it in the process alone", async () => {
+    it("does not modify the buffers of an in-process caller", async () => {
       const { gate, ended, call } = server
-      const project = fresh()
+      const project = newProject()
       const archive = pageOf("kept")
       const before = Buffer.from(archive)
       for (const source of [
@@ -283,14 +283,14 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       }
     })
 
-    it("is as large as it may be, and no larger", async () => {
+    it("may be as large as the limit, and no larger", async () => {
       const { source, put, url } = server
-      const { uploadUrl, id } = await source(fresh())
+      const { uploadUrl, id } = await source(newProject())
       expect(await put(uploadUrl, Buffer.alloc(300_001))).toMatchObject({ status: 413 })
       const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(50_000)) })
       const streamed = await fetch(uploadUrl, { method: "PUT", body: endless, duplex: "half" } as RequestInit).then(
         ({ status }) => status,
-        // It may be told while it is still sending.
+        // The server may respond and close the connection while the client is still sending.
         () => 413
       )
       expect(streamed).toBe(413)
@@ -299,18 +299,18 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       expect((await put(uploadUrl, Buffer.alloc(300_000))).status).toBe(200)
     })
 
-    it("is what its digest says", async () => {
+    it("must match its Content-Digest", async () => {
       const { source, put } = server
-      const { uploadUrl, id } = await source(fresh())
+      const { uploadUrl, id } = await source(newProject())
       const archive = pageOf("x")
       const digest = (algorithm: string, content: Uint8Array) => createHash(algorithm).update(content).digest("base64")
-      const wrong = [
+      const invalidDigests = [
         `sha-256=:${digest("sha256", Buffer.from("other"))}:`,
         `sha-256=:${digest("sha256", archive)}:, sha-512=:${digest("sha512", Buffer.from("other"))}:`,
         "sha-256=nonsense",
         "md5=:abc=:"
       ]
-      for (const header of wrong) {
+      for (const header of invalidDigests) {
         expect(await put(uploadUrl, archive, { "content-digest": header }), header).toMatchObject({
           status: 400,
           body: { errors: [{ parameter: "Content-Digest" }] }
@@ -324,72 +324,77 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     })
   })
 
-  it("say why a source was rejected, and keep what is served", async () => {
+  it("report why a source was rejected, and keep serving the previous release", async () => {
     const { deploy, call } = server
-    const project = fresh()
-    const bad = pageOf("x", { name: "../evil", content: "x" })
-    const never = await deploy(project, bad)
-    const name = never.url.split("/").at(-2)
-    expect(never).toMatchObject({
+    const project = newProject()
+    const invalid = pageOf("x", { name: "../evil", content: "x" })
+    const rejected = await deploy(project, invalid)
+    const name = rejected.url.split("/").at(-2)
+    expect(rejected).toMatchObject({
       status: "ERROR",
       steps: {
         upload: { status: "done" },
-        unpack: { status: "failed", message: '"../evil" leads outside', startedOn: timestamp, finishedOn: timestamp },
+        unpack: {
+          status: "failed",
+          message: '"../evil" points outside the archive',
+          startedOn: timestamp,
+          finishedOn: timestamp
+        },
         build: { status: "skipped" },
         check: { status: "skipped" },
         publish: { status: "skipped" }
       },
-      buildResult: { error: '"../evil" leads outside', files: 0 }
+      buildResult: { error: '"../evil" points outside the archive', files: 0 }
     })
     expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({
       state: "ERRORED",
       message: "source-rejected"
     })
-    expect((await call("GET", never.url)).status).toBe(404)
+    expect((await call("GET", rejected.url)).status).toBe(404)
 
     await deploy(project, pageOf("good"))
     expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({ state: "STARTED", message: "" })
-    await deploy(project, bad)
+    await deploy(project, invalid)
     expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({
       state: "STARTED",
       message: "source-rejected"
     })
-    expect((await call("GET", never.url)).body).toBe("good")
+    expect((await call("GET", rejected.url)).body).toBe("good")
     await expect.poll(() => server.onDisk().staging).toEqual([])
   })
 
-  it("take many uploads at once, and go whole", async () => {
+  it("accept many uploads, and are removed completely", async () => {
     const { source, put, call, ended } = server
-    const project = fresh()
-    const made = await Promise.all(Array.from({ length: 40 }, () => source(project)))
-    for (const { uploadUrl } of made) expect((await put(uploadUrl, pageOf(uploadUrl))).status).toBe(200)
-    const last = made.at(-1)?.id ?? ""
+    const project = newProject()
+    const created = await Promise.all(Array.from({ length: 40 }, () => source(project)))
+    for (const { uploadUrl } of created) expect((await put(uploadUrl, pageOf(uploadUrl))).status).toBe(200)
+    const last = created.at(-1)?.id ?? ""
     const { url } = await ended(project, last)
-    const left = () =>
+    const listRemaining = () =>
       Object.values(server.onDisk())
         .flat()
-        .filter((name) => made.some(({ id }) => name.includes(id)))
-    await expect.poll(left, { timeout: 10_000 }).toHaveLength(2)
+        .filter((name) => created.some(({ id }) => name.includes(id)))
+    await expect.poll(listRemaining, { timeout: 10_000 }).toHaveLength(2)
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
-    expect(left()).toEqual([])
-    for (const { id } of made) {
+    expect(listRemaining()).toEqual([])
+    for (const { id } of created) {
       expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployment-status/${id}`)).status).toBe(404)
     }
-    // An address that was used stays used, also when nothing is left of what it was used for.
-    expect((await put(made[0]?.uploadUrl ?? "", pageOf("again"))).status).toBe(409)
+    // A used upload URL stays used after its deployment is removed.
+    expect((await put(created[0]?.uploadUrl ?? "", pageOf("again"))).status).toBe(409)
   })
 
-  it("remember the last ten versions, and the last source", async () => {
+  it("keep the last ten versions and the last source", async () => {
     const { deploy, call } = server
-    const project = fresh()
+    const project = newProject()
     const ids: Array<string> = []
     for (let version = 0; version < 13; version++) ids.push((await deploy(project, pageOf(`version ${version}`))).id)
     const path = (id: string) => `/v1/accounts/acme/projects/${project}/deployment-status/${id}`
     await expect
       .poll(async () => Promise.all(ids.map(async (id) => (await call("GET", path(id))).status)))
       .toEqual([...Array(3).fill(404), ...Array(10).fill(200)])
-    const kept = (names: ReadonlyArray<string>) => ids.filter((id) => names.some((name) => name.includes(id)))
-    await expect.poll(() => kept(server.onDisk().sources)).toEqual(ids.slice(-1))
-    await expect.poll(() => kept(server.onDisk().releases)).toEqual(ids.slice(-1))
+    const findIds = (names: ReadonlyArray<string>) => ids.filter((id) => names.some((name) => name.includes(id)))
+    await expect.poll(() => findIds(server.onDisk().sources)).toEqual(ids.slice(-1))
+    await expect.poll(() => findIds(server.onDisk().releases)).toEqual(ids.slice(-1))
   })
 })

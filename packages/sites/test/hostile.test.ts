@@ -1,6 +1,6 @@
 /**
- * Every hostile archive, uploaded to a real server: refused with its reason, with nothing left behind, while the event
- * loop of the server stays free.
+ * Uploads each hostile archive to a real server. The server rejects it with a reason, removes its files, and keeps its
+ * event loop responsive.
  */
 import { readdirSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
@@ -16,10 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe("an upload", () => {
-  // A stall of the machine does not repeat; one that an archive causes does.
+describe("a hostile upload", () => {
+  // Retries, since a delay of the machine does not repeat; one that the archive causes does.
   it.each(hostileArchives)(
-    "of $name is refused, and leaves nothing behind",
+    "is rejected and removed: $name",
     { timeout: 120_000, retry: 2 },
     async ({ make, reason }) => {
       const archive = make()
@@ -40,10 +40,10 @@ describe("an upload", () => {
   )
 
   it.each([
-    ["time", { timeoutMs: 1 }, /it takes longer than the 1 ms allowed/],
-    ["memory", { memoryMb: 4 }, /it takes more than the 4 MiB of memory allowed/]
+    ["time", { timeoutMs: 1 }, /takes longer than the limit of 1 ms/],
+    ["memory", { memoryMb: 4 }, /takes more than the limit of 4 MiB of memory/]
   ])(
-    "that takes more %s than it may fails its run at once",
+    "fails its run when it exceeds the limit of %s",
     async (_, limits, reason) => {
       const other = await startTestServer(MemoryStore.open(), { limits })
       try {

@@ -3,31 +3,31 @@ import {
   decodeJsonManifest,
   decodeManifest,
   encodeManifest,
-  entryFile,
+  findEntryFile,
   findFile,
   type ServedFile
 } from "../src/manifest.ts"
 import { makeManifestCache } from "../src/manifestCache.ts"
 
-const fileOf = (size: number): ServedFile => ({ size, digest: `digest-${size}` })
+const makeFile = (size: number): ServedFile => ({ size, digest: `digest-${size}` })
 
-const manifestOf = (...paths: ReadonlyArray<string>) =>
+const makeManifest = (...paths: ReadonlyArray<string>) =>
   decodeManifest(
     encodeManifest(
       "content",
-      paths.map((path, size) => [path, fileOf(size)])
+      paths.map((path, size) => [path, makeFile(size)])
     )
   )
 
 describe("a manifest", () => {
-  it("that an earlier release wrote as JSON is read as well", () => {
-    const files = { "index.html": fileOf(1), "a/b.txt": fileOf(2) }
+  it("reads the JSON format of older releases", () => {
+    const files = { "index.html": makeFile(1), "a/b.txt": makeFile(2) }
     const manifest = decodeJsonManifest(JSON.stringify({ root: "content/dist", files }))
     expect(manifest.root).toBe("content/dist")
-    expect([findFile(manifest, "a/b.txt"), findFile(manifest, "a/c.txt")]).toEqual([fileOf(2), undefined])
+    expect([findFile(manifest, "a/b.txt"), findFile(manifest, "a/c.txt")]).toEqual([makeFile(2), undefined])
   })
 
-  it("finds every file by its exact path, and nothing else", () => {
+  it("finds files by exact path only", () => {
     const odd = [
       "",
       '"',
@@ -44,30 +44,30 @@ describe("a manifest", () => {
       "\u2028"
     ]
     const paths = [...odd, ...Array.from({ length: 2000 }, (_, index) => `dir-${index % 37}/file-${index}`)]
-    const manifest = manifestOf(...paths)
+    const manifest = makeManifest(...paths)
     expect(manifest.root).toBe("content")
-    for (const [size, path] of paths.entries()) expect(findFile(manifest, path), path).toEqual(fileOf(size))
+    for (const [size, path] of paths.entries()) expect(findFile(manifest, path), path).toEqual(makeFile(size))
     for (const path of ["a", "b", "dir-1", "dir-1/", "dir-1/file-", "dir-0/file-1", "toString", "\t", "\n", "zzz"]) {
       expect(findFile(manifest, path), path).toBeUndefined()
     }
   })
 
-  it("of nothing finds nothing", () => {
-    expect(findFile(manifestOf(), "index.html")).toBeUndefined()
-    expect(entryFile(manifestOf())).toBeUndefined()
+  it("finds nothing when it is empty", () => {
+    expect(findFile(makeManifest(), "index.html")).toBeUndefined()
+    expect(findEntryFile(makeManifest())).toBeUndefined()
   })
 
-  it("names the file that is requested first", () => {
-    expect(entryFile(manifestOf("b", "index.html", "a"))).toBe("index.html")
-    expect(entryFile(manifestOf("b/index.html", "b.txt", "c"))).toBe("b.txt")
+  it("finds the entry file", () => {
+    expect(findEntryFile(makeManifest("b", "index.html", "a"))).toBe("index.html")
+    expect(findEntryFile(makeManifest("b/index.html", "b.txt", "c"))).toBe("b.txt")
   })
 })
 
-describe("the cache of manifests", () => {
-  const large = (name: string) => manifestOf(...Array.from({ length: 1000 }, (_, index) => `${name}/${index}`))
+describe("the manifest cache", () => {
+  const large = (name: string) => makeManifest(...Array.from({ length: 1000 }, (_, index) => `${name}/${index}`))
   const size = large("x").lines.length
 
-  const cacheOf = (maxBytes: number) => {
+  const makeCache = (maxBytes: number) => {
     const loaded: Array<string> = []
     const cache = makeManifestCache(async (id) => {
       loaded.push(id)
@@ -77,40 +77,40 @@ describe("the cache of manifests", () => {
     return { cache, loaded }
   }
 
-  it("keeps as many bytes as it may, those that were used last", async () => {
-    const { cache, loaded } = cacheOf(2 * (size + 1024))
+  it("evicts the least recently used manifests beyond its byte limit", async () => {
+    const { cache, loaded } = makeCache(2 * (size + 1024))
     for (const id of ["a", "b", "a", "c", "a", "b"]) await cache.get(id)
     expect(loaded).toEqual(["a", "b", "c", "b"])
   })
 
-  it("keeps none that is larger than all it may keep", async () => {
-    const { cache, loaded } = cacheOf(size)
-    for (const id of ["a", "a"]) expect(findFile(await cache.get(id), "a/1")).toEqual(fileOf(1))
+  it("does not cache a manifest larger than its byte limit", async () => {
+    const { cache, loaded } = makeCache(size)
+    for (const id of ["a", "a"]) expect(findFile(await cache.get(id), "a/1")).toEqual(makeFile(1))
     expect(loaded).toEqual(["a", "a"])
   })
 
-  it("reads a manifest once for all who request it at the same time", async () => {
-    const { cache, loaded } = cacheOf(10 * size)
+  it("loads a manifest once for concurrent requests", async () => {
+    const { cache, loaded } = makeCache(10 * size)
     await Promise.all(Array.from({ length: 50 }, () => cache.get("a")))
     expect(loaded).toEqual(["a"])
   })
 
-  it("reads few manifests at the same time", async () => {
-    let [running, most] = [0, 0]
+  it("loads at most four manifests concurrently", async () => {
+    let [running, maxRunning] = [0, 0]
     const cache = makeManifestCache(async (id) => {
-      most = Math.max(most, ++running)
+      maxRunning = Math.max(maxRunning, ++running)
       await new Promise(setImmediate)
       running--
-      return manifestOf(id)
+      return makeManifest(id)
     })
     const ids = Array.from({ length: 40 }, (_, index) => `release-${index}`)
-    const found = await Promise.all(ids.map((id) => cache.get(id)))
-    expect(found.map(entryFile)).toEqual(ids)
-    expect(most).toBe(4)
+    const manifests = await Promise.all(ids.map((id) => cache.get(id)))
+    expect(manifests.map(findEntryFile)).toEqual(ids)
+    expect(maxRunning).toBe(4)
   })
 
-  it("forgets a release that is removed while its manifest is read, and one that cannot be read", async () => {
-    const { cache, loaded } = cacheOf(10 * size)
+  it("does not cache a manifest that is deleted while it loads, or fails to load", async () => {
+    const { cache, loaded } = makeCache(10 * size)
     const first = cache.get("a")
     cache.delete("a")
     await first

@@ -26,7 +26,7 @@ beforeEach(() => {
 afterEach(() => rmSync(parent, { recursive: true, force: true }))
 
 describe("removing a release", () => {
-  it("of 20,000 files leaves the event loop free", { timeout: 120_000, retry: 2 }, async () => {
+  it("does not block the event loop with 20,000 files", { timeout: 120_000, retry: 2 }, async () => {
     for (let index = 0; index < 20_000; index++) writeFileSync(join(folder, `${index}`), "")
     const delay = monitorEventLoopDelay({ resolution: 10 })
     delay.enable()
@@ -36,7 +36,7 @@ describe("removing a release", () => {
     expect(delay.max / 1e6).toBeLessThan(250)
   })
 
-  it("is not stopped by folders too deep for any path", async () => {
+  it("removes folders nested deeper than the maximum path length", async () => {
     mkdirSync(join(folder, "a"))
     writeFileSync(join(folder, "a", "file"), "")
     for (let depth = 0; depth < 2_500; depth++) {
@@ -48,7 +48,7 @@ describe("removing a release", () => {
     expect(existsSync(folder)).toBe(false)
   }, 60_000)
 
-  it("does not follow links", async () => {
+  it("does not follow symbolic links", async () => {
     const outside = join(parent, "outside")
     mkdirSync(outside)
     writeFileSync(join(outside, "file"), "kept")
@@ -59,7 +59,7 @@ describe("removing a release", () => {
     expect(readFileSync(join(outside, "file"), "utf8")).toBe("kept")
   })
 
-  it("can be done by two at once, and again", async () => {
+  it("can run concurrently and be repeated", async () => {
     for (let index = 0; index < 1_000; index++) {
       mkdirSync(join(folder, `${index % 50}/${index}`), { recursive: true })
       writeFileSync(join(folder, `${index % 50}/${index}/file`), "")

@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await startTestServer(MemoryStore.open(), {})
   const archive = archiveOf(
     { name: "index.html", content: "<h1>hello</h1>" },
-    { name: "404.html", content: "lost" },
+    { name: "404.html", content: "custom 404" },
     { name: "app.js", content: "1" },
     { name: "style.css", content: "a{}" },
     { name: "data.json", content: "{}" },
@@ -25,7 +25,7 @@ beforeAll(async () => {
     { name: "empty.txt" },
     { name: "with space & ü.txt", content: "named" },
     { name: "docs/index.html", content: "docs" },
-    { name: "http:evil.com/index.html", content: "a folder like any other" },
+    { name: "http:evil.com/index.html", content: "an ordinary folder" },
     { name: "digits.txt", content: digits },
     { name: ".env", content: "SECRET" },
     { name: ".well-known/security.txt", content: "contact" },
@@ -40,8 +40,8 @@ const get = async (path: string, headers: Record<string, string> = {}, method = 
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-/** A path as it is, not as a browser would mend it. */
-const raw = (path: string, host?: string) =>
+/** Requests a path without the URL normalization of `fetch`. */
+const getRaw = (path: string, host?: string) =>
   new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
     const { hostname, port } = new URL(site)
     const headers = host === undefined ? {} : { host }
@@ -67,7 +67,7 @@ describe("a site", () => {
     ["font.woff2", "font/woff2"],
     ["module.wasm", "application/wasm"],
     ["unknown", "application/octet-stream"]
-  ])("serves %j with its type", async (path, type) => {
+  ])("serves %j with its content type", async (path, type) => {
     const { status, headers } = await get(path)
     expect({ status, type: headers.get("content-type") }).toEqual({ status: 200, type })
     expect(headers.get("x-content-type-options")).toBe("nosniff")
@@ -75,29 +75,29 @@ describe("a site", () => {
     expect(headers.get("content-security-policy")).toBe("sandbox")
   })
 
-  it("serves an index for a folder, and leads to it", async () => {
+  it("serves the index of a folder, and redirects to it", async () => {
     expect(await get("docs/")).toMatchObject({ status: 200, text: "docs" })
-    const bare = await get("docs?a=1")
-    expect(bare.status).toBe(308)
-    expect(new URL(bare.headers.get("location") ?? "", `${site}docs`).href).toBe(`${site}docs/?a=1`)
-    const root = await raw(`${new URL(site).pathname.slice(0, -1)}?a=1`)
+    const withoutSlash = await get("docs?a=1")
+    expect(withoutSlash.status).toBe(308)
+    expect(new URL(withoutSlash.headers.get("location") ?? "", `${site}docs`).href).toBe(`${site}docs/?a=1`)
+    const root = await getRaw(`${new URL(site).pathname.slice(0, -1)}?a=1`)
     expect(root.status).toBe(308)
     expect(new URL(String(root.headers["location"]), site.slice(0, -1)).href).toBe(`${site}?a=1`)
-    const odd = await get("http:evil.com")
-    expect(new URL(odd.headers.get("location") ?? "", `${site}http:evil.com`).href).toBe(`${site}http:evil.com/`)
+    const schemeLike = await get("http:evil.com")
+    expect(new URL(schemeLike.headers.get("location") ?? "", `${site}http:evil.com`).href).toBe(`${site}http:evil.com/`)
   })
 
-  it("serves names of every kind", async () => {
+  it("serves files with unusual names", async () => {
     expect((await get(encodeURIComponent("with space & ü.txt"))).text).toBe("named")
     expect((await get("__proto__/x")).text).toBe("plain")
     expect(await get("empty.txt")).toMatchObject({ status: 200, text: "" })
     expect((await get(".well-known/security.txt")).text).toBe("contact")
     for (const path of ["__proto__", "constructor", "toString", "hasOwnProperty/index.html"]) {
-      expect(await get(path), path).toMatchObject({ status: 404, text: "lost" })
+      expect(await get(path), path).toMatchObject({ status: 404, text: "custom 404" })
     }
   })
 
-  it("tells that a file has not changed", async () => {
+  it("responds with 304 to a matching If-None-Match", async () => {
     const first = await get("app.js")
     const etag = first.headers.get("etag") ?? ""
     expect(etag).toMatch(/^"[\w-]{43}"$/)
@@ -107,72 +107,72 @@ describe("a site", () => {
     expect((await get("app.js", { "if-none-match": '"other"' })).status).toBe(200)
   })
 
-  it("keeps the tag of a file that a new version has not changed", async () => {
+  it("keeps the ETag of a file that a new version does not change", async () => {
     const { url } = await server.deploy("tags", pageOf("same", { name: "a.txt", content: "one" }))
-    const tag = async (path: string) => (await fetch(`${url}${path}`)).headers.get("etag")
-    const before = [await tag(""), await tag("a.txt")]
+    const getETag = async (path: string) => (await fetch(`${url}${path}`)).headers.get("etag")
+    const before = [await getETag(""), await getETag("a.txt")]
     await server.deploy("tags", pageOf("same", { name: "a.txt", content: "two" }))
-    expect(await tag("")).toBe(before[0])
-    expect(await tag("a.txt")).not.toBe(before[1])
+    expect(await getETag("")).toBe(before[0])
+    expect(await getETag("a.txt")).not.toBe(before[1])
   })
 
-  it("serves parts", async () => {
+  it("serves ranges", async () => {
     const size = digits.length
-    const part = async (range: string, more: Record<string, string> = {}) => {
-      const { status, headers, text } = await get("digits.txt", { range, ...more })
+    const getRange = async (range: string, extraHeaders: Record<string, string> = {}) => {
+      const { status, headers, text } = await get("digits.txt", { range, ...extraHeaders })
       return { status, range: headers.get("content-range"), length: headers.get("content-length"), text }
     }
-    expect(await part("bytes=2-5")).toEqual({ status: 206, range: `bytes 2-5/${size}`, length: "4", text: "2345" })
-    expect(await part("bytes=-3")).toMatchObject({
+    expect(await getRange("bytes=2-5")).toEqual({ status: 206, range: `bytes 2-5/${size}`, length: "4", text: "2345" })
+    expect(await getRange("bytes=-3")).toMatchObject({
       status: 206,
       range: `bytes ${size - 3}-${size - 1}/${size}`,
       text: "789"
     })
-    expect(await part(`bytes=${size - 1}-`)).toMatchObject({ status: 206, text: "9" })
-    expect(await part(`bytes=1-${size * 2}`)).toMatchObject({ status: 206, length: String(size - 1) })
-    expect(await part(`bytes=${size}-`)).toMatchObject({ status: 416, range: `bytes */${size}` })
+    expect(await getRange(`bytes=${size - 1}-`)).toMatchObject({ status: 206, text: "9" })
+    expect(await getRange(`bytes=1-${size * 2}`)).toMatchObject({ status: 206, length: String(size - 1) })
+    expect(await getRange(`bytes=${size}-`)).toMatchObject({ status: 416, range: `bytes */${size}` })
     for (const range of ["bytes=0-1,4-5", "lines=1-2", "nonsense", "bytes=x-y"]) {
-      expect(await part(range), range).toMatchObject({ status: 200, range: null, text: digits })
+      expect(await getRange(range), range).toMatchObject({ status: 200, range: null, text: digits })
     }
     const etag = (await get("digits.txt")).headers.get("etag") ?? ""
-    expect((await part("bytes=0-1", { "if-range": etag })).status).toBe(206)
-    expect((await part("bytes=0-1", { "if-range": '"other"' })).status).toBe(200)
+    expect((await getRange("bytes=0-1", { "if-range": etag })).status).toBe(206)
+    expect((await getRange("bytes=0-1", { "if-range": '"other"' })).status).toBe(200)
   })
 
-  it("answers HEAD with what GET would answer, less the body", async () => {
+  it("responds to HEAD as to GET, without the body", async () => {
     const { status, headers, text } = await get("digits.txt", {}, "HEAD")
     expect({ status, length: headers.get("content-length"), text }).toEqual({
       status: 200,
       length: String(digits.length),
       text: ""
     })
-    const [lost, missing] = [await get("nowhere"), await get("nowhere", {}, "HEAD")]
-    expect(missing).toMatchObject({ status: 404, text: "" })
-    expect(missing.headers.get("content-type")).toBe(lost.headers.get("content-type"))
-    expect(missing.headers.get("content-security-policy")).toBe("sandbox")
+    const [getResponse, headResponse] = [await get("nowhere"), await get("nowhere", {}, "HEAD")]
+    expect(headResponse).toMatchObject({ status: 404, text: "" })
+    expect(headResponse.headers.get("content-type")).toBe(getResponse.headers.get("content-type"))
+    expect(headResponse.headers.get("content-security-policy")).toBe("sandbox")
     expect((await get("app.js", {}, "POST")).status).toBe(405)
   })
 
-  it("closes every file that it opened, also when whoever asked has left", async () => {
+  it("closes its files when the client disconnects", async () => {
     const { url } = await server.deploy("large", pageOf("x", { name: "large.bin", content: Buffer.alloc(3_000_000) }))
     const { hostname, port, pathname } = new URL(url)
-    const ask = (leaveAfter: number) =>
+    const download = (disconnectAt: 0 | 1 | 2) =>
       new Promise<void>((resolve) => {
         const request = httpRequest({ hostname, port, path: `${pathname}large.bin` }, (res) => {
-          res.once("data", () => leaveAfter === 2 && request.destroy())
+          res.once("data", () => disconnectAt === 2 && request.destroy())
           res.once("close", () => resolve())
         })
         request.on("error", () => resolve()).end()
-        if (leaveAfter === 0) request.destroy()
-        if (leaveAfter === 1) setImmediate(() => setImmediate(() => request.destroy()))
+        if (disconnectAt === 0) request.destroy()
+        if (disconnectAt === 1) setImmediate(() => setImmediate(() => request.destroy()))
       })
-    for (let round = 0; round < 30; round++) await Promise.all([ask(0), ask(1), ask(2), ask(2)])
+    for (let round = 0; round < 30; round++) await Promise.all([download(0), download(1), download(2), download(2)])
     await expect.poll(() => openFilesIn(server.folder), { timeout: 5_000 }).toEqual([])
   })
 
-  it("has no way out of its folder", async () => {
+  it("does not serve files outside its folder, or dotfiles", async () => {
     const { pathname } = new URL(site)
-    const ways = [
+    const paths = [
       "../../../../etc/passwd",
       "..%2f..%2f..%2fetc/passwd",
       "%2e%2e/%2e%2e/etc/passwd",
@@ -189,13 +189,13 @@ describe("a site", () => {
       ".env",
       "%2eenv"
     ]
-    for (const way of ways) {
-      const { status, text } = await raw(`${pathname}${way}`)
-      expect([400, 404], way).toContain(status)
-      expect(text, way).not.toMatch(/root:|SECRET|"root"/)
+    for (const path of paths) {
+      const { status, text } = await getRaw(`${pathname}${path}`)
+      expect([400, 404], path).toContain(status)
+      expect(text, path).not.toMatch(/root:|SECRET|"root"/)
     }
-    expect((await raw("/sites/")).status).toBe(404)
-    expect((await raw("/sites")).status).toBe(404)
-    expect((await raw("/sites/nobody/")).status).toBe(404)
+    expect((await getRaw("/sites/")).status).toBe(404)
+    expect((await getRaw("/sites")).status).toBe(404)
+    expect((await getRaw("/sites/unknown/")).status).toBe(404)
   })
 })

@@ -14,13 +14,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pageOf } from "./archives.ts"
 import { startTestServer, type TestServer } from "./testServer.ts"
 
-interface Asked {
+interface RequestInput {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Asks a server on this machine for a path of some host. */
-const ask = (port: string, host: string, path: string, { method = "GET", headers = {} }: Asked = {}) =>
+/** Sends a request with a Host header to a local server. */
+const sendRequest = (port: string, host: string, path: string, { method = "GET", headers = {} }: RequestInput = {}) =>
   new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
     httpRequest({ hostname: "127.0.0.1", port, path, method, headers: { ...headers, host } }, (res) => {
       let text = ""
@@ -35,10 +35,11 @@ const ask = (port: string, host: string, path: string, { method = "GET", headers
 
 const apiPaths = ["/", "/v1/docs", "/v1/openapi.json", "/v1/metering", "/healthz", "/readyz", "/v1/deployments/x"]
 
-describe("one host for all sites", () => {
+describe("a shared host for all sites", () => {
   let server: TestServer
   let path: string
-  const asked = (host: string, path: string, more?: Asked) => ask(new URL(server.url).port, host, path, more)
+  const send = (host: string, path: string, input?: RequestInput) =>
+    sendRequest(new URL(server.url).port, host, path, input)
   beforeAll(async () => {
     server = await startTestServer(MemoryStore.open(), { sitesUrl: "http://sites.example:8080/" })
     const { url } = await server.deploy("origin", pageOf("own"))
@@ -48,13 +49,13 @@ describe("one host for all sites", () => {
   afterAll(() => server.close())
 
   it.each(["sites.example:8080", "sites.example", "SITES.Example", "sites.example.", "sites.example.:80"])(
-    "serves sites without a sandbox at %s, and nothing else",
+    "serves only sites at %s, without a sandbox",
     async (host) => {
-      const site = await asked(host, path)
+      const site = await send(host, path)
       expect([site.status, site.text, site.headers["content-security-policy"]]).toEqual([200, "own", undefined])
-      for (const other of apiPaths) expect((await asked(host, other)).status, other).toBe(404)
-      expect((await asked(host, "/v1/docs", { method: "POST" })).status).toBe(404)
-      expect(await asked(host, path, { method: "POST" })).toMatchObject({
+      for (const other of apiPaths) expect((await send(host, other)).status, other).toBe(404)
+      expect((await send(host, "/v1/docs", { method: "POST" })).status).toBe(404)
+      expect(await send(host, path, { method: "POST" })).toMatchObject({
         status: 405,
         headers: { allow: "GET, HEAD" }
       })
@@ -62,16 +63,16 @@ describe("one host for all sites", () => {
   )
 
   it.each(["127.0.0.1", "evil.example", "xsites.example", "x.sites.example"])(
-    "is not at %s, which serves sites in a sandbox and the API",
+    "does not include %s, which serves the API, and sites in a sandbox",
     async (host) => {
       const headers = { "x-forwarded-host": "sites.example:8080", forwarded: "host=sites.example" }
-      const site = await asked(host, path, { headers })
+      const site = await send(host, path, { headers })
       expect([site.status, site.headers["content-security-policy"]]).toEqual([200, "sandbox"])
-      expect((await asked(host, "/healthz", { headers })).status).toBe(200)
+      expect((await send(host, "/healthz", { headers })).status).toBe(200)
     }
   )
 
-  it("is told by the address of a web request, and by owns", async () => {
+  it("is recognized by the URL of a web request and by `matches`", async () => {
     const get = (url: string) => server.gate.handler(new Request(url))
     expect((await get(`http://sites.example${path}`)).headers.get("content-security-policy")).toBeNull()
     expect((await get("http://sites.example/healthz")).status).toBe(404)
@@ -85,8 +86,9 @@ describe("one host for all sites", () => {
 describe("a host for each deployment", () => {
   let server: TestServer
   let host: string
-  const close: Array<() => void> = []
-  const asked = (host: string, path: string, more?: Asked) => ask(new URL(server.url).port, host, path, more)
+  const closers: Array<() => void> = []
+  const send = (host: string, path: string, input?: RequestInput) =>
+    sendRequest(new URL(server.url).port, host, path, input)
   beforeAll(async () => {
     server = await startTestServer(MemoryStore.open(), { sitesUrl: "https://{name}.sites.example" })
     const files = ["v1/docs/index.html", "healthz", "api/dev/x"].map((name) => ({ name, content: `site: ${name}` }))
@@ -95,61 +97,62 @@ describe("a host for each deployment", () => {
     host = new URL(url).host
   })
   afterAll(async () => {
-    for (const end of close) end()
+    for (const close of closers) close()
     await server.close()
   })
 
   const listen = async (listener: RequestListener): Promise<string> => {
     const server = createServer(listener).listen(0, "127.0.0.1")
     await once(server, "listening")
-    close.push(() => server.close().closeAllConnections())
+    closers.push(() => server.close().closeAllConnections())
     const address = server.address()
     return String(typeof address === "object" && address !== null ? address.port : 0)
   }
 
-  it("serves its files from the root, without a sandbox, whatever their paths are", async () => {
-    for (const named of [host, `${host}:443`, `${host.toUpperCase()}.`]) {
-      const root = await asked(named, "/")
+  it("serves its files from the root without a sandbox, also at paths of the API", async () => {
+    for (const hostHeader of [host, `${host}:443`, `${host.toUpperCase()}.`]) {
+      const root = await send(hostHeader, "/")
       expect([root.status, root.text, root.headers["content-security-policy"]]).toEqual([200, "root", undefined])
-      expect((await asked(named, "/v1/docs/")).text).toBe("site: v1/docs/index.html")
-      expect((await asked(named, "/healthz")).text).toBe("site: healthz")
+      expect((await send(hostHeader, "/v1/docs/")).text).toBe("site: v1/docs/index.html")
+      expect((await send(hostHeader, "/healthz")).text).toBe("site: healthz")
     }
-    expect((await asked(host, "/v1/docs?a=1")).headers["location"]).toBe("./docs/?a=1")
-    expect((await asked(host, "/", { method: "HEAD" })).status).toBe(200)
-    expect((await asked(host, "/", { method: "POST" })).headers["allow"]).toBe("GET, HEAD")
+    expect((await send(host, "/v1/docs?a=1")).headers["location"]).toBe("./docs/?a=1")
+    expect((await send(host, "/", { method: "HEAD" })).status).toBe(200)
+    expect((await send(host, "/", { method: "POST" })).headers["allow"]).toBe("GET, HEAD")
     for (const path of ["/v1/openapi.json", "/readyz", `/sites/${host.split(".")[0]}/`]) {
-      expect((await asked(host, path)).status, path).toBe(404)
+      expect((await send(host, path)).status, path).toBe(404)
     }
   })
 
-  it("is nobody's where there is no such deployment", async () => {
-    for (const named of ["unknown.sites.example", `a.${host}`, "-.sites.example", ".sites.example"]) {
-      for (const path of ["/", "/healthz", "/v1/docs"]) expect((await asked(named, path)).status, named).toBe(404)
+  it("responds with 404 for an unknown deployment", async () => {
+    for (const hostHeader of ["unknown.sites.example", `a.${host}`, "-.sites.example", ".sites.example"]) {
+      for (const path of ["/", "/healthz", "/v1/docs"])
+        expect((await send(hostHeader, path)).status, hostHeader).toBe(404)
     }
-    expect((await asked("sites.example", "/healthz")).status).toBe(200)
-    const sandboxed = await asked("127.0.0.1", `/sites/${host.split(".")[0]}/`)
+    expect((await send("sites.example", "/healthz")).status).toBe(200)
+    const sandboxed = await send("127.0.0.1", `/sites/${host.split(".")[0]}/`)
     expect([sandboxed.text, sandboxed.headers["content-security-policy"]]).toEqual(["root", "sandbox"])
   })
 
-  it("is named by :authority over HTTP/2", async () => {
+  it("is recognized by :authority over HTTP/2", async () => {
     const http2 = createHttp2Server(toNodeHandler(server.gate) as never).listen(0, "127.0.0.1")
     await once(http2, "listening")
     const address = http2.address()
     const port = typeof address === "object" && address !== null ? address.port : 0
     const session = connectHttp2(`http://127.0.0.1:${port}`)
-    const statusOf = async (authority: string, path: string) => {
+    const getStatus = async (authority: string, path: string) => {
       const stream = session.request({ ":authority": authority, ":path": path })
       const [headers] = await once(stream.resume(), "response")
       return headers[":status"]
     }
-    expect(await statusOf(host, "/")).toBe(200)
-    expect(await statusOf(host, "/v1/openapi.json")).toBe(404)
-    expect(await statusOf("api.example", "/v1/openapi.json")).toBe(200)
+    expect(await getStatus(host, "/")).toBe(200)
+    expect(await getStatus(host, "/v1/openapi.json")).toBe(404)
+    expect(await getStatus("api.example", "/v1/openapi.json")).toBe(200)
     session.destroy()
     http2.close()
   })
 
-  it("goes before the host application's own routes, in Express, Koa, and below a prefix", async () => {
+  it("takes precedence over the application's routes, in Express, Koa, and below a prefix", async () => {
     const app = express()
     app.use(expressTollgate(server.gate))
     app.get("/", (_, res) => void res.send("host"))
@@ -158,14 +161,14 @@ describe("a host for each deployment", () => {
     koa.use((ctx) => {
       ctx.body = "host"
     })
-    const below = toNodeHandler(server.gate, { prefix: "/api/dev" })
-    const node: RequestListener = (req, res) => void below(req, res, () => void res.end("host"))
+    const handle = toNodeHandler(server.gate, { prefix: "/api/dev" })
+    const node: RequestListener = (req, res) => void handle(req, res, () => void res.end("host"))
     for (const listener of [app, koa.callback(), node]) {
       const port = await listen(listener as RequestListener)
-      expect((await ask(port, "api.example", "/")).text).toBe("host")
-      expect((await ask(port, host, "/")).text).toBe("root")
-      expect((await ask(port, host, "/api/dev/x")).text).toBe("site: api/dev/x")
-      expect((await ask(port, "unknown.sites.example", "/")).status).toBe(404)
+      expect((await sendRequest(port, "api.example", "/")).text).toBe("host")
+      expect((await sendRequest(port, host, "/")).text).toBe("root")
+      expect((await sendRequest(port, host, "/api/dev/x")).text).toBe("site: api/dev/x")
+      expect((await sendRequest(port, "unknown.sites.example", "/")).status).toBe(404)
     }
   })
 })

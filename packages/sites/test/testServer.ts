@@ -1,5 +1,5 @@
 /**
- * A gate with sites on a real server, a folder of its own, and a small client.
+ * A real HTTP server with sites in a temporary folder, and a small client.
  */
 import { once } from "node:events"
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
@@ -18,10 +18,10 @@ import { type SitesOptions, sites } from "@tollgate/sites"
 import { expect, vi } from "vitest"
 import { grants, secret, tokens } from "../../core/test/stores.ts"
 
-// biome-ignore lint/suspicious/noExplicitAny: a test reads answers as they come
+// biome-ignore lint/suspicious/noExplicitAny: tests read response bodies without a schema
 type Json = any
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   readonly headers: Headers
   readonly body: Json
@@ -34,21 +34,21 @@ export interface TestServer {
   readonly call: (
     method: string,
     path: string,
-    call?: { body?: unknown; headers?: Record<string, string>; token?: string | null }
-  ) => Promise<Answer>
-  /** Asks for an address. */
+    options?: { body?: unknown; headers?: Record<string, string>; token?: string | null }
+  ) => Promise<TestResponse>
+  /** Requests an upload URL. */
   readonly source: (projectName: string, branchName?: string) => Promise<{ uploadUrl: string; id: string }>
-  readonly put: (uploadUrl: string, archive: Uint8Array, headers?: Record<string, string>) => Promise<Answer>
+  readonly put: (uploadUrl: string, archive: Uint8Array, headers?: Record<string, string>) => Promise<TestResponse>
   readonly status: (projectName: string, id: string) => Promise<DeploymentStatusJson>
-  /** The status once the run has ended. */
+  /** Waits until the run has ended, and returns its status. */
   readonly ended: (projectName: string, id: string) => Promise<DeploymentStatusJson>
-  /** All of it: asks, uploads, waits. */
+  /** Requests an upload URL, uploads, and waits until the run has ended. */
   readonly deploy: (
     projectName: string,
     archive: Uint8Array,
     branchName?: string
   ) => Promise<DeploymentStatusJson & { id: string }>
-  /** What is on the disk, by folder. */
+  /** Lists the files on the disk by folder. */
   readonly onDisk: () => { sources: Array<string>; staging: Array<string>; releases: Array<string> }
   readonly close: () => Promise<void>
 }
@@ -59,7 +59,7 @@ export interface TestServerOptions extends Omit<SitesOptions, "folder"> {
   readonly changed?: (deployments: DeploymentOptions) => DeploymentOptions
 }
 
-const portOf = (server: Server): number => {
+const getPort = (server: Server): number => {
   const address = server.address()
   return typeof address === "object" && address !== null ? address.port : 0
 }
@@ -71,12 +71,12 @@ export const startTestServer = async (
   const {
     folder = mkdtempSync(join(tmpdir(), "tollgate-sites-")),
     sitesUrl,
-    changed = (same) => same,
+    changed = (deployments) => deployments,
     ...rest
   } = options
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
-  const url = `http://127.0.0.1:${portOf(server)}`
+  const url = `http://127.0.0.1:${getPort(server)}`
   const gate = await createTollgate({
     store,
     secret,
@@ -88,14 +88,14 @@ export const startTestServer = async (
   const handle = toNodeHandler(gate)
   server.on("request", (req, res) => void handle(req, res))
 
-  const answered = async (response: Response): Promise<Answer> => {
+  const toTestResponse = async (response: Response): Promise<TestResponse> => {
     const text = await response.text()
     const isJson = response.headers.get("content-type")?.includes("json") === true
     return { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text }
   }
 
   const call: TestServer["call"] = async (method, path, { body, headers = {}, token = tokens.writer } = {}) =>
-    answered(
+    toTestResponse(
       await fetch(path.startsWith("http") ? path : `${url}${path}`, {
         method,
         redirect: "manual",
@@ -106,14 +106,14 @@ export const startTestServer = async (
 
   const source: TestServer["source"] = async (projectName, branchName = "main") => {
     const body = { accountName: "acme", projectName, branchName }
-    const made = await call("POST", "/v1/deployments/sources", { body })
-    expect(made.status).toBe(200)
-    const { uploadUrl } = made.body
+    const response = await call("POST", "/v1/deployments/sources", { body })
+    expect(response.status).toBe(200)
+    const { uploadUrl } = response.body
     return { uploadUrl, id: new URL(uploadUrl).pathname.split("/").at(-1)?.replace(".tar.gz", "") ?? "" }
   }
 
   const put: TestServer["put"] = async (uploadUrl, archive, headers = {}) =>
-    answered(await fetch(uploadUrl, { method: "PUT", body: archive as Uint8Array<ArrayBuffer>, headers }))
+    toTestResponse(await fetch(uploadUrl, { method: "PUT", body: archive as Uint8Array<ArrayBuffer>, headers }))
 
   const status: TestServer["status"] = async (projectName, id) =>
     (await call("GET", `/v1/accounts/acme/projects/${projectName}/deployment-status/${id}`)).body
@@ -121,9 +121,9 @@ export const startTestServer = async (
   const ended: TestServer["ended"] = (projectName, id) =>
     vi.waitFor(
       async () => {
-        const last = await status(projectName, id)
-        expect(last.status).toMatch(/^(SUCCESS|ERROR)$/)
-        return last
+        const current = await status(projectName, id)
+        expect(current.status).toMatch(/^(SUCCESS|ERROR)$/)
+        return current
       },
       { interval: 20, timeout: 60_000 }
     )
@@ -143,8 +143,11 @@ export const startTestServer = async (
       return { ...(await ended(projectName, id)), id }
     },
     onDisk: () => {
-      const names = (place: string) => (existsSync(join(folder, place)) ? readdirSync(join(folder, place)) : [])
-      return { sources: names("sources"), staging: names("staging"), releases: names("releases") }
+      const list = (subfolder: string) => {
+        const path = join(folder, subfolder)
+        return existsSync(path) ? readdirSync(path) : []
+      }
+      return { sources: list("sources"), staging: list("staging"), releases: list("releases") }
     },
     close: async () => {
       server.close()

@@ -1,5 +1,5 @@
 /**
- * The operations on deployments: what they are, how they fare, and that they are run again or removed.
+ * The operations on deployments: list, get, status, deploy and remove.
  */
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecretBox } from "../crypto/SecretBox.ts"
@@ -17,12 +17,12 @@ import type { Deployment } from "./model/Deployment.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./model/DeploymentError.ts"
 import { type DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
 import {
+  byDeployment,
   type DeploymentRecord,
   deployments,
   markProjectActive,
-  ofDeployment,
   type Project,
-  partitionOf,
+  projectPartition,
   type Removal,
   releaseId,
   removals,
@@ -31,12 +31,7 @@ import {
 } from "./model/deploymentRecords.ts"
 import { findDeployment } from "./model/findDeployment.ts"
 import * as Transitions from "./model/versionTransitions.ts"
-import {
-  DeploymentConfig,
-  type DeploymentConfigShape,
-  deploymentUrl,
-  orNotConfigured
-} from "./ports/DeploymentConfig.ts"
+import { DeploymentConfig, type DeploymentConfigShape, deploymentUrl, requireConfig } from "./ports/DeploymentConfig.ts"
 import { DeploymentScheduler } from "./runner/DeploymentScheduler.ts"
 import { finishRemoval } from "./runner/finishRemoval.ts"
 
@@ -45,11 +40,11 @@ export const DeployResult = Schema.Struct({
 }).annotate({ identifier: "DeployAnswer" })
 export type DeployResult = typeof DeployResult.Type
 
-const toDeployment = (hosting: DeploymentConfigShape, record: DeploymentRecord): Deployment => {
+const toDeployment = (config: DeploymentConfigShape, record: DeploymentRecord): Deployment => {
   const { name, accountName, projectName, branchName, createdOn, updatedOn, message, served } = record
   return {
     name,
-    url: deploymentUrl(hosting, name),
+    url: deploymentUrl(config, name),
     label: branchName,
     urlParameter: name,
     createdOn,
@@ -60,36 +55,36 @@ const toDeployment = (hosting: DeploymentConfigShape, record: DeploymentRecord):
     state: served !== undefined ? "STARTED" : message === "" ? "PENDING" : "ERRORED",
     message,
     branchName,
-    environmentType: branchName === hosting.productionBranch ? "PRODUCTION" : "PREVIEW"
+    environmentType: branchName === config.productionBranch ? "PRODUCTION" : "PREVIEW"
   }
 }
 
-/** All of a deployment's versions, oldest first. */
+/** Lists all versions of a deployment, oldest first. */
 const listVersions = Effect.fnUntraced(function* (partition: Partition, name: string) {
-  const found: Array<Entry<Version>> = []
+  const all: Array<Entry<Version>> = []
   for (;;) {
-    const page = { where: [ofDeployment(name)], offset: found.length, limit: 1000 }
+    const page = { where: [byDeployment(name)], offset: all.length, limit: 1000 }
     const { entries, total } = yield* versions.page(partition, page)
-    found.push(...entries)
-    if (entries.length === 0 || found.length >= total) return found
+    all.push(...entries)
+    if (entries.length === 0 || all.length >= total) return all
   }
 })
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* SecretBox
-  const pipeline = yield* DeploymentScheduler
-  const hosting = orNotConfigured(yield* DeploymentConfig)
+  const secretBox = yield* SecretBox
+  const scheduler = yield* DeploymentScheduler
+  const getConfig = requireConfig(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
-  const idempotentDeploy = idempotentCommit(store, vault, DeployResult)
+  const idempotentDeploy = idempotentCommit(store, secretBox, DeployResult)
 
-  /** Takes the deployment and all its versions out of the store, and leaves a note of what else is to go. */
+  /** Removes the deployment and its versions from the store, and records the sources and releases still to remove. */
   const removeDeployment = (name: string, ifMatch: ReadonlyArray<number> | undefined) =>
     retryOnConflict(
       Effect.gen(function* () {
         const deployment = yield* findDeployment(name)
         yield* checkVersion(deployment, ifMatch)
-        const partition = partitionOf(deployment.value)
+        const partition = projectPartition(deployment.value)
         const entries = yield* listVersions(partition, name)
         const { latest, served } = deployment.value
         const removal: Removal = {
@@ -112,9 +107,9 @@ const make = Effect.gen(function* () {
   return Deployments.of({
     list: Effect.fnUntraced(
       function* (project, { limit, offset }) {
-        const where = yield* hosting
-        const { entries, total } = yield* deployments.page(partitionOf(project), { limit, offset })
-        return { data: entries.map(({ value }) => toDeployment(where, value)), limit, offset, total }
+        const config = yield* getConfig
+        const { entries, total } = yield* deployments.page(projectPartition(project), { limit, offset })
+        return { data: entries.map(({ value }) => toDeployment(config, value)), limit, offset, total }
       },
       withStore,
       withSafeSpan("Deployments.list")
@@ -122,9 +117,9 @@ const make = Effect.gen(function* () {
 
     get: Effect.fnUntraced(
       function* (name) {
-        const where = yield* hosting
+        const config = yield* getConfig
         const { value, version } = yield* findDeployment(name)
-        return { value: toDeployment(where, value), version }
+        return { value: toDeployment(config, value), version }
       },
       withStore,
       withSafeSpan("Deployments.get")
@@ -132,15 +127,15 @@ const make = Effect.gen(function* () {
 
     status: Effect.fnUntraced(
       function* (project, statusId) {
-        const where = yield* hosting
-        const found = Schema.is(StatusId)(statusId)
-          ? yield* versions.get(partitionOf(project), statusId)
+        const config = yield* getConfig
+        const entry = Schema.is(StatusId)(statusId)
+          ? yield* versions.get(projectPartition(project), statusId)
           : Option.none()
-        if (Option.isNone(found)) return yield* new StatusNotFound({ statusId: String(statusId) })
-        const { deployment, status, steps, buildResult } = found.value.value
+        if (Option.isNone(entry)) return yield* new StatusNotFound({ statusId: String(statusId) })
+        const { deployment, status, steps, buildResult } = entry.value.value
         return {
-          value: { status, url: deploymentUrl(where, deployment), steps, buildResult },
-          version: found.value.version
+          value: { status, url: deploymentUrl(config, deployment), steps, buildResult },
+          version: entry.value.version
         }
       },
       withStore,
@@ -149,26 +144,26 @@ const make = Effect.gen(function* () {
 
     deploy: Effect.fnUntraced(
       function* (name, { idempotency } = {}) {
-        yield* hosting
+        yield* getConfig
         const { value: project } = yield* findDeployment(name)
-        const partition = partitionOf(project)
+        const partition = projectPartition(project)
         const attempt = Effect.gen(function* () {
-          const earlier = yield* idempotentDeploy.recall(partition, idempotency)
-          if (earlier !== undefined) return earlier
+          const previousResult = yield* idempotentDeploy.recall(partition, idempotency)
+          if (previousResult !== undefined) return previousResult
           const deployment = yield* findDeployment(name)
           const version = yield* versions.get(partition, deployment.value.latest)
           if (Option.isNone(version)) return yield* new DeploymentNotFound({ deployment: name })
           const isRunning = version.value.value.status === "IN_PROGRESS"
           const now = yield* DateTime.now
-          const answer: DeployResult = { status: isRunning ? "already in progress" : "request enqueued" }
+          const result: DeployResult = { status: isRunning ? "already in progress" : "request enqueued" }
           const changes = [
             versions.replace(version.value, Transitions.restart(version.value.value, now)),
             deployments.replace(deployment, { ...deployment.value, message: "", updatedOn: now })
           ]
-          const committed = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, answer)
+          const committed = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
           if (committed.previousResult === undefined && !isRunning)
-            yield* pipeline.nudge(project, version.value.value.id)
-          return committed.previousResult ?? answer
+            yield* scheduler.schedule(project, version.value.value.id)
+          return committed.previousResult ?? result
         })
         yield* markProjectActive(project)
         return yield* retryOnConflict(attempt)
@@ -179,11 +174,11 @@ const make = Effect.gen(function* () {
 
     remove: Effect.fnUntraced(
       function* (name, { ifMatch } = {}) {
-        const where = yield* hosting
+        const config = yield* getConfig
         const { value: project } = yield* findDeployment(name)
         yield* markProjectActive(project)
         const removal = yield* removeDeployment(name, ifMatch)
-        yield* logFailure(`Removing what is left of ${name}`, finishRemoval(where, project, removal))
+        yield* logFailure(`Removing the files of ${name}`, finishRemoval(config, project, removal))
       },
       withStore,
       withSafeSpan("Deployments.remove")
@@ -199,7 +194,7 @@ const make = Effect.gen(function* () {
 export class Deployments extends Context.Service<
   Deployments,
   {
-    /** A page of a project's deployments, oldest first. */
+    /** Lists a page of a project's deployments, oldest first. */
     readonly list: (
       project: Project,
       page: PageRequest
@@ -207,22 +202,22 @@ export class Deployments extends Context.Service<
     readonly get: (
       name: string
     ) => Effect.Effect<Entry<Deployment>, StoreError | DeploymentsNotConfigured | DeploymentNotFound>
-    /** How the version of an upload fares; none until the upload is complete. */
+    /** Gets the status of the version that an upload created. Fails until the upload is complete. */
     readonly status: (
       project: Project,
       statusId: string
     ) => Effect.Effect<Entry<DeploymentStatus>, StoreError | DeploymentsNotConfigured | StatusNotFound>
-    /** Runs the last upload once more. What is served stays, until the new release has passed its check. */
+    /** Runs the last upload again. Tollgate serves the previous release until the new one is published. */
     readonly deploy: (
       name: string,
       options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<DeployResult, StoreError | IdempotencyError | DeploymentsNotConfigured | DeploymentNotFound>
-    /** Stops serving, and removes the deployment, its status and its source. */
+    /** Stops serving a deployment, and removes it with its versions and sources. */
     readonly remove: (
       name: string,
       conditions?: { readonly ifMatch?: ReadonlyArray<number> | undefined }
     ) => Effect.Effect<void, StoreError | DeploymentsNotConfigured | DeploymentNotFound | VersionMismatch>
-    /** The release that is served under a name. */
+    /** Gets the id of the release that a deployment serves. */
     readonly served: (name: string) => Effect.Effect<string, StoreError | DeploymentNotFound>
   }
 >()("@tollgate/core/deployments/Deployments") {

@@ -1,22 +1,25 @@
 /**
- * A deployment: what is served for one branch of a project. A later upload for the branch is a new version of the same
- * deployment, at the same address.
+ * A deployment: the site that Tollgate serves for one branch of a project. A later upload for the branch creates a new
+ * version of the same deployment, at the same URL.
  */
 import { Schema } from "effect"
 import { AccountName, BranchName, ProjectName, StoredBranchName } from "../../schema/Names.ts"
 import { Timestamp } from "../../schema/Timestamp.ts"
 
-/** Fit for a path and for a host name. */
+/** Valid as a path segment and as a host name label. */
 export const DeploymentName = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[a-z0-9][a-z0-9-]{0,62}$/u)),
   Schema.brand("DeploymentName")
 )
 export type DeploymentName = typeof DeploymentName.Type
 
-/** `PENDING` was never yet served; `STARTED` is; `ERRORED` was never yet served, and its last run failed. */
+/**
+ * `STARTED`: a release is served. `PENDING`: no release has been served yet. `ERRORED`: no release has been served yet,
+ * and the last run failed.
+ */
 export const DeploymentState = Schema.Literals(["PENDING", "STARTED", "ERRORED"])
 
-/** How the last run ended: nothing, if it went well or has not ended. */
+/** Why the last run failed. Empty if it succeeded or is still in progress. */
 export const DeploymentMessage = Schema.Literals([
   "",
   "source-rejected",
@@ -47,7 +50,7 @@ export const Deployment = Schema.Struct({
 }).annotate({ identifier: "Deployment" })
 export type Deployment = typeof Deployment.Type
 
-/** The branch of a project: what a deployment is made of. */
+/** A branch of a project. Each branch has at most one deployment. */
 export const Branch = Schema.Struct({
   accountName: AccountName,
   projectName: ProjectName,
@@ -55,5 +58,5 @@ export const Branch = Schema.Struct({
 }).annotate({ identifier: "Branch" })
 export type Branch = typeof Branch.Type
 
-/** The same as it is stored, and shown. */
-export const storedBranch = { ...Branch.fields, branchName: StoredBranchName }
+/** The same fields in stored records and responses, which accept branch names created under older rules. */
+export const storedBranchFields = { ...Branch.fields, branchName: StoredBranchName }

@@ -1,12 +1,12 @@
 import { Schema } from "effect"
 
-/** This process was not told where to keep sources and where to deploy them. */
+/** `createTollgate` was called without the `deployments` option. */
 export class DeploymentsNotConfigured extends Schema.TaggedError<DeploymentsNotConfigured>()(
   "DeploymentsNotConfigured",
   {}
 ) {
   override get message(): string {
-    return "Deployments are not set up on this server: give createTollgate the option deployments, and publicUrl"
+    return "Deployments are not configured on this server. Pass deployments and publicUrl to createTollgate."
   }
 }
 
@@ -14,67 +14,67 @@ export class DeploymentNotFound extends Schema.TaggedError<DeploymentNotFound>()
   deployment: Schema.String
 }) {
   override get message(): string {
-    return `There is no deployment "${this.deployment}" here`
+    return `There is no deployment "${this.deployment}"`
   }
 }
 
-/** No upload of that id has been completed. */
+/** No upload with this id has completed. */
 export class StatusNotFound extends Schema.TaggedError<StatusNotFound>()("StatusNotFound", {
   statusId: Schema.String
 }) {
   override get message(): string {
-    return `There is no deployment status "${this.statusId}" here; it is made when the upload is complete`
+    return `There is no deployment status "${this.statusId}". It is created when the upload completes.`
   }
 }
 
-/** The address of an upload is not one that was given out, or its hour is over: which of the two is not told. */
+/** The upload URL has an invalid signature or has expired. The error does not say which. */
 export class UploadForbidden extends Schema.TaggedError<UploadForbidden>()("UploadForbidden", {}) {
   override get message(): string {
-    return "This upload address is not valid, or no longer; ask for a new one"
+    return "This upload URL is invalid or has expired. Request a new one."
   }
 }
 
 export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("AlreadyUploaded", {}) {
   override get message(): string {
-    return "This address has been used: it is for one upload; ask for a new one"
+    return "This upload URL has already been used. Request a new one for each upload."
   }
 }
 
-/** Another request is sending to the same address. */
+/** Another request is uploading to the same URL. */
 export class UploadInProgress extends Schema.TaggedError<UploadInProgress>()("UploadInProgress", {}) {
   override get message(): string {
-    return "Another upload to this address is in progress. If its server stopped, try again in 30 seconds."
+    return "Another upload to this URL is in progress. If its server stopped, try again in 30 seconds."
   }
 }
 
 export class SourceTooLarge extends Schema.TaggedError<SourceTooLarge>()("SourceTooLarge", { limit: Schema.Int }) {
   override get message(): string {
-    return `A source may have ${this.limit} bytes; leave out what is not deployed`
+    return `The source exceeds the limit of ${this.limit} bytes. Leave out files that are not deployed.`
   }
 }
 
-/** The source did not arrive whole: nothing of it is kept, and the address is still good. */
+/** The upload ended before the whole source arrived. Nothing is stored, and the upload URL remains valid. */
 export class UploadInterrupted extends Schema.TaggedError<UploadInterrupted>()("UploadInterrupted", {
   problem: Schema.String
 }) {
   override get message(): string {
-    return `The source did not arrive whole: ${this.problem}; send it again`
+    return `The upload is incomplete: ${this.problem}. Send the source again.`
   }
 }
 
-/** The sender stopped sending, or sends too slowly. */
+/** The client stopped sending or sends too slowly. */
 export class UploadStalled extends Schema.TaggedError<UploadStalled>()("UploadStalled", { problem: Schema.String }) {
   override get message(): string {
     return this.problem
   }
 }
 
-/** What was to keep the source could not. The problem is for the log. */
+/** The source store failed. The problem is logged and not included in HTTP responses. */
 export class SourceStoreError extends Schema.TaggedError<SourceStoreError>()("SourceStoreError", {
   problem: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {
   override get message(): string {
-    return `The source cannot be kept or read: ${this.problem}`
+    return `The source cannot be stored or read: ${this.problem}`
   }
 }

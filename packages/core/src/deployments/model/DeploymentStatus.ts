@@ -1,10 +1,10 @@
 /**
- * How one version of a deployment fares: its steps, in their order, and what its build said.
+ * The status of one version of a deployment: its steps in order, and the result and log of its build.
  */
 import { Schema } from "effect"
 import { Timestamp } from "../../schema/Timestamp.ts"
 
-/** The id of the upload that the version was made from. */
+/** The id of the upload that created the version. */
 export const StatusId = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u)),
   Schema.brand("StatusId")
@@ -26,13 +26,13 @@ export type Steps = typeof Steps.Type
 export type StepName = keyof Steps
 
 export const BuildResult = Schema.Struct({
-  /** The SHA-256 of the source, in hexadecimal digits. */
+  /** The SHA-256 of the source, in hexadecimal. */
   digest: Schema.String,
-  /** What the source unpacked to. */
+  /** The number and total size of the unpacked files. */
   files: Schema.Int,
   bytes: Schema.Int,
   exitCode: Schema.optionalKey(Schema.Int),
-  /** The last lines. */
+  /** The last lines of the log. */
   log: Schema.Array(Schema.String),
   error: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "BuildResult" })

@@ -1,11 +1,12 @@
 /**
- * How deployments are named: readable first, then a keyed hash that nobody can compute for another account's branch.
+ * Makes deployment names: a readable prefix and a keyed hash, so that clients cannot guess the names of other accounts'
+ * deployments.
  */
 import { createHash } from "node:crypto"
 import { type Branch, DeploymentName } from "./Deployment.ts"
 
 const maxNameLength = 63
-/** Characters of base 32: 60 bits. */
+/** In base 32 characters: 60 bits. */
 const hashLength = 12
 const base32 = "abcdefghijklmnopqrstuvwxyz234567"
 
@@ -22,18 +23,21 @@ const slug = (text: string): string =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
 
-const join = ({ projectName, branchName }: Branch, hash: string): DeploymentName => {
+const joinName = ({ projectName, branchName }: Branch, hash: string): DeploymentName => {
   const readable = slug(`${projectName}-${branchName}`).slice(0, maxNameLength - hash.length - 1)
   return DeploymentName.make(`${readable.replace(/-+$/, "")}-${hash}`)
 }
 
-const identify = ({ accountName, projectName, branchName }: Branch, ...more: ReadonlyArray<number>): string =>
-  JSON.stringify([accountName, projectName, branchName, ...more])
+const encodeBranch = ({ accountName, projectName, branchName }: Branch, ...suffix: ReadonlyArray<number>): string =>
+  JSON.stringify([accountName, projectName, branchName, ...suffix])
 
-/** A name for a branch that has none. Each attempt gives another one, for when a name belongs to another branch. */
+/**
+ * Makes a name for a branch. Each attempt returns a different name, in case another branch already has the previous
+ * one.
+ */
 export const makeName = (branch: Branch, attempt: number, hashName: (text: string) => Uint8Array): DeploymentName =>
-  join(branch, toBase32(hashName(identify(branch, attempt))))
+  joinName(branch, toBase32(hashName(encodeBranch(branch, attempt))))
 
-/** The name that earlier versions gave to a branch, with a hash that anybody can compute: read, and never made. */
+/** The name that older releases of Tollgate gave to a branch, with an unkeyed hash. Only looked up, never assigned. */
 export const legacyName = (branch: Branch): DeploymentName =>
-  join(branch, createHash("sha256").update(identify(branch)).digest("hex").slice(0, 7))
+  joinName(branch, createHash("sha256").update(encodeBranch(branch)).digest("hex").slice(0, 7))

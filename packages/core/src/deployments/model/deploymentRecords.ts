@@ -1,7 +1,7 @@
 /**
- * What is stored of deployments. Everything that must agree stands in the project's partition: the deployment, its
- * versions, and in each version the lease of whoever runs it. The directory only points there, and says which projects
- * may have work to do.
+ * The stored records of deployments. Records that must stay consistent share the project's partition: the deployment,
+ * its versions, and the run lease inside each version. The directory partition maps names to projects and lists the
+ * projects that may have pending work.
  */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { AccountName, ProjectName } from "../../schema/Names.ts"
@@ -10,24 +10,24 @@ import * as Collection from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
-import { DeploymentMessage, DeploymentName, storedBranch } from "./Deployment.ts"
+import { DeploymentMessage, DeploymentName, storedBranchFields } from "./Deployment.ts"
 import { BuildResult, DeploymentProgress, StatusId, Steps } from "./DeploymentStatus.ts"
 
 export const Project = Schema.Struct({ accountName: AccountName, projectName: ProjectName })
 export type Project = typeof Project.Type
 
-export const partitionOf = ({ accountName, projectName }: Project): Partition.Partition =>
+export const projectPartition = ({ accountName, projectName }: Project): Partition.Partition =>
   Partition.deployments(accountName, projectName)
 
 const DeploymentRecord = Schema.Struct({
-  ...storedBranch,
+  ...storedBranchFields,
   name: DeploymentName,
   createdOn: Timestamp,
   updatedOn: Timestamp,
   message: DeploymentMessage,
-  /** The version of the last upload. */
+  /** The id of the version that the last upload created. */
   latest: StatusId,
-  /** The release that is served. */
+  /** The id of the release that is served. */
   served: Schema.optionalKey(Schema.String)
 })
 export type DeploymentRecord = typeof DeploymentRecord.Type
@@ -39,12 +39,14 @@ export const deployments = Collection.make({
   key: ({ name }) => name
 })
 
-/** Who runs a version. Nobody holds a run that has not begun, or was given back. */
+/** The lease of the process that runs a version. It has no holder before the run starts and after it is released. */
 const Run = Schema.Struct({
   holder: Schema.optionalKey(Schema.String),
-  /** Since when a run waits that nobody holds. Of one that is held, earlier versions of Tollgate read when it lapses. */
+  /**
+   * Without a holder: when the run was queued. With a holder: when the lease expires, for older releases of Tollgate.
+   */
   until: Timestamp,
-  /** How often a holder was never heard of again. */
+  /** How many times a lease on this run expired. */
   lapses: Schema.Int
 })
 
@@ -52,9 +54,9 @@ const Version = Schema.Struct({
   id: StatusId,
   deployment: DeploymentName,
   createdOn: Timestamp,
-  /** Where the source is kept, while it is. */
+  /** The key of the source in the source store, until the source is removed. */
   source: Schema.optionalKey(Schema.String),
-  /** Counts the runs: together with the id, it names a release. */
+  /** The number of runs so far. The id and the attempt together identify a release. */
   attempt: Schema.Int,
   status: DeploymentProgress,
   steps: Steps,
@@ -64,17 +66,17 @@ const Version = Schema.Struct({
 export type Version = typeof Version.Type
 
 export const inProgress = "in-progress"
-export const ofDeployment = (name: string): string => `of:${name}`
+export const byDeployment = (name: string): string => `of:${name}`
 
 export const versions = Collection.make({
   name: "version",
   format: 1,
   schema: Version,
   key: ({ id }) => id,
-  indexTerms: ({ deployment, status }) => [ofDeployment(deployment), ...(status === "IN_PROGRESS" ? [inProgress] : [])]
+  indexTerms: ({ deployment, status }) => [byDeployment(deployment), ...(status === "IN_PROGRESS" ? [inProgress] : [])]
 })
 
-/** What is still to be removed outside the store, of a deployment that is gone. */
+/** The releases and sources of a removed deployment that still exist outside the store. */
 const Removal = Schema.Struct({
   id: Schema.String,
   name: DeploymentName,
@@ -85,33 +87,33 @@ export type Removal = typeof Removal.Type
 
 export const removals = Collection.make({ name: "removal", format: 1, schema: Removal, key: ({ id }) => id })
 
-/** The directory: projects that may have something to do. */
+/** In the directory: a project that may have pending work. */
 const ActiveProject = Schema.Struct({ ...Project.fields, since: Timestamp })
 export const activeProjects = Collection.make({
   name: "busy",
   format: 1,
   schema: ActiveProject,
-  key: ({ accountName, projectName }) => partitionOf({ accountName, projectName })
+  key: ({ accountName, projectName }) => projectPartition({ accountName, projectName })
 })
 
-/** How long after its last use a project is looked at: far longer than any commit takes that was announced by it. */
+/** Milliseconds for which a project stays in the list. Far longer than the commit that follows `markProjectActive`. */
 export const activeProjectTtl = 10 * 60 * 1000
 
 const directory = Partition.deploymentDirectory
 
-/** Says that a project may have something to do, before it has: so that another process finds it if this one dies. */
+/** Lists a project as active before work is committed, so that another process finds the work if this one dies. */
 export const markProjectActive = Effect.fnUntraced(function* ({ accountName, projectName }: Project) {
   const store = yield* Store
   const since = yield* DateTime.now
-  const key = partitionOf({ accountName, projectName })
+  const key = projectPartition({ accountName, projectName })
   const attempt = Effect.gen(function* () {
-    const known = yield* activeProjects.get(directory, key)
+    const existing = yield* activeProjects.get(directory, key)
     const next = { accountName, projectName, since }
-    const last = Option.map(known, ({ value }) => DateTime.toEpochMillis(value.since))
+    const last = Option.map(existing, ({ value }) => DateTime.toEpochMillis(value.since))
     const isRecent = Option.exists(last, (last) => DateTime.toEpochMillis(since) - last < activeProjectTtl / 2)
     if (isRecent) return
     yield* store.commit(directory, [
-      Option.isSome(known) ? activeProjects.replace(known.value, next) : activeProjects.insert(next)
+      Option.isSome(existing) ? activeProjects.replace(existing.value, next) : activeProjects.insert(next)
     ])
   })
   yield* retryOnConflict(attempt)
@@ -119,7 +121,7 @@ export const markProjectActive = Effect.fnUntraced(function* ({ accountName, pro
 
 export const separator = "."
 
-/** Names a release, or a source: fit for a file, and telling what it belongs to. Neither part has a dot in it. */
+/** The id of a release or the key of a source, valid as a file name. No part contains the separator. */
 export const artifactId = (version: Pick<Version, "id" | "deployment">, part: number | string): string =>
   [version.deployment, version.id, part].join(separator)
 

@@ -1,27 +1,29 @@
 /**
- * Finds a deployment by its name, and tells whether a release or a source still belongs to one.
+ * Finds a deployment by name, and checks whether a release or a source is still in use.
  */
 import { Effect, Option } from "effect"
 import { DeploymentNotFound } from "./DeploymentError.ts"
-import { deployments, partitionOf, releaseId, separator, versions } from "./deploymentRecords.ts"
-import { projectOf } from "./nameRecords.ts"
+import { deployments, projectPartition, releaseId, separator, versions } from "./deploymentRecords.ts"
+import { findProject } from "./nameRecords.ts"
 
-/** The deployment of that name. */
 export const findDeployment = Effect.fnUntraced(function* (deployment: string) {
-  const project = yield* projectOf(deployment)
-  const found = yield* deployments.get(partitionOf(project), deployment)
-  return Option.isNone(found) ? yield* new DeploymentNotFound({ deployment }) : found.value
+  const project = yield* findProject(deployment)
+  const entry = yield* deployments.get(projectPartition(project), deployment)
+  return Option.isNone(entry) ? yield* new DeploymentNotFound({ deployment }) : entry.value
 })
 
 const findVersionOfArtifact = Effect.fnUntraced(function* (id: string) {
   const [name = "", statusId = ""] = id.split(separator)
-  const project = yield* projectOf(name)
-  const version = yield* versions.get(partitionOf(project), statusId)
-  return { name, partition: partitionOf(project), version: Option.map(version, ({ value }) => value) }
+  const project = yield* findProject(name)
+  const version = yield* versions.get(projectPartition(project), statusId)
+  return { name, partition: projectPartition(project), version: Option.map(version, ({ value }) => value) }
 })
 
-/** Whether a release is being made or served. Asked in this order, since a release goes from the one to the other. */
-export const isReleaseWanted = (id: string) =>
+/**
+ * Whether a release is being built or served. Reads the version first: a release moves from being built to being
+ * served, so the opposite order could miss it.
+ */
+export const isReleaseInUse = (id: string) =>
   Effect.gen(function* () {
     const { name, partition, version } = yield* findVersionOfArtifact(id)
     if (Option.isSome(version) && version.value.status === "IN_PROGRESS" && releaseId(version.value) === id) return true
@@ -30,7 +32,7 @@ export const isReleaseWanted = (id: string) =>
   }).pipe(Effect.catchTag("DeploymentNotFound", () => Effect.succeed(false)))
 
 /** Whether a version still needs its source. */
-export const isSourceWanted = (key: string) =>
+export const isSourceInUse = (key: string) =>
   Effect.map(findVersionOfArtifact(key), ({ version }) => Option.isSome(version) && version.value.source === key).pipe(
     Effect.catchTag("DeploymentNotFound", () => Effect.succeed(false))
   )

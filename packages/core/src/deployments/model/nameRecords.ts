@@ -1,31 +1,33 @@
 /**
- * What the directory holds of names: which branch a name belongs to, for good, and which names count as deployments of
- * their account.
+ * Name records in the directory: the branch that owns each deployment name, and whether the name counts towards the
+ * account's deployment limit.
  *
- * A name counts from the moment at which an upload for it begins, until there is neither a deployment nor an upload in
- * progress. The name of a deployment that was removed stays: its branch gets it again, and no other branch does.
+ * A name counts from the start of its first upload until it has neither a deployment nor an upload in progress. After a
+ * deployment is removed, its name stays reserved for the same branch.
  */
 import { Effect, Option, Schema } from "effect"
 import * as Collection from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
-import { type Branch, DeploymentName, storedBranch } from "./Deployment.ts"
+import { type Branch, DeploymentName, storedBranchFields } from "./Deployment.ts"
 import { DeploymentNotFound } from "./DeploymentError.ts"
 import { legacyName, makeName } from "./deploymentName.ts"
-import { Project, partitionOf } from "./deploymentRecords.ts"
+import { Project, projectPartition } from "./deploymentRecords.ts"
 
 const NameReservation = Schema.Struct({
-  ...storedBranch,
+  ...storedBranchFields,
   name: DeploymentName,
-  /** Whether the name counts. Records of earlier versions do not say so; they count from their next upload on. */
+  /**
+   * Whether the name counts towards the limit. Missing in records of older releases, which count from the next upload.
+   */
   isCounted: Schema.optionalKey(Schema.Boolean),
-  /** Whether a deployment has had the name. Then it stays its branch's when it no longer counts. */
+  /** Whether a deployment has used the name. Then the name stays reserved for its branch when it no longer counts. */
   isKept: Schema.optionalKey(Schema.Boolean)
 })
 export type NameReservation = typeof NameReservation.Type
 
-export const ofAccount = (accountName: string): string => `account:${accountName}`
-export const ofProject = (project: Project): string => `project:${partitionOf(project)}`
-const ofBranch = ({ branchName, ...project }: Branch): string => `branch:${partitionOf(project)}/${branchName}`
+export const byAccount = (accountName: string): string => `account:${accountName}`
+const byProject = (project: Project): string => `project:${projectPartition(project)}`
+const branchKey = ({ branchName, ...project }: Branch): string => `branch:${projectPartition(project)}/${branchName}`
 
 export const nameReservations = Collection.make({
   name: "name",
@@ -33,19 +35,19 @@ export const nameReservations = Collection.make({
   schema: NameReservation,
   key: ({ name }) => name,
   indexTerms: ({ isCounted, ...branch }) =>
-    isCounted === true ? [ofAccount(branch.accountName), ofProject(branch)] : [],
-  uniqueKeys: (branch) => [ofBranch(branch)]
+    isCounted === true ? [byAccount(branch.accountName), byProject(branch)] : [],
+  uniqueKeys: (branch) => [branchKey(branch)]
 })
 
-/** A project with at least one name that counts, and how many it has. */
+/** A project with at least one counted name, and the number of its counted names. */
 const CountedProject = Schema.Struct({ ...Project.fields, deployments: Schema.Int })
 
 export const projects = Collection.make({
   name: "project",
   format: 1,
   schema: CountedProject,
-  key: partitionOf,
-  indexTerms: ({ accountName }) => [ofAccount(accountName)]
+  key: projectPartition,
+  indexTerms: ({ accountName }) => [byAccount(accountName)]
 })
 
 const directory = Partition.deploymentDirectory
@@ -53,15 +55,15 @@ const directory = Partition.deploymentDirectory
 const isSameBranch = (one: Branch, other: Branch): boolean =>
   one.accountName === other.accountName && one.projectName === other.projectName && one.branchName === other.branchName
 
-/** The record of the branch's name. The name is read, not computed: it outlives the secret it was made with. */
+/** Finds the name of a branch by its unique key. The name cannot be recomputed after a rotation of the secret. */
 export const findName = Effect.fnUntraced(function* (branch: Branch) {
-  const claimed = yield* nameReservations.getByUniqueKey(directory, ofBranch(branch))
-  if (Option.isSome(claimed)) return Option.some(claimed.value.entry)
-  const earlier = yield* nameReservations.get(directory, legacyName(branch))
-  return Option.filter(earlier, ({ value }) => isSameBranch(value, branch))
+  const byUniqueKey = yield* nameReservations.getByUniqueKey(directory, branchKey(branch))
+  if (Option.isSome(byUniqueKey)) return Option.some(byUniqueKey.value.entry)
+  const legacy = yield* nameReservations.get(directory, legacyName(branch))
+  return Option.filter(legacy, ({ value }) => isSameBranch(value, branch))
 })
 
-/** A name that belongs to no branch yet. That another one was taken is not told: it may be another account's. */
+/** Finds a name that no branch has. Skips names in use silently, since they may belong to other accounts. */
 export const findFreeName = Effect.fnUntraced(function* (branch: Branch, hashName: (text: string) => Uint8Array) {
   for (let attempt = 0; ; attempt++) {
     const name = makeName(branch, attempt, hashName)
@@ -69,10 +71,12 @@ export const findFreeName = Effect.fnUntraced(function* (branch: Branch, hashNam
   }
 })
 
-/** The project that a deployment's name belongs to. */
-export const projectOf = Effect.fnUntraced(function* (deployment: string) {
-  const known = Schema.is(DeploymentName)(deployment)
+/** Finds the project of a deployment by the deployment's name. */
+export const findProject = Effect.fnUntraced(function* (deployment: string) {
+  const reservation = Schema.is(DeploymentName)(deployment)
     ? yield* nameReservations.get(directory, deployment)
     : Option.none()
-  return Option.isNone(known) ? yield* new DeploymentNotFound({ deployment: String(deployment) }) : known.value.value
+  return Option.isNone(reservation)
+    ? yield* new DeploymentNotFound({ deployment: String(deployment) })
+    : reservation.value.value
 })

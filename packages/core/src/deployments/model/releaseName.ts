@@ -1,8 +1,9 @@
 /**
- * Stops a name from counting, once there is neither a deployment nor an upload in progress for it.
+ * Stops counting a name towards the account's limit when it has neither a deployment nor an upload in progress.
  *
- * The deployment stands in another partition than its name, so it is looked for before the commit. An upload that makes
- * the deployment meanwhile holds a lease, which the commit checks, and changes the name's record when it ends.
+ * The deployment and its name are in different partitions, so one commit cannot check both: the deployment is read
+ * before the commit. An upload that creates the deployment in between holds a lease, which the commit checks, and it
+ * changes the name's record when it ends.
  */
 import { Effect, Option } from "effect"
 import type { Entry } from "../../store/Collection.ts"
@@ -10,51 +11,52 @@ import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { type Change, Store } from "../../store/Store.ts"
 import { StoreConflict } from "../../store/StoreError.ts"
-import { deployments, type Project, partitionOf } from "./deploymentRecords.ts"
+import { deployments, type Project, projectPartition } from "./deploymentRecords.ts"
 import { nameReservations, projects } from "./nameRecords.ts"
-import { findExpiredLeases, leasesOfDeployment, type UploadLeaseRecord, uploadLeases } from "./uploadRecords.ts"
+import { findExpiredLeases, leasesByDeployment, type UploadLeaseRecord, uploadLeases } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
 
-const uncountProject = Effect.fnUntraced(function* (project: Project) {
-  const known = yield* projects.get(directory, partitionOf(project))
-  if (Option.isNone(known)) return []
-  const { deployments, ...rest } = known.value.value
+const decrementProjectCount = Effect.fnUntraced(function* (project: Project) {
+  const entry = yield* projects.get(directory, projectPartition(project))
+  if (Option.isNone(entry)) return []
+  const { deployments, ...rest } = entry.value.value
   return deployments > 1
-    ? [projects.replace(known.value, { ...rest, deployments: deployments - 1 })]
-    : [projects.remove(known.value)]
+    ? [projects.replace(entry.value, { ...rest, deployments: deployments - 1 })]
+    : [projects.remove(entry.value)]
 })
 
 /**
- * What becomes of a name: it is kept if a deployment has had it, and forgotten otherwise. Where there is a deployment, the
- * record is written all the same, so that it is stale for whoever looked for the deployment before.
+ * The changes that release a name: it stays reserved if a deployment has used it, and is deleted otherwise. If there is
+ * a deployment, the record is written all the same, so that concurrent commits that did not see the deployment
+ * conflict.
  */
 const planNameRelease = Effect.fnUntraced(function* (
   name: string,
   { hadDeployment }: { readonly hadDeployment: boolean }
 ) {
-  const known = yield* nameReservations.get(directory, name)
-  if (Option.isNone(known)) return { isReleased: false, changes: [] }
-  const { value } = known.value
-  if (Option.isSome(yield* deployments.get(partitionOf(value), name))) {
-    const isTouched = hadDeployment || value.isKept !== true
+  const entry = yield* nameReservations.get(directory, name)
+  if (Option.isNone(entry)) return { isReleased: false, changes: [] }
+  const { value } = entry.value
+  if (Option.isSome(yield* deployments.get(projectPartition(value), name))) {
+    const mustWrite = hadDeployment || value.isKept !== true
     return {
       isReleased: false,
-      changes: isTouched ? [nameReservations.replace(known.value, { ...value, isKept: true })] : []
+      changes: mustWrite ? [nameReservations.replace(entry.value, { ...value, isKept: true })] : []
     }
   }
   if (value.isCounted !== true) return { isReleased: false, changes: [] }
   const isKept = hadDeployment || value.isKept === true
   const change = isKept
-    ? nameReservations.replace(known.value, { ...value, isCounted: false, isKept })
-    : nameReservations.remove(known.value)
-  return { isReleased: true, changes: [change, ...(yield* uncountProject(value))] }
+    ? nameReservations.replace(entry.value, { ...value, isCounted: false, isKept })
+    : nameReservations.remove(entry.value)
+  return { isReleased: true, changes: [change, ...(yield* decrementProjectCount(value))] }
 })
 
 const isUploadInProgress = (name: string) => (error: unknown) =>
   error instanceof StoreConflict &&
   error.reason === "limit" &&
-  error.subject === uploadLeases.indexTerm(leasesOfDeployment(name))
+  error.subject === uploadLeases.indexTerm(leasesByDeployment(name))
 
 const tryReleaseName = (name: string) =>
   retryOnConflict(
@@ -62,13 +64,13 @@ const tryReleaseName = (name: string) =>
       const store = yield* Store
       const { changes } = yield* planNameRelease(name, { hadDeployment: true })
       if (changes.length === 0) return
-      yield* store.commit(directory, [...changes, uploadLeases.assertAtMost(leasesOfDeployment(name), 0)])
+      yield* store.commit(directory, [...changes, uploadLeases.assertAtMost(leasesByDeployment(name), 0)])
     })
   )
 
 /**
- * Releases the name of a deployment that is gone. If an upload for it is in progress, its end will: once the record was
- * written, no upload can end that has looked for the deployment before.
+ * Releases the name of a removed deployment. If an upload for the name is in progress, it releases the name when it
+ * ends: `isKept` is written first, so an upload that read the record earlier conflicts and reads it again.
  */
 export const releaseName = Effect.fnUntraced(function* (name: string) {
   const leaveToUpload = Effect.catchIf(isUploadInProgress(name), () => Effect.void)
@@ -82,35 +84,36 @@ export const releaseName = Effect.fnUntraced(function* (name: string) {
   )
 })
 
-/** Ends an upload, and releases its name if it was the last for it. */
+/** Removes an upload's lease, and releases the name if no other upload for it is in progress. */
 const endLease = Effect.fnUntraced(function* (
   lease: Entry<UploadLeaseRecord>,
-  { hadDeployment, more }: { readonly hadDeployment: boolean; readonly more: ReadonlyArray<Change> }
+  { hadDeployment, extraChanges }: { readonly hadDeployment: boolean; readonly extraChanges: ReadonlyArray<Change> }
 ) {
   const store = yield* Store
   const { name } = lease.value
   const { isReleased, changes } = yield* planNameRelease(name, { hadDeployment })
-  const end = [uploadLeases.remove(lease), ...more]
-  // Another upload for the name goes on, and releases it.
-  const isLast = isReleased ? [uploadLeases.assertAtMost(leasesOfDeployment(name), 1)] : []
+  const end = [uploadLeases.remove(lease), ...extraChanges]
+  // If another upload for the name is in progress, that upload releases the name.
+  const isLast = isReleased ? [uploadLeases.assertAtMost(leasesByDeployment(name), 1)] : []
   yield* store
     .commit(directory, [...end, ...changes, ...isLast])
     .pipe(Effect.catchIf(isUploadInProgress(name), () => store.commit(directory, end)))
 })
 
-/** Ends an upload that has made its version; `more` is committed with it. */
-export const finishLease = (lease: Entry<UploadLeaseRecord>, more: ReadonlyArray<Change>) =>
-  endLease(lease, { hadDeployment: true, more })
+/** Ends an upload that created its version. Commits `extraChanges` atomically with it. */
+export const finishLease = (lease: Entry<UploadLeaseRecord>, extraChanges: ReadonlyArray<Change>) =>
+  endLease(lease, { hadDeployment: true, extraChanges })
 
-/** Ends an upload that has made nothing. */
-export const abandonLease = (lease: Entry<UploadLeaseRecord>) => endLease(lease, { hadDeployment: false, more: [] })
+/** Ends an upload that did not create a version. */
+export const abandonLease = (lease: Entry<UploadLeaseRecord>) =>
+  endLease(lease, { hadDeployment: false, extraChanges: [] })
 
-/** Ends the uploads whose process died. Tells whether there were any. */
+/** Ends the uploads of processes that died. Returns whether there were any. */
 export const endExpiredLeases = Effect.fnUntraced(function* (term?: string) {
-  const lapsed = yield* findExpiredLeases(term)
-  // One that has changed meanwhile is not lapsed, or another process has ended it.
+  const expired = yield* findExpiredLeases(term)
+  // On a conflict the lease was renewed, or another process has ended it.
   const end = (lease: Entry<UploadLeaseRecord>) =>
     Effect.catchTag(abandonLease(lease), "StoreConflict", () => Effect.void)
-  yield* Effect.forEach(lapsed, end, { discard: true })
-  return lapsed.length > 0
+  yield* Effect.forEach(expired, end, { discard: true })
+  return expired.length > 0
 })

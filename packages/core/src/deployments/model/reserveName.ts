@@ -1,31 +1,31 @@
 /**
- * Makes a branch's name count as a deployment of its account, within the account's limits.
+ * Reserves a branch's deployment name and counts it towards the account's limits.
  */
 import { Effect, Option } from "effect"
 import { LimitReached, type LimitsShape } from "../../runtime/Limits.ts"
 import * as Partition from "../../store/Partition.ts"
 import { StoreConflict } from "../../store/StoreError.ts"
 import type { Branch } from "./Deployment.ts"
-import { deployments, type Project, partitionOf } from "./deploymentRecords.ts"
-import { findFreeName, findName, type NameReservation, nameReservations, ofAccount, projects } from "./nameRecords.ts"
-import { leasesOfAccount, uploadLeases } from "./uploadRecords.ts"
+import { deployments, type Project, projectPartition } from "./deploymentRecords.ts"
+import { byAccount, findFreeName, findName, type NameReservation, nameReservations, projects } from "./nameRecords.ts"
+import { leasesByAccount, uploadLeases } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
 
-const countProject = Effect.fnUntraced(function* (project: Project) {
+const incrementProjectCount = Effect.fnUntraced(function* (project: Project) {
   const { accountName, projectName } = project
-  const known = yield* projects.get(directory, partitionOf(project))
-  return Option.isSome(known)
+  const entry = yield* projects.get(directory, projectPartition(project))
+  return Option.isSome(entry)
     ? {
         isNew: false,
-        change: projects.replace(known.value, { ...known.value.value, deployments: known.value.value.deployments + 1 })
+        change: projects.replace(entry.value, { ...entry.value.value, deployments: entry.value.value.deployments + 1 })
       }
     : { isNew: true, change: projects.insert({ accountName, projectName, deployments: 1 }) }
 })
 
 /**
- * The name of a branch, and what is to be committed so that it counts: within the account's limits, unless there is a
- * deployment already.
+ * Finds or makes the name of a branch, and returns the changes that count it. The changes check the account's limits
+ * unless the branch already has a deployment.
  */
 export const reserveName = Effect.fnUntraced(function* (
   branch: Branch,
@@ -33,46 +33,46 @@ export const reserveName = Effect.fnUntraced(function* (
   hashName: (text: string) => Uint8Array
 ) {
   const { accountName, projectName, branchName } = branch
-  const known = Option.getOrUndefined(yield* findName(branch))
-  if (known?.value.isCounted === true)
-    return { name: known.value.name, changes: [nameReservations.assertUnchanged(known)] }
-  const name = known?.value.name ?? (yield* findFreeName(branch, hashName))
-  const counted: NameReservation = {
+  const existing = Option.getOrUndefined(yield* findName(branch))
+  if (existing?.value.isCounted === true)
+    return { name: existing.value.name, changes: [nameReservations.assertUnchanged(existing)] }
+  const name = existing?.value.name ?? (yield* findFreeName(branch, hashName))
+  const reservation: NameReservation = {
     accountName,
     projectName,
     branchName,
     name,
     isCounted: true,
-    isKept: known !== undefined
+    isKept: existing !== undefined
   }
-  const project = yield* countProject(branch)
+  const project = yield* incrementProjectCount(branch)
   const changes = [
-    known === undefined ? nameReservations.insert(counted) : nameReservations.replace(known, counted),
+    existing === undefined ? nameReservations.insert(reservation) : nameReservations.replace(existing, reservation),
     project.change
   ]
-  const isDeployed = Option.isSome(yield* deployments.get(partitionOf(branch), name))
+  const isDeployed = Option.isSome(yield* deployments.get(projectPartition(branch), name))
   if (isDeployed) return { name, changes }
   return {
     name,
     changes: [
       ...changes,
-      ...(project.isNew ? [projects.assertAtMost(ofAccount(accountName), limits.projectsPerAccount - 1)] : []),
-      nameReservations.assertAtMost(ofAccount(accountName), limits.deploymentsPerAccount - 1)
+      ...(project.isNew ? [projects.assertAtMost(byAccount(accountName), limits.projectsPerAccount - 1)] : []),
+      nameReservations.assertAtMost(byAccount(accountName), limits.deploymentsPerAccount - 1)
     ]
   }
 })
 
-/** The branch was given its name by another process at the same time. */
+/** Another process named the branch concurrently. */
 export const isNameConflict = (error: unknown): boolean =>
   error instanceof StoreConflict && error.reason === "unique-key"
 
-/** Which of the account's limits a commit would have passed; the conflict itself if it was none of them. */
+/** Maps a conflict to the account limit that the commit exceeds. Returns other conflicts unchanged. */
 export const toLimitError = (limits: LimitsShape, accountName: string) => (error: StoreConflict) => {
-  const reached = {
-    [projects.indexTerm(ofAccount(accountName))]: "projectsPerAccount",
-    [nameReservations.indexTerm(ofAccount(accountName))]: "deploymentsPerAccount",
-    [uploadLeases.indexTerm(leasesOfAccount(accountName))]: "concurrentUploadsPerAccount"
+  const limitsByTerm = {
+    [projects.indexTerm(byAccount(accountName))]: "projectsPerAccount",
+    [nameReservations.indexTerm(byAccount(accountName))]: "deploymentsPerAccount",
+    [uploadLeases.indexTerm(leasesByAccount(accountName))]: "concurrentUploadsPerAccount"
   } as const
-  const limit = error.reason === "limit" ? reached[error.subject] : undefined
+  const limit = error.reason === "limit" ? limitsByTerm[error.subject] : undefined
   return limit === undefined ? error : new LimitReached({ limit, max: limits[limit] })
 }

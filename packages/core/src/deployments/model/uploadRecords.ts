@@ -1,6 +1,5 @@
 /**
- * What the directory holds of uploads: the addresses that were given out, and a lease for each upload that is being
- * received.
+ * Upload records in the directory: the upload URLs that were issued, and a lease for each upload in progress.
  */
 import { DateTime, Effect, Schema } from "effect"
 import { AccountName } from "../../schema/Names.ts"
@@ -8,75 +7,76 @@ import { Timestamp } from "../../schema/Timestamp.ts"
 import * as Collection from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
 import { Store } from "../../store/Store.ts"
-import { DeploymentName, storedBranch } from "./Deployment.ts"
+import { DeploymentName, storedBranchFields } from "./Deployment.ts"
 import { StatusId } from "./DeploymentStatus.ts"
 
-export const Upload = Schema.Struct({ ...storedBranch, id: StatusId, expiresOn: Timestamp, used: Schema.Boolean })
+export const Upload = Schema.Struct({ ...storedBranchFields, id: StatusId, expiresOn: Timestamp, used: Schema.Boolean })
 export type Upload = typeof Upload.Type
 
-export const openUploadsOf = (accountName: string): string => `open:${accountName}`
+export const openUploadsByAccount = (accountName: string): string => `open:${accountName}`
 
 export const uploads = Collection.make({
   name: "upload",
   format: 1,
   schema: Upload,
   key: ({ id }) => id,
-  indexTerms: ({ accountName, used }) => (used ? [] : [openUploadsOf(accountName)])
+  indexTerms: ({ accountName, used }) => (used ? [] : [openUploadsByAccount(accountName)])
 })
 
 /**
- * Which process receives an upload. Two machines compare their clocks by it, so it is long: clocks may differ by 20 seconds.
- * A lease that is taken too early does no harm, since a second version of one upload is refused.
+ * The process that receives an upload. Machines compare `until` with their own clocks, so the lease is long enough to
+ * tolerate a difference of 20 seconds. Taking a lease over too early is harmless, since a second version of the same
+ * upload is rejected.
  */
 const UploadLeaseRecord = Schema.Struct({
   id: StatusId,
   accountName: AccountName,
-  /** The name of the deployment that the upload is for. */
+  /** The name of the deployment. */
   name: DeploymentName,
   holder: Schema.String,
   until: Timestamp
 })
 export type UploadLeaseRecord = typeof UploadLeaseRecord.Type
 
-export const leasesOfAccount = (accountName: string): string => `account:${accountName}`
-export const leasesOfDeployment = (name: string): string => `name:${name}`
+export const leasesByAccount = (accountName: string): string => `account:${accountName}`
+export const leasesByDeployment = (name: string): string => `name:${name}`
 
 export const uploadLeases = Collection.make({
   name: "upload-lease",
   format: 1,
   schema: UploadLeaseRecord,
   key: ({ id }) => id,
-  indexTerms: ({ accountName, name }) => [leasesOfAccount(accountName), leasesOfDeployment(name)]
+  indexTerms: ({ accountName, name }) => [leasesByAccount(accountName), leasesByDeployment(name)]
 })
 
 const directory = Partition.deploymentDirectory
 const pageSize = 100
 
-export const isPast = (moment: DateTime.Utc, now: DateTime.Utc): boolean =>
-  DateTime.toEpochMillis(moment) <= DateTime.toEpochMillis(now)
+export const isPast = (time: DateTime.Utc, now: DateTime.Utc): boolean =>
+  DateTime.toEpochMillis(time) <= DateTime.toEpochMillis(now)
 
-/** All entries of a collection in the directory, oldest first; those that carry the term, if there is one. */
-const findAll = Effect.fnUntraced(function* <A>(collection: Collection.Collection<A>, term: string | undefined) {
-  const found: Array<Collection.Entry<A>> = []
+/** Lists all entries of a collection in the directory, oldest first, filtered by the index term if there is one. */
+const listAll = Effect.fnUntraced(function* <A>(collection: Collection.Collection<A>, term: string | undefined) {
+  const all: Array<Collection.Entry<A>> = []
   for (;;) {
     const where = term === undefined ? {} : { where: [term] }
-    const page = yield* collection.page(directory, { ...where, offset: found.length, limit: pageSize })
-    found.push(...page.entries)
-    if (page.entries.length === 0 || found.length >= page.total) return found
+    const page = yield* collection.page(directory, { ...where, offset: all.length, limit: pageSize })
+    all.push(...page.entries)
+    if (page.entries.length === 0 || all.length >= page.total) return all
   }
 })
 
-/** Leases that were not renewed: their process died. */
+/** Finds leases that were not renewed because their process died. */
 export const findExpiredLeases = Effect.fnUntraced(function* (term?: string) {
   const now = yield* DateTime.now
-  return (yield* findAll(uploadLeases, term)).filter(({ value }) => isPast(value.until, now))
+  return (yield* listAll(uploadLeases, term)).filter(({ value }) => isPast(value.until, now))
 })
 
-/** Forgets addresses whose time is over. Tells whether there were any. */
+/** Deletes expired upload URLs. Returns whether there were any. */
 export const deleteExpiredUploads = Effect.fnUntraced(function* (term?: string) {
   const store = yield* Store
   const now = yield* DateTime.now
-  const expired = (yield* findAll(uploads, term)).filter(({ value }) => isPast(value.expiresOn, now))
+  const expired = (yield* listAll(uploads, term)).filter(({ value }) => isPast(value.expiresOn, now))
   for (let at = 0; at < expired.length; at += pageSize) {
     yield* store.commit(directory, expired.slice(at, at + pageSize).map(uploads.remove))
   }

@@ -1,16 +1,16 @@
 /**
- * How a version changes as it is run: each change a function from what was to what is.
+ * State transitions of a version during a run, as pure functions from the old record to the new one.
  */
 import type { DateTime } from "effect"
 import type { DeploymentMessage } from "./Deployment.ts"
 import type { BuildResult, Step, StepName, Steps } from "./DeploymentStatus.ts"
 import type { Version } from "./deploymentRecords.ts"
 
-/** What is run after the upload, in this order. */
+/** The steps that run after the upload, in order. */
 export const runSteps = ["unpack", "build", "check", "publish"] as const
 export type RunStep = (typeof runSteps)[number]
 
-/** How a run ends whose step failed. */
+/** The deployment's message for each failed step. */
 export const failureMessages: Readonly<Record<RunStep, DeploymentMessage>> = {
   unpack: "source-rejected",
   build: "build-failed",
@@ -21,30 +21,30 @@ export const failureMessages: Readonly<Record<RunStep, DeploymentMessage>> = {
 const waiting: Step = { status: "waiting" }
 const pendingSteps = { unpack: waiting, build: waiting, check: waiting, publish: waiting }
 
-/** A run that anybody may begin. */
+/** A run without a holder, which any process may acquire. */
 const unleased = (now: DateTime.Utc) => ({ until: now, lapses: 0 })
 
 type Progress = Pick<Version, "status" | "steps" | "buildResult" | "run">
 
-/** A version whose source has arrived. */
-export const accept = (given: {
+/** The initial state of a version, after its source has been stored. */
+export const accept = (input: {
   readonly digest: string
   readonly bytes: number
   readonly startedOn: DateTime.Utc
   readonly now: DateTime.Utc
 }): Progress => ({
   status: "IN_PROGRESS",
-  steps: { upload: { status: "done", startedOn: given.startedOn, finishedOn: given.now }, ...pendingSteps },
+  steps: { upload: { status: "done", startedOn: input.startedOn, finishedOn: input.now }, ...pendingSteps },
   buildResult: {
-    digest: given.digest,
+    digest: input.digest,
     files: 0,
     bytes: 0,
-    log: [`Received ${given.bytes} bytes`]
+    log: [`Received ${input.bytes} bytes`]
   },
-  run: unleased(given.now)
+  run: unleased(input.now)
 })
 
-/** The same source, to be run again. */
+/** Queues another run of the same source. */
 export const restart = (version: Version, now: DateTime.Utc): Version => ({
   ...version,
   status: "IN_PROGRESS",
@@ -60,7 +60,7 @@ export const startStep = (version: Version, name: RunStep, now: DateTime.Utc): V
   steps: withStep(version.steps, name, { status: "running", startedOn: now })
 })
 
-/** What a step has found out. */
+/** The values that a step contributes to the build result. */
 export type Outcome = Partial<Pick<BuildResult, "files" | "bytes" | "exitCode">>
 
 export const finishStep = (version: Version, name: RunStep, now: DateTime.Utc, outcome: Outcome): Version => {
@@ -79,11 +79,11 @@ export const skipStep = (version: Version, name: RunStep): Version => ({
 
 const withoutRun = ({ run: _, ...version }: Version): Version => version
 
-/** The end of a run that failed: the step it was in says why, and those behind it are skipped. */
+/** Fails the current step with the problem and skips the steps after it. */
 export const fail = (version: Version, problem: string, now: DateTime.Utc, exitCode?: number): Version => {
-  const reached = runSteps.find((name) => !["done", "skipped"].includes(version.steps[name].status)) ?? "publish"
+  const current = runSteps.find((name) => !["done", "skipped"].includes(version.steps[name].status)) ?? "publish"
   const steps = runSteps.reduce<Steps>((all, name) => {
-    if (name === reached) {
+    if (name === current) {
       return withStep(all, name, { ...all[name], status: "failed", finishedOn: now, message: problem })
     }
     return all[name].status === "waiting" ? withStep(all, name, { status: "skipped" }) : all
@@ -97,7 +97,7 @@ export const fail = (version: Version, problem: string, now: DateTime.Utc, exitC
 }
 
 export const supersede = (version: Version, now: DateTime.Utc): Version =>
-  fail(version, "a later upload took its place", now)
+  fail(version, "Superseded by a later upload", now)
 
 export const succeed = (version: Version, now: DateTime.Utc): Version => ({
   ...withoutRun(finishStep(version, "publish", now, {})),

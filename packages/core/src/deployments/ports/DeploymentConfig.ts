@@ -1,32 +1,33 @@
 /**
- * Where sources are kept, where they are deployed, and at which addresses both are found. Nothing, unless the host
- * configured it.
+ * The deployment configuration: the source store, the target, and the public URLs. Undefined without the `deployments`
+ * option.
  */
 import { Context, Effect } from "effect"
 import { ConfigurationError } from "../../runtime/ConfigurationError.ts"
 import { DeploymentsNotConfigured } from "../model/DeploymentError.ts"
 import type { DeploymentTarget } from "./DeploymentTarget.ts"
-import { parseOrigin, parseSitesUrl, type SitesUrl } from "./SitesUrl.ts"
+import { parseBaseUrl, parseSitesUrl, type SitesUrl } from "./SitesUrl.ts"
 import type { SourceStore } from "./SourceStore.ts"
 
 export interface DeploymentOptions {
   readonly sources: SourceStore
   readonly target: DeploymentTarget
-  /** Bytes that a source may have: 100 MiB, unless said otherwise. */
+  /** The maximum size of a source in bytes. Default: 100 MiB. */
   readonly sourceLimit?: number
-  /** The branch whose deployment is `PRODUCTION`: `main`, unless said otherwise. */
+  /** The branch whose deployment has the environment type `PRODUCTION`. Default: `main`. */
   readonly productionBranch?: string
 }
 
 export interface DeploymentConfigOptions {
-  /** What sources are uploaded to and deployed on. Without it, deployments are answered with 501. */
+  /** Where sources are stored and deployed. Without this option, the deployment endpoints respond with 501. */
   readonly deployments?: DeploymentOptions | undefined
-  /** The interface's address as clients see it, with the path it is mounted at: `https://example.com/api/dev`. */
+  /** The public URL of the HTTP API, including the path it is mounted at: `https://example.com/api/dev`. */
   readonly publicUrl?: string | undefined
   /**
-   * The host of sites, which are untrusted code: it serves sites and nothing else. `https://{name}.sites.example` gives each
-   * deployment an origin of its own; `https://sites.example` is one origin for all of them. Use a domain on which nothing
-   * else runs. Without this option, sites are served in a sandbox.
+   * The URL of the host that serves sites and nothing else, since sites are untrusted code. With
+   * `https://{name}.sites.example`, each deployment has a separate origin; with `https://sites.example`, all
+   * deployments share one. Use a domain on which nothing else runs. Without this option, Tollgate serves sites with a
+   * sandbox policy.
    */
   readonly sitesUrl?: string | undefined
 }
@@ -47,35 +48,37 @@ export const DeploymentConfig = Context.Reference<DeploymentConfigShape | undefi
   }
 )
 
-/** The hosting, or what to say where there is none. */
-export const orNotConfigured = (
-  hosting: DeploymentConfigShape | undefined
+export const requireConfig = (
+  config: DeploymentConfigShape | undefined
 ): Effect.Effect<DeploymentConfigShape, DeploymentsNotConfigured> =>
-  hosting === undefined ? Effect.fail(new DeploymentsNotConfigured()) : Effect.succeed(hosting)
+  config === undefined ? Effect.fail(new DeploymentsNotConfigured()) : Effect.succeed(config)
 
-/** Where a deployment is found. */
+/** The public URL of a deployment. */
 export const deploymentUrl = ({ target, publicUrl, sites }: DeploymentConfigShape, name: string): string =>
-  target.url?.(name) ?? sites?.urlOf(name) ?? `${publicUrl}/sites/${name}/`
+  target.url?.(name) ?? sites?.siteUrl(name) ?? `${publicUrl}/sites/${name}/`
 
-/** The options, checked. */
+/** Validates the options and fills in the defaults. */
 export const deploymentConfigLayer = Effect.fnUntraced(function* ({
   deployments,
   publicUrl,
   sitesUrl
 }: DeploymentConfigOptions): Effect.fn.Return<DeploymentConfigShape | undefined, ConfigurationError> {
-  const wrong = (option: string, problem: string) => new ConfigurationError({ option, problem })
-  const publicAddress = publicUrl === undefined ? undefined : yield* parseOrigin("publicUrl", publicUrl)
-  const sites = sitesUrl === undefined ? undefined : yield* parseSitesUrl(sitesUrl, publicAddress)
+  const configurationError = (option: string, problem: string) => new ConfigurationError({ option, problem })
+  const baseUrl = publicUrl === undefined ? undefined : yield* parseBaseUrl("publicUrl", publicUrl)
+  const sites = sitesUrl === undefined ? undefined : yield* parseSitesUrl(sitesUrl, baseUrl)
   if (deployments === undefined) return undefined
   const { sources, target, sourceLimit = 100 * 1024 * 1024, productionBranch = "main" } = deployments
   if (typeof sources?.put !== "function" || typeof target?.publish !== "function") {
-    return yield* wrong("deployments", "give sources and target, such as those of @tollgate/sites")
+    return yield* configurationError("deployments", "must have sources and target, such as those of @tollgate/sites")
   }
-  if (publicAddress === undefined) {
-    return yield* wrong("publicUrl", "give the address that clients upload to, such as https://example.com/api/dev")
+  if (baseUrl === undefined) {
+    return yield* configurationError(
+      "publicUrl",
+      "is required for deployments: the URL that clients upload to, such as https://example.com/api/dev"
+    )
   }
   if (!Number.isSafeInteger(sourceLimit) || sourceLimit < 1) {
-    return yield* wrong("deployments.sourceLimit", "give a number of bytes, an integer from 1")
+    return yield* configurationError("deployments.sourceLimit", "must be a number of bytes, an integer of at least 1")
   }
-  return { sources, target, sourceLimit, productionBranch, publicUrl: publicAddress, sites }
+  return { sources, target, sourceLimit, productionBranch, publicUrl: baseUrl, sites }
 })

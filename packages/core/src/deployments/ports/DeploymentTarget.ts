@@ -1,13 +1,13 @@
 /**
- * The port by which a source becomes something that is served. A target runs the steps of one release at a time; when
- * a step is run, by whom, and which release is the current one, is decided elsewhere.
+ * The port that turns a source into a served release. A target implements the steps; the scheduler decides when they
+ * run, in which process, and which release is served.
  */
 import { Effect, Schema, Stream } from "effect"
 import { abortablePromise } from "../../runtime/abortablePromise.ts"
 import type { Branch, DeploymentName, EnvironmentType } from "../model/Deployment.ts"
 import type { SourceStoreError } from "../model/DeploymentError.ts"
 
-/** A step failed for a reason that the one who deploys is to read. */
+/** A step failed. The problem is shown in the deployment status. */
 export class StepFailed extends Schema.TaggedError<StepFailed>()("StepFailed", {
   problem: Schema.String,
   exitCode: Schema.optionalKey(Schema.Int)
@@ -17,51 +17,53 @@ export class StepFailed extends Schema.TaggedError<StepFailed>()("StepFailed", {
   }
 }
 
-/** One run over one source. */
+/** The result of one run of a source. */
 export interface Release {
-  /** Never used twice; letters, digits, `-` and `.` alone, so that it can be a folder's name. */
+  /** Unique. Contains only letters, digits, `-` and `.`, so it is valid as a folder name. */
   readonly id: string
   readonly deployment: Branch & { readonly name: DeploymentName; readonly environmentType: EnvironmentType }
-  /** The archive as it was uploaded. */
+  /** The uploaded archive. */
   readonly source: Stream.Stream<Uint8Array, SourceStoreError>
-  /** A line for whoever watches. */
+  /** Adds a line to the log in the deployment status. */
   readonly log: (line: string) => void
 }
 
 export interface DeploymentTarget {
-  /** Takes the source apart; what it gives is shown as `buildResult`. A step that a target lacks is skipped. */
+  /**
+   * Unpacks the source. The counts are shown in `buildResult`. Tollgate skips steps that a target does not implement.
+   */
   readonly unpack?: (release: Release) => Effect.Effect<{ readonly files: number; readonly bytes: number }, StepFailed>
   readonly build?: (release: Release) => Effect.Effect<{ readonly exitCode: number } | "skipped", StepFailed>
-  /** Asks the release, before anybody else can. */
+  /** Tests the release before it is public. */
   readonly check?: (release: Release) => Effect.Effect<void, StepFailed>
   /**
-   * Makes the release ready to be served. It becomes the current one by a commit right after this, unless the run was
-   * lost in the meantime; then it is discarded.
+   * Prepares the release for serving. Tollgate then commits it as the served release, or discards it if the run has
+   * lost its lease.
    */
   readonly publish: (release: Release) => Effect.Effect<void, StepFailed>
-  /** Removes a release that is not served, or no longer; also one that never came far. Repeatable. */
+  /** Removes a release that is not served, including one whose run failed early. Must be idempotent. */
   readonly discard?: (releaseId: string) => Effect.Effect<void, unknown>
-  /** The deployment is gone: removes whatever there is of it. Repeatable. */
+  /** Removes everything that belongs to a removed deployment. Must be idempotent. */
   readonly remove?: (deploymentName: string) => Effect.Effect<void, unknown>
-  /** Removes what was left behind by processes that died: every release that is not wanted. */
-  readonly sweep?: (isWanted: (releaseId: string) => Effect.Effect<boolean>) => Effect.Effect<void, unknown>
-  /** Where the deployment is found; below `/sites/` of this server, if the target does not say. */
+  /** Removes all releases that are not in use, such as those of processes that died. */
+  readonly sweep?: (isInUse: (releaseId: string) => Effect.Effect<boolean>) => Effect.Effect<void, unknown>
+  /** The public URL of a deployment. Default: a URL below `/sites/` of this server. */
   readonly url?: (deploymentName: string) => string
   /**
-   * Answers a request for a path of a release, such as `/` or `/docs/a.html`; nothing, if the release is not here.
-   * Without this, `/sites/` is not served.
+   * Responds to a request for a path of a release, such as `/` or `/docs/a.html`. Returns undefined if the release does
+   * not exist. Without this method, Tollgate does not serve `/sites/`.
    */
   readonly serve?: (releaseId: string, path: string, request: Request) => Effect.Effect<Response | undefined>
 }
 
-/** What a step of `targetOf` is given. */
+/** The argument of the steps of a `PromiseTarget`. */
 export interface PromiseRelease extends Pick<Release, "id" | "deployment" | "log"> {
   readonly source: () => ReadableStream<Uint8Array>
-  /** Aborted when the run is over before the step is: another upload came, or the server stops. */
+  /** Aborted when the run ends before the step, because of a later upload or because the server stops. */
   readonly signal: AbortSignal
 }
 
-/** A target of promises. What a step throws is how it failed, and its message is shown. */
+/** A target whose steps return promises. A step fails by throwing; the error's message is shown in the status. */
 export interface PromiseTarget {
   readonly unpack?: (release: PromiseRelease) => Promise<{ readonly files: number; readonly bytes: number }>
   readonly build?: (release: PromiseRelease) => Promise<{ readonly exitCode: number } | "skipped">
@@ -72,7 +74,7 @@ export interface PromiseTarget {
   readonly url?: (deploymentName: string) => string
 }
 
-const toPromiseRelease =
+const fromPromiseStep =
   <A>(step: (release: PromiseRelease) => Promise<A>) =>
   ({ id, deployment, log, source }: Release): Effect.Effect<A, StepFailed> =>
     abortablePromise(
@@ -80,28 +82,30 @@ const toPromiseRelease =
       (error) => new StepFailed({ problem: error instanceof Error ? error.message : String(error) })
     )
 
-const callStep = (call: (name: string) => Promise<void>) => (name: string) =>
-  Effect.tryPromise({ try: () => call(name), catch: (error) => error })
+const fromPromiseCall = (call: (id: string) => Promise<void>) => (id: string) =>
+  Effect.tryPromise({ try: () => call(id), catch: (error) => error })
 
 /**
- * A target from functions that give promises.
+ * Makes a target from functions that return promises.
  *
  * @example
  * ```ts
- * const target = targetOf({ publish: ({ deployment, source }) => copy(source(), `/srv/${deployment.name}.tar.gz`) })
+ * const target = targetFromPromises({
+ *   publish: ({ deployment, source }) => copy(source(), `/srv/${deployment.name}.tar.gz`)
+ * })
  * ```
  */
 export const targetFromPromises = (steps: PromiseTarget): DeploymentTarget => ({
-  ...(steps.unpack === undefined ? {} : { unpack: toPromiseRelease(steps.unpack) }),
-  ...(steps.build === undefined ? {} : { build: toPromiseRelease(steps.build) }),
-  ...(steps.check === undefined ? {} : { check: toPromiseRelease(steps.check) }),
-  publish: toPromiseRelease(steps.publish),
-  ...(steps.discard === undefined ? {} : { discard: callStep(steps.discard) }),
-  ...(steps.remove === undefined ? {} : { remove: callStep(steps.remove) }),
+  ...(steps.unpack === undefined ? {} : { unpack: fromPromiseStep(steps.unpack) }),
+  ...(steps.build === undefined ? {} : { build: fromPromiseStep(steps.build) }),
+  ...(steps.check === undefined ? {} : { check: fromPromiseStep(steps.check) }),
+  publish: fromPromiseStep(steps.publish),
+  ...(steps.discard === undefined ? {} : { discard: fromPromiseCall(steps.discard) }),
+  ...(steps.remove === undefined ? {} : { remove: fromPromiseCall(steps.remove) }),
   ...(steps.url === undefined ? {} : { url: steps.url })
 })
 
-/** A target in memory, for tests: it serves the archive itself, as it was uploaded, at every path. */
+/** An in-memory target for tests. It serves the uploaded archive at every path. */
 export const memoryTarget = (): DeploymentTarget => {
   const releases = new Map<string, Buffer>()
   return {

@@ -1,52 +1,54 @@
 /**
  * The option `sitesUrl`: the host that serves sites and nothing else. With `{name}` as its first label, each deployment
- * has a host, and so an origin, of its own.
+ * has a separate host, and so a separate origin.
  */
 import { Effect } from "effect"
 import { ConfigurationError } from "../../runtime/ConfigurationError.ts"
 
 const placeholder = "{name}"
 
-/** Which site a host serves: those below `/sites/`, or the one that the host is named after. */
+/**
+ * The sites of a host: `shared` serves all sites below `/sites/`, `own` serves the site that the host is named after.
+ */
 export type SiteHost = { readonly kind: "shared" } | { readonly kind: "own"; readonly name: string }
 
 export interface SitesUrl {
-  /** The address of a deployment. */
-  readonly urlOf: (name: string) => string
-  /** What a host serves, by the `Host` header; none if it is not a host of sites. */
+  /** The public URL of a deployment. */
+  readonly siteUrl: (name: string) => string
+  /** Finds the sites of a host by its `Host` header. Returns undefined if the host does not serve sites. */
   readonly siteAt: (host: string) => SiteHost | undefined
 }
 
-/** A host in one form: without its port and a trailing dot, in lower case. */
+/** Removes the port and trailing dots, and converts to lower case. */
 export const normalizeHost = (host: string): string =>
   host.trim().toLowerCase().replace(/:\d*$/, "").replace(/\.+$/, "")
 
-/** An address without a query, as it was given, less its trailing slashes. */
-export const parseOrigin = (option: string, value: string): Effect.Effect<string, ConfigurationError> => {
+/** Validates an HTTP URL without query and fragment, and removes its trailing slashes. */
+export const parseBaseUrl = (option: string, value: string): Effect.Effect<string, ConfigurationError> => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === ""
     ? Effect.succeed(value.replace(/\/+$/, ""))
-    : Effect.fail(new ConfigurationError({ option, problem: "give an address, such as https://example.com/api/dev" }))
+    : Effect.fail(new ConfigurationError({ option, problem: "must be a URL such as https://example.com/api/dev" }))
 }
 
 const configurationError = (problem: string) => new ConfigurationError({ option: "sitesUrl", problem })
 
-const toHostname = (address: string): string => normalizeHost(new URL(address).hostname)
+const getHostname = (url: string): string => normalizeHost(new URL(url).hostname)
 
-/** One host for all sites, at the paths below `/sites/`. */
-const makeSharedHost = (address: string): SitesUrl => {
-  const hostname = toHostname(address)
+/** One host serves all sites, below `/sites/`. */
+const makeSharedHost = (baseUrl: string): SitesUrl => {
+  const hostname = getHostname(baseUrl)
   return {
-    urlOf: (name) => `${address}/sites/${name}/`,
+    siteUrl: (name) => `${baseUrl}/sites/${name}/`,
     siteAt: (host) => (normalizeHost(host) === hostname ? { kind: "shared" } : undefined)
   }
 }
 
-/** A host for each deployment. Hosts with more labels are no deployment's, and nothing else's either. */
-const makeOwnHosts = (address: string): SitesUrl => {
-  const suffix = toHostname(address.replace(placeholder, "name")).replace(/^name/, "")
+/** Each deployment has a host. A host with additional labels also counts as a sites host, but matches no deployment. */
+const makeHostPerSite = (template: string): SitesUrl => {
+  const suffix = getHostname(template.replace(placeholder, "name")).replace(/^name/, "")
   return {
-    urlOf: (name) => `${address.replace(placeholder, name)}/`,
+    siteUrl: (name) => `${template.replace(placeholder, name)}/`,
     siteAt: (host) => {
       const hostname = normalizeHost(host)
       return hostname.endsWith(suffix) ? { kind: "own", name: hostname.slice(0, -suffix.length) } : undefined
@@ -54,7 +56,7 @@ const makeOwnHosts = (address: string): SitesUrl => {
   }
 }
 
-/** Checks `sitesUrl`. Sites are untrusted code, so their host must not be the one of the API. */
+/** Validates `sitesUrl`. Sites are untrusted code, so their host must differ from that of the HTTP API. */
 export const parseSitesUrl = Effect.fnUntraced(function* (
   sitesUrl: string,
   publicUrl: string | undefined
@@ -62,14 +64,15 @@ export const parseSitesUrl = Effect.fnUntraced(function* (
   const isOwn = String(sitesUrl).includes(placeholder)
   if (isOwn && !/^https?:\/\/\{name\}\.[^/{}]+\/?$/i.test(sitesUrl)) {
     return yield* configurationError(
-      "give {name} once, as the first label of the host, and no path: https://{name}.sites.example"
+      "must have {name} once, as the first label of the host, and no path: https://{name}.sites.example"
     )
   }
-  const sample = yield* parseOrigin("sitesUrl", isOwn ? sitesUrl.replace(placeholder, "name") : sitesUrl)
-  const address = isOwn ? sitesUrl.replace(/\/+$/, "") : sample
-  const sites = isOwn ? makeOwnHosts(address) : makeSharedHost(address)
+  const sample = yield* parseBaseUrl("sitesUrl", isOwn ? sitesUrl.replace(placeholder, "name") : sitesUrl)
+  const sites = isOwn ? makeHostPerSite(sitesUrl.replace(/\/+$/, "")) : makeSharedHost(sample)
   if (publicUrl !== undefined && sites.siteAt(new URL(publicUrl).hostname) !== undefined) {
-    return yield* configurationError("give a host that is not publicUrl's, whatever the port: sites are untrusted code")
+    return yield* configurationError(
+      "must have a different host than publicUrl, regardless of the port, since sites are untrusted code"
+    )
   }
   return sites
 })

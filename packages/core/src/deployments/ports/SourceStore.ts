@@ -1,23 +1,23 @@
 /**
- * The port by which sources are kept: archives as they were uploaded, under keys that are fit for a file's name.
+ * The port that stores sources: uploaded archives, under keys that are valid file names.
  */
 import { Effect, Stream } from "effect"
 import { SourceStoreError } from "../model/DeploymentError.ts"
 
 export interface SourceStore {
   /**
-   * Keeps what the stream gives, whole or not at all: when the stream fails or is interrupted, nothing is left. Nobody
-   * has used the key before. The pieces are the store's own: nobody else reads them.
+   * Stores the stream atomically: leaves nothing behind when the stream fails or is interrupted. Each key is used once.
+   * The store owns the chunks' buffers and may detach them.
    */
   readonly put: <E>(key: string, content: Stream.Stream<Uint8Array, E>) => Effect.Effect<void, E | SourceStoreError>
   readonly open: (key: string) => Stream.Stream<Uint8Array, SourceStoreError>
-  /** Removes a source; one that is not there is no fault. */
+  /** Removes a source. Succeeds if there is none. */
   readonly remove: (key: string) => Effect.Effect<void, SourceStoreError>
-  /** Removes what was left behind by processes that died: whatever is older than an hour and not wanted. */
-  readonly sweep?: (isWanted: (key: string) => Effect.Effect<boolean>) => Effect.Effect<void, SourceStoreError>
+  /** Removes sources that are older than an hour and not in use, such as those of processes that died. */
+  readonly sweep?: (isInUse: (key: string) => Effect.Effect<boolean>) => Effect.Effect<void, SourceStoreError>
 }
 
-/** Sources in memory, for tests. */
+/** An in-memory source store for tests. */
 export const memorySourceStore = (): SourceStore => {
   const files = new Map<string, ReadonlyArray<Uint8Array>>()
   return {
@@ -28,7 +28,7 @@ export const memorySourceStore = (): SourceStore => {
     open: (key) => {
       const chunks = files.get(key)
       return chunks === undefined
-        ? Stream.fail(new SourceStoreError({ problem: "there is no such source" }))
+        ? Stream.fail(new SourceStoreError({ problem: "the source does not exist" }))
         : Stream.fromIterable(chunks)
     },
     remove: (key) => Effect.sync(() => void files.delete(key))

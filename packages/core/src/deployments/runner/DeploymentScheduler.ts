@@ -1,6 +1,6 @@
 /**
- * Runs versions: at once where they were uploaded, and wherever a run was left by a process that died. Any number of
- * processes do this over one store.
+ * Schedules the runs of versions. The process that receives an upload starts its run immediately; every process also
+ * polls the store for queued runs and for runs whose process died. Any number of processes may share a store.
  */
 import { Context, DateTime, Effect, Exit, FiberSet, Layer } from "effect"
 import * as Base62 from "../../crypto/Base62.ts"
@@ -13,36 +13,37 @@ import {
   activeProjectTtl,
   inProgress,
   type Project,
-  partitionOf,
+  projectPartition,
   type Removal,
   removals,
   type Version,
   versions
 } from "../model/deploymentRecords.ts"
-import { isReleaseWanted, isSourceWanted } from "../model/findDeployment.ts"
+import { isReleaseInUse, isSourceInUse } from "../model/findDeployment.ts"
 import { endExpiredLeases } from "../model/releaseName.ts"
 import { deleteExpiredUploads } from "../model/uploadRecords.ts"
 import { DeploymentConfig, type DeploymentConfigShape } from "../ports/DeploymentConfig.ts"
 import { finishRemoval } from "./finishRemoval.ts"
 import { makeLeaseWatch } from "./LeaseWatch.ts"
-import { makeRunQueue, type WaitingRun } from "./RunQueue.ts"
+import { makeRunQueue, type QueuedRun } from "./RunQueue.ts"
 import { runVersion } from "./runVersion.ts"
 
-/** How many versions one process runs at once. */
+/** How many versions one process runs concurrently. */
 const concurrency = 4
-/** How often a process looks for runs that were left to it. */
+/** How often a process polls the store for runs and interrupted removals. */
 const pollInterval = "3 seconds"
 
 const directory = Partition.deploymentDirectory
 
-/** A run that can be taken, as it was found. */
-interface FoundRun extends WaitingRun {
+/** A run that this process may acquire. */
+interface AvailableRun extends QueuedRun {
+  /** When the run was queued or its lease was due to expire, in epoch milliseconds. */
   readonly since: number
 }
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const hosting = yield* DeploymentConfig
+  const config = yield* DeploymentConfig
   const fibers = yield* FiberSet.make()
   const queue = makeRunQueue(concurrency)
   const leases = makeLeaseWatch()
@@ -50,86 +51,87 @@ const make = Effect.gen(function* () {
   const holder = yield* Base62.random(22)
   const withStore = Effect.provideService(Store, store)
 
-  /** Starts what is waiting, as far as there is room; what ends makes room for the next. */
-  const startQueued = (hosting: DeploymentConfigShape): Effect.Effect<void> =>
+  /** Starts queued runs while slots are free. Each finished run starts the next. */
+  const startQueued = (config: DeploymentConfigShape): Effect.Effect<void> =>
     Effect.suspend(() => {
       const next = queue.next()
       if (next === undefined) return Effect.void
       const { id } = next
-      const ended = Effect.onExit(logFailure(`The run of ${id}`, runVersion(hosting, next, holder)), (exit) => {
+      const run = Effect.onExit(logFailure(`The run of ${id}`, runVersion(config, next, holder)), (exit) => {
         queue.finish(id)
-        return Exit.isSuccess(exit) ? startQueued(hosting) : Effect.void
+        return Exit.isSuccess(exit) ? startQueued(config) : Effect.void
       })
-      return Effect.andThen(FiberSet.run(fibers, withStore(ended)), startQueued(hosting))
+      return Effect.andThen(FiberSet.run(fibers, withStore(run)), startQueued(config))
     })
 
-  /** Finishes a removal, beside everything else: a target that hangs keeps nobody waiting. */
-  const resumeRemoval = (hosting: DeploymentConfigShape, project: Project, removal: Entry<Removal>) =>
+  /** Finishes an interrupted removal in its own fiber, so that a hanging target does not block the scan. */
+  const resumeRemoval = (config: DeploymentConfigShape, project: Project, removal: Entry<Removal>) =>
     Effect.suspend(() => {
       const { id, name } = removal.value
       if (removing.has(id)) return Effect.void
       removing.add(id)
       return FiberSet.run(
         fibers,
-        logFailure(`Removing what is left of ${name}`, finishRemoval(hosting, project, removal)).pipe(
+        logFailure(`Removing the files of ${name}`, finishRemoval(config, project, removal)).pipe(
           Effect.ensuring(Effect.sync(() => removing.delete(id))),
           withStore
         )
       )
     })
 
-  /** The run of a version, if it can be taken: nobody holds it, or its holder has fallen silent. */
-  const findRun = Effect.fnUntraced(function* (project: Project, { value, version }: Entry<Version>) {
+  /** Returns the run of a version if this process may acquire it: it has no holder, or its lease has expired. */
+  const toAvailableRun = Effect.fnUntraced(function* (project: Project, { value, version }: Entry<Version>) {
     const isHeld = value.run?.holder !== undefined
-    if (isHeld && !(yield* leases.isLapsed(value.id, version))) return []
+    if (isHeld && !(yield* leases.isExpired(value.id, version))) return []
     const since = DateTime.toEpochMillis(value.run?.until ?? value.createdOn)
-    return [{ project, id: value.id, since, ...(isHeld ? { lapsedVersion: version } : {}) }]
+    return [{ project, id: value.id, since, ...(isHeld ? { expiredVersion: version } : {}) }]
   })
 
-  /** What there is to do in a project, in one round trip: runs that can be taken, and removals that were cut off. */
-  const scanProject = Effect.fnUntraced(function* (hosting: DeploymentConfigShape, project: Project) {
+  /** Reads a project's available runs and interrupted removals in one round trip. Resumes the removals. */
+  const scanProject = Effect.fnUntraced(function* (config: DeploymentConfigShape, project: Project) {
     const page = { offset: 0, limit: 100 }
-    const [open, left] = yield* store.list(partitionOf(project), [
+    const [inProgressPage, removalPage] = yield* store.list(projectPartition(project), [
       { indexTerms: [versions.indexTerm(inProgress)], ...page },
       { indexTerms: [removals.indexTerm()], ...page }
     ])
-    const found = yield* Effect.forEach(open?.records ?? [], versions.decode)
-    for (const record of left?.records ?? []) yield* resumeRemoval(hosting, project, yield* removals.decode(record))
-    const runs: ReadonlyArray<ReadonlyArray<FoundRun>> = yield* Effect.forEach(found, (entry) =>
-      findRun(project, entry)
+    const entries = yield* Effect.forEach(inProgressPage?.records ?? [], versions.decode)
+    for (const record of removalPage?.records ?? [])
+      yield* resumeRemoval(config, project, yield* removals.decode(record))
+    const runs: ReadonlyArray<ReadonlyArray<AvailableRun>> = yield* Effect.forEach(entries, (entry) =>
+      toAvailableRun(project, entry)
     )
-    return { runs: runs.flat(), isIdle: open?.total === 0 && left?.total === 0 }
+    return { runs: runs.flat(), isIdle: inProgressPage?.total === 0 && removalPage?.total === 0 }
   })
 
-  /** Looks at every project that may have something to do, and starts what it finds. */
-  const scan = Effect.fnUntraced(function* (hosting: DeploymentConfigShape) {
+  /** Scans all active projects, replaces the queue with the available runs, and starts them. */
+  const scan = Effect.fnUntraced(function* (config: DeploymentConfigShape) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
-    const found: Array<FoundRun> = []
-    leases.startRound()
+    const available: Array<AvailableRun> = []
+    leases.startScan()
     for (let offset = 0; ; offset += 1000) {
       const { entries, total } = yield* activeProjects.page(directory, { offset, limit: 1000 })
       yield* Effect.forEach(
         entries,
         (entry) =>
           Effect.gen(function* () {
-            const { runs, isIdle } = yield* scanProject(hosting, entry.value)
-            found.push(...runs)
-            const isOver = isIdle && now - DateTime.toEpochMillis(entry.value.since) >= activeProjectTtl
-            if (isOver) yield* store.commit(directory, [activeProjects.remove(entry)])
-          }).pipe(Effect.catchCause((cause) => Effect.logDebug("Looking for runs failed", cause))),
+            const { runs, isIdle } = yield* scanProject(config, entry.value)
+            available.push(...runs)
+            const isExpired = isIdle && now - DateTime.toEpochMillis(entry.value.since) >= activeProjectTtl
+            if (isExpired) yield* store.commit(directory, [activeProjects.remove(entry)])
+          }).pipe(Effect.catchCause((cause) => Effect.logDebug("Scanning a project for runs failed", cause))),
         { concurrency: 8 }
       )
       if (offset + entries.length >= total || entries.length === 0) break
     }
-    queue.replace(found.sort((left, right) => left.since - right.since))
-    yield* startQueued(hosting)
+    queue.replace(available.sort((left, right) => left.since - right.since))
+    yield* startQueued(config)
   })
 
-  /** What cannot be asked about is wanted. */
-  const wantedOnError =
-    <E>(isWanted: (id: string) => Effect.Effect<boolean, E, Store>) =>
+  /** Treats an artifact as in use when the store cannot be read, so that a sweep never deletes it. */
+  const inUseOnError =
+    <E>(isInUse: (id: string) => Effect.Effect<boolean, E, Store>) =>
     (id: string) =>
-      isWanted(id).pipe(
+      isInUse(id).pipe(
         withStore,
         Effect.catchCause(() => Effect.succeed(true))
       )
@@ -137,31 +139,31 @@ const make = Effect.gen(function* () {
   const sweep = ({ sources, target }: DeploymentConfigShape) =>
     Effect.all(
       [
-        logFailure("Forgetting uploads", deleteExpiredUploads()),
+        logFailure("Deleting expired upload URLs", deleteExpiredUploads()),
         logFailure("Ending uploads of processes that died", endExpiredLeases()),
-        logFailure("Sweeping sources", sources.sweep?.(wantedOnError(isSourceWanted)) ?? Effect.void),
-        logFailure("Sweeping releases", target.sweep?.(wantedOnError(isReleaseWanted)) ?? Effect.void)
+        logFailure("Sweeping sources", sources.sweep?.(inUseOnError(isSourceInUse)) ?? Effect.void),
+        logFailure("Sweeping releases", target.sweep?.(inUseOnError(isReleaseInUse)) ?? Effect.void)
       ],
       { discard: true }
     )
 
-  if (hosting !== undefined) {
-    yield* scan(hosting).pipe(
-      Effect.catchCause((cause) => Effect.logDebug("Looking for runs failed", cause)),
+  if (config !== undefined) {
+    yield* scan(config).pipe(
+      Effect.catchCause((cause) => Effect.logDebug("Scanning for runs failed", cause)),
       Effect.andThen(Effect.sleep(pollInterval)),
       Effect.forever,
       withStore,
       Effect.forkScoped
     )
-    yield* sweep(hosting).pipe(Effect.andThen(Effect.sleep("1 hour")), Effect.forever, withStore, Effect.forkScoped)
+    yield* sweep(config).pipe(Effect.andThen(Effect.sleep("1 hour")), Effect.forever, withStore, Effect.forkScoped)
   }
 
   return DeploymentScheduler.of({
-    nudge: (project, id) =>
+    schedule: (project, id) =>
       Effect.suspend(() => {
-        if (hosting === undefined) return Effect.void
+        if (config === undefined) return Effect.void
         queue.add({ project, id })
-        return startQueued(hosting)
+        return startQueued(config)
       })
   })
 })
@@ -169,8 +171,8 @@ const make = Effect.gen(function* () {
 export class DeploymentScheduler extends Context.Service<
   DeploymentScheduler,
   {
-    /** Begins a run now, if this process has room for it; otherwise some process will soon. */
-    readonly nudge: (project: Project, id: string) => Effect.Effect<void>
+    /** Queues a run and starts it immediately if this process has a free slot. Otherwise the next scan finds it. */
+    readonly schedule: (project: Project, id: string) => Effect.Effect<void>
   }
 >()("@tollgate/core/deployments/runner/DeploymentScheduler") {
   static readonly layer = Layer.effect(DeploymentScheduler, make)

@@ -1,29 +1,29 @@
 /**
- * The runs that a process has found to do, and which of them comes next: accounts take turns, so that the many runs of
- * one do not delay the single run of another. Within an account, the oldest comes first.
+ * The queue of runs in one process. Accounts take turns, so that an account with many runs does not delay the others.
+ * Within an account, the oldest run comes first.
  */
 import type { Project } from "../model/deploymentRecords.ts"
 
-export interface WaitingRun {
+export interface QueuedRun {
   readonly project: Project
   readonly id: string
-  /** The record's version whose lease has lapsed, if another process held the run. */
-  readonly lapsedVersion?: number | undefined
+  /** The record version whose lease has expired, if another process held the run. */
+  readonly expiredVersion?: number | undefined
 }
 
 export const makeRunQueue = (slots: number) => {
-  let waiting: ReadonlyArray<WaitingRun> = []
-  /** The account of each run that is running here. */
+  let queued: ReadonlyArray<QueuedRun> = []
+  /** The account of each run in progress, by run id. */
   const running = new Map<string, string>()
-  /** When an account last had its turn, for those that have something to run. */
+  /** The number of each account's last turn. Only for accounts with queued or active runs. */
   let lastTurns = new Map<string, number>()
   let turn = 0
 
   const countRunning = (account: string): number => [...running.values()].filter((other) => other === account).length
 
-  /** The account that runs the least here and, among equals, has waited longest for its turn. */
-  const nextAccount = (): string | undefined => {
-    const accounts = new Set(waiting.map(({ project }) => project.accountName))
+  /** Picks the account with the fewest active runs and, among equals, the one that has waited longest. */
+  const pickAccount = (): string | undefined => {
+    const accounts = new Set(queued.map(({ project }) => project.accountName))
     const [first] = [...accounts]
       .map((account) => ({ account, load: countRunning(account), lastTurn: lastTurns.get(account) ?? 0 }))
       .sort((left, right) => left.load - right.load || left.lastTurn - right.lastTurn)
@@ -31,22 +31,22 @@ export const makeRunQueue = (slots: number) => {
   }
 
   return {
-    /** Replaces what is waiting by what was found now, oldest first. */
-    replace: (found: ReadonlyArray<WaitingRun>): void => {
-      waiting = found.filter(({ id }) => !running.has(id))
-      const accounts = new Set<string>([...running.values(), ...waiting.map(({ project }) => project.accountName)])
+    /** Replaces the queued runs. Expects them oldest first. */
+    replace: (runs: ReadonlyArray<QueuedRun>): void => {
+      queued = runs.filter(({ id }) => !running.has(id))
+      const accounts = new Set<string>([...running.values(), ...queued.map(({ project }) => project.accountName)])
       lastTurns = new Map([...lastTurns].filter(([account]) => accounts.has(account)))
     },
-    add: (run: WaitingRun): void => {
-      if (!running.has(run.id) && !waiting.some(({ id }) => id === run.id)) waiting = [...waiting, run]
+    add: (run: QueuedRun): void => {
+      if (!running.has(run.id) && !queued.some(({ id }) => id === run.id)) queued = [...queued, run]
     },
-    /** Takes the next run out, if there is one and a slot for it; `finish` frees the slot. */
-    next: (): WaitingRun | undefined => {
+    /** Removes and returns the next run if a slot is free. `finish` frees the slot. */
+    next: (): QueuedRun | undefined => {
       if (running.size >= slots) return undefined
-      const account = nextAccount()
-      const run = waiting.find(({ project }) => project.accountName === account)
+      const account = pickAccount()
+      const run = queued.find(({ project }) => project.accountName === account)
       if (run === undefined) return undefined
-      waiting = waiting.filter(({ id }) => id !== run.id)
+      queued = queued.filter(({ id }) => id !== run.id)
       running.set(run.id, run.project.accountName)
       lastTurns.set(run.project.accountName, ++turn)
       return run

@@ -1,15 +1,15 @@
 /**
- * Removes what a deployment that is gone has left outside the store. Every step can be repeated, by anybody.
+ * Removes the sources and releases of a removed deployment. Every step is idempotent, so any process can repeat it.
  */
 import { Effect, Option } from "effect"
 import type { Entry } from "../../store/Collection.ts"
 import { Store } from "../../store/Store.ts"
-import { deployments, type Project, partitionOf, type Removal, removals } from "../model/deploymentRecords.ts"
+import { deployments, type Project, projectPartition, type Removal, removals } from "../model/deploymentRecords.ts"
 import { releaseName } from "../model/releaseName.ts"
 import type { DeploymentConfigShape } from "../ports/DeploymentConfig.ts"
 
-/** How long a target may take: a removal that it keeps waiting is tried again later. */
-const retryInterval = "1 minute"
+/** How long a removal may take. The scheduler retries it after a timeout. */
+const timeout = "1 minute"
 
 export const finishRemoval = Effect.fnUntraced(function* (
   { target, sources }: DeploymentConfigShape,
@@ -18,12 +18,12 @@ export const finishRemoval = Effect.fnUntraced(function* (
 ) {
   const store = yield* Store
   const { name, releases, sources: keys } = removal.value
-  // First: the account has its place back, however long the target takes.
+  // First, so that a slow target does not delay freeing the account's limit.
   yield* releaseName(name)
   yield* Effect.forEach(keys, (key) => sources.remove(key))
-  const again = yield* deployments.get(partitionOf(project), name)
-  if (Option.isNone(again)) yield* target.remove?.(name) ?? Effect.void
-  // Last: what cannot be removed now is tried again later, and keeps nothing else from going.
+  const recreated = yield* deployments.get(projectPartition(project), name)
+  if (Option.isNone(recreated)) yield* target.remove?.(name) ?? Effect.void
+  // Last, so that a release that cannot be removed does not block the other removals.
   yield* Effect.forEach(releases, (id) => target.discard?.(id) ?? Effect.void)
-  yield* store.commit(partitionOf(project), [removals.remove(removal)])
-}, Effect.timeout(retryInterval))
+  yield* store.commit(projectPartition(project), [removals.remove(removal)])
+}, Effect.timeout(timeout))

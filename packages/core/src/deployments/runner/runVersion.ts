@@ -1,6 +1,6 @@
 /**
- * One run over one version: its steps in their order, each recorded when it starts and ends, under a lease that is
- * renewed all the while. Whoever loses the lease stops.
+ * Runs one version: executes its steps in order and records when each starts and ends. The run renews its lease all the
+ * while, and stops when it loses the lease.
  */
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { logFailure } from "../../runtime/logFailure.ts"
@@ -9,45 +9,49 @@ import { Change, Store } from "../../store/Store.ts"
 import type { DeploymentMessage } from "../model/Deployment.ts"
 import {
   artifactId,
+  byDeployment,
   deployments,
-  ofDeployment,
-  partitionOf,
+  projectPartition,
   releaseId,
   type Version,
   versions
 } from "../model/deploymentRecords.ts"
-import { isReleaseWanted } from "../model/findDeployment.ts"
+import { isReleaseInUse } from "../model/findDeployment.ts"
 import * as Transitions from "../model/versionTransitions.ts"
 import type { DeploymentConfigShape } from "../ports/DeploymentConfig.ts"
 import { type Release, StepFailed } from "../ports/DeploymentTarget.ts"
 import * as Lease from "./Lease.ts"
-import { logLines } from "./logLines.ts"
-import type { WaitingRun } from "./RunQueue.ts"
+import { makeLogBuffer } from "./LogBuffer.ts"
+import type { QueuedRun } from "./RunQueue.ts"
 
-/** A run whose lease has lapsed this often is ended: it is taken over once. */
+/** A run fails when its lease has expired this many times, so it is taken over only once. */
 const maxExpiredLeases = 2
 
-/** How many versions of a deployment are remembered. */
+/** How many versions of a deployment are kept. */
 const keptVersions = 10
 
-/** Every run has an end, whatever its target does. */
+/** Bounds a run whose target hangs. */
 const maxRunDuration = "1 hour"
 
-/** Removes a release unless somebody makes or serves it. */
+/** Removes a release unless it is being built or served. */
 const discard = ({ target }: DeploymentConfigShape, releaseId: string) =>
   logFailure(
-    "Removing a release",
-    Effect.flatMap(isReleaseWanted(releaseId), (isWanted) =>
-      isWanted ? Effect.void : (target.discard?.(releaseId) ?? Effect.void)
+    `Removing the release ${releaseId}`,
+    Effect.flatMap(isReleaseInUse(releaseId), (isInUse) =>
+      isInUse ? Effect.void : (target.discard?.(releaseId) ?? Effect.void)
     )
   )
 
-/** Forgets the sources of versions that a later one has replaced, and the oldest versions, or all of them, whole. */
+/**
+ * Removes the sources of superseded versions, and all but the latest 10 versions. Without a deployment, removes all
+ * versions.
+ */
 export const pruneVersions = Effect.fnUntraced(
   function* ({ sources }: DeploymentConfigShape, partition: Partition.Partition, name: string) {
     const store = yield* Store
-    // In this order: a version that comes after the list is not in it, and the deployment then says that it changed.
-    const { entries, total } = yield* versions.page(partition, { where: [ofDeployment(name)], offset: 0, limit: 100 })
+    // List the versions before reading the deployment: a version created in between is not in the list, and one created
+    // later changes the deployment, so the commit conflicts.
+    const { entries, total } = yield* versions.page(partition, { where: [byDeployment(name)], offset: 0, limit: 100 })
     const deployment = yield* deployments.get(partition, name)
     const latest = Option.isSome(deployment) ? deployment.value.value.latest : undefined
     const unchanged = Option.isSome(deployment)
@@ -55,9 +59,9 @@ export const pruneVersions = Effect.fnUntraced(
       : Change.Check({ key: deployments.recordKey(name), expect: 0 })
     for (const [index, entry] of entries.entries()) {
       const { id, source, ...version } = entry.value
-      const isForgotten = latest === undefined || index < total - keptVersions
-      if (id === latest || (source === undefined && !isForgotten)) continue
-      const change = isForgotten ? versions.remove(entry) : versions.replace(entry, { id, ...version })
+      const isRemoved = latest === undefined || index < total - keptVersions
+      if (id === latest || (source === undefined && !isRemoved)) continue
+      const change = isRemoved ? versions.remove(entry) : versions.replace(entry, { id, ...version })
       yield* store.commit(partition, [unchanged, change])
       if (source !== undefined) yield* sources.remove(source)
     }
@@ -66,8 +70,8 @@ export const pruneVersions = Effect.fnUntraced(
 )
 
 /**
- * Runs a target's step to its end, which is a failure also if the target throws, dies, or interrupts itself. The step has
- * a fiber of its own, so that the interruption of the run is told from one that the target made.
+ * Runs a target's step. Maps defects and interruptions inside the target to `StepFailed`. The step runs in its own
+ * fiber, to distinguish an interruption of the run from one inside the target.
  */
 const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) {
   const fiber = yield* Effect.forkChild(Effect.suspend(work))
@@ -76,37 +80,33 @@ const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work:
   const error = Cause.squash(exit.cause)
   if (error instanceof StepFailed) return yield* error
   yield* Effect.logError(`The step ${name} of a deployment failed`, exit.cause)
-  return yield* new StepFailed({ problem: "something went wrong on the server; its log says what" })
+  return yield* new StepFailed({ problem: "Internal error. See the server log for details." })
 })
 
-/** Runs a version from its start, if nobody else does. */
-export const runVersion = Effect.fnUntraced(function* (
-  hosting: DeploymentConfigShape,
-  waiting: WaitingRun,
-  holder: string
-) {
-  const { project, id, lapsedVersion } = waiting
-  const taken = yield* Lease.acquire(partitionOf(project), id, holder, lapsedVersion)
-  if (Option.isNone(taken)) return
-  const lease = taken.value
-  yield* runWithLease(hosting, lease).pipe(
-    Effect.catchTag("LeaseLost", () => discard(hosting, releaseId(lease.version))),
+/** Acquires the lease of a version and runs it. Does nothing if another process holds the lease. */
+export const runVersion = Effect.fnUntraced(function* (config: DeploymentConfigShape, run: QueuedRun, holder: string) {
+  const { project, id, expiredVersion } = run
+  const acquired = yield* Lease.acquire(projectPartition(project), id, holder, expiredVersion)
+  if (Option.isNone(acquired)) return
+  const lease = acquired.value
+  yield* runWithLease(config, lease).pipe(
+    Effect.catchTag("LeaseLost", () => discard(config, releaseId(lease.version))),
     Effect.andThen(
-      logFailure("Forgetting old versions", pruneVersions(hosting, lease.partition, lease.version.deployment))
+      logFailure("Pruning old versions", pruneVersions(config, lease.partition, lease.version.deployment))
     ),
     Effect.onInterrupt(() => Lease.release(lease))
   )
 })
 
-const runWithLease = Effect.fnUntraced(function* (hosting: DeploymentConfigShape, lease: Lease.Lease) {
-  const { target, sources, productionBranch } = hosting
+const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape, lease: Lease.Lease) {
+  const { target, sources, productionBranch } = config
   const { version, partition } = lease
-  const log = logLines(version.buildResult.log)
+  const log = makeLogBuffer(version.buildResult.log)
   const withLog = (current: Version): Version => ({
     ...current,
-    buildResult: { ...current.buildResult, log: log.lines() }
+    buildResult: { ...current.buildResult, log: log.flush() }
   })
-  const record = (change: (version: Version, now: DateTime.Utc) => Version) =>
+  const update = (change: (version: Version, now: DateTime.Utc) => Version) =>
     Lease.update(lease, (current, now) => withLog(change(current, now)))
 
   const fail = (message: DeploymentMessage, problem: string, exitCode?: number) =>
@@ -117,16 +117,16 @@ const runWithLease = Effect.fnUntraced(function* (hosting: DeploymentConfigShape
         (current, now) => withLog(Transitions.fail(current, problem, now, exitCode)),
         (deployment, updatedOn) => ({ ...deployment, message, updatedOn })
       )
-      yield* discard(hosting, releaseId(version))
+      yield* discard(config, releaseId(version))
     })
 
-  const found = yield* deployments.get(partition, version.deployment)
-  if (Option.isNone(found)) return yield* new Lease.LeaseLost()
-  const { accountName, projectName, branchName, name } = found.value.value
+  const deployment = yield* deployments.get(partition, version.deployment)
+  if (Option.isNone(deployment)) return yield* new Lease.LeaseLost()
+  const { accountName, projectName, branchName, name } = deployment.value.value
   if ((version.run?.lapses ?? 0) >= maxExpiredLeases) {
     return yield* fail(
       "interrupted",
-      `its run was cut off ${maxExpiredLeases} times; deploy again, or look at the server`
+      `The run was interrupted ${maxExpiredLeases} times. Deploy again, or check the server.`
     )
   }
 
@@ -140,28 +140,28 @@ const runWithLease = Effect.fnUntraced(function* (hosting: DeploymentConfigShape
       environmentType: branchName === productionBranch ? "PRODUCTION" : "PREVIEW"
     },
     source: Stream.suspend(() =>
-      version.source === undefined ? Stream.die("a version that is run has its source") : sources.open(version.source)
+      version.source === undefined ? Stream.die("The version to run has no source") : sources.open(version.source)
     ),
     log: log.add
   }
 
   const beginStep = <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) =>
     Effect.andThen(
-      record((current, now) => Transitions.startStep(current, name, now)),
+      update((current, now) => Transitions.startStep(current, name, now)),
       Effect.mapError(
         runStep(name, work),
         ({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const
       )
     )
 
-  /** Runs a step that the target has, and records how it ended. */
+  /** Runs a step and records its outcome. Skips a step that the target does not implement. */
   const step = (
     name: Transitions.RunStep,
     work: (() => Effect.Effect<Transitions.Outcome | "skipped", StepFailed>) | undefined
   ) =>
     Effect.gen(function* () {
       const outcome = work === undefined ? "skipped" : yield* beginStep(name, work)
-      yield* record((current, now) =>
+      yield* update((current, now) =>
         outcome === "skipped"
           ? Transitions.skipStep(current, name)
           : Transitions.finishStep(current, name, now, outcome)
@@ -175,27 +175,27 @@ const runWithLease = Effect.fnUntraced(function* (hosting: DeploymentConfigShape
     yield* step("check", check && (() => Effect.as(check(release), {})))
     yield* beginStep("publish", () => target.publish(release))
     log.add("Published")
-    const before = yield* Lease.complete(
+    const previous = yield* Lease.complete(
       lease,
       (current, now) => withLog(Transitions.succeed(current, now)),
       (deployment, updatedOn) => ({ ...deployment, message: "", updatedOn, served: release.id })
     )
-    if (before?.served !== undefined) yield* discard(hosting, before.served)
+    if (previous?.served !== undefined) yield* discard(config, previous.served)
   })
 
-  /** Shows new lines within a second, and renews the lease in time. */
+  /** Writes new log lines once a second, and renews the lease in time. */
   const heartbeat = Effect.gen(function* () {
     for (let beat = 1; ; beat++) {
       yield* Effect.sleep("1 second")
-      if (log.hasNews() || beat % Lease.renewal === 0) yield* record((current) => current)
+      if (log.isDirty() || beat % Lease.renewalInterval === 0) yield* update((current) => current)
     }
   })
 
-  if (version.attempt > 1) yield* discard(hosting, artifactId(version, version.attempt - 1))
+  if (version.attempt > 1) yield* discard(config, artifactId(version, version.attempt - 1))
   yield* Effect.raceFirst(steps, heartbeat).pipe(
     Effect.timeoutOrElse({
       duration: maxRunDuration,
-      orElse: () => fail("interrupted", "it took longer than an hour")
+      orElse: () => fail("interrupted", "The run took longer than 1 hour")
     }),
     Effect.catchTag("Failed", ({ step, problem, exitCode }) =>
       fail(Transitions.failureMessages[step], problem, exitCode)

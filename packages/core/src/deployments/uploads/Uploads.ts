@@ -1,6 +1,5 @@
 /**
- * Takes sources: gives out an address that is signed and for one upload, and turns a finished upload into a version
- * that is to be deployed.
+ * Receives sources: issues signed single-use upload URLs, and turns a completed upload into a version to deploy.
  */
 import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SecretBox } from "../../crypto/SecretBox.ts"
@@ -30,25 +29,25 @@ import {
   artifactId,
   deployments,
   markProjectActive,
-  partitionOf,
+  projectPartition,
   type Version,
   versions
 } from "../model/deploymentRecords.ts"
-import { deleteExpiredUploads, openUploadsOf, Upload, uploads } from "../model/uploadRecords.ts"
+import { deleteExpiredUploads, openUploadsByAccount, Upload, uploads } from "../model/uploadRecords.ts"
 import * as Transitions from "../model/versionTransitions.ts"
-import { DeploymentConfig, orNotConfigured } from "../ports/DeploymentConfig.ts"
+import { DeploymentConfig, requireConfig } from "../ports/DeploymentConfig.ts"
 import { DeploymentScheduler } from "../runner/DeploymentScheduler.ts"
 import { pruneVersions } from "../runner/runVersion.ts"
 import { invalidDigest, meterUpload, parseContentDigest } from "./meterUpload.ts"
 import { makeUploadLeases, type UploadLease } from "./uploadLease.ts"
 
-/** How long an address is good. */
+/** How long an upload URL is valid. */
 const urlTtl = { hours: 1 }
 
 const directory = Partition.deploymentDirectory
 
-/** A version-4 UUID. */
-const nextId = Effect.map(SecureRandom, ({ bytes }) => {
+/** Makes a version 4 UUID from the injected random source. */
+const makeStatusId = Effect.map(SecureRandom, ({ bytes }) => {
   const random = Buffer.from(bytes(16))
   random.writeUInt8((random.readUInt8(6) & 0x0f) | 0x40, 6)
   random.writeUInt8((random.readUInt8(8) & 0x3f) | 0x80, 8)
@@ -57,31 +56,31 @@ const nextId = Effect.map(SecureRandom, ({ bytes }) => {
 
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const vault = yield* SecretBox
-  const pipeline = yield* DeploymentScheduler
+  const secretBox = yield* SecretBox
+  const scheduler = yield* DeploymentScheduler
   const limits = yield* Limits
   const leases = yield* makeUploadLeases
-  const hosting = orNotConfigured(yield* DeploymentConfig)
+  const getConfig = requireConfig(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
-  const idempotentUpload = idempotentCommit(store, vault, Upload)
+  const idempotentUpload = idempotentCommit(store, secretBox, Upload)
 
-  const signedText = (id: string, expires: string): string => `upload ${id} ${expires}`
+  const toSignedString = (id: string, expires: string): string => `upload ${id} ${expires}`
 
   const signUploadUrl = (publicUrl: string, { id, expiresOn }: Upload): string => {
     const expires = String(DateTime.toEpochMillis(expiresOn))
-    const signature = vault.sign(signedText(id, expires))
+    const signature = secretBox.sign(toSignedString(id, expires))
     return `${publicUrl}/v1/uploads/${id}.tar.gz?expires=${expires}&signature=${signature}`
   }
 
-  /** The upload that an address was given out for. */
+  /** Finds the upload that a URL was issued for. */
   const verifyUploadUrl = Effect.fnUntraced(function* ({ id, expires, signature }: SignedUploadUrl) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
-    const isGood = Schema.is(StatusId)(id) && vault.verifySignature(signedText(id, expires), signature)
-    const upload = isGood && Number(expires) > now ? yield* uploads.get(directory, id) : Option.none()
+    const isAuthentic = Schema.is(StatusId)(id) && secretBox.verifySignature(toSignedString(id, expires), signature)
+    const upload = isAuthentic && Number(expires) > now ? yield* uploads.get(directory, id) : Option.none()
     return Option.isNone(upload) ? yield* new UploadForbidden() : upload.value.value
   })
 
-  /** Makes the version of a source that is kept, and the deployment if it is the first: all of it, or none. */
+  /** Creates the version of a stored source, and the deployment if it is the first, atomically. */
   const acceptUpload = (
     { upload, name }: UploadLease,
     source: string,
@@ -91,9 +90,10 @@ const make = Effect.gen(function* () {
     retryOnConflict(
       Effect.gen(function* () {
         const { id, accountName, projectName, branchName } = upload
-        const partition = partitionOf(upload)
-        // In this order: whoever uses the address after the deployment was read has changed it, and makes this one stale.
-        const known = yield* deployments.get(partition, name)
+        const partition = projectPartition(upload)
+        // The deployment is read before the version. A concurrent request that uses the same URL changes the
+        // deployment, so this commit conflicts and is retried.
+        const existing = yield* deployments.get(partition, name)
         if (Option.isSome(yield* versions.get(partition, id))) return yield* new AlreadyUploaded()
         const now = yield* DateTime.now
         const version: Version = {
@@ -104,7 +104,7 @@ const make = Effect.gen(function* () {
           attempt: 0,
           ...Transitions.accept({ digest, bytes, startedOn, now })
         }
-        if (Option.isNone(known)) {
+        if (Option.isNone(existing)) {
           const branch = { accountName, projectName, branchName }
           yield* store.commit(partition, [
             versions.insert(version),
@@ -112,19 +112,19 @@ const make = Effect.gen(function* () {
           ])
           return
         }
-        const previous = yield* versions.get(partition, known.value.value.latest)
+        const previous = yield* versions.get(partition, existing.value.value.latest)
         const isRunning = Option.isSome(previous) && previous.value.value.status === "IN_PROGRESS"
         yield* store.commit(partition, [
           versions.insert(version),
-          deployments.replace(known.value, { ...known.value.value, updatedOn: now, message: "", latest: id }),
+          deployments.replace(existing.value, { ...existing.value.value, updatedOn: now, message: "", latest: id }),
           ...(isRunning ? [versions.replace(previous.value, Transitions.supersede(previous.value.value, now))] : [])
         ])
       })
     )
 
-  /** Keeps the address, and the record of its upload, within the account's limit. */
+  /** Stores the upload within the account's limit. Deletes expired uploads first if the limit is reached. */
   const recordUpload = Effect.fnUntraced(function* (upload: Upload, idempotency: Idempotency | undefined) {
-    const open = openUploadsOf(upload.accountName)
+    const open = openUploadsByAccount(upload.accountName)
     const max = limits.openUploadsPerAccount
     const changes = [uploads.insert(upload), uploads.assertAtMost(open, max - 1)]
     const isFull = (error: unknown) => error instanceof StoreConflict && error.subject === uploads.indexTerm(open)
@@ -140,12 +140,12 @@ const make = Effect.gen(function* () {
   return Uploads.of({
     create: Effect.fnUntraced(
       function* (branch, { idempotency } = {}) {
-        const { publicUrl } = yield* hosting
-        const earlier = yield* idempotentUpload.recall(directory, idempotency)
-        if (earlier !== undefined) return { uploadUrl: signUploadUrl(publicUrl, earlier) }
+        const { publicUrl } = yield* getConfig
+        const previousResult = yield* idempotentUpload.recall(directory, idempotency)
+        if (previousResult !== undefined) return { uploadUrl: signUploadUrl(publicUrl, previousResult) }
         const expiresOn = DateTime.add(yield* DateTime.now, urlTtl)
         const { accountName, projectName, branchName } = branch
-        const upload: Upload = { accountName, projectName, branchName, id: yield* nextId, expiresOn, used: false }
+        const upload: Upload = { accountName, projectName, branchName, id: yield* makeStatusId, expiresOn, used: false }
         const committed = yield* recordUpload(upload, idempotency)
         return { uploadUrl: signUploadUrl(publicUrl, committed.previousResult ?? upload) }
       },
@@ -154,41 +154,41 @@ const make = Effect.gen(function* () {
     ),
 
     receive: Effect.fnUntraced(
-      function* (address, content, { contentLength, contentDigest, isHandedOver = false } = {}) {
-        const where = yield* hosting
-        const { sources, sourceLimit } = where
-        const upload = yield* verifyUploadUrl(address)
+      function* (url, content, { contentLength, contentDigest, isHandedOver = false } = {}) {
+        const config = yield* getConfig
+        const { sources, sourceLimit } = config
+        const upload = yield* verifyUploadUrl(url)
         if (contentLength !== undefined && contentLength > sourceLimit) {
           return yield* new SourceTooLarge({ limit: sourceLimit })
         }
         if (contentDigest !== undefined && parseContentDigest(contentDigest).length === 0) {
-          return yield* invalidDigest("give sha-256=:…: or sha-512=:…:, in base64")
+          return yield* invalidDigest("must contain sha-256=:…: or sha-512=:…: with a base64 digest")
         }
         const startedOn = yield* DateTime.now
         const nonce = Buffer.from((yield* SecureRandom).bytes(8)).toString("hex")
-        const pieces = isHandedOver ? content : Stream.map(content, (piece) => new Uint8Array(piece))
-        const { stream, watch, received } = meterUpload(pieces, sourceLimit, contentDigest)
+        const chunks = isHandedOver ? content : Stream.map(content, (chunk) => new Uint8Array(chunk))
+        const { stream, failWhenStalled, getResult } = meterUpload(chunks, sourceLimit, contentDigest)
         const name = yield* leases.withLease(upload, (lease) =>
           Effect.gen(function* () {
             const key = artifactId({ id: upload.id, deployment: lease.name }, nonce)
-            yield* leases.renewing(lease, Effect.raceFirst(sources.put(key, stream), watch))
+            yield* leases.withRenewal(lease, Effect.raceFirst(sources.put(key, stream), failWhenStalled))
             const finish = Effect.gen(function* () {
               yield* markProjectActive(upload)
               yield* leases.renew(lease)
-              yield* acceptUpload(lease, key, received(), startedOn)
+              yield* acceptUpload(lease, key, getResult(), startedOn)
             })
-            // What has arrived whole is made a version, or nothing, even if the sender leaves now.
+            // Uninterruptible: once the source is stored, a disconnect of the client must not stop halfway.
             yield* finish.pipe(
               Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
               Effect.andThen(leases.finish(lease)),
-              Effect.andThen(pipeline.nudge(upload, upload.id)),
+              Effect.andThen(scheduler.schedule(upload, upload.id)),
               Effect.uninterruptible
             )
             return lease.name
           })
         )
-        yield* logFailure("Forgetting old versions", pruneVersions(where, partitionOf(upload), name))
-        return { id: upload.id, ...received() }
+        yield* logFailure("Pruning old versions", pruneVersions(config, projectPartition(upload), name))
+        return { id: upload.id, ...getResult() }
       },
       withStore,
       withSafeSpan("Uploads.receive")
@@ -196,13 +196,13 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** What has arrived. */
 export interface UploadResult {
   readonly bytes: number
+  /** The SHA-256 of the source, in hexadecimal. */
   readonly digest: string
 }
 
-/** What an upload's address says. */
+/** The id and the query parameters of an upload URL. */
 export interface SignedUploadUrl {
   readonly id: string
   readonly expires: string
@@ -212,7 +212,7 @@ export interface SignedUploadUrl {
 export class Uploads extends Context.Service<
   Uploads,
   {
-    /** Gives out an address for one upload of a branch's source. */
+    /** Issues a URL for one upload of a branch's source. */
     readonly create: (
       branch: Branch,
       options?: { readonly idempotency?: Idempotency | undefined }
@@ -220,14 +220,14 @@ export class Uploads extends Context.Service<
       { readonly uploadUrl: string },
       StoreError | IdempotencyError | DeploymentsNotConfigured | LimitReached
     >
-    /** Keeps a source, whole or not at all, and starts its deployment. */
+    /** Stores a source atomically and starts its deployment. */
     readonly receive: <E>(
-      address: SignedUploadUrl,
+      url: SignedUploadUrl,
       content: Stream.Stream<Uint8Array, E>,
       options?: {
         readonly contentLength?: number | undefined
         readonly contentDigest?: string | undefined
-        /** Nobody else uses the memory of the pieces; otherwise they are copied. */
+        /** Whether the chunks' buffers belong to the upload. Otherwise the upload copies each chunk. */
         readonly isHandedOver?: boolean
       }
     ) => Effect.Effect<

@@ -1,38 +1,42 @@
 /**
- * A source is measured as it passes: how long it is, whether it is what was promised, and whether it still comes.
+ * Measures an upload as it streams: enforces the size limit, verifies `Content-Digest`, and detects clients that stall
+ * or send too slowly.
  */
 import { createHash, type Hash } from "node:crypto"
 import { Effect, Stream } from "effect"
 import { InvalidInput } from "../../schema/InvalidInput.ts"
 import { SourceTooLarge, UploadInterrupted, UploadStalled } from "../model/DeploymentError.ts"
 
-/** Seconds between two looks at the sender; every time below is a multiple of it. */
-const interval = 5
-/** Seconds for which a sender may be silent. */
-const maxSilentIntervals = 30
-/** Bytes per second that a sender must reach on average, once the grace period is over. */
+/** Seconds between two checks. The other durations are multiples of it. */
+const checkInterval = 5
+/** Seconds without a byte after which the upload fails. */
+const maxSilence = 30
+/** The minimum average, in bytes per second, after the grace period. */
 const minBytesPerSecond = 1024
+/** In seconds. */
 const gracePeriod = 60
-/** Seconds that an upload may take. */
+/** In seconds. */
 const maxDuration = 60 * 60
 
 interface Pace {
   readonly bytes: number
-  /** Seconds since the upload began, those in which the sender was waited for, and those since its last byte. */
+  /** Seconds since the upload started. */
   readonly elapsed: number
+  /** Seconds spent waiting for the client. */
   readonly waited: number
+  /** Seconds since the client's last byte. */
   readonly silent: number
 }
 
-const findProblem = ({ bytes, elapsed, waited, silent }: Pace): string | undefined => {
-  if (silent >= maxSilentIntervals) return `Nothing came for ${maxSilentIntervals} seconds`
+const findPaceProblem = ({ bytes, elapsed, waited, silent }: Pace): string | undefined => {
+  if (silent >= maxSilence) return `No data arrived for ${maxSilence} seconds`
   if (waited > gracePeriod && bytes < waited * minBytesPerSecond) {
-    return `The source came at less than ${minBytesPerSecond} bytes per second on average`
+    return `The upload averaged less than ${minBytesPerSecond} bytes per second`
   }
   return elapsed > maxDuration ? `The upload took longer than ${maxDuration / 60} minutes` : undefined
 }
 
-/** What a `Content-Digest` promises, by the algorithms that are known (RFC 9530). */
+/** Parses the supported digests of a `Content-Digest` header (RFC 9530). */
 export const parseContentDigest = (
   header: string
 ): ReadonlyArray<readonly [algorithm: "sha256" | "sha512", digest: string]> =>
@@ -42,7 +46,7 @@ export const parseContentDigest = (
 
 export const invalidDigest = (detail: string) => new InvalidInput({ errors: [{ parameter: "Content-Digest", detail }] })
 
-/** The same content, measured as it passes: what is too long, or not what was promised, fails before its end. */
+/** Wraps the content in a stream that fails if the content is too large or does not match its digest. */
 export const meterUpload = <E>(
   content: Stream.Stream<Uint8Array, E>,
   limit: number,
@@ -50,17 +54,17 @@ export const meterUpload = <E>(
 ) => {
   const expectedDigests = contentDigest === undefined ? [] : parseContentDigest(contentDigest)
   const sha256 = createHash("sha256")
-  const others = new Map<string, Hash>(expectedDigests.map(([algorithm]) => [algorithm, createHash(algorithm)]))
+  const hashes = new Map<string, Hash>(expectedDigests.map(([algorithm]) => [algorithm, createHash(algorithm)]))
   let bytes = 0
   let digest = ""
   let isWaiting = false
   let hasArrived = false
   const digestMatches = (): boolean => {
-    const made = new Map([...others].map(([algorithm, hash]) => [algorithm, hash.digest("base64")]))
-    return expectedDigests.every(([algorithm, expected]) => made.get(algorithm) === expected)
+    const actual = new Map([...hashes].map(([algorithm, hash]) => [algorithm, hash.digest("base64")]))
+    return expectedDigests.every(([algorithm, expected]) => actual.get(algorithm) === expected)
   }
-  /** Notes when the sender is waited for. A store that is slow to take a piece, or to finish, is no fault of the sender. */
-  const awaited = Stream.transformPull(content, (pull) =>
+  /** Tracks when the stream waits for the client, since time that a slow source store takes does not count. */
+  const trackedContent = Stream.transformPull(content, (pull) =>
     Effect.succeed(
       Effect.suspend(() => {
         isWaiting = true
@@ -71,37 +75,41 @@ export const meterUpload = <E>(
       })
     )
   )
-  const stream = awaited.pipe(
+  const stream = trackedContent.pipe(
     Stream.mapEffect((chunk) => {
       hasArrived = true
       bytes += chunk.byteLength
       if (bytes > limit) return Effect.fail(new SourceTooLarge({ limit }))
       sha256.update(chunk)
-      for (const hash of others.values()) hash.update(chunk)
+      for (const hash of hashes.values()) hash.update(chunk)
       return Effect.succeed(chunk)
     }),
     Stream.concat(
       Stream.fromEffectDrain(
         Effect.gen(function* () {
-          if (bytes === 0) return yield* new UploadInterrupted({ problem: "its body is empty" })
-          if (!digestMatches()) return yield* invalidDigest("it is not the digest of what arrived; send it again")
+          if (bytes === 0) return yield* new UploadInterrupted({ problem: "the body is empty" })
+          if (!digestMatches())
+            return yield* invalidDigest("does not match the received content; send the source again")
           digest = sha256.digest("hex")
         })
       )
     )
   )
-  /** Fails when the sender stops or is too slow. One timer for all pieces: one for each costs more than the piece. */
-  const watch = Effect.gen(function* () {
+  /**
+   * Fails when the client stalls or is too slow. One timer per upload, since one per chunk would cost more than the
+   * chunk.
+   */
+  const failWhenStalled = Effect.gen(function* () {
     let [waited, silent] = [0, 0]
-    for (let elapsed = interval; ; elapsed += interval) {
+    for (let elapsed = checkInterval; ; elapsed += checkInterval) {
       hasArrived = false
-      yield* Effect.sleep({ seconds: interval })
-      silent = hasArrived || !isWaiting ? 0 : silent + interval
+      yield* Effect.sleep({ seconds: checkInterval })
+      silent = hasArrived || !isWaiting ? 0 : silent + checkInterval
       if (!isWaiting) continue
-      waited += interval
-      const problem = findProblem({ bytes, elapsed, waited, silent })
-      if (problem !== undefined) return yield* new UploadStalled({ problem: `${problem}. Send it again.` })
+      waited += checkInterval
+      const problem = findPaceProblem({ bytes, elapsed, waited, silent })
+      if (problem !== undefined) return yield* new UploadStalled({ problem: `${problem}. Send the source again.` })
     }
   })
-  return { stream, watch, received: () => ({ bytes, digest }) }
+  return { stream, failWhenStalled, getResult: () => ({ bytes, digest }) }
 }

@@ -1,14 +1,15 @@
 /**
- * A source on its way: no more of it is in memory than is on its way, and each piece is its reader's own.
+ * Converts an uploaded source to a stream of small chunks. Each chunk owns its buffer, so that the consumer may detach
+ * it.
  */
 import { Stream } from "effect"
 import { bodyErrorMessage } from "../../runtime/bodyErrorMessage.ts"
 import { UploadInterrupted } from "../model/DeploymentError.ts"
 
-/** A source: a gzip tar, whole or as a stream. */
+/** A source: a gzipped tar archive, in memory or as a stream. */
 export type SourceContent = Uint8Array | ReadableStream<Uint8Array>
 
-/** A stream of bytes hands over the memory of each piece; any other may use it again. */
+/** A byte stream transfers the buffer of each chunk. Other streams may reuse their buffers. */
 const isByteStream = (stream: ReadableStream<Uint8Array>): boolean => {
   try {
     stream.getReader({ mode: "byob" }).releaseLock()
@@ -20,17 +21,21 @@ const isByteStream = (stream: ReadableStream<Uint8Array>): boolean => {
 
 const chunkBytes = 64 * 1024
 
-/** Copies, since the caller may use the memory again. A Buffer's own `slice` would share it. */
-function* piecesOf(source: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < source.byteLength; at += chunkBytes) yield new Uint8Array(source.subarray(at, at + chunkBytes))
+/** Copies, since the caller may reuse the buffer. `Buffer.slice` would share its memory. */
+function* copyInChunks(source: Uint8Array): Generator<Uint8Array> {
+  for (let offset = 0; offset < source.byteLength; offset += chunkBytes) {
+    yield new Uint8Array(source.subarray(offset, offset + chunkBytes))
+  }
 }
 
 export const toSourceStream = (source: SourceContent | null): Stream.Stream<Uint8Array, UploadInterrupted> => {
   if (source === null) return Stream.empty
-  if (source instanceof Uint8Array) return Stream.suspend(() => Stream.fromIterable(piecesOf(source), { chunkSize: 1 }))
-  const pieces = Stream.fromReadableStream({
+  if (source instanceof Uint8Array) {
+    return Stream.suspend(() => Stream.fromIterable(copyInChunks(source), { chunkSize: 1 }))
+  }
+  const chunks = Stream.fromReadableStream({
     evaluate: () => source,
-    onError: (error) => new UploadInterrupted({ problem: bodyErrorMessage(error, "it was cut off") })
+    onError: (error) => new UploadInterrupted({ problem: bodyErrorMessage(error, "the connection was closed early") })
   })
-  return isByteStream(source) ? pieces : Stream.map(pieces, (piece) => new Uint8Array(piece))
+  return isByteStream(source) ? chunks : Stream.map(chunks, (chunk) => new Uint8Array(chunk))
 }
