@@ -339,7 +339,7 @@ describe("a Redis store", () => {
           runWorkers<Contention.ContentionResult>(new URL("contender.worker.ts", import.meta.url), [url, url, url, url])
         )
         const store = yield* open(url)
-        yield* Effect.promise(() => Contention.findViolations(store, results))
+        yield* Effect.promise(() => Contention.assertConsistent(store, results))
       }),
     60_000
   )

@@ -531,7 +531,7 @@ describe("a SQLite store", () => {
           ])
         )
         const store = yield* Effect.promise(() => SqliteStore.open(path))
-        yield* Effect.promise(() => Contention.findViolations(store, results))
+        yield* Effect.promise(() => Contention.assertConsistent(store, results))
         yield* Effect.promise(() => store.close())
       }),
     60_000
