@@ -105,7 +105,7 @@ export const makeCommitRequest = (
   return { attempt, keys: scriptKeys, arguments: args }
 }
 
-const parseNumbers = (text: string): ReadonlyArray<number> => (text === "" ? [] : text.split(" ").map(Number))
+const parseNumbers = (line: string): ReadonlyArray<number> => (line === "" ? [] : line.split(" ").map(Number))
 
 const byName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): ReadonlyMap<string, number> =>
   new Map(numbers.map((number, index) => [names[index] ?? "", number]))
@@ -124,11 +124,11 @@ export const readCommitReply = (
   attempt: string,
   changes: ReadonlyArray<Change>
 ): CommitResult | StoreConflict => {
-  const [outcome, text] = reply as ["done" | "replay" | StoreConflict["reason"], string]
-  if (outcome === "done") return parseCommitResult(text, collectNames(changes))
-  if (outcome !== "replay") return new StoreConflict({ reason: outcome, subject: text })
-  const end = text.indexOf("\n", text.indexOf("\n") + 1)
-  const [storedAttempt, fingerprint, result, names] = JSON.parse(text.slice(end + 1)) as StoredReplay
-  const committed = parseCommitResult(text, names ?? collectNames(changes))
+  const [outcome, payload] = reply as ["done" | "replay" | StoreConflict["reason"], string]
+  if (outcome === "done") return parseCommitResult(payload, collectNames(changes))
+  if (outcome !== "replay") return new StoreConflict({ reason: outcome, subject: payload })
+  const end = payload.indexOf("\n", payload.indexOf("\n") + 1)
+  const [storedAttempt, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
+  const committed = parseCommitResult(payload, names ?? collectNames(changes))
   return storedAttempt === attempt ? committed : { ...committed, replayed: { fingerprint, result } }
 }

@@ -15,7 +15,7 @@ interface ErrorClass {
 }
 
 const errorClasses: ReadonlyArray<readonly [RegExp, ErrorClass]> = [
-  [/^SQLITE_(BUSY|LOCKED)/, { problem: "another process kept the database locked", retryable: true }],
+  [/^SQLITE_(BUSY|LOCKED)/, { problem: "another process holds the database lock", retryable: true }],
   [/^(SQLITE_FULL|ENOSPC)/, { problem: "the disk is full; free some space", retryable: true }],
   [/^SQLITE_IOERR/, { problem: "reading from or writing to the disk failed", retryable: true }],
   [/^SQLITE_(READONLY|PERM|AUTH)/, { problem: "the database is read-only", retryable: false }],

@@ -292,9 +292,10 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
       ...inner,
       clear: (partition) =>
         Effect.gen(function* () {
-          const [kept] = yield* inner.get(partition, ["r5000"])
+          const [skipped] = yield* inner.get(partition, ["r5000"])
           yield* inner.clear(partition)
-          if (kept !== undefined) yield* Effect.orDie(inner.commit(partition, [Change.Put({ ...kept, expect: 0 })]))
+          if (skipped !== undefined)
+            yield* Effect.orDie(inner.commit(partition, [Change.Put({ ...skipped, expect: 0 })]))
         })
     })
   },

@@ -31,7 +31,7 @@ export const clear = cases("clear", {
     equal((yield* get("a"))?.key, "a")
   },
 
-  *"a cleared partition can be used again"({ commit, store, partition, list, findOwner }) {
+  *"a cleared partition can be reused"({ commit, store, partition, list, findOwner }) {
     yield* commit([put("a", { indexTerms: ["t"], uniqueKeys: ["c"] })])
     yield* store.clear(partition)
     yield* commit([put("b", { indexTerms: ["t"], uniqueKeys: ["c"] })])

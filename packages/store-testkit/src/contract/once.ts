@@ -65,9 +65,9 @@ export const idempotency = cases("once", {
   },
 
   *"any string can be an id, a fingerprint or a result"({ commit }) {
-    for (const text of ["", "a:b\n{c}", "nul\u0000byte", "🗝️", "'\"\\", "x".repeat(5_000)]) {
-      yield* commit([], once(text, { fingerprint: text, result: text }))
-      deepEqual((yield* commit([], once(text))).replayed, { fingerprint: text, result: text })
+    for (const value of ["", "a:b\n{c}", "nul\u0000byte", "🗝️", "'\"\\", "x".repeat(5_000)]) {
+      yield* commit([], once(value, { fingerprint: value, result: value }))
+      deepEqual((yield* commit([], once(value))).replayed, { fingerprint: value, result: value })
     }
   },
 

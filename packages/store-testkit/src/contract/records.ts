@@ -178,19 +178,19 @@ export const records = cases("records", {
     list,
     findOwner
   }) {
-    for (const text of unusualStrings) {
+    for (const value of unusualStrings) {
       const [version] = getVersions(
         yield* commit([
-          put(text, { body: text, indexTerms: [`t${text}`], uniqueKeys: [`c${text}`], parent: text }),
-          Change.Add({ counter: text, by: 7, ttl: 60_000 })
+          put(value, { body: value, indexTerms: [`t${value}`], uniqueKeys: [`c${value}`], parent: value }),
+          Change.Add({ counter: value, by: 7, ttl: 60_000 })
         ])
       )
-      deepEqual(yield* store.get(partition, [text]), [
-        { key: text, version, body: text, indexTerms: [`t${text}`], uniqueKeys: [`c${text}`], parent: text }
+      deepEqual(yield* store.get(partition, [value]), [
+        { key: value, version, body: value, indexTerms: [`t${value}`], uniqueKeys: [`c${value}`], parent: value }
       ])
-      deepEqual(yield* list([`t${text}`]), { keys: [text], total: 1 })
-      equal(yield* findOwner(`c${text}`), text)
-      deepEqual(yield* store.counters(partition, [text]), [7])
+      deepEqual(yield* list([`t${value}`]), { keys: [value], total: 1 })
+      equal(yield* findOwner(`c${value}`), value)
+      deepEqual(yield* store.counters(partition, [value]), [7])
     }
     equal(
       (yield* store.get(partition, unusualStrings)).filter((record) => record !== undefined).length,

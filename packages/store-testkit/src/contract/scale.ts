@@ -32,7 +32,7 @@ export const scale = cases("scale", {
     equal(yield* findOwner("c-r5000"), undefined)
   },
 
-  *"one call answers a thousand queries"({ commit, store, partition }) {
+  *"one call runs a thousand queries"({ commit, store, partition }) {
     const owners = keys(1_000, "o")
     yield* commit(
       owners.flatMap((owner) => [
