@@ -2,7 +2,7 @@
  * Encodes a commit as the keys and arguments of the `commit` script, and decodes the script's reply.
  */
 import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, type StoreRecord } from "@tollgate/core"
-import { counterMember, type Keys, replayMember } from "./Keys.ts"
+import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
 import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
 
 /** Milliseconds for which Redis remembers an attempt: longer than a commit whose reply was lost is retried. */
@@ -18,7 +18,7 @@ export interface CommitRequest {
 }
 
 /** The records that a commit replaces or deletes. The script needs their index terms and unique keys. */
-export const replacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
+export const collectReplacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
   changes.flatMap((change) =>
     (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
   )
@@ -41,7 +41,7 @@ export const makeCommitRequest = (
   once: IdempotencyRecord | undefined,
   existing: ReadonlyMap<string, StoreRecord>
 ): CommitRequest => {
-  const replayKey = once === undefined ? keys.attempt(attempt) : keys.expiringKey(replayMember(once.id))
+  const replayKey = once === undefined ? keys.attempt(attempt) : keys.expiringKey(toReplayMember(once.id))
   const scriptKeys = [keys.records, keys.uniqueKeys, keys.sequence, keys.expiring, replayKey]
   const positions = new Map<string, number>()
   /** The position of a key in KEYS, which Lua counts from 1. */
@@ -56,7 +56,7 @@ export const makeCommitRequest = (
   const args: Array<Argument> = [
     replay,
     once?.ttl ?? attemptTtl,
-    once === undefined ? "" : replayMember(once.id),
+    once === undefined ? "" : toReplayMember(once.id),
     changes.length
   ]
   const pushList = (items: ReadonlyArray<Argument>) => {
@@ -93,7 +93,7 @@ export const makeCommitRequest = (
       case "Add":
         args.push(
           "A",
-          declareKey(keys.expiringKey(counterMember(change.counter))),
+          declareKey(keys.expiringKey(toCounterMember(change.counter))),
           change.by,
           change.max ?? Number.MAX_SAFE_INTEGER,
           change.ttl,
@@ -107,13 +107,13 @@ export const makeCommitRequest = (
 
 const parseNumbers = (line: string): ReadonlyArray<number> => (line === "" ? [] : line.split(" ").map(Number))
 
-const byName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): ReadonlyMap<string, number> =>
+const mapByName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): ReadonlyMap<string, number> =>
   new Map(numbers.map((number, index) => [names[index] ?? "", number]))
 
 /** The script returns numbers in the order of the changes: a line of versions, then a line of totals. */
 const parseCommitResult = (result: string, { records, counters }: Names): CommitResult => {
   const [versions = "", totals = ""] = result.split("\n", 2)
-  return { versions: byName(records, parseNumbers(versions)), totals: byName(counters, parseNumbers(totals)) }
+  return { versions: mapByName(records, parseNumbers(versions)), totals: mapByName(counters, parseNumbers(totals)) }
 }
 
 /** Stored after the result. Releases before 0.2 stored no names; then the names of the repeated commit apply. */

@@ -21,10 +21,10 @@ export interface Keys {
   readonly attempt: (id: string) => string
 }
 
-export const counterMember = (name: string): string => `counter:${name}`
-export const replayMember = (id: string): string => `once:${id}`
+export const toCounterMember = (name: string): string => `counter:${name}`
+export const toReplayMember = (id: string): string => `once:${id}`
 
-export const partitionKeys = (prefix: string, partition: Partition.Partition): Keys => {
+export const makePartitionKeys = (prefix: string, partition: Partition.Partition): Keys => {
   const base = `${prefix}{${partition}}:`
   return {
     records: `${base}records`,

@@ -19,10 +19,10 @@ import {
 } from "@tollgate/core"
 import { Effect, Layer, type Scope } from "effect"
 import { batchPerTick } from "./batchPerTick.ts"
-import { attemptTtl, makeCommitRequest, readCommitReply, replacedKeys } from "./CommitRequest.ts"
+import { attemptTtl, collectReplacedKeys, makeCommitRequest, readCommitReply } from "./CommitRequest.ts"
 import { type Connection, connect } from "./connect.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
-import { counterMember, partitionKeys } from "./Keys.ts"
+import { makePartitionKeys, toCounterMember } from "./Keys.ts"
 import type { RedisStoreOptions } from "./options.ts"
 import { decodeRecord } from "./recordCodec.ts"
 import { retryTransient } from "./retryTransient.ts"
@@ -57,11 +57,11 @@ const readPage = ([total, keys, records]: PageReply): StorePage => ({
   total
 })
 
-const operations = (
+const makeOperations = (
   { client, writer, prefix, isClosed }: Connection,
   { waitReplicas }: RedisStoreOptions
 ): StoreOperations => {
-  const getKeys = (partition: Partition.Partition) => partitionKeys(prefix, partition)
+  const getKeys = (partition: Partition.Partition) => makePartitionKeys(prefix, partition)
 
   const get = async (partition: Partition.Partition, keys: ReadonlyArray<string>) => {
     const encoded = (await client.call("hmget", [getKeys(partition).records, ...keys])) as ReadonlyArray<EncodedRecord>
@@ -158,7 +158,7 @@ const operations = (
     counters: (partition, names) =>
       withRetry("counters", async () => {
         const keys = getKeys(partition)
-        const values = await client.mget(names.map((name) => keys.expiringKey(counterMember(name))))
+        const values = await client.mget(names.map((name) => keys.expiringKey(toCounterMember(name))))
         return values.map((value) => Number(value ?? 0))
       }),
     commit: (partition, changes, once) => {
@@ -166,9 +166,9 @@ const operations = (
         return Effect.flatMap(countBatch(partition, changes), failOnConflict)
       return Effect.suspend(() => {
         const attempt = randomUUID()
-        const replaced = replacedKeys(changes)
+        const keysToRead = collectReplacedKeys(changes)
         const apply = async () =>
-          send(partition, attempt, changes, once, replaced.length === 0 ? [] : await get(partition, replaced))
+          send(partition, attempt, changes, once, keysToRead.length === 0 ? [] : await get(partition, keysToRead))
         return Effect.flatMap(withRetry("commit", apply), failOnConflict)
       })
     },
@@ -180,7 +180,7 @@ const make = Effect.fnUntraced(function* (
   source: RedisSource,
   options: RedisStoreOptions = {}
 ): Effect.fn.Return<StoreOperations, StoreOpenError, Scope.Scope> {
-  return operations(yield* connect(source, options), options)
+  return makeOperations(yield* connect(source, options), options)
 })
 
 /**

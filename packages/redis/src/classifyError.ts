@@ -10,12 +10,12 @@ interface ErrorClass {
   /** The caller may retry later without changing anything. */
   readonly retryable: boolean
   /** `not-applied` when the server rejected the command or never received it. */
-  readonly applied: "not-applied" | "unknown"
+  readonly outcome: StoreUnavailable["outcome"]
 }
 
 const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-const replies: ReadonlyArray<readonly [RegExp, string, boolean]> = [
+const errorReplies: ReadonlyArray<readonly [pattern: RegExp, problem: string, isTransient: boolean]> = [
   [/^LOADING/, "Redis is loading its data", true],
   [/^(MOVED|ASK)/, "the Redis Cluster is moving slots", true],
   [
@@ -31,30 +31,30 @@ const replies: ReadonlyArray<readonly [RegExp, string, boolean]> = [
   [/^NOREPLICAS/, "too few replicas are connected to Redis", true]
 ]
 
-const outcomeUnknown = (problem: string, isTransient = true): ErrorClass => ({
+const classifyUnknown = (problem: string, isTransient = true): ErrorClass => ({
   problem,
   isTransient,
   retryable: true,
-  applied: "unknown"
+  outcome: "unknown"
 })
-const notApplied = (problem: string, isTransient: boolean): ErrorClass => ({
+const classifyNotApplied = (problem: string, isTransient: boolean): ErrorClass => ({
   problem,
   isTransient,
   retryable: isTransient,
-  applied: "not-applied"
+  outcome: "not-applied"
 })
 
 export const classifyError = (error: unknown): ErrorClass => {
   const message = getMessage(error)
-  const reply = replies.find(([pattern]) => pattern.test(message))
-  if (reply !== undefined) return notApplied(reply[1], reply[2])
-  if (error instanceof TooFewReplicas) return outcomeUnknown(message, false)
+  const reply = errorReplies.find(([pattern]) => pattern.test(message))
+  if (reply !== undefined) return classifyNotApplied(reply[1], reply[2])
+  if (error instanceof TooFewReplicas) return classifyUnknown(message, false)
   if (error instanceof Error && error.name === "ReplyError") {
-    return notApplied(`Redis rejected the command (${message.split(" ", 1)[0]})`, false)
+    return classifyNotApplied(`Redis rejected the command (${message.split(" ", 1)[0]})`, false)
   }
   // ioredis reports these for a command that it did not send.
   if (/isn't writeable|Cluster isn't ready|Failed to refresh slots|None of startup nodes/.test(message)) {
-    return notApplied("Redis is not reachable", true)
+    return classifyNotApplied("Redis is not reachable", true)
   }
   // Not an error from Redis: the store failed to decode a record or made an invalid call.
   if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) {
@@ -62,11 +62,11 @@ export const classifyError = (error: unknown): ErrorClass => {
       problem: "the store failed with an internal error",
       isTransient: false,
       retryable: false,
-      applied: "unknown"
+      outcome: "unknown"
     }
   }
-  if (/timed out/i.test(message)) return outcomeUnknown("Redis did not respond in time", false)
-  return outcomeUnknown("the connection to Redis was lost")
+  if (/timed out/i.test(message)) return classifyUnknown("Redis did not respond in time", false)
+  return classifyUnknown("the connection to Redis was lost")
 }
 
 /** Redis loses its script cache on SCRIPT FLUSH and on a restart. */
@@ -87,7 +87,7 @@ export const withoutCommand = (error: unknown): Error => {
   return copy
 }
 
-export const unavailable = (
+export const toUnavailable = (
   operation: StoreUnavailable["operation"],
   error: unknown,
   outcome: StoreUnavailable["outcome"]
@@ -96,7 +96,7 @@ export const unavailable = (
   return new StoreUnavailable({ operation, problem, retryable, outcome, cause: withoutCommand(error) })
 }
 
-export const storeClosed = (
+export const makeClosedError = (
   operation: StoreUnavailable["operation"],
   outcome: StoreUnavailable["outcome"]
 ): StoreUnavailable => new StoreUnavailable({ operation, problem: "the store is closed", retryable: false, outcome })

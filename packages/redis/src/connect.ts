@@ -98,7 +98,7 @@ export const connect = (
   Effect.gen(function* () {
     const { location, template } = yield* validate(source, options)
     let lastError: unknown
-    let closed = false
+    let isClosed = false
     const acquireClient = Effect.acquireRelease(
       Effect.sync(() => {
         const client = makeClient(template, options)
@@ -108,7 +108,7 @@ export const connect = (
       }),
       (client) =>
         Effect.sync(() => {
-          closed = true
+          isClosed = true
           client.disconnect()
         })
     )
@@ -123,5 +123,5 @@ export const connect = (
     if (versionError !== undefined) return yield* versionError
     yield* warnAboutDurability(client, location)
     const prefix = `${template.options.keyPrefix ?? ""}${options.prefix ?? "tollgate:"}`
-    return { client, writer, prefix, isClosed: () => closed }
+    return { client, writer, prefix, isClosed: () => isClosed }
   })

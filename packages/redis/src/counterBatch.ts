@@ -4,7 +4,7 @@
  * several commits check only once.
  */
 import { type Change, type CommitResult, StoreConflict } from "@tollgate/core"
-import { counterMember, type Keys } from "./Keys.ts"
+import { type Keys, toCounterMember } from "./Keys.ts"
 
 type CounterChange = Extract<Change, { readonly _tag: "Check" | "Add" }>
 export type CounterCommit = ReadonlyArray<CounterChange>
@@ -45,7 +45,7 @@ export const encodeCounterBatch = (keys: Keys, attempt: string, commits: Readonl
       numbers.push(counters.intern(counter, 0), by, max, ttl)
     }
   }
-  const counterKeys = counters.names.map((counter) => keys.expiringKey(counterMember(counter)))
+  const counterKeys = counters.names.map((counter) => keys.expiringKey(toCounterMember(counter)))
 
   const readReply = (reply: unknown): ReadonlyArray<CommitResult | StoreConflict> => {
     const outcomes = reply as ReadonlyArray<string | number>

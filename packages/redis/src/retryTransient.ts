@@ -4,7 +4,7 @@
 import { setTimeout as delay } from "node:timers/promises"
 import type { StoreUnavailable } from "@tollgate/core"
 import { Effect } from "effect"
-import { classifyError, storeClosed, unavailable } from "./classifyError.ts"
+import { classifyError, makeClosedError, toUnavailable } from "./classifyError.ts"
 
 /** Milliseconds from the first attempt to the last. */
 const retryBudgetMs = 700
@@ -20,15 +20,15 @@ export const retryTransient = <A>(
       const deadline = performance.now() + retryBudgetMs
       let outcome: StoreUnavailable["outcome"] = "not-applied"
       for (let baseDelay = 5; ; baseDelay *= 2) {
-        if (isClosed()) throw storeClosed(operation, outcome)
+        if (isClosed()) throw makeClosedError(operation, outcome)
         try {
           return await attempt()
         } catch (error) {
-          const { applied, isTransient } = classifyError(error)
-          if (applied === "unknown") outcome = "unknown"
+          const errorClass = classifyError(error)
+          if (errorClass.outcome === "unknown") outcome = "unknown"
           const jitteredDelay = baseDelay * (0.5 + Math.random())
-          if (!isTransient || signal.aborted || performance.now() + jitteredDelay > deadline) {
-            throw unavailable(operation, error, outcome)
+          if (!errorClass.isTransient || signal.aborted || performance.now() + jitteredDelay > deadline) {
+            throw toUnavailable(operation, error, outcome)
           }
           await delay(jitteredDelay)
         }

@@ -9,7 +9,7 @@ export interface Script {
   readonly sha: string
 }
 
-const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
+const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
 
 /**
  * Applies one commit.
@@ -19,7 +19,7 @@ const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(l
  * ARGV: the data to store after the result for replays, its TTL, its member of `expiring` (or ""), the number of changes,
  * and the changes, each as a letter and its fields. A list is its length followed by its items.
  */
-export const commit = script(`
+export const commit = makeScript(`
 local records, unique_keys, sequence, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 local replay = redis.call('GET', replay_key)
@@ -153,7 +153,7 @@ return {'done', result}
  * the counter, the amount, the maximum and the TTL.
  * Returns for each commit 0 and the totals; or, for a conflict, "s" (stale) or "e" (exceeded) and a position.
  */
-export const countBatch = script(`
+export const countBatch = makeScript(`
 local records, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3]
 
 local replay = redis.call('GET', replay_key)
@@ -244,7 +244,7 @@ return outcomes
 `)
 
 /** Removes members of `expiring` and their keys. KEYS: expiring, then the keys of the members. ARGV: the members. */
-export const deleteExpiring = script(`
+export const deleteExpiring = makeScript(`
 for i, member in ipairs(ARGV) do
   redis.call('UNLINK', KEYS[i + 1])
   redis.call('ZREM', KEYS[1], member)
@@ -256,7 +256,7 @@ return #ARGV
  * KEYS: records, unique keys. ARGV: unique keys. Returns for each its record's key and record, then the
  * parent's key and record if there is a parent; or false.
  */
-export const getByUniqueKey = script(`
+export const getByUniqueKey = makeScript(`
 local replies = {}
 for i, unique_key in ipairs(ARGV) do
   local owner = redis.call('HGET', KEYS[2], unique_key)
@@ -285,7 +285,7 @@ return replies
  * other terms. When few scanned records would match, it computes the whole intersection instead. Both cost about the
  * same per record.
  */
-export const list = script(`
+export const list = makeScript(`
 local position, chunk_size = 0, 1000
 local function next_number()
   position = position + 1

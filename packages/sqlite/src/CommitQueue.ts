@@ -8,7 +8,7 @@
 import { StoreUnavailable } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { Effect } from "effect"
-import { isBusy, storeClosed, unavailable } from "./classifyError.ts"
+import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 import type { VersionCache } from "./VersionCache.ts"
 
 /** Milliseconds for which a commit waits for the lock. */
@@ -38,7 +38,7 @@ export class CommitQueue {
   /** Runs `run` inside the next transaction, and again from the start if that transaction has to be retried. */
   submit<A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> {
     return Effect.callback<A, StoreUnavailable>((resume) => {
-      if (this.#isClosed) return resume(Effect.fail(storeClosed(operation)))
+      if (this.#isClosed) return resume(Effect.fail(makeClosedError(operation)))
       const job: Job = {
         operation,
         deadline: performance.now() + lockTimeoutMs,
@@ -100,7 +100,7 @@ export class CommitQueue {
       else if (jobs.length > 1 && !isCommitting) for (const job of jobs) this.#runTransaction([job])
       else
         for (const { operation, fail } of jobs) {
-          fail(unavailable(operation, error, isCommitting ? "unknown" : "not-applied"))
+          fail(toUnavailable(operation, error, isCommitting ? "unknown" : "not-applied"))
         }
     }
   }

@@ -15,7 +15,7 @@ import {
 import type { Database } from "better-sqlite3"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import { CommitQueue } from "./CommitQueue.ts"
-import { classifyError, isBusy, storeClosed, unavailable } from "./classifyError.ts"
+import { classifyError, isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 import { connect } from "./connect.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
 import type { SqliteOptions } from "./source.ts"
@@ -49,7 +49,7 @@ const getFileMode = (path: string): Promise<number> =>
     () => privateMode
   )
 
-const writeBackup =
+const makeBackup =
   (database: Database) =>
   (path: string): Effect.Effect<void, BackupError> => {
     const partial = `${path}.${randomUUID()}.partial`
@@ -80,15 +80,15 @@ const writeBackup =
     })
   }
 
-const operations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {
+const makeOperations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
     const attempt = (whenBusy: (error: StoreUnavailable) => Effect.Effect<A, StoreUnavailable>) =>
       Effect.suspend(() => {
-        if (!database.open) return Effect.fail(storeClosed(operation))
+        if (!database.open) return Effect.fail(makeClosedError(operation))
         try {
           return Effect.succeed(run())
         } catch (error) {
-          const storeError = unavailable(operation, error)
+          const storeError = toUnavailable(operation, error)
           return isBusy(error) ? whenBusy(storeError) : Effect.fail(storeError)
         }
       })
@@ -138,7 +138,7 @@ const make = Effect.fnUntraced(function* (
     Effect.sync(() => new CommitQueue(database, tables.versions)),
     (queue) => Effect.promise(() => queue.close())
   )
-  return { ...operations(database, tables, queue), backup: writeBackup(database) }
+  return { ...makeOperations(database, tables, queue), backup: makeBackup(database) }
 })
 
 /**

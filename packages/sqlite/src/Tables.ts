@@ -17,7 +17,7 @@ import {
 } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { decodeReplay, encodeReplay } from "./replays.ts"
-import { prepare, type RecordRow, type RecordWithParentRow, type Statements } from "./statements.ts"
+import { prepareStatements, type RecordRow, type RecordWithParentRow, type Statements } from "./statements.ts"
 import { VersionCache } from "./VersionCache.ts"
 
 type Names = ReadonlyArray<string>
@@ -42,7 +42,7 @@ const toRecordWithParent = (row: RecordWithParentRow): RecordWithParent => {
 }
 
 /** The id of a partition that does not exist. Ids start at 1. */
-const noPartition = 0
+const missingPartitionId = 0
 
 const sweepIntervalMs = 1_000
 
@@ -65,13 +65,13 @@ export class Tables {
 
   constructor(database: Database) {
     this.#database = database
-    this.#sql = prepare(database)
+    this.#sql = prepareStatements(database)
     this.versions = VersionCache.forDatabase(database)
   }
 
   get(partition: Partition.Partition, keys: Names): ReadonlyArray<StoreRecord | undefined> {
     const id = this.#findPartitionId(partition)
-    return this.#snapshot(keys, (key) => {
+    return this.#readSnapshot(keys, (key) => {
       const row = this.#sql.record.get(id, key)
       return row === undefined ? undefined : toRecord(key, row)
     })
@@ -79,7 +79,7 @@ export class Tables {
 
   getByUniqueKey(partition: Partition.Partition, uniqueKeys: Names): ReadonlyArray<RecordWithParent | undefined> {
     const id = this.#findPartitionId(partition)
-    return this.#snapshot(uniqueKeys, (uniqueKey) => {
+    return this.#readSnapshot(uniqueKeys, (uniqueKey) => {
       const row = this.#sql.recordByUniqueKey.get(id, uniqueKey)
       return row === undefined ? undefined : toRecordWithParent(row)
     })
@@ -92,7 +92,7 @@ export class Tables {
 
   counters(partition: Partition.Partition, names: Names, now: number): ReadonlyArray<number> {
     const id = this.#findPartitionId(partition)
-    return this.#snapshot(names, (name) => this.#sql.counter.get(id, name, now) ?? 0)
+    return this.#readSnapshot(names, (name) => this.#sql.counter.get(id, name, now) ?? 0)
   }
 
   /** Checks the preconditions of a commit and writes it, or returns the conflict. */
@@ -103,7 +103,7 @@ export class Tables {
     now: number
   ): CommitResult | StoreConflict {
     const sql = this.#sql
-    const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? noPartition
+    const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? missingPartitionId
     const replay = once === undefined ? undefined : sql.replay.get(existingId, once.id, now)
     if (replay !== undefined) return decodeReplay(replay, changes)
 
@@ -120,7 +120,7 @@ export class Tables {
     })
     if (conflict !== undefined) return conflict
 
-    const id = existingId === noPartition ? requireRow(sql.insertPartition.get(partition)) : existingId
+    const id = existingId === missingPartitionId ? requireRow(sql.insertPartition.get(partition)) : existingId
     const result = this.#write(id, changes, counterValues, now)
     if (once !== undefined) {
       const replayed = { fingerprint: once.fingerprint, result: once.result }
@@ -132,7 +132,7 @@ export class Tables {
 
   /** Removes one batch of records, counters and idempotency records. Returns whether there were any. */
   clearBatch(partition: Partition.Partition, count: number): boolean {
-    const id = this.#sql.partition.get(partition) ?? noPartition
+    const id = this.#sql.partition.get(partition) ?? missingPartitionId
     const keys = this.#sql.keys.all(id, count)
     for (const key of keys) this.#removeUniqueKeys(id, key)
     for (const key of keys) this.#delete(id, key)
@@ -153,13 +153,13 @@ export class Tables {
     const cached = this.#partitions.get(partition)
     if (cached !== undefined) return cached
     const id = this.#sql.partition.get(partition)
-    if (id === undefined) return noPartition
+    if (id === undefined) return missingPartitionId
     this.#partitions.set(partition, id)
     return id
   }
 
   /** A single statement sees one snapshot. Several need a transaction. */
-  #snapshot<A>(names: Names, read: (name: string) => A): ReadonlyArray<A> {
+  #readSnapshot<A>(names: Names, read: (name: string) => A): ReadonlyArray<A> {
     const readAll = () => names.map(read)
     return names.length === 1 ? readAll() : this.#database.transaction(readAll)()
   }

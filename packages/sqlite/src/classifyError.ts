@@ -34,11 +34,11 @@ export const classifyError = (error: unknown): ErrorClass => {
   return errorClass ?? { problem, retryable: false }
 }
 
-export const unavailable = (
+export const toUnavailable = (
   operation: StoreUnavailable["operation"],
   error: unknown,
   outcome: StoreUnavailable["outcome"] = "not-applied"
 ): StoreUnavailable => new StoreUnavailable({ operation, ...classifyError(error), outcome, cause: error })
 
-export const storeClosed = (operation: StoreUnavailable["operation"]): StoreUnavailable =>
+export const makeClosedError = (operation: StoreUnavailable["operation"]): StoreUnavailable =>
   new StoreUnavailable({ operation, problem: "the store is closed", retryable: false, outcome: "not-applied" })

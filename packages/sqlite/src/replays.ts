@@ -21,18 +21,18 @@ export const encodeReplay = ({ versions, totals }: CommitResult, replayed: Repla
     replayed: { fingerprint: replayed.fingerprint, answer: replayed.result }
   } satisfies StoredReplay)
 
-const byName = (stored: StoredReplay["versions"], names: ReadonlyArray<string>): ReadonlyMap<string, number> =>
+const mapByName = (stored: StoredReplay["versions"], names: ReadonlyArray<string>): ReadonlyMap<string, number> =>
   new Map(stored.flatMap((item, index) => (typeof item === "number" ? [[names[index] ?? "", item] as const] : [item])))
 
 /** `changes` are those of the repeated commit. They supply the names that releases before 0.2 did not store. */
 export const decodeReplay = (stored: string, changes: ReadonlyArray<Change>): CommitResult => {
   const { versions, totals, replayed } = JSON.parse(stored) as StoredReplay
   return {
-    versions: byName(
+    versions: mapByName(
       versions,
       changes.flatMap((change) => (change._tag === "Put" ? [change.key] : []))
     ),
-    totals: byName(
+    totals: mapByName(
       totals,
       changes.flatMap((change) => (change._tag === "Add" ? [change.counter] : []))
     ),

@@ -20,7 +20,7 @@ interface Write<Parameters extends ReadonlyArray<unknown>> {
   run(...parameters: Parameters): Sqlite.RunResult
 }
 
-export const prepare = (database: Sqlite.Database) => {
+export const prepareStatements = (database: Sqlite.Database) => {
   /** Rows as the value of the first column. */
   const value = <P extends Array<unknown>, R>(sql: string): Query<P, R> => database.prepare<P, R>(sql).pluck()
   /** Rows as arrays of columns. */
@@ -120,4 +120,4 @@ export const prepare = (database: Sqlite.Database) => {
   }
 }
 
-export type Statements = ReturnType<typeof prepare>
+export type Statements = ReturnType<typeof prepareStatements>

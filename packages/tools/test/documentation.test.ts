@@ -39,7 +39,7 @@ for (const { code, file } of snippets.filter(({ code }) => code.includes("storeC
   await import(path)
 }
 
-const env = { ...process.env, TOLLGATE_SECRET: "a secret for these tests only" }
+const env = { ...process.env, TOLLGATE_SECRET: "a secret that only these tests use" }
 const redisUrl = "redis://localhost:6379"
 
 describe("snippets", () => {
