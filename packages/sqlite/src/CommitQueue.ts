@@ -12,7 +12,7 @@ import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 import type { VersionCache } from "./VersionCache.ts"
 
 /** Milliseconds for which a commit waits for the lock. */
-export const lockTimeoutMs = 5_000
+const lockTimeoutMs = 5_000
 
 interface Job {
   readonly operation: StoreUnavailable["operation"]
