@@ -1,5 +1,5 @@
 /**
- * Every adapter on what it really runs on: a SQLite file, a redis-server, a cluster of three masters.
+ * All stores on real infrastructure: a SQLite file, a redis-server, a Redis Cluster of three masters.
  */
 import { join } from "node:path"
 import { Store, type StoreOperations } from "@tollgate/core"
@@ -15,19 +15,19 @@ export interface Adapter {
   readonly store: StoreOperations
 }
 
-const built = <E>(name: string, layer: Layer.Layer<Store, E>): Effect.Effect<Adapter, E, Scope.Scope> =>
+const buildAdapter = <E>(name: string, layer: Layer.Layer<Store, E>): Effect.Effect<Adapter, E, Scope.Scope> =>
   Effect.map(Layer.build(layer), (context) => ({ name, store: Context.get(context, Store) }))
 
 export const adapters: ReadonlyArray<Effect.Effect<Adapter, unknown, Scope.Scope>> = [
-  built("memory", MemoryStore.layer),
-  Effect.flatMap(temporaryFolder, (folder) => built("SQLite file", SqliteStore.layer(join(folder, "bench.db")))),
-  Effect.flatMap(startRedis(), ({ url }) => built("Redis", RedisStore.layer(url))),
+  buildAdapter("memory", MemoryStore.layer),
+  Effect.flatMap(temporaryFolder, (folder) => buildAdapter("SQLite file", SqliteStore.layer(join(folder, "bench.db")))),
+  Effect.flatMap(startRedis(), ({ url }) => buildAdapter("Redis", RedisStore.layer(url))),
   Effect.gen(function* () {
     const { nodes } = yield* startRedisCluster()
     const cluster = yield* Effect.acquireRelease(
       Effect.sync(() => new Cluster([...nodes])),
       (cluster) => Effect.sync(() => cluster.disconnect())
     )
-    return yield* built("Redis Cluster", RedisStore.layer(cluster))
+    return yield* buildAdapter("Redis Cluster", RedisStore.layer(cluster))
   })
 ]

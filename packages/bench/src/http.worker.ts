@@ -1,6 +1,6 @@
 /**
- * Servers in a process of their own, each with the interface and with a route that answers a constant: one for each
- * framework. It tells how much processor time it has used, when it is asked.
+ * A process with one server per framework, each with the HTTP API and a route with a constant response. On request, it
+ * reports the CPU time that it has used.
  */
 import { createServer, type RequestListener } from "node:http"
 import { createTollgate } from "@tollgate/core"
@@ -20,14 +20,14 @@ const gate = await createTollgate({
 const alice = await gate.consumers.create(account, "b", { name: "alice", tags: { team: "blue" } }, { withApiKey: true })
 const { apiKeys, ...constant } = alice
 
-const withExpress = (): RequestListener => {
+const makeExpressListener = (): RequestListener => {
   const app = express()
   app.get("/constant", (_req, res) => void res.json(constant))
   app.use(tollgate(gate))
   return app
 }
 
-const withKoa = (): RequestListener => {
+const makeKoaListener = (): RequestListener => {
   const app = new Koa()
   app.use(async (ctx, next) => {
     if (ctx.path === "/constant") ctx.body = constant
@@ -37,7 +37,7 @@ const withKoa = (): RequestListener => {
   return app.callback()
 }
 
-const bare = (): RequestListener => {
+const makeNodeListener = (): RequestListener => {
   const handle = toNodeHandler(gate)
   const body = JSON.stringify(constant)
   return (req, res) => {
@@ -53,7 +53,11 @@ const listen = async (listener: RequestListener): Promise<number> => {
   return typeof address === "object" && address !== null ? address.port : 0
 }
 
-const ports = { Express: await listen(withExpress()), Koa: await listen(withKoa()), "node:http": await listen(bare()) }
+const ports = {
+  Express: await listen(makeExpressListener()),
+  Koa: await listen(makeKoaListener()),
+  "node:http": await listen(makeNodeListener())
+}
 process.on("message", () => {
   const { user, system } = process.cpuUsage()
   process.send?.((user + system) / 1e6)

@@ -1,54 +1,53 @@
 /**
- * Consumers with a key each, in a gate and in the hand-written floor beside it: the same values, the same sizes.
+ * Test data: consumers with one key each, for Tollgate and, with the same values and sizes, for the hand-written baseline.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { createTollgate, type StoreOperations, type Tollgate } from "@tollgate/core"
 
 export const account = "bench"
-export const secret = "a secret of the benchmarks, and of nobody else"
+export const secret = "a secret for the benchmarks only"
 
-const batch = 500
-const keysPerConsumer = 1
+const batchSize = 500
 
-export interface Loaded {
+export interface LoadedGate {
   readonly gate: Tollgate
   readonly bucket: string
-  /** The values of all keys, in no particular order. */
+  /** The values of all keys, shuffled. */
   readonly values: ReadonlyArray<string>
 }
 
-const consumerAt = (index: number) => ({
+const makeConsumer = (index: number) => ({
   name: `consumer-${index}`,
-  description: "a consumer of usual size",
+  description: "a consumer of typical size",
   tags: { team: `team-${index % 10}`, tier: index % 2 === 0 ? "gold" : "silver" },
   metadata: { plan: "pro", customer: `cus_${index}` }
 })
 
-/** A gate over the store, with so many keys in it. */
-export const load = async (store: StoreOperations, count: number): Promise<Loaded> => {
+/** Creates a gate on the store with `count` keys. */
+export const load = async (store: StoreOperations, count: number): Promise<LoadedGate> => {
   const gate = await createTollgate({ store, secret })
   const bucket = `keys-${count}`
   const values: Array<string> = []
-  for (let first = 0; first < count; first += batch) {
-    const made = await Promise.all(
-      Array.from({ length: Math.min(batch, count - first) }, (_, index) =>
-        gate.consumers.create(account, bucket, consumerAt(first + index), { withApiKey: keysPerConsumer === 1 })
+  for (let first = 0; first < count; first += batchSize) {
+    const consumers = await Promise.all(
+      Array.from({ length: Math.min(batchSize, count - first) }, (_, index) =>
+        gate.consumers.create(account, bucket, makeConsumer(first + index), { withApiKey: true })
       )
     )
-    for (const { apiKeys } of made) values.push(apiKeys?.[0]?.key ?? "")
+    for (const { apiKeys } of consumers) values.push(apiKeys?.[0]?.key ?? "")
   }
   return { gate, bucket, values: shuffle(values) }
 }
 
-/** The same order every time, and not that of their creation. */
+/** Returns a reproducible order that differs from the creation order. */
 const shuffle = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.toSorted((left, right) => (left.slice(5) < right.slice(5) ? -1 : 1))
 
-/** HMAC-SHA-256 under a secret, as anybody writes it. */
+/** A straightforward HMAC-SHA-256. */
 export const hashKey = (value: string): string => createHmac("sha256", secret).update(value).digest("base64url")
 
-/** What the floor stores of a key and of its consumer. */
-export const baselineRecords = (value: string, index: number) => ({
+/** The records that the baseline stores for a key and its consumer. */
+export const makeBaselineRecords = (value: string, index: number) => ({
   hash: hashKey(value),
   key: JSON.stringify({
     id: `key_${index}`,
@@ -61,7 +60,7 @@ export const baselineRecords = (value: string, index: number) => ({
     id: `csmr_${index}`,
     createdOn: "2026-01-01T00:00:00.000Z",
     updatedOn: "2026-01-01T00:00:00.000Z",
-    ...consumerAt(index)
+    ...makeConsumer(index)
   })
 })
 
@@ -77,7 +76,7 @@ interface BaselineConsumer {
   readonly metadata: object
 }
 
-/** What a hand-written verification answers. */
+/** The result of a hand-written verification. */
 export const toVerifyResult = (key: string, consumer: string) => {
   const { id, expiresOn } = JSON.parse(key) as BaselineKey
   if (expiresOn !== undefined && Date.parse(expiresOn) <= Date.now()) return undefined

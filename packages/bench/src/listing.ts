@@ -1,5 +1,6 @@
 /**
- * A page of 100 out of 50,000 records that carry two terms: the first page and the last, on every adapter.
+ * Benchmark of listing: the first and the last page of 100 out of 50,000 records that match two index terms, on every
+ * store.
  */
 import { Change, Partition, type StoreOperations } from "@tollgate/core"
 import { Effect } from "effect"
@@ -10,15 +11,14 @@ const partition = Partition.keys("bench", "listing")
 const records = 50_000
 const limit = 100
 const rounds = 15
-/** Milliseconds that a page may take. */
-const bound = 25
+const maxMilliseconds = 25
 
 export interface ListingRow {
   readonly adapter: string
   readonly page: string
   readonly milliseconds: number
   readonly spread: string
-  readonly withinBound: boolean
+  readonly isWithinLimit: boolean
 }
 
 const load = Effect.fnUntraced(function* (store: StoreOperations) {
@@ -31,7 +31,7 @@ const load = Effect.fnUntraced(function* (store: StoreOperations) {
           expect: 0,
           body: JSON.stringify({
             name: `consumer-${first + index}`,
-            description: "a consumer of usual size ".repeat(8)
+            description: "a consumer of typical size ".repeat(8)
           }),
           indexTerms: ["consumer", "consumer/tag:team=blue", "consumer/tag:tier=gold"],
           uniqueKeys: []
@@ -51,15 +51,16 @@ export const measureListing = Effect.fnUntraced(function* ({ name, store }: Adap
     const times: Array<number> = []
     for (let round = 0; round < rounds; round++) {
       const start = performance.now()
-      const [found] = yield* store.list(partition, [
+      const [result] = yield* store.list(partition, [
         { indexTerms: ["consumer/tag:team=blue", "consumer/tag:tier=gold"], offset, limit }
       ])
       times.push(performance.now() - start)
-      if (found?.total !== records || found.records.length !== limit) return yield* Effect.die("a wrong page")
+      if (result?.total !== records || result.records.length !== limit)
+        return yield* Effect.die("the store returned a wrong page")
     }
     const { median: milliseconds, low, high } = toSpread(times)
     const spread = `${low.toFixed(1)} to ${high.toFixed(1)}`
-    rows.push({ adapter: name, page, milliseconds, spread, withinBound: milliseconds <= bound })
+    rows.push({ adapter: name, page, milliseconds, spread, isWithinLimit: milliseconds <= maxMilliseconds })
   }
   yield* store.clear(partition)
   return rows

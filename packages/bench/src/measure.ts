@@ -1,15 +1,15 @@
 /**
- * Measures two ways of doing the same work in turns, so that a noisy machine disturbs both alike. No round is discarded:
- * the spread shows the slow ones too.
+ * Measures two implementations alternately, so that noise on the machine affects both equally. No round is discarded: the
+ * spread includes the slow ones.
  */
 
-/** Does the work so many times. */
+/** Runs an operation `times` times. */
 export type Work = (times: number) => Promise<void>
 
 export interface Effort {
-  /** How often the two take turns. */
+  /** The number of measurements of each implementation. */
   readonly rounds: number
-  /** How long one turn takes, about. */
+  /** The approximate duration of one measurement. */
   readonly milliseconds: number
 }
 
@@ -20,17 +20,18 @@ export interface Spread {
 }
 
 export interface Comparison {
-  /** How often a second each did the work, in the median. */
+  /** Median of the operations per second of Tollgate. */
   readonly ours: number
-  readonly floor: number
-  /** Ours to the floor, round by round. */
+  /** Median of the operations per second of the baseline. */
+  readonly baseline: number
+  /** Tollgate divided by the baseline, per round. */
   readonly ratio: Spread
 }
 
 export const toSpread = (values: ReadonlyArray<number>): Spread => {
   const sorted = values.toSorted((left, right) => left - right)
-  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN
-  return { median: at(0.5), low: at(0), high: at(1) }
+  const quantile = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN
+  return { median: quantile(0.5), low: quantile(0), high: quantile(1) }
 }
 
 const timeWork = async (work: Work, times: number): Promise<number> => {
@@ -39,26 +40,27 @@ const timeWork = async (work: Work, times: number): Promise<number> => {
   return (performance.now() - start) / 1000
 }
 
-/** A server runs for days: what is measured has been compiled. */
-const warmUp = 5
+/** Warm up for this many measurements first: a long-running server runs optimized code. */
+const warmUpRounds = 5
 
-/** How often the work is done in a turn of that length, once it has run for some turns. */
+/** Warms up, and estimates how many operations take `milliseconds`. */
 const estimateRuns = async (work: Work, milliseconds: number): Promise<number> => {
-  let spent = 0
+  let elapsedMs = 0
   for (let times = 16; ; times *= 2) {
     const seconds = await timeWork(work, times)
-    spent += seconds * 1000
-    if (spent >= milliseconds * warmUp) return Math.max(1, Math.round((times * milliseconds) / 1000 / seconds))
+    elapsedMs += seconds * 1000
+    if (elapsedMs >= milliseconds * warmUpRounds)
+      return Math.max(1, Math.round((times * milliseconds) / 1000 / seconds))
   }
 }
 
-/** How often a second the work is done, turn by turn. */
+/** The operations per second of each implementation, per round. */
 const measureRates = async (works: ReadonlyArray<Work>, { rounds, milliseconds }: Effort) => {
   const times: Array<number> = []
   for (const work of works) times.push(await estimateRuns(work, milliseconds))
   const rates = works.map((): Array<number> => [])
   for (let round = 0; round < rounds; round++) {
-    // Whoever begins a round may find the machine otherwise than whoever follows: they take turns in that too.
+    // Alternate the order, because the position within a round may affect the result.
     const order = [...works.keys()]
     if (round % 2 === 1) order.reverse()
     for (const index of order) {
@@ -69,29 +71,28 @@ const measureRates = async (works: ReadonlyArray<Work>, { rounds, milliseconds }
   return rates
 }
 
-export const compare = async (ours: Work, floor: Work, effort: Effort): Promise<Comparison> => {
-  const [mine = [], other = []] = await measureRates([ours, floor], effort)
+export const compare = async (ours: Work, baseline: Work, effort: Effort): Promise<Comparison> => {
+  const [ourRates = [], baselineRates = []] = await measureRates([ours, baseline], effort)
   return {
-    ours: toSpread(mine).median,
-    floor: toSpread(other).median,
-    ratio: toSpread(mine.map((rate, round) => rate / (other[round] ?? Number.NaN)))
+    ours: toSpread(ourRates).median,
+    baseline: toSpread(baselineRates).median,
+    ratio: toSpread(ourRates.map((rate, round) => rate / (baselineRates[round] ?? Number.NaN)))
   }
 }
 
-/** One after the other. */
 export const runSequentially =
   (work: (index: number) => Promise<unknown>): Work =>
   async (times) => {
     for (let index = 0; index < times; index++) await work(index)
   }
 
-/** So many at once, all the time. */
+/** Keeps `concurrency` calls in flight. */
 export const runConcurrently =
-  (many: number, work: (index: number) => Promise<unknown>): Work =>
+  (concurrency: number, work: (index: number) => Promise<unknown>): Work =>
   async (times) => {
     let next = 0
     const worker = async () => {
       while (next < times) await work(next++)
     }
-    await Promise.all(Array.from({ length: many }, worker))
+    await Promise.all(Array.from({ length: concurrency }, worker))
   }

@@ -1,12 +1,12 @@
 /**
- * Where the stores of a run are: a folder on the disk, and a redis-server, both gone when it ends.
+ * A temporary folder and a redis-server for the stores of a run. Closing the scope removes both.
  */
 import { startRedis, temporaryFolder } from "@tollgate/testing"
 import { Effect } from "effect"
 
 export interface Resources {
   readonly folder: string
-  /** The address of a redis-server. */
+  /** The URL of a redis-server. */
   readonly redis: string
 }
 

@@ -1,5 +1,5 @@
 /**
- * Does one of the works, and tells what came of it.
+ * Runs one scenario and sends its rows to the parent process.
  */
 import { scenarios, type Task } from "./scenarios.ts"
 

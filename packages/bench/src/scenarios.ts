@@ -1,6 +1,6 @@
 /**
- * Everything that is compared. Each is done by a process of its own, since a server has one kind of store and is called in
- * one way: what another work has taught the compiler must not count.
+ * All scenarios. Each runs in a separate process, because the JIT compiler would otherwise optimize for the stores and the
+ * call patterns of other scenarios.
  */
 import { fork } from "node:child_process"
 import {
@@ -18,7 +18,7 @@ import type { Resources } from "./resources.ts"
 import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
 
 export interface Task {
-  readonly where: Resources
+  readonly resources: Resources
   readonly keys: number
   readonly effort: Effort
 }
@@ -27,24 +27,24 @@ type Scenario = (task: Task) => Promise<Row | ReadonlyArray<Row>>
 
 export const scenarios: ReadonlyArray<Scenario> = [
   ({ keys, effort }) => verifyInMemory(keys, effort),
-  ({ where, keys, effort }) => verifyOnSqlite(where, keys, effort),
-  ({ where, keys, effort }) => verifyOnRedis(where, keys, effort),
-  ({ where, effort }) => verifyAndConsumeOnSqlite(where, effort),
-  ({ where, effort }) => consumeOnRedis(where, effort),
+  ({ resources, keys, effort }) => verifyOnSqlite(resources, keys, effort),
+  ({ resources, keys, effort }) => verifyOnRedis(resources, keys, effort),
+  ({ resources, effort }) => verifyAndConsumeOnSqlite(resources, effort),
+  ({ resources, effort }) => consumeOnRedis(resources, effort),
   ({ effort }) => consumeAgainstLimiterInMemory(effort),
-  ({ where, effort }) => consumeAgainstLimiterOnSqlite(where, effort),
-  ({ where, effort }) => consumeAgainstLimiterOnRedis(where, effort),
-  ({ where, effort }) => createKeyOnSqlite(where, effort),
+  ({ resources, effort }) => consumeAgainstLimiterOnSqlite(resources, effort),
+  ({ resources, effort }) => consumeAgainstLimiterOnRedis(resources, effort),
+  ({ resources, effort }) => createKeyOnSqlite(resources, effort),
   ({ keys, effort }) => growthInMemory(keys, effort),
-  ({ where, keys, effort }) => growthOnSqlite(where, keys, effort),
-  ({ where, keys, effort }) => growthOnRedis(where, keys, effort)
+  ({ resources, keys, effort }) => growthOnSqlite(resources, keys, effort),
+  ({ resources, keys, effort }) => growthOnRedis(resources, keys, effort)
 ]
 
-/** Has a work done by a process of its own. */
+/** Runs a scenario in a child process. */
 export const runInChildProcess = (index: number, task: Task): Promise<ReadonlyArray<Row>> =>
   new Promise((resolve, reject) => {
     const child = fork(new URL("./scenario.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
     child.once("message", (rows) => resolve(rows as ReadonlyArray<Row>))
-    child.once("exit", (code) => reject(new Error(`a work ended with ${code} and without its result`)))
+    child.once("exit", (code) => reject(new Error(`A scenario exited with ${code} without a result`)))
     child.send({ index, task })
   })

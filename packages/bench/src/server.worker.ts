@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own: a gate with sites over a SQLite file.
+ * A server process with sites on a SQLite file.
  */
 import { createServer } from "node:http"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ process.once("message", async (folder: string) => {
   const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
   const gate = await createTollgate({
     store: await SqliteStore.open(join(folder, "bench.db")),
-    secret: "a secret of the benchmarks, and of nobody else",
+    secret: "a secret for the benchmarks only",
     tokens: [{ token: "a-token-of-the-benchmarks", account: "bench" }],
     publicUrl: url,
     deployments: sites({ folder: join(folder, "sites") })

@@ -1,6 +1,6 @@
 /**
- * How long a process takes from its start to its first verified key, and how much memory it has then, with many keys in
- * its file.
+ * Measures the time from process start to the first verified key, and the memory at that point, with many keys in a
+ * SQLite file.
  */
 import { fork } from "node:child_process"
 import { once } from "node:events"
@@ -16,7 +16,7 @@ export interface Startup {
   readonly mebibytes: number
 }
 
-export const startup = async ({ folder }: Resources, keys: number, rounds: number): Promise<Startup> => {
+export const measureStartup = async ({ folder }: Resources, keys: number, rounds: number): Promise<Startup> => {
   const path = join(folder, "startup.db")
   const store = await SqliteStore.open(path, { durability: "normal" })
   const { gate, bucket, values } = await load(store, keys)

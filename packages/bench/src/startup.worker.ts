@@ -6,6 +6,6 @@ process.once("message", async ({ path, bucket, key }: { path: string; bucket: st
   const store = await SqliteStore.open(path)
   const gate = await createTollgate({ store, secret })
   const { valid } = await gate.keys.verify(account, bucket, key)
-  if (!valid) throw new Error("the key was not verified")
+  if (!valid) throw new Error("the key is not valid")
   process.send?.(process.memoryUsage().rss)
 })

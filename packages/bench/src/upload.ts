@@ -1,5 +1,5 @@
 /**
- * What a large upload adds to the memory of the server that takes it.
+ * Measures how much the memory of the server process grows during a large upload.
  */
 import { fork } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -10,37 +10,37 @@ import { temporaryFolder } from "@tollgate/testing"
 import { Effect } from "effect"
 
 const mebibyte = 1024 * 1024
-const size = 90 * mebibyte
-const chunk = 64 * 1024
-/** MiB by which the process may grow. */
-const bound = 30
+const uploadBytes = 90 * mebibyte
+const chunkSize = 64 * 1024
+/** The maximum growth in MiB. */
+const maxGrowth = 30
 
 export interface UploadRow {
   readonly uploaded: string
   readonly before: number
   readonly peak: number
   readonly growth: number
-  readonly withinBound: boolean
+  readonly isWithinLimit: boolean
 }
 
 const readResidentMemory = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024
 
-/** So many bytes, in pieces, none of which is kept. */
-const bytes = (total: number): ReadableStream<Uint8Array> => {
-  const piece = randomBytes(chunk)
+/** A stream of `total` bytes that repeats one chunk, so that it needs no memory itself. */
+const streamBytes = (total: number): ReadableStream<Uint8Array> => {
+  const chunk = randomBytes(chunkSize)
   let sent = 0
   return new ReadableStream({
     pull: (controller) => {
       if (sent >= total) return controller.close()
-      const next = piece.subarray(0, Math.min(chunk, total - sent))
+      const next = chunk.subarray(0, Math.min(chunkSize, total - sent))
       sent += next.length
       controller.enqueue(next)
     }
   })
 }
 
-const post = async (url: string, project: string): Promise<string> => {
+const createSource = async (url: string, project: string): Promise<string> => {
   const response = await fetch(`${url}/v1/deployments/sources`, {
     method: "POST",
     headers: { authorization: "Bearer a-token-of-the-benchmarks" },
@@ -49,9 +49,9 @@ const post = async (url: string, project: string): Promise<string> => {
   return ((await response.json()) as { readonly uploadUrl: string }).uploadUrl
 }
 
-const put = async (uploadUrl: string, body: ReadableStream<Uint8Array> | Uint8Array): Promise<void> => {
+const upload = async (uploadUrl: string, body: ReadableStream<Uint8Array> | Uint8Array): Promise<void> => {
   const response = await fetch(uploadUrl, { method: "PUT", body, duplex: "half" } as RequestInit)
-  if (response.status !== 200) throw new Error(`an upload was answered with ${response.status}`)
+  if (response.status !== 200) throw new Error(`The upload responded with ${response.status}`)
   await response.arrayBuffer()
 }
 
@@ -60,23 +60,24 @@ const measure = async (folder: string): Promise<UploadRow> => {
   try {
     child.send(folder)
     const [url] = (await once(child, "message")) as [string]
-    // The first upload loads what every upload needs.
-    for (let warmUp = 0; warmUp < 5; warmUp++) await put(await post(url, "small"), gzipSync(randomBytes(mebibyte)))
-    const uploadUrl = await post(url, "large")
+    // Warm up: the first uploads load code and allocate buffers.
+    for (let round = 0; round < 5; round++)
+      await upload(await createSource(url, "small"), gzipSync(randomBytes(mebibyte)))
+    const uploadUrl = await createSource(url, "large")
     const before = readResidentMemory(child.pid ?? 0)
     let peak = before
-    const watching = setInterval(() => {
+    const sampling = setInterval(() => {
       peak = Math.max(peak, readResidentMemory(child.pid ?? 0))
     }, 5)
-    await put(uploadUrl, bytes(size))
-    clearInterval(watching)
+    await upload(uploadUrl, streamBytes(uploadBytes))
+    clearInterval(sampling)
     peak = Math.max(peak, readResidentMemory(child.pid ?? 0))
     return {
-      uploaded: `${size / mebibyte} MiB`,
+      uploaded: `${uploadBytes / mebibyte} MiB`,
       before,
       peak,
       growth: peak - before,
-      withinBound: peak - before < bound
+      isWithinLimit: peak - before < maxGrowth
     }
   } finally {
     child.kill("SIGKILL")

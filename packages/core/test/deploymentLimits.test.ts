@@ -125,7 +125,7 @@ describe("deploymentsPerAccount", () => {
           const { uploadUrl } = yield* process.uploads.create(one)
           const removal = Effect.ignore(process.deployments.remove(data[0]?.name ?? ""))
           const upload = Effect.orDie(process.uploads.receive(parseUploadUrl(uploadUrl), content))
-          injectAt(call, { meanwhile: outer === "removal" ? upload : removal })
+          injectAt(call, { interleave: outer === "removal" ? upload : removal })
           yield* outer === "removal" ? removal : upload
           isOver = calls() < call
           injectAt(0, "fail")

@@ -91,12 +91,12 @@ describe("a deployment name", () => {
         const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const [one, other] = [yield* start(store, [secret, newer]), yield* start(store, [newer, secret])]
         const [first, second] = [yield* one.uploads.create(branch), yield* other.uploads.create(branch)]
-        const meanwhile = Effect.orDie(other.uploads.receive(parseUploadUrl(second.uploadUrl), content))
-        injectAt(call, { meanwhile })
+        const interleave = Effect.orDie(other.uploads.receive(parseUploadUrl(second.uploadUrl), content))
+        injectAt(call, { interleave })
         yield* one.uploads.receive(parseUploadUrl(first.uploadUrl), content)
         isOver = calls() < call
         injectAt(0, "fail")
-        if (isOver) yield* meanwhile
+        if (isOver) yield* interleave
         const { total } = yield* one.deployments.list(project, { limit: 10, offset: 0 })
         assert.strictEqual(total, 1, `before call ${call}`)
         yield* one.stop

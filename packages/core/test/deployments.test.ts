@@ -229,7 +229,7 @@ describe("two uploads of a branch", () => {
           parseUploadUrl(uploadUrl)
         )
         if (one === undefined || other === undefined) return assert.fail("expected two upload URLs")
-        injectAt(call, { meanwhile: Effect.orDie(uploads.receive(other, content)) })
+        injectAt(call, { interleave: Effect.orDie(uploads.receive(other, content)) })
         yield* uploads.receive(one, content)
         isOver = calls() < call
         injectAt(0, "fail")

@@ -35,7 +35,7 @@ const walk = async (empty: StoreOperations, seed: number) => {
   let isFaulty = false
   const withFault = async <A>(share: number, work: () => Promise<A>): Promise<A> => {
     isFaulty = chance.chance(share)
-    if (isFaulty) injectAt(1 + chance.below(5), chance.pick(["fail", "drop", "delay"] satisfies Array<Fault>))
+    if (isFaulty) injectAt(1 + chance.below(5), chance.pick(["fail", "lose-reply", "delay"] satisfies Array<Fault>))
     const result = await work()
     injectAt(0, "fail")
     return result

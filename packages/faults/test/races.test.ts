@@ -56,7 +56,7 @@ describe.each(changing)("%s", (_, first) => {
         const { world, injectAt, calls } = await makeWorld(MemoryStore.open())
         let other = "never called"
         injectAt(call, {
-          meanwhile: Effect.promise(async () => {
+          interleave: Effect.promise(async () => {
             other = await answerOf(second, world)
           })
         })

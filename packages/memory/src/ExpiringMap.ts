@@ -1,29 +1,29 @@
 /**
- * A map whose values are forgotten after a time. What has expired is dropped when the map has doubled since the last
- * look, so that it never holds much more than what is alive, at no cost worth counting.
+ * A map whose entries expire. Expired entries are swept whenever the map has doubled in size since the last sweep,
+ * so the amortised cost of sweeping is constant per entry.
  */
 export class ExpiringMap<A> {
-  readonly #held = new Map<string, { readonly value: A; readonly expires: number }>()
+  readonly #entries = new Map<string, { readonly value: A; readonly expires: number }>()
   #sweepAt = 1024
 
   get(name: string, now: number): A | undefined {
-    const held = this.#held.get(name)
-    return held !== undefined && held.expires > now ? held.value : undefined
+    const entry = this.#entries.get(name)
+    return entry !== undefined && entry.expires > now ? entry.value : undefined
   }
 
   set(name: string, value: A, expires: number, now: number): void {
-    this.#held.set(name, { value, expires })
-    if (this.#held.size < this.#sweepAt) return
-    for (const [name, held] of this.#held) if (held.expires <= now) this.#held.delete(name)
-    this.#sweepAt = Math.max(1024, this.#held.size * 2)
+    this.#entries.set(name, { value, expires })
+    if (this.#entries.size < this.#sweepAt) return
+    for (const [name, entry] of this.#entries) if (entry.expires <= now) this.#entries.delete(name)
+    this.#sweepAt = Math.max(1024, this.#entries.size * 2)
   }
 
-  /** Sets a value that is kept at least as long as it was promised before. */
-  prolong(name: string, value: A, expires: number, now: number): void {
-    this.set(name, value, Math.max(expires, this.#held.get(name)?.expires ?? 0), now)
+  /** Sets a value and extends its expiry. An expiry that is already later stays as it is. */
+  setMax(name: string, value: A, expires: number, now: number): void {
+    this.set(name, value, Math.max(expires, this.#entries.get(name)?.expires ?? 0), now)
   }
 
   clear(): void {
-    this.#held.clear()
+    this.#entries.clear()
   }
 }

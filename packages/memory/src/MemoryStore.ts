@@ -1,20 +1,21 @@
 /**
- * A store in memory: everything the contract asks for, and gone with the process. For tests, for demos, and for a
- * single process that may forget.
+ * An in-memory store that implements the whole store contract. Its content is lost when the process exits, so it suits
+ * tests, demos and single processes that need no persistence.
  */
 import { type ClosableStore, type Partition, Store, StoreConflict, type StoreOperations } from "@tollgate/core"
 import { Effect, Layer } from "effect"
 import { PartitionState } from "./PartitionState.ts"
 
-const empty = new PartitionState()
+const emptyPartition = new PartitionState()
 
 const make = (): StoreOperations => {
   const partitions = new Map<Partition.Partition, PartitionState>()
-  const read = (partition: Partition.Partition): PartitionState => partitions.get(partition) ?? empty
+  const read = (partition: Partition.Partition): PartitionState => partitions.get(partition) ?? emptyPartition
 
   return Store.make({
     get: (partition, keys) => Effect.sync(() => keys.map((key) => read(partition).get(key))),
-    getByUniqueKey: (partition, claims) => Effect.sync(() => claims.map((claim) => read(partition).claimed(claim))),
+    getByUniqueKey: (partition, uniqueKeys) =>
+      Effect.sync(() => uniqueKeys.map((uniqueKey) => read(partition).getByUniqueKey(uniqueKey))),
     list: (partition, queries) => Effect.sync(() => queries.map((query) => read(partition).list(query))),
     counters: (partition, names) =>
       Effect.clockWith((clock) => {
@@ -41,8 +42,8 @@ const make = (): StoreOperations => {
  * ```
  */
 export const MemoryStore = {
-  /** A new, empty store. There is nothing to close; `close` is there because every store has one. */
+  /** Creates an empty store. `close` does nothing; it exists because every store has it. */
   open: (): ClosableStore<StoreOperations> => ({ ...make(), close: () => Promise.resolve() }),
-  /** A new, empty store wherever the layer is built. */
+  /** Creates an empty store each time the layer is built. */
   layer: Layer.sync(Store, make)
 }

@@ -1,6 +1,6 @@
 /**
- * One partition in memory. Every method is synchronous and leaves the state whole, so nothing can come between the
- * judging of a commit and its effect. Records are frozen copies, which makes them safe to hand out as they are.
+ * One partition in memory. Every method is synchronous, so no other call can run between checking a commit and
+ * applying it. Records are frozen copies, so readers receive them without another copy.
  */
 import {
   type Change,
@@ -16,7 +16,7 @@ import {
 import { ExpiringMap } from "./ExpiringMap.ts"
 import * as Postings from "./Postings.ts"
 
-/** A record, and the sequence number at which it was created: its place in every list. */
+/** A record and the sequence number at which it was created, which is its position in every list. */
 export interface Slot {
   readonly created: number
   record: StoreRecord
@@ -29,17 +29,17 @@ interface Replay extends CommitResult {
 export class PartitionState {
   #sequence = 0
   readonly #records = new Map<string, Slot>()
-  readonly #claims = new Map<string, Slot>()
+  readonly #uniqueKeys = new Map<string, Slot>()
   readonly #terms = new Map<string, Array<Slot>>()
   readonly #counters = new ExpiringMap<number>()
-  readonly #once = new ExpiringMap<Replay>()
+  readonly #replays = new ExpiringMap<Replay>()
 
   get(key: string): StoreRecord | undefined {
     return this.#records.get(key)?.record
   }
 
-  claimed(claim: string): RecordWithParent | undefined {
-    const record = this.#claims.get(claim)?.record
+  getByUniqueKey(uniqueKey: string): RecordWithParent | undefined {
+    const record = this.#uniqueKeys.get(uniqueKey)?.record
     if (record === undefined) return undefined
     const parent = record.parent === undefined ? undefined : this.get(record.parent)
     return parent === undefined ? { record } : { record, parent }
@@ -47,11 +47,11 @@ export class PartitionState {
 
   list({ indexTerms: terms, offset, limit }: StoreQuery): StorePage {
     const [shortest = []] = terms.map((term) => this.#terms.get(term) ?? []).sort((a, b) => a.length - b.length)
-    const found =
+    const matches =
       terms.length === 1
         ? shortest
         : shortest.filter(({ record }) => terms.every((term) => record.indexTerms.includes(term)))
-    return { records: found.slice(offset, offset + limit).map(({ record }) => record), total: found.length }
+    return { records: matches.slice(offset, offset + limit).map(({ record }) => record), total: matches.length }
   }
 
   counter(name: string, now: number): number {
@@ -63,87 +63,87 @@ export class PartitionState {
     once: IdempotencyRecord | undefined,
     now: number
   ): CommitResult | StoreConflict {
-    const remembered = once === undefined ? undefined : this.#once.get(once.id, now)
-    if (remembered !== undefined) return structuredClone(remembered)
+    const replay = once === undefined ? undefined : this.#replays.get(once.id, now)
+    if (replay !== undefined) return structuredClone(replay)
 
-    const refusal = Preconditions.firstViolation(changes, {
+    const conflict = Preconditions.firstViolation(changes, {
       version: (key) => this.#records.get(key)?.record.version ?? 0,
-      owner: (claim) => this.#claims.get(claim)?.record.key,
+      owner: (uniqueKey) => this.#uniqueKeys.get(uniqueKey)?.record.key,
       total: (term) => this.#terms.get(term)?.length ?? 0,
       counter: (name) => this.counter(name, now)
     })
-    if (refusal !== undefined) return refusal
+    if (conflict !== undefined) return conflict
 
-    const committed = this.#apply(changes, now)
+    const result = this.#apply(changes, now)
     if (once !== undefined) {
       const replayed = { fingerprint: once.fingerprint, result: once.result }
-      this.#once.set(once.id, structuredClone({ ...committed, replayed }), now + once.ttl, now)
+      this.#replays.set(once.id, structuredClone({ ...result, replayed }), now + once.ttl, now)
     }
-    return committed
+    return result
   }
 
   clear(): void {
-    for (const held of [this.#records, this.#claims, this.#terms, this.#counters, this.#once]) held.clear()
+    for (const map of [this.#records, this.#uniqueKeys, this.#terms, this.#counters, this.#replays]) map.clear()
   }
 
   #apply(changes: ReadonlyArray<Change>, now: number): CommitResult {
     const versions = new Map<string, number>()
     const totals = new Map<string, number>()
-    // Claims are given up before any is taken: one commit may hand a claim from one record to another.
+    // Remove old unique keys before adding new ones: one commit may move a unique key from one record to another.
     for (const change of changes) {
       if (change._tag !== "Put" && change._tag !== "Delete") continue
-      for (const claim of this.#records.get(change.key)?.record.uniqueKeys ?? []) this.#claims.delete(claim)
+      for (const uniqueKey of this.#records.get(change.key)?.record.uniqueKeys ?? []) this.#uniqueKeys.delete(uniqueKey)
     }
     for (const change of changes) {
       if (change._tag === "Put") versions.set(change.key, this.#put(change))
       else if (change._tag === "Delete") this.#delete(change.key)
       else if (change._tag === "Add") {
         const total = this.counter(change.counter, now) + change.by
-        this.#counters.prolong(change.counter, total, now + change.ttl, now)
+        this.#counters.setMax(change.counter, total, now + change.ttl, now)
         totals.set(change.counter, total)
       }
     }
     return { versions, totals }
   }
 
-  #put({ key, body, indexTerms: terms, uniqueKeys: claims, parent }: Change & { readonly _tag: "Put" }): number {
+  #put({ key, body, indexTerms: terms, uniqueKeys, parent }: Change & { readonly _tag: "Put" }): number {
     const version = ++this.#sequence
     const record: StoreRecord = Object.freeze({
       key,
       version,
       body,
       indexTerms: Object.freeze([...terms]),
-      uniqueKeys: Object.freeze([...claims]),
+      uniqueKeys: Object.freeze([...uniqueKeys]),
       ...(parent === undefined ? {} : { parent })
     })
     const existing = this.#records.get(key)
-    const stored = existing ?? { created: version, record }
-    const before = existing?.record.indexTerms ?? []
-    stored.record = record
-    this.#records.set(key, stored)
-    for (const term of before) if (!terms.includes(term)) this.#unlist(term, stored)
-    for (const term of terms) if (!before.includes(term)) this.#enlist(term, stored)
-    for (const claim of claims) this.#claims.set(claim, stored)
+    const slot = existing ?? { created: version, record }
+    const previousTerms = existing?.record.indexTerms ?? []
+    slot.record = record
+    this.#records.set(key, slot)
+    for (const term of previousTerms) if (!terms.includes(term)) this.#removeFromIndex(term, slot)
+    for (const term of terms) if (!previousTerms.includes(term)) this.#addToIndex(term, slot)
+    for (const uniqueKey of uniqueKeys) this.#uniqueKeys.set(uniqueKey, slot)
     return version
   }
 
   #delete(key: string): void {
-    const stored = this.#records.get(key)
-    if (stored === undefined) return
+    const slot = this.#records.get(key)
+    if (slot === undefined) return
     this.#records.delete(key)
-    for (const term of stored.record.indexTerms) this.#unlist(term, stored)
+    for (const term of slot.record.indexTerms) this.#removeFromIndex(term, slot)
   }
 
-  #enlist(term: string, stored: Slot): void {
+  #addToIndex(term: string, slot: Slot): void {
     const postings = this.#terms.get(term)
-    if (postings === undefined) this.#terms.set(term, [stored])
-    else Postings.add(postings, stored)
+    if (postings === undefined) this.#terms.set(term, [slot])
+    else Postings.add(postings, slot)
   }
 
-  #unlist(term: string, stored: Slot): void {
+  #removeFromIndex(term: string, slot: Slot): void {
     const postings = this.#terms.get(term)
     if (postings === undefined) return
-    Postings.remove(postings, stored)
+    Postings.remove(postings, slot)
     if (postings.length === 0) this.#terms.delete(term)
   }
 }

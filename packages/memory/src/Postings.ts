@@ -1,11 +1,11 @@
 /**
- * The records that carry a term, in the order of their creation: an array sorted by sequence number, so that a page
- * is a slice and a record is found by halving.
+ * The records with an index term, as an array sorted by creation sequence: a page is a slice, and a record is located
+ * by binary search.
  */
 import type { Slot } from "./PartitionState.ts"
 
-/** Where a record of this sequence number stands, or would stand. */
-const position = (postings: ReadonlyArray<Slot>, created: number): number => {
+/** The index of the record with this sequence number, or the index at which to insert it. */
+const findPosition = (postings: ReadonlyArray<Slot>, created: number): number => {
   let low = 0
   let high = postings.length
   while (low < high) {
@@ -16,11 +16,11 @@ const position = (postings: ReadonlyArray<Slot>, created: number): number => {
   return low
 }
 
-export const add = (postings: Array<Slot>, stored: Slot): void => {
-  postings.splice(position(postings, stored.created), 0, stored)
+export const add = (postings: Array<Slot>, slot: Slot): void => {
+  postings.splice(findPosition(postings, slot.created), 0, slot)
 }
 
-export const remove = (postings: Array<Slot>, stored: Slot): void => {
-  const index = position(postings, stored.created)
-  if (postings[index] === stored) postings.splice(index, 1)
+export const remove = (postings: Array<Slot>, slot: Slot): void => {
+  const index = findPosition(postings, slot.created)
+  if (postings[index] === slot) postings.splice(index, 1)
 }

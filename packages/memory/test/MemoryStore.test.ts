@@ -7,7 +7,7 @@ import { TestClock } from "effect/testing"
 
 storeContract("memory", MemoryStore.layer)
 
-it("opens for callers outside Effect, each time a new and empty store", async () => {
+it("opens a new, empty store for callers outside Effect", async () => {
   const [one, two] = [MemoryStore.open(), MemoryStore.open()]
   const partition = Partition.keys("acme", "production")
   await Effect.runPromise(
@@ -17,7 +17,7 @@ it("opens for callers outside Effect, each time a new and empty store", async ()
   await one.close()
 })
 
-it.effect("forgets counters and ids when their time is over, and does not pile them up", () =>
+it.effect("expires counters and idempotency ids", () =>
   Effect.gen(function* () {
     const store = MemoryStore.open()
     const partition = Partition.keys("acme", "production")

@@ -1,29 +1,29 @@
 /**
- * A commit as the script's keys and arguments, and the script's reply as a result.
+ * Encodes a commit as the keys and arguments of the `commit` script, and decodes the script's reply.
  */
 import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, type StoreRecord } from "@tollgate/core"
-import { counterMember, type Keys, replayMember } from "./Keys.ts"
-import { encodeKeyOwner, encodeRecordBody } from "./recordCodec.ts"
+import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
+import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
 
-/** Long enough for the retries of a commit whose reply was lost. */
+/** Milliseconds for which Redis remembers an attempt: longer than a commit whose reply was lost is retried. */
 export const attemptTtl = 30_000
 
 type Argument = string | number
 
 export interface CommitRequest {
-  /** Tells this commit's own earlier attempt from somebody else's commit under the same `once` id. */
+  /** Distinguishes a retry of this commit from another commit with the same `once` id. */
   readonly attempt: string
   readonly keys: ReadonlyArray<string>
   readonly arguments: ReadonlyArray<Argument>
 }
 
-/** The records that a commit replaces or deletes: what they are listed by and claim must be known beforehand. */
-export const replacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
+/** The records that a commit replaces or deletes. The script needs their index terms and unique keys. */
+export const collectReplacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
   changes.flatMap((change) =>
     (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
   )
 
-/** What a commit puts and what it counts, in the order of its changes. */
+/** The records that a commit puts and the counters that it adds to, in the order of its changes. */
 interface Names {
   readonly records: ReadonlyArray<string>
   readonly counters: ReadonlyArray<string>
@@ -41,63 +41,59 @@ export const makeCommitRequest = (
   once: IdempotencyRecord | undefined,
   existing: ReadonlyMap<string, StoreRecord>
 ): CommitRequest => {
-  const replayKey = once === undefined ? keys.attempt(attempt) : keys.expiringKey(replayMember(once.id))
-  const declared = [keys.records, keys.claims, keys.sequence, keys.expiring, replayKey]
-  const numbers = new Map<string, number>()
-  const numberOf = (key: string): number => {
-    const known = numbers.get(key)
-    if (known !== undefined) return known
-    const number = declared.push(key)
-    numbers.set(key, number)
-    return number
+  const replayKey = once === undefined ? keys.attempt(attempt) : keys.expiringKey(toReplayMember(once.id))
+  const scriptKeys = [keys.records, keys.uniqueKeys, keys.sequence, keys.expiring, replayKey]
+  const positions = new Map<string, number>()
+  /** The position of a key in KEYS, which Lua counts from 1. */
+  const declareKey = (key: string): number => {
+    const existing = positions.get(key)
+    if (existing !== undefined) return existing
+    const position = scriptKeys.push(key)
+    positions.set(key, position)
+    return position
   }
-  const remembered = JSON.stringify([
-    attempt,
-    once?.fingerprint ?? "",
-    once?.result ?? "",
-    once && collectNames(changes)
-  ])
+  const replay = JSON.stringify([attempt, once?.fingerprint ?? "", once?.result ?? "", once && collectNames(changes)])
   const args: Array<Argument> = [
-    remembered,
+    replay,
     once?.ttl ?? attemptTtl,
-    once === undefined ? "" : replayMember(once.id),
+    once === undefined ? "" : toReplayMember(once.id),
     changes.length
   ]
-  const names = (items: ReadonlyArray<Argument>) => {
+  const pushList = (items: ReadonlyArray<Argument>) => {
     args.push(items.length)
     for (const item of items) args.push(item)
   }
-  const terms = (items: ReadonlyArray<string>) => names(items.map((item) => numberOf(keys.term(item))))
+  const pushTerms = (items: ReadonlyArray<string>) => pushList(items.map((item) => declareKey(keys.term(item))))
 
   for (const change of changes) {
     switch (change._tag) {
       case "Put": {
-        const before = existing.get(change.key)
+        const previous = existing.get(change.key)
         args.push("P", change.key, change.expect)
-        terms((before?.indexTerms ?? []).filter((term) => !change.indexTerms.includes(term)))
-        names(before?.uniqueKeys ?? [])
-        args.push(encodeRecordBody(change), encodeKeyOwner(change.key, change.parent))
-        terms(change.indexTerms.filter((term) => before?.indexTerms.includes(term) !== true))
-        names(change.uniqueKeys)
+        pushTerms((previous?.indexTerms ?? []).filter((term) => !change.indexTerms.includes(term)))
+        pushList(previous?.uniqueKeys ?? [])
+        args.push(encodeRecordBody(change), encodeUniqueKeyOwner(change.key, change.parent))
+        pushTerms(change.indexTerms.filter((term) => previous?.indexTerms.includes(term) !== true))
+        pushList(change.uniqueKeys)
         break
       }
       case "Delete": {
-        const before = existing.get(change.key)
+        const previous = existing.get(change.key)
         args.push("D", change.key, change.expect)
-        terms(before?.indexTerms ?? [])
-        names(before?.uniqueKeys ?? [])
+        pushTerms(previous?.indexTerms ?? [])
+        pushList(previous?.uniqueKeys ?? [])
         break
       }
       case "Check":
         args.push("C", change.key, change.expect)
         break
       case "AtMost":
-        args.push("L", numberOf(keys.term(change.term)), change.atMost, change.term)
+        args.push("L", declareKey(keys.term(change.term)), change.atMost, change.term)
         break
       case "Add":
         args.push(
           "A",
-          numberOf(keys.expiringKey(counterMember(change.counter))),
+          declareKey(keys.expiringKey(toCounterMember(change.counter))),
           change.by,
           change.max ?? Number.MAX_SAFE_INTEGER,
           change.ttl,
@@ -106,33 +102,33 @@ export const makeCommitRequest = (
         break
     }
   }
-  return { attempt, keys: declared, arguments: args }
+  return { attempt, keys: scriptKeys, arguments: args }
 }
 
-const parseNumbers = (text: string): ReadonlyArray<number> => (text === "" ? [] : text.split(" ").map(Number))
+const parseNumbers = (line: string): ReadonlyArray<number> => (line === "" ? [] : line.split(" ").map(Number))
 
-const byName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): ReadonlyMap<string, number> =>
+const mapByName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): ReadonlyMap<string, number> =>
   new Map(numbers.map((number, index) => [names[index] ?? "", number]))
 
-/** The script answers numbers in the order of the changes: versions, then totals. */
+/** The script returns numbers in the order of the changes: a line of versions, then a line of totals. */
 const parseCommitResult = (result: string, { records, counters }: Names): CommitResult => {
   const [versions = "", totals = ""] = result.split("\n", 2)
-  return { versions: byName(records, parseNumbers(versions)), totals: byName(counters, parseNumbers(totals)) }
+  return { versions: mapByName(records, parseNumbers(versions)), totals: mapByName(counters, parseNumbers(totals)) }
 }
 
-/** What is remembered behind a result. Releases before 0.2 kept no names: those of the repeated commit stand in. */
+/** Stored after the result. Releases before 0.2 stored no names; then the names of the repeated commit apply. */
 type StoredReplay = [attempt: string, fingerprint: string, result: string, names?: Names | null]
 
-export const readReply = (
+export const readCommitReply = (
   reply: unknown,
   attempt: string,
   changes: ReadonlyArray<Change>
 ): CommitResult | StoreConflict => {
-  const [outcome, text] = reply as ["done" | "seen" | StoreConflict["reason"], string]
-  if (outcome === "done") return parseCommitResult(text, collectNames(changes))
-  if (outcome !== "seen") return new StoreConflict({ reason: outcome, subject: text })
-  const end = text.indexOf("\n", text.indexOf("\n") + 1)
-  const [by, fingerprint, result, names] = JSON.parse(text.slice(end + 1)) as StoredReplay
-  const committed = parseCommitResult(text, names ?? collectNames(changes))
-  return by === attempt ? committed : { ...committed, replayed: { fingerprint, result } }
+  const [outcome, payload] = reply as ["done" | "replay" | StoreConflict["reason"], string]
+  if (outcome === "done") return parseCommitResult(payload, collectNames(changes))
+  if (outcome !== "replay") return new StoreConflict({ reason: outcome, subject: payload })
+  const end = payload.indexOf("\n", payload.indexOf("\n") + 1)
+  const [storedAttempt, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
+  const committed = parseCommitResult(payload, names ?? collectNames(changes))
+  return storedAttempt === attempt ? committed : { ...committed, replayed: { fingerprint, result } }
 }

@@ -1,34 +1,34 @@
 /**
- * The Redis keys of a partition. They share a hash tag, so that a partition lives on one shard of a cluster and one
- * script can touch all of it.
+ * The Redis keys of a partition. They share a hash tag: a partition is in one slot of a cluster, so one script can
+ * access all of its keys.
  */
 import type { Partition } from "@tollgate/core"
 
 export interface Keys {
-  /** Hash: record key → packed record. */
+  /** Hash: record key → encoded record. */
   readonly records: string
-  /** Hash: claim → packed holder. */
-  readonly claims: string
-  /** The number of the last write. It outlives a clear. */
+  /** Hash: unique key → encoded owner. */
+  readonly uniqueKeys: string
+  /** The version of the last write. `clear` keeps it, so versions never repeat. */
   readonly sequence: string
-  /** Sorted set: which counters and remembered ids there are, by when they expire. */
+  /** Sorted set: members for all counters and idempotency records, scored by expiry. */
   readonly expiring: string
-  /** Sorted set a term: record key by its creation. */
+  /** Sorted set per index term: record keys, scored by creation sequence. */
   readonly term: (term: string) => string
-  /** What a member of `expiring` stands for. */
+  /** The key that a member of `expiring` refers to. */
   readonly expiringKey: (member: string) => string
-  /** A commit that is remembered only until its own retries are over. */
+  /** The result of an attempt, kept until the retries of that commit are over. */
   readonly attempt: (id: string) => string
 }
 
-export const counterMember = (name: string): string => `counter:${name}`
-export const replayMember = (id: string): string => `once:${id}`
+export const toCounterMember = (name: string): string => `counter:${name}`
+export const toReplayMember = (id: string): string => `once:${id}`
 
-export const partitionKeys = (prefix: string, partition: Partition.Partition): Keys => {
+export const makePartitionKeys = (prefix: string, partition: Partition.Partition): Keys => {
   const base = `${prefix}{${partition}}:`
   return {
     records: `${base}records`,
-    claims: `${base}claims`,
+    uniqueKeys: `${base}claims`,
     sequence: `${base}sequence`,
     expiring: `${base}expiring`,
     term: (term) => `${base}term:${term}`,

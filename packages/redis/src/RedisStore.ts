@@ -1,5 +1,5 @@
 /**
- * A store on Redis or Redis Cluster, which any number of processes may share.
+ * A store on Redis or Redis Cluster that any number of processes can share.
  */
 import { randomUUID } from "node:crypto"
 import {
@@ -19,10 +19,10 @@ import {
 } from "@tollgate/core"
 import { Effect, Layer, type Scope } from "effect"
 import { batchPerTick } from "./batchPerTick.ts"
-import { attemptTtl, makeCommitRequest, readReply, replacedKeys } from "./CommitRequest.ts"
+import { attemptTtl, collectReplacedKeys, makeCommitRequest, readCommitReply } from "./CommitRequest.ts"
 import { type Connection, connect } from "./connect.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
-import { counterMember, partitionKeys } from "./Keys.ts"
+import { makePartitionKeys, toCounterMember } from "./Keys.ts"
 import type { RedisStoreOptions } from "./options.ts"
 import { decodeRecord } from "./recordCodec.ts"
 import { retryTransient } from "./retryTransient.ts"
@@ -31,17 +31,19 @@ import * as scripts from "./scripts.ts"
 import type { RedisSource } from "./source.ts"
 
 type Operation = StoreUnavailable["operation"]
-type Packed = string | null
-type UniqueKeyReply = [key: string, record: string] | [key: string, record: string, parentKey: string, parent: Packed]
-type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyArray<Packed>]
+type EncodedRecord = string | null
+type UniqueKeyReply =
+  | [key: string, record: string]
+  | [key: string, record: string, parentKey: string, parent: EncodedRecord]
+type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyArray<EncodedRecord>]
 
-/** So many records, or counters, are removed by one script of a `clear`. */
+/** The number of records, and of counters, that one script of a `clear` removes. */
 const clearBatchSize = 500
 
 const readUniqueKeyReply = (reply: UniqueKeyReply | null): RecordWithParent | undefined => {
   if (reply === null) return undefined
-  const [key, packed, parentKey, parent] = reply
-  const record = decodeRecord(key, packed)
+  const [key, encoded, parentKey, parent] = reply
+  const record = decodeRecord(key, encoded)
   return parentKey === undefined || parent === undefined || parent === null
     ? { record }
     : { record, parent: decodeRecord(parentKey, parent) }
@@ -49,27 +51,27 @@ const readUniqueKeyReply = (reply: UniqueKeyReply | null): RecordWithParent | un
 
 const readPage = ([total, keys, records]: PageReply): StorePage => ({
   records: keys.flatMap((key, index) => {
-    const packed = records[index]
-    return packed === undefined || packed === null ? [] : [decodeRecord(key, packed)]
+    const encoded = records[index]
+    return encoded === undefined || encoded === null ? [] : [decodeRecord(key, encoded)]
   }),
   total
 })
 
-const operations = (
+const makeOperations = (
   { client, writer, prefix, isClosed }: Connection,
   { waitReplicas }: RedisStoreOptions
 ): StoreOperations => {
-  const keysIn = (partition: Partition.Partition) => partitionKeys(prefix, partition)
+  const getKeys = (partition: Partition.Partition) => makePartitionKeys(prefix, partition)
 
   const get = async (partition: Partition.Partition, keys: ReadonlyArray<string>) => {
-    const packed = (await client.call("hmget", [keysIn(partition).records, ...keys])) as ReadonlyArray<Packed>
-    return packed.map((record, index) => (record === null ? undefined : decodeRecord(keys[index] ?? "", record)))
+    const encoded = (await client.call("hmget", [getKeys(partition).records, ...keys])) as ReadonlyArray<EncodedRecord>
+    return encoded.map((record, index) => (record === null ? undefined : decodeRecord(keys[index] ?? "", record)))
   }
 
   const write = (script: scripts.Script, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>) =>
     waitReplicas === undefined ? run(writer, script, keys, args) : runAndWait(writer, script, keys, args, waitReplicas)
 
-  /** Applies a commit, given what it replaces. The same attempt may be sent again: it is applied once. */
+  /** Applies a commit, given the records that it replaces. Redis applies the same attempt only once. */
   const send = async (
     partition: Partition.Partition,
     attempt: string,
@@ -77,95 +79,97 @@ const operations = (
     once: IdempotencyRecord | undefined,
     existing: ReadonlyArray<StoreRecord | undefined>
   ): Promise<CommitResult | StoreConflict> => {
-    const known = new Map<string, StoreRecord>()
-    for (const record of existing) if (record !== undefined) known.set(record.key, record)
-    const request = makeCommitRequest(keysIn(partition), attempt, changes, once, known)
-    return readReply(await write(scripts.commit, request.keys, request.arguments), attempt, changes)
+    const existingByKey = new Map<string, StoreRecord>()
+    for (const record of existing) if (record !== undefined) existingByKey.set(record.key, record)
+    const request = makeCommitRequest(getKeys(partition), attempt, changes, once, existingByKey)
+    return readCommitReply(await write(scripts.commit, request.keys, request.arguments), attempt, changes)
   }
 
-  /** Removes some records, counters and remembered ids; tells whether any were left. */
+  /** Removes one batch of records, counters and idempotency records. Returns whether there were any. */
   const clearBatch = async (partition: Partition.Partition): Promise<boolean> => {
-    const keys = keysIn(partition)
-    const found = (await client.call("hrandfield", [
+    const keys = getKeys(partition)
+    const fields = (await client.call("hrandfield", [
       keys.records,
       clearBatchSize,
       "WITHVALUES"
     ])) as ReadonlyArray<string>
-    const records = found.flatMap((key, index) => (index % 2 === 0 ? [decodeRecord(key, found[index + 1] ?? "")] : []))
+    const records = fields.flatMap((key, index) =>
+      index % 2 === 0 ? [decodeRecord(key, fields[index + 1] ?? "")] : []
+    )
     const deletes = records.map(({ key, version }): Change => ({ _tag: "Delete", key, expect: version }))
-    const removed = await send(partition, randomUUID(), deletes, undefined, records)
-    if (removed instanceof StoreConflict) {
-      // Another writer was faster with one of them, and that one must not keep the others.
+    const result = await send(partition, randomUUID(), deletes, undefined, records)
+    if (result instanceof StoreConflict) {
+      // Another writer changed one of the records. Delete them one by one, so that it does not block the others.
       for (const change of deletes) await send(partition, randomUUID(), [change], undefined, records)
     }
     const members = await client.zrange(keys.expiring, 0, String(clearBatchSize - 1))
-    await run(client, scripts.deleteReplays, [keys.expiring, ...members.map(keys.expiringKey)], members)
+    await run(client, scripts.deleteExpiring, [keys.expiring, ...members.map(keys.expiringKey)], members)
     return records.length + members.length > 0
   }
 
-  /** Does what is safe to repeat. */
+  /** Runs an operation that is safe to repeat. */
   const withRetry = <A>(operation: Operation, run: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
     retryTransient(operation, isClosed, run)
 
-  /** Commits that only check and count. They carry one id together, and may be sent again together. */
+  /** Commits that only check records and add to counters. A batch has one attempt id and is retried as a whole. */
   const countBatch = batchPerTick((partition, commits: ReadonlyArray<CounterCommit>) => {
-    const { keys, argument, read } = encodeCounterBatch(keysIn(partition), randomUUID(), commits)
-    return withRetry("commit", async () => read(await write(scripts.countBatch, keys, [attemptTtl, argument])))
+    const { keys, argument, readReply } = encodeCounterBatch(getKeys(partition), randomUUID(), commits)
+    return withRetry("commit", async () => readReply(await write(scripts.countBatch, keys, [attemptTtl, argument])))
   })
 
-  const getByUniqueKey = batchPerTick((partition, asked: ReadonlyArray<ReadonlyArray<string>>) =>
+  const getByUniqueKey = batchPerTick((partition, lookups: ReadonlyArray<ReadonlyArray<string>>) =>
     withRetry("getByUniqueKey", async () => {
-      const { records, claims } = keysIn(partition)
-      const found = (await run(
+      const { records, uniqueKeys } = getKeys(partition)
+      const replies = (await run(
         client,
         scripts.getByUniqueKey,
-        [records, claims],
-        asked.flat()
+        [records, uniqueKeys],
+        lookups.flat()
       )) as ReadonlyArray<UniqueKeyReply>
       let next = 0
-      return asked.map((claims) => claims.map(() => readUniqueKeyReply(found[next++] ?? null)))
+      return lookups.map((uniqueKeys) => uniqueKeys.map(() => readUniqueKeyReply(replies[next++] ?? null)))
     })
   )
 
-  const toCommitResult = (result: CommitResult | StoreConflict) =>
+  const failOnConflict = (result: CommitResult | StoreConflict) =>
     result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
 
   const clear: StoreOperations["clear"] = (partition) =>
     Effect.flatMap(
       withRetry("clear", () => clearBatch(partition)),
-      (more) => (more ? clear(partition) : Effect.void)
+      (hasMore) => (hasMore ? clear(partition) : Effect.void)
     )
 
   return Store.make({
     get: (partition, keys) => withRetry("get", () => get(partition, keys)),
-    getByUniqueKey: getByUniqueKey,
+    getByUniqueKey,
     list: (partition, queries) =>
       withRetry("list", async () => {
-        const keys = keysIn(partition)
-        const declared = [keys.records]
+        const keys = getKeys(partition)
+        const scriptKeys = [keys.records]
         const args = queries.flatMap(({ indexTerms: terms, offset, limit }) => [
           terms.length,
-          ...terms.map((term) => declared.push(keys.term(term))),
+          ...terms.map((term) => scriptKeys.push(keys.term(term))),
           offset,
           limit
         ])
-        return ((await run(client, scripts.list, declared, args)) as ReadonlyArray<PageReply>).map(readPage)
+        return ((await run(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply>).map(readPage)
       }),
     counters: (partition, names) =>
       withRetry("counters", async () => {
-        const keys = keysIn(partition)
-        const values = await client.mget(names.map((name) => keys.expiringKey(counterMember(name))))
+        const keys = getKeys(partition)
+        const values = await client.mget(names.map((name) => keys.expiringKey(toCounterMember(name))))
         return values.map((value) => Number(value ?? 0))
       }),
     commit: (partition, changes, once) => {
       if (once === undefined && isCounterOnly(changes))
-        return Effect.flatMap(countBatch(partition, changes), toCommitResult)
+        return Effect.flatMap(countBatch(partition, changes), failOnConflict)
       return Effect.suspend(() => {
         const attempt = randomUUID()
-        const replaced = replacedKeys(changes)
+        const keysToRead = collectReplacedKeys(changes)
         const apply = async () =>
-          send(partition, attempt, changes, once, replaced.length === 0 ? [] : await get(partition, replaced))
-        return Effect.flatMap(withRetry("commit", apply), toCommitResult)
+          send(partition, attempt, changes, once, keysToRead.length === 0 ? [] : await get(partition, keysToRead))
+        return Effect.flatMap(withRetry("commit", apply), failOnConflict)
       })
     },
     clear
@@ -176,7 +180,7 @@ const make = Effect.fnUntraced(function* (
   source: RedisSource,
   options: RedisStoreOptions = {}
 ): Effect.fn.Return<StoreOperations, StoreOpenError, Scope.Scope> {
-  return operations(yield* connect(source, options), options)
+  return makeOperations(yield* connect(source, options), options)
 })
 
 /**
@@ -189,7 +193,7 @@ const make = Effect.fnUntraced(function* (
  * ```
  */
 export const RedisStore = {
-  /** A store on an address, or beside a client that the host has, which stays the host's. */
+  /** Opens a store on a URL, on ioredis options, or on a duplicate of your ioredis client. Your client stays open. */
   layer: (source: RedisSource, options?: RedisStoreOptions): Layer.Layer<Store, StoreOpenError> =>
     Layer.effect(Store, make(source, options)),
   /** The same for callers outside Effect. */

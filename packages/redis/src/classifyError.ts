@@ -1,21 +1,21 @@
 /**
- * Redis' failures, told so that somebody can act on them, and sorted by what they leave open.
+ * Classifies errors from Redis and ioredis: a message, whether to retry, and whether the command may have been applied.
  */
 import { StoreUnavailable } from "@tollgate/core"
 
-interface Fault {
+interface ErrorClass {
   readonly problem: string
-  /** Worth trying again at once, for a moment: the server is restarting, failing over, or was just out of reach. */
-  readonly passing: boolean
-  /** May succeed later, without anybody's doing. */
+  /** The store retries immediately: the server is restarting, failing over, or was briefly unreachable. */
+  readonly isTransient: boolean
+  /** The caller may retry later without changing anything. */
   readonly retryable: boolean
-  /** The server has said that it did nothing, or was never reached. */
-  readonly applied: "not-applied" | "unknown"
+  /** `not-applied` when the server rejected the command or never received it. */
+  readonly outcome: StoreUnavailable["outcome"]
 }
 
 const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-const replies: ReadonlyArray<readonly [RegExp, string, boolean]> = [
+const errorReplies: ReadonlyArray<readonly [pattern: RegExp, problem: string, isTransient: boolean]> = [
   [/^LOADING/, "Redis is loading its data", true],
   [/^(MOVED|ASK)/, "the Redis Cluster is moving slots", true],
   [
@@ -23,66 +23,71 @@ const replies: ReadonlyArray<readonly [RegExp, string, boolean]> = [
     "the Redis Cluster is changing masters",
     true
   ],
-  [/^(READONLY|UNBLOCKED)/, "this Redis is a replica now", true],
-  [/^BUSY/, "Redis is busy with another script", true],
+  [/^(READONLY|UNBLOCKED)/, "this Redis server has become a replica", true],
+  [/^BUSY/, "Redis is busy running another script", true],
   [/^OOM/, "Redis is out of memory; raise maxmemory", false],
-  [/^MISCONF/, "Redis cannot save to its disk and refuses writes", false],
-  [/^(NOPERM|NOAUTH|WRONGPASS)/, "Redis does not let this user do that", false],
+  [/^MISCONF/, "Redis cannot write to its disk and rejects writes", false],
+  [/^(NOPERM|NOAUTH|WRONGPASS)/, "this Redis user lacks permission", false],
   [/^NOREPLICAS/, "too few replicas are connected to Redis", true]
 ]
 
-const transient = (problem: string, passing = true): Fault => ({
+const classifyUnknown = (problem: string, isTransient = true): ErrorClass => ({
   problem,
-  passing,
+  isTransient,
   retryable: true,
-  applied: "unknown"
+  outcome: "unknown"
 })
-const permanent = (problem: string, passing: boolean): Fault => ({
+const classifyNotApplied = (problem: string, isTransient: boolean): ErrorClass => ({
   problem,
-  passing,
-  retryable: passing,
-  applied: "not-applied"
+  isTransient,
+  retryable: isTransient,
+  outcome: "not-applied"
 })
 
-export const classifyError = (error: unknown): Fault => {
+export const classifyError = (error: unknown): ErrorClass => {
   const message = getMessage(error)
-  const reply = replies.find(([pattern]) => pattern.test(message))
-  if (reply !== undefined) return permanent(reply[1], reply[2])
-  if (error instanceof TooFewReplicas) return transient(message, false)
+  const reply = errorReplies.find(([pattern]) => pattern.test(message))
+  if (reply !== undefined) return classifyNotApplied(reply[1], reply[2])
+  if (error instanceof TooFewReplicas) return classifyUnknown(message, false)
   if (error instanceof Error && error.name === "ReplyError") {
-    return permanent(`Redis refused (${message.split(" ", 1)[0]})`, false)
+    return classifyNotApplied(`Redis rejected the command (${message.split(" ", 1)[0]})`, false)
   }
-  // Said by ioredis of a command that was never sent.
+  // ioredis reports these for a command that it did not send.
   if (/isn't writeable|Cluster isn't ready|Failed to refresh slots|None of startup nodes/.test(message)) {
-    return permanent("Redis is not reachable", true)
+    return classifyNotApplied("Redis is not reachable", true)
   }
-  // Not Redis' doing: a record that cannot be read, or a call that cannot be made.
+  // Not an error from Redis: the store failed to decode a record or made an invalid call.
   if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) {
-    return { problem: "the store's own code failed", passing: false, retryable: false, applied: "unknown" }
+    return {
+      problem: "the store failed with an internal error",
+      isTransient: false,
+      retryable: false,
+      outcome: "unknown"
+    }
   }
-  if (/timed out/i.test(message)) return transient("Redis did not answer in time", false)
-  return transient("the connection to Redis was lost")
+  if (/timed out/i.test(message)) return classifyUnknown("Redis did not respond in time", false)
+  return classifyUnknown("the connection to Redis was lost")
 }
 
-/** Redis cannot find a script after SCRIPT FLUSH or a restart. */
+/** Redis loses its script cache on SCRIPT FLUSH and on a restart. */
 export const isScriptMissing = (error: unknown): boolean => getMessage(error).startsWith("NOSCRIPT")
 
-/** Too few replicas have confirmed a write in time. It has been applied, and may yet be lost in a failover. */
+/** Too few replicas confirmed a write in time. The primary has applied it, but a failover may lose it. */
 export class TooFewReplicas extends Error {
   override readonly name = "TooFewReplicas"
 }
 
-/** A slot is elsewhere now. */
+/** The slot of a key has moved to another cluster node. */
 export const isSlotMoved = (error: unknown): boolean => /^(MOVED|ASK)/.test(getMessage(error))
 
-/** An error without the command it came from: that has passwords and bodies in it. */
+/** Copies an error without its command, which may contain passwords and record bodies. */
 export const withoutCommand = (error: unknown): Error => {
   const copy = new Error(getMessage(error))
   if (error instanceof Error) copy.name = error.name
   return copy
 }
 
-export const unavailable = (
+export const toUnavailable = (
   operation: StoreUnavailable["operation"],
   error: unknown,
   outcome: StoreUnavailable["outcome"]
@@ -91,8 +96,7 @@ export const unavailable = (
   return new StoreUnavailable({ operation, problem, retryable, outcome, cause: withoutCommand(error) })
 }
 
-export const storeClosed = (
+export const makeClosedError = (
   operation: StoreUnavailable["operation"],
   outcome: StoreUnavailable["outcome"]
-): StoreUnavailable =>
-  new StoreUnavailable({ operation, problem: "the store has been closed", retryable: false, outcome })
+): StoreUnavailable => new StoreUnavailable({ operation, problem: "the store is closed", retryable: false, outcome })

@@ -1,5 +1,5 @@
 /**
- * Clients of the store's own, with the settings that safe writing asks for. They win over whatever the host has set.
+ * Creates the store's ioredis clients. Settings that safe writes depend on override those of the host's client.
  */
 import type { Cluster, Redis } from "ioredis"
 import type { RedisStoreOptions } from "./options.ts"
@@ -8,8 +8,8 @@ import { isCluster } from "./source.ts"
 const retryStrategy = (times: number): number => Math.min(20 * times, 500)
 
 /**
- * ioredis must neither send a command again when its reply is lost (which applies it twice) nor wait for it without end.
- * Repeating is left to the store, whose commits carry an id.
+ * ioredis must not resend a command whose reply was lost, which would apply it twice, and must not wait for a reply
+ * indefinitely. The store retries instead, because its commits carry an attempt id.
  */
 const clientDefaults = {
   maxRetriesPerRequest: 0,
@@ -27,13 +27,13 @@ const clientDefaults = {
   retryStrategy
 } as const
 
-/** Makes a client that reaches the same server or cluster as `template`, and is not connected yet. */
+/** Creates an unconnected client for the same server or cluster as `template`. */
 export const makeClient = (template: Redis | Cluster, options: RedisStoreOptions): Redis | Cluster => {
   const commandTimeout = (options.commandTimeout ?? 2_000) + (options.waitReplicas?.timeout ?? 0)
-  // A connection that has gone silent is dropped as well: its commands have timed out, and the next ones would too.
+  // Also drop a connection that receives nothing for that long: later commands on it would time out as well.
   const settings = { ...clientDefaults, commandTimeout, socketTimeout: commandTimeout }
   if (!isCluster(template)) {
-    // A client that has sent SELECT points to that database, not to the one in its options.
+    // After SELECT, the client uses that database rather than the one in its options.
     return template.duplicate({ ...settings, db: template.condition?.select ?? template.options.db })
   }
   return template.duplicate([], {
@@ -44,7 +44,7 @@ export const makeClient = (template: Redis | Cluster, options: RedisStoreOptions
     keyPrefix: "",
     clusterRetryStrategy: retryStrategy,
     clusterNodeRetryStrategy: null,
-    // A command that lost its node is sent again at once; it must not be kept longer than a second by that.
+    // ioredis resends a command that was redirected or lost its node. Limit this to about a second.
     maxRedirections: 4,
     retryDelayOnFailover: 50,
     retryDelayOnClusterDown: 50,

@@ -1,16 +1,16 @@
 /**
- * The store's own options, and what is wrong with them: a misspelled one is refused, not ignored.
+ * The options of `RedisStore`, and their validation. A misspelled option is an error, not ignored.
  */
 export interface RedisStoreOptions {
   /**
-   * Stands in front of every key, behind the `keyPrefix` of ioredis options or of a client. The default is `tollgate:`.
+   * Prefix of every key, after the `keyPrefix` of the ioredis options or client. The default is `tollgate:`.
    */
   readonly prefix?: string | undefined
-  /** Milliseconds after which a command that was not answered has failed. The default is 2000. */
+  /** Milliseconds after which a command without a reply fails. The default is 2000. */
   readonly commandTimeout?: number | undefined
   /**
-   * Answers a commit only when so many replicas have it, within so many milliseconds: without it, a failover may lose
-   * writes that were answered.
+   * Acknowledges a commit only when `count` replicas have it within `timeout` milliseconds. Without this option, a
+   * failover may lose acknowledged writes.
    */
   readonly waitReplicas?: { readonly count: number; readonly timeout: number } | undefined
 }
@@ -26,43 +26,45 @@ export interface OptionError {
   readonly remedy: string
 }
 
-/** What `setTimeout` can hold. */
-const longestTimeout = 2 ** 31 - 1
+/** The maximum delay of `setTimeout`. */
+const maxTimeout = 2 ** 31 - 1
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1
-const isTimeout = (value: unknown): boolean => isCount(value) && value <= longestTimeout
+const isTimeout = (value: unknown): boolean => isCount(value) && value <= maxTimeout
 const isRecord = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const optionError = (problem: string, remedy: string): OptionError => ({ problem, remedy })
 
 export const checkPrefix = (prefix: unknown): OptionError | undefined => {
-  if (typeof prefix !== "string") return optionError("the prefix is not a string", 'Give one such as "tollgate:"')
-  // Redis Cluster places a key by what its first braces enclose, which must be the partition.
+  if (typeof prefix !== "string") return optionError("the prefix is not a string", 'Pass a string, such as "tollgate:"')
+  // Redis Cluster hashes the part of a key within its first braces, which must be the partition.
   return /[{}]/.test(prefix)
-    ? optionError(`the prefix "${prefix}" has a brace in it`, "Choose one without { and }")
+    ? optionError(`the prefix "${prefix}" contains a brace`, "Use a prefix without { and }")
     : undefined
 }
 
 const checkWaitReplicas = (value: unknown): OptionError | undefined => {
-  const remedy = "Give { count, timeout }: a number of replicas from 1, and milliseconds from 1"
+  const remedy = "Pass { count, timeout }: the number of replicas and the milliseconds to wait, both at least 1"
   if (!isRecord(value)) return optionError("waitReplicas is not an object", remedy)
   const unknown = Object.keys(value).find((name) => name !== "count" && name !== "timeout")
-  if (unknown !== undefined) return optionError(`waitReplicas has no option ${unknown}`, remedy)
+  if (unknown !== undefined) return optionError(`waitReplicas has no option "${unknown}"`, remedy)
   return isCount(Reflect.get(value, "count")) && isTimeout(Reflect.get(value, "timeout"))
     ? undefined
     : optionError("waitReplicas has a count or timeout that is not a positive integer", remedy)
 }
 
-const list = Object.keys(optionNames).join(", ")
+const optionList = Object.keys(optionNames).join(", ")
 
 export const checkOptions = (options: unknown): OptionError | undefined => {
-  if (!isRecord(options)) return optionError("its options are not an object", `Give an object with any of ${list}`)
+  if (!isRecord(options))
+    return optionError("the options are not an object", `Pass an object. The options are ${optionList}`)
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name))
-  if (unknown !== undefined) return optionError(`there is no option ${unknown}`, `The options are ${list}`)
+  if (unknown !== undefined)
+    return optionError(`the option "${unknown}" does not exist`, `The options are ${optionList}`)
   const { prefix, commandTimeout, waitReplicas }: RedisStoreOptions = options
   if (commandTimeout !== undefined && !isTimeout(commandTimeout)) {
-    return optionError("commandTimeout is not a positive integer", "Give a number of milliseconds from 1")
+    return optionError("commandTimeout is not a positive integer", "Pass a number of milliseconds, at least 1")
   }
   return (
     (prefix === undefined ? undefined : checkPrefix(prefix)) ??
@@ -70,6 +72,6 @@ export const checkOptions = (options: unknown): OptionError | undefined => {
   )
 }
 
-/** Options of the store that stand where ioredis' own belong, and would be ignored there. */
-export const findMisplaced = (source: object): string | undefined =>
+/** Finds an option of the store among the ioredis options, where ioredis would ignore it. */
+export const findMisplacedOption = (source: object): string | undefined =>
   Object.keys(source).find((name) => name === "prefix" || name === "waitReplicas")

@@ -1,29 +1,29 @@
 /**
- * How records stand in Redis. Scripts read no more of them than the numbers in front, so bodies pass through
- * untouched: `<version> <created> <length of the index> <index><body>`, the index being terms, claims and parent.
+ * Encodes records for Redis as `<version> <created> <length of the index> <index><body>`, where the index is a JSON
+ * array of index terms, unique keys and parent. Scripts parse only the leading numbers and never the body.
  */
 import type { StoreRecord } from "@tollgate/core"
 
-type Index = [terms: ReadonlyArray<string>, claims: ReadonlyArray<string>, parent?: string]
+type Index = [indexTerms: ReadonlyArray<string>, uniqueKeys: ReadonlyArray<string>, parent?: string]
 
-/** Everything after the numbers, which the script puts in front. */
+/** Encodes everything after version and creation sequence, which the script prepends. */
 export const encodeRecordBody = (record: Omit<StoreRecord, "key" | "version">): string => {
   const index: Index = [record.indexTerms, record.uniqueKeys]
   if (record.parent !== undefined) index.push(record.parent)
-  const text = JSON.stringify(index)
-  return `${text.length} ${text}${record.body}`
+  const json = JSON.stringify(index)
+  return `${json.length} ${json}${record.body}`
 }
 
-export const decodeRecord = (key: string, packed: string): StoreRecord => {
-  const first = packed.indexOf(" ")
-  const second = packed.indexOf(" ", first + 1)
-  const third = packed.indexOf(" ", second + 1)
-  const end = third + 1 + Number(packed.slice(second + 1, third))
-  const [indexTerms, uniqueKeys, parent] = JSON.parse(packed.slice(third + 1, end)) as Index
-  const record = { key, version: Number(packed.slice(0, first)), body: packed.slice(end), indexTerms, uniqueKeys }
+export const decodeRecord = (key: string, encoded: string): StoreRecord => {
+  const first = encoded.indexOf(" ")
+  const second = encoded.indexOf(" ", first + 1)
+  const third = encoded.indexOf(" ", second + 1)
+  const end = third + 1 + Number(encoded.slice(second + 1, third))
+  const [indexTerms, uniqueKeys, parent] = JSON.parse(encoded.slice(third + 1, end)) as Index
+  const record = { key, version: Number(encoded.slice(0, first)), body: encoded.slice(end), indexTerms, uniqueKeys }
   return parent === undefined ? record : { ...record, parent }
 }
 
-/** A claim's holder: the bytes in its key, its key, and its parent's key behind a mark. */
-export const encodeKeyOwner = (key: string, parent: string | undefined): string =>
+/** Encodes the owner of a unique key as `<bytes in its key>:<its key>`, then `^<key of its parent>` if it has one. */
+export const encodeUniqueKeyOwner = (key: string, parent: string | undefined): string =>
   `${Buffer.byteLength(key)}:${key}${parent === undefined ? "" : `^${parent}`}`

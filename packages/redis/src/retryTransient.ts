@@ -1,16 +1,15 @@
 /**
- * Bridges the moment in which Redis restarts or fails over. What is given up is given up within a second, so that a
- * caller is told rather than kept.
+ * Retries while Redis restarts or fails over. It gives up within a second, so that callers fail fast.
  */
 import { setTimeout as delay } from "node:timers/promises"
 import type { StoreUnavailable } from "@tollgate/core"
 import { Effect } from "effect"
-import { classifyError, storeClosed, unavailable } from "./classifyError.ts"
+import { classifyError, makeClosedError, toUnavailable } from "./classifyError.ts"
 
 /** Milliseconds from the first attempt to the last. */
 const retryBudgetMs = 700
 
-/** Repeats `attempt`, which must be safe to repeat, while its failures are passing ones. */
+/** Runs `attempt`, which must be safe to repeat, and retries it after transient errors. */
 export const retryTransient = <A>(
   operation: StoreUnavailable["operation"],
   isClosed: () => boolean,
@@ -20,21 +19,21 @@ export const retryTransient = <A>(
     try: async (signal) => {
       const deadline = performance.now() + retryBudgetMs
       let outcome: StoreUnavailable["outcome"] = "not-applied"
-      for (let pause = 5; ; pause *= 2) {
-        if (isClosed()) throw storeClosed(operation, outcome)
+      for (let baseDelay = 5; ; baseDelay *= 2) {
+        if (isClosed()) throw makeClosedError(operation, outcome)
         try {
           return await attempt()
         } catch (error) {
-          const fault = classifyError(error)
-          if (fault.applied === "unknown") outcome = "unknown"
-          const wait = pause * (0.5 + Math.random())
-          if (!fault.passing || signal.aborted || performance.now() + wait > deadline) {
-            throw unavailable(operation, error, outcome)
+          const errorClass = classifyError(error)
+          if (errorClass.outcome === "unknown") outcome = "unknown"
+          const jitteredDelay = baseDelay * (0.5 + Math.random())
+          if (!errorClass.isTransient || signal.aborted || performance.now() + jitteredDelay > deadline) {
+            throw toUnavailable(operation, error, outcome)
           }
-          await delay(wait)
+          await delay(jitteredDelay)
         }
       }
     },
-    // Only that is ever thrown.
+    // `try` throws nothing else.
     catch: (error) => error as StoreUnavailable
   })

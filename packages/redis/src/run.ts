@@ -1,5 +1,5 @@
 /**
- * Runs a script by its hash, and by its text where the server has forgotten it.
+ * Runs a script with EVALSHA, and with EVAL when the server does not have it cached.
  */
 import type { Cluster, Redis } from "ioredis"
 import { isScriptMissing, isSlotMoved, TooFewReplicas } from "./classifyError.ts"
@@ -23,7 +23,7 @@ export const run = async (
   }
 }
 
-/** The same, and then waits on the same connection until enough replicas have it. */
+/** Runs a script, then waits on the same connection (WAIT) until enough replicas have its writes. */
 export const runAndWait = async (
   client: Redis | Cluster,
   { lua, sha }: Script,
@@ -32,21 +32,22 @@ export const runAndWait = async (
   { count, timeout }: { readonly count: number; readonly timeout: number }
 ): Promise<unknown> => {
   const rest = [keys.length, ...keys, ...args]
-  const together = async (command: "evalsha" | "eval", text: string) => {
+  const runWithWait = async (command: "evalsha" | "eval", script: string) => {
     const pipeline = client.pipeline()
-    pipeline.call(command, [text, ...rest])
+    pipeline.call(command, [script, ...rest])
     pipeline.call("wait", [count, timeout])
-    const [written, waited] = (await pipeline.exec()) ?? []
-    const failure = written?.[0] ?? waited?.[0]
+    const [scriptReply, waitReply] = (await pipeline.exec()) ?? []
+    const failure = scriptReply?.[0] ?? waitReply?.[0]
     if (failure !== null && failure !== undefined) throw failure
-    if (Number(waited?.[1]) < count) throw new TooFewReplicas(`${waited?.[1]} of ${count} replicas confirmed the write`)
-    return written?.[1]
+    if (Number(waitReply?.[1]) < count)
+      throw new TooFewReplicas(`${waitReply?.[1]} of ${count} replicas confirmed the write`)
+    return scriptReply?.[1]
   }
   try {
-    return await together("evalsha", sha)
+    return await runWithWait("evalsha", sha)
   } catch (error) {
-    if (isScriptMissing(error)) return together("eval", lua)
-    // A cluster's pipeline follows no redirection by itself when only one of its commands was redirected.
+    if (isScriptMissing(error)) return runWithWait("eval", lua)
+    // ioredis does not follow a redirection in a cluster pipeline when only one command was redirected.
     if (isSlotMoved(error) && isCluster(client)) {
       await new Promise<void>((resolve) => client.refreshSlotsCache(() => resolve()))
     }

@@ -1,6 +1,6 @@
 /**
- * The Lua scripts. Each declares every key it touches, judges everything before it writes anything, and leaves
- * bodies alone. Numbers are printed by `%.0f`, since Lua's own printing loses digits from 1e15.
+ * The Lua scripts. Each declares every key that it accesses, checks all preconditions before its first write, and never
+ * parses record bodies. Numbers are formatted with `%.0f`, because Lua's `tostring` loses digits from 1e15.
  */
 import { createHash } from "node:crypto"
 
@@ -9,66 +9,69 @@ export interface Script {
   readonly sha: string
 }
 
-const script = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
+const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
 
 /**
- * KEYS: records, claims, sequence, expiring, memory, then terms and counters, which changes name by their number.
- * ARGV: what to remember behind the result, for how long, the member that lists the memory (or ""), how many changes,
- * and the changes, each as a letter and its fields; a list is its length and its items.
+ * Applies one commit.
+ *
+ * KEYS: records, unique keys, sequence, expiring, the replay key, then terms and counters, to which changes
+ * refer by position.
+ * ARGV: the data to store after the result for replays, its TTL, its member of `expiring` (or ""), the number of changes,
+ * and the changes, each as a letter and its fields. A list is its length followed by its items.
  */
-export const commit = script(`
-local records, claims, sequence, expiring, memory = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+export const commit = makeScript(`
+local records, unique_keys, sequence, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
-local seen = redis.call('GET', memory)
-if seen then
-  -- Written again, so that whoever waits for replicas waits for this too.
-  redis.call('SET', memory, seen, 'KEEPTTL')
-  return {'seen', seen}
+local replay = redis.call('GET', replay_key)
+if replay then
+  -- Write it again, so that a WAIT after this script also covers the replayed result.
+  redis.call('SET', replay_key, replay, 'KEEPTTL')
+  return {'replay', replay}
 end
 
-local at = 4
-local function take()
-  at = at + 1
-  return ARGV[at]
+local position = 4
+local function next_arg()
+  position = position + 1
+  return ARGV[position]
 end
-local function list()
+local function next_list()
   local items = {}
-  for i = 1, tonumber(take()) do items[i] = take() end
+  for i = 1, tonumber(next_arg()) do items[i] = next_arg() end
   return items
 end
-local function key() return KEYS[tonumber(take())] end
-local function keys()
+local function next_key() return KEYS[tonumber(next_arg())] end
+local function next_keys()
   local items = {}
-  for i = 1, tonumber(take()) do items[i] = key() end
+  for i = 1, tonumber(next_arg()) do items[i] = next_key() end
   return items
 end
-local function digits(n) return string.format('%.0f', n) end
+local function format_integer(n) return string.format('%.0f', n) end
 
-local changes, rewritten, puts = {}, {}, 0
+local changes, replaced, puts = {}, {}, 0
 for i = 1, tonumber(ARGV[4]) do
-  local change = { tag = take() }
+  local change = { tag = next_arg() }
   if change.tag == 'P' or change.tag == 'D' or change.tag == 'C' then
-    change.key, change.expect = take(), take()
+    change.key, change.expect = next_arg(), next_arg()
     if change.tag ~= 'C' then
-      rewritten[change.key] = true
-      change.leave, change.release = keys(), list()
+      replaced[change.key] = true
+      change.removed_terms, change.removed_unique_keys = next_keys(), next_list()
     end
     if change.tag == 'P' then
       puts = puts + 1
-      change.tail, change.holder, change.join, change.claims = take(), take(), keys(), list()
+      change.body, change.owner, change.added_terms, change.unique_keys = next_arg(), next_arg(), next_keys(), next_list()
     end
   elseif change.tag == 'L' then
-    change.key, change.atMost, change.name = key(), take(), take()
+    change.key, change.at_most, change.name = next_key(), next_arg(), next_arg()
   else
-    change.key, change.by, change.max, change.ttl, change.name = key(), take(), take(), take(), take()
+    change.key, change.by, change.max, change.ttl, change.name = next_key(), next_arg(), next_arg(), next_arg(), next_arg()
   end
   changes[i] = change
 end
 
-local taken = {}
+local new_owners = {}
 for _, change in ipairs(changes) do
   if change.tag == 'L' then
-    if redis.call('ZCARD', change.key) > tonumber(change.atMost) then return {'limit', change.name} end
+    if redis.call('ZCARD', change.key) > tonumber(change.at_most) then return {'limit', change.name} end
   elseif change.tag == 'A' then
     local value = tonumber(redis.call('GET', change.key) or '0')
     if value + tonumber(change.by) > tonumber(change.max) then return {'exceeded', change.name} end
@@ -78,164 +81,170 @@ for _, change in ipairs(changes) do
     if version ~= change.expect then return {'stale', change.key} end
     change.created = stored and string.match(stored, '^%d+ (%d+)')
     if change.tag == 'P' then
-      for _, claim in ipairs(change.claims) do
-        local held = redis.call('HGET', claims, claim)
-        if held then
-          local colon = string.find(held, ':', 1, true)
-          local holder = string.sub(held, colon + 1, colon + tonumber(string.sub(held, 1, colon - 1)))
-          held = not rewritten[holder]
+      for _, unique_key in ipairs(change.unique_keys) do
+        local owner = redis.call('HGET', unique_keys, unique_key)
+        local is_taken = false
+        if owner then
+          local colon = string.find(owner, ':', 1, true)
+          local owner_key = string.sub(owner, colon + 1, colon + tonumber(string.sub(owner, 1, colon - 1)))
+          is_taken = not replaced[owner_key]
         end
-        if held or (taken[claim] and taken[claim] ~= change.key) then return {'unique-key', claim} end
-        taken[claim] = change.key
+        local new_owner = new_owners[unique_key]
+        if is_taken or (new_owner and new_owner ~= change.key) then return {'unique-key', unique_key} end
+        new_owners[unique_key] = change.key
       end
     end
   end
 end
 
-local last = puts > 0 and redis.call('INCRBY', sequence, puts) - puts or 0
+local last_version = puts > 0 and redis.call('INCRBY', sequence, puts) - puts or 0
+-- Remove old unique keys before adding new ones: one commit may move a unique key from one record to another.
 for _, change in ipairs(changes) do
-  for _, claim in ipairs(change.release or {}) do redis.call('HDEL', claims, claim) end
+  for _, unique_key in ipairs(change.removed_unique_keys or {}) do redis.call('HDEL', unique_keys, unique_key) end
 end
 
 local now
-local function list_expiring(member, ttl)
+local function add_expiring(member, ttl)
   if not now then
     local time = redis.call('TIME')
     now = time[1] * 1000 + math.floor(time[2] / 1000)
-    local gone = redis.call('ZRANGEBYSCORE', expiring, '-inf', digits(now), 'LIMIT', 0, 100)
-    if #gone > 0 then redis.call('ZREM', expiring, unpack(gone)) end
+    local expired = redis.call('ZRANGEBYSCORE', expiring, '-inf', format_integer(now), 'LIMIT', 0, 100)
+    if #expired > 0 then redis.call('ZREM', expiring, unpack(expired)) end
   end
-  redis.call('ZADD', expiring, 'GT', digits(now + tonumber(ttl)), member)
+  redis.call('ZADD', expiring, 'GT', format_integer(now + tonumber(ttl)), member)
 end
 
 local versions, totals = {}, {}
 for _, change in ipairs(changes) do
   if change.tag == 'P' then
-    last = last + 1
-    local version = digits(last)
+    last_version = last_version + 1
+    local version = format_integer(last_version)
     local created = change.created or version
-    redis.call('HSET', records, change.key, version .. ' ' .. created .. ' ' .. change.tail)
-    for _, term in ipairs(change.leave) do redis.call('ZREM', term, change.key) end
-    for _, term in ipairs(change.join) do redis.call('ZADD', term, created, change.key) end
-    for _, claim in ipairs(change.claims) do redis.call('HSET', claims, claim, change.holder) end
+    redis.call('HSET', records, change.key, version .. ' ' .. created .. ' ' .. change.body)
+    for _, term in ipairs(change.removed_terms) do redis.call('ZREM', term, change.key) end
+    for _, term in ipairs(change.added_terms) do redis.call('ZADD', term, created, change.key) end
+    for _, unique_key in ipairs(change.unique_keys) do
+      redis.call('HSET', unique_keys, unique_key, change.owner)
+    end
     versions[#versions + 1] = version
   elseif change.tag == 'D' then
     redis.call('HDEL', records, change.key)
-    for _, term in ipairs(change.leave) do redis.call('ZREM', term, change.key) end
+    for _, term in ipairs(change.removed_terms) do redis.call('ZREM', term, change.key) end
   elseif change.tag == 'A' then
-    totals[#totals + 1] = digits(redis.call('INCRBY', change.key, change.by))
+    totals[#totals + 1] = format_integer(redis.call('INCRBY', change.key, change.by))
     if redis.call('PTTL', change.key) < tonumber(change.ttl) then redis.call('PEXPIRE', change.key, change.ttl) end
-    list_expiring('counter:' .. change.name, change.ttl)
+    add_expiring('counter:' .. change.name, change.ttl)
   end
 end
 
 local result = table.concat(versions, ' ') .. '\\n' .. table.concat(totals, ' ')
-redis.call('SET', memory, result .. '\\n' .. ARGV[1], 'PX', ARGV[2])
-if ARGV[3] ~= '' then list_expiring(ARGV[3], ARGV[2]) end
+redis.call('SET', replay_key, result .. '\\n' .. ARGV[1], 'PX', ARGV[2])
+if ARGV[3] ~= '' then add_expiring(ARGV[3], ARGV[2]) end
 return {'done', result}
 `)
 
 /**
- * Several commits that only check and count, each judged and applied by itself, in order. It is run for every use that is
- * counted, so it makes few calls, and no tables that it can do without.
+ * Applies several commits that only check records and add to counters, each independently and in order. Every metered
+ * request runs it, so it makes few Redis calls and allocates few tables.
  *
- * KEYS: records, expiring, memory, then the counters. ARGV: how long to remember, and as JSON the keys that are checked,
- * their versions, and the commits as numbers in a row: how many checks, their numbers, how many counters, and of each its
- * number, what to add, the maximum, and how long it is kept. The answer has for each commit 0 and the totals; or a
- * letter, and the number of what refused it.
+ * KEYS: records, expiring, the replay key, then the counters.
+ * ARGV: the TTL of the replay, and a JSON array of the checked keys, their expected versions, and the commits as one list
+ * of numbers. A commit is the number of checks and their positions, the number of adds, and for each add the position of
+ * the counter, the amount, the maximum and the TTL.
+ * Returns for each commit 0 and the totals; or, for a conflict, "s" (stale) or "e" (exceeded) and a position.
  */
-export const countBatch = script(`
-local records, expiring, memory = KEYS[1], KEYS[2], KEYS[3]
+export const countBatch = makeScript(`
+local records, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3]
 
-local seen = redis.call('GET', memory)
-if seen then
-  -- Written again, so that whoever waits for replicas waits for this too.
-  redis.call('SET', memory, seen, 'KEEPTTL')
-  return cmsgpack.unpack(seen)
+local replay = redis.call('GET', replay_key)
+if replay then
+  -- Write it again, so that a WAIT after this script also covers the replayed result.
+  redis.call('SET', replay_key, replay, 'KEEPTTL')
+  return cmsgpack.unpack(replay)
 end
 
-local sent = cjson.decode(ARGV[2])
-local keys, versions, commits = sent[1], sent[2], sent[3]
-local function digits(n) return string.format('%.0f', n) end
+local batch = cjson.decode(ARGV[2])
+local keys, versions, commits = batch[1], batch[2], batch[3]
+local function format_integer(n) return string.format('%.0f', n) end
 
--- A call takes some thousands of arguments, and no more.
-local most = 4000
-local function ask(items, read)
+-- Lua limits the number of arguments of a call to a few thousand.
+local max_arguments = 4000
+local function read_in_chunks(items, read)
   if #items == 0 then return {} end
-  if #items <= most then return read(unpack(items)) end
-  local found = {}
-  for from = 1, #items, most do
-    local some = read(unpack(items, from, math.min(from + most - 1, #items)))
-    for i = 1, #some do found[from + i - 1] = some[i] end
+  if #items <= max_arguments then return read(unpack(items)) end
+  local values = {}
+  for from = 1, #items, max_arguments do
+    local part = read(unpack(items, from, math.min(from + max_arguments - 1, #items)))
+    for i = 1, #part do values[from + i - 1] = part[i] end
   end
-  return found
+  return values
 end
 
-local is_so = ask(keys, function(...) return redis.call('HMGET', records, ...) end)
+local is_current = read_in_chunks(keys, function(...) return redis.call('HMGET', records, ...) end)
 for i = 1, #keys do
-  local stored = is_so[i]
-  is_so[i] = (stored and tonumber(string.match(stored, '^%d+')) or 0) == versions[i]
+  local stored = is_current[i]
+  is_current[i] = (stored and tonumber(string.match(stored, '^%d+')) or 0) == versions[i]
 end
 
 local counters = {}
 for i = 4, #KEYS do counters[i - 3] = KEYS[i] end
-local known = ask(counters, function(...) return redis.call('MGET', ...) end)
-local values, raised, ttls = {}, {}, {}
-for i = 1, #counters do values[i] = tonumber(known[i] or '0') end
+local stored_values = read_in_chunks(counters, function(...) return redis.call('MGET', ...) end)
+local values, increments, ttls = {}, {}, {}
+for i = 1, #counters do values[i] = tonumber(stored_values[i] or '0') end
 
-local outcomes, is_applied, at, last = {}, false, 1, #commits
-while at <= last do
-  local refusal
-  local adds = at + commits[at] + 1
-  for i = at + 1, adds - 1 do
-    if not refusal and not is_so[commits[i]] then refusal = 's' .. commits[i] end
+local outcomes, is_any_applied, position, last = {}, false, 1, #commits
+while position <= last do
+  local conflict
+  local adds = position + commits[position] + 1
+  for i = position + 1, adds - 1 do
+    if not conflict and not is_current[commits[i]] then conflict = 's' .. commits[i] end
   end
   local from, to = adds + 1, adds + commits[adds] * 4
   for i = from, to, 4 do
     local counter = commits[i]
-    if not refusal and values[counter] + commits[i + 1] > commits[i + 2] then refusal = 'e' .. counter end
+    if not conflict and values[counter] + commits[i + 1] > commits[i + 2] then conflict = 'e' .. counter end
   end
-  outcomes[#outcomes + 1] = refusal or 0
-  if not refusal then
-    is_applied = true
+  outcomes[#outcomes + 1] = conflict or 0
+  if not conflict then
+    is_any_applied = true
     for i = from, to, 4 do
       local counter, by, ttl = commits[i], commits[i + 1], commits[i + 3]
       values[counter] = values[counter] + by
-      raised[counter] = (raised[counter] or 0) + by
+      increments[counter] = (increments[counter] or 0) + by
       if ttl > (ttls[counter] or 0) then ttls[counter] = ttl end
-      -- Clients read larger numbers less exactly than texts.
-      outcomes[#outcomes + 1] = values[counter] < 1e15 and values[counter] or digits(values[counter])
+      -- Return larger totals as strings, which clients read exactly.
+      outcomes[#outcomes + 1] = values[counter] < 1e15 and values[counter] or format_integer(values[counter])
     end
   end
-  at = to + 1
+  position = to + 1
 end
-if not is_applied then return outcomes end
+if not is_any_applied then return outcomes end
 
-if next(raised) then
+if next(increments) then
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local gone = redis.call('ZRANGEBYSCORE', expiring, '-inf', digits(now), 'LIMIT', 0, 100)
-  if #gone > 0 then redis.call('ZREM', expiring, unpack(gone)) end
-  local base, members = #expiring - #'expiring', {}
-  for i = 1, #counters do members[i] = string.sub(counters[i], base + 1) end
-  local kept = ask(members, function(...) return redis.call('ZMSCORE', expiring, ...) end)
-  for counter, by in pairs(raised) do
+  local expired = redis.call('ZRANGEBYSCORE', expiring, '-inf', format_integer(now), 'LIMIT', 0, 100)
+  if #expired > 0 then redis.call('ZREM', expiring, unpack(expired)) end
+  local prefix_length, members = #expiring - #'expiring', {}
+  for i = 1, #counters do members[i] = string.sub(counters[i], prefix_length + 1) end
+  local expiries = read_in_chunks(members, function(...) return redis.call('ZMSCORE', expiring, ...) end)
+  for counter, by in pairs(increments) do
     local key, ttl = counters[counter], ttls[counter]
     redis.call('INCRBY', key, by)
-    if not known[counter] or now + ttl > tonumber(kept[counter] or 0) then
-      -- A little longer, so that the next uses need not prolong it again.
+    if not stored_values[counter] or now + ttl > tonumber(expiries[counter] or 0) then
+      -- Extend the TTL a little further, so that the next adds need not extend it again.
       ttl = ttl + math.floor(math.min(ttl / 8, 60000))
-      redis.call('PEXPIRE', key, digits(ttl))
-      redis.call('ZADD', expiring, digits(now + ttl), members[counter])
+      redis.call('PEXPIRE', key, format_integer(ttl))
+      redis.call('ZADD', expiring, format_integer(now + ttl), members[counter])
     end
   end
 end
-redis.call('SET', memory, cmsgpack.pack(outcomes), 'PX', ARGV[1])
+redis.call('SET', replay_key, cmsgpack.pack(outcomes), 'PX', ARGV[1])
 return outcomes
 `)
 
-/** KEYS: expiring, then what its members stand for. ARGV: the members. Removes both. */
-export const deleteReplays = script(`
+/** Removes members of `expiring` and their keys. KEYS: expiring, then the keys of the members. ARGV: the members. */
+export const deleteExpiring = makeScript(`
 for i, member in ipairs(ARGV) do
   redis.call('UNLINK', KEYS[i + 1])
   redis.call('ZREM', KEYS[1], member)
@@ -243,72 +252,77 @@ end
 return #ARGV
 `)
 
-/** KEYS: records, claims. ARGV: the claims. For each: key, record, parent's key, parent's record; or nothing. */
-export const getByUniqueKey = script(`
-local found = {}
-for i, claim in ipairs(ARGV) do
-  local held = redis.call('HGET', KEYS[2], claim)
-  found[i] = false
-  if held then
-    local colon = string.find(held, ':', 1, true)
-    local last = colon + tonumber(string.sub(held, 1, colon - 1))
-    local key, parent = string.sub(held, colon + 1, last), string.sub(held, last + 1)
+/**
+ * KEYS: records, unique keys. ARGV: unique keys. Returns for each its record's key and record, then the
+ * parent's key and record if there is a parent; or false.
+ */
+export const getByUniqueKey = makeScript(`
+local replies = {}
+for i, unique_key in ipairs(ARGV) do
+  local owner = redis.call('HGET', KEYS[2], unique_key)
+  replies[i] = false
+  if owner then
+    local colon = string.find(owner, ':', 1, true)
+    local last = colon + tonumber(string.sub(owner, 1, colon - 1))
+    local key, parent = string.sub(owner, colon + 1, last), string.sub(owner, last + 1)
     local record = redis.call('HGET', KEYS[1], key)
     if record and parent ~= '' then
       parent = string.sub(parent, 2)
-      found[i] = { key, record, parent, redis.call('HGET', KEYS[1], parent) }
+      replies[i] = { key, record, parent, redis.call('HGET', KEYS[1], parent) }
     elseif record then
-      found[i] = { key, record }
+      replies[i] = { key, record }
     end
   end
 end
-return found
+return replies
 `)
 
 /**
- * KEYS: records, then terms. ARGV: for each query the numbers of its terms, as a list, its offset and its limit.
+ * Lists pages of records. KEYS: records, then terms. ARGV: for each query the positions of its terms, as a list, then its
+ * offset and its limit.
  *
- * The page of an intersection is found by walking the shortest term from the nearer end, and looking up the others;
- * where few of those walked would be on it, by intersecting the whole. Both cost about the same for each record.
+ * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in the
+ * other terms. When few scanned records would match, it computes the whole intersection instead. Both cost about the
+ * same per record.
  */
-export const list = script(`
-local at, chunk = 0, 1000
-local function take()
-  at = at + 1
-  return tonumber(ARGV[at])
+export const list = makeScript(`
+local position, chunk_size = 0, 1000
+local function next_number()
+  position = position + 1
+  return tonumber(ARGV[position])
 end
 
-local function carrying_all(keys, terms)
+local function filter_all(keys, terms)
   for _, term in ipairs(terms) do
     if #keys == 0 then break end
-    local kept, scores = {}, redis.call('ZMSCORE', term, unpack(keys))
+    local matches, scores = {}, redis.call('ZMSCORE', term, unpack(keys))
     for i, key in ipairs(keys) do
-      if scores[i] then kept[#kept + 1] = key end
+      if scores[i] then matches[#matches + 1] = key end
     end
-    keys = kept
+    keys = matches
   end
   return keys
 end
 
-local function walk(term, others, size, skip, count, backwards)
-  local found, rank = {}, 0
-  while #found < count and rank < size do
-    local some
-    if backwards then some = redis.call('ZRANGE', term, rank, rank + chunk - 1, 'REV')
-    else some = redis.call('ZRANGE', term, rank, rank + chunk - 1) end
-    for _, key in ipairs(carrying_all(some, others)) do
+local function scan(term, others, size, skip, count, is_reversed)
+  local page, rank = {}, 0
+  while #page < count and rank < size do
+    local keys
+    if is_reversed then keys = redis.call('ZRANGE', term, rank, rank + chunk_size - 1, 'REV')
+    else keys = redis.call('ZRANGE', term, rank, rank + chunk_size - 1) end
+    for _, key in ipairs(filter_all(keys, others)) do
       if skip > 0 then skip = skip - 1
-      elseif #found < count then found[#found + 1] = key end
+      elseif #page < count then page[#page + 1] = key end
     end
-    rank = rank + chunk
+    rank = rank + chunk_size
   end
-  if not backwards then return found end
-  local turned = {}
-  for i = #found, 1, -1 do turned[#turned + 1] = found[i] end
-  return turned
+  if not is_reversed then return page end
+  local reversed = {}
+  for i = #page, 1, -1 do reversed[#reversed + 1] = page[i] end
+  return reversed
 end
 
-local function intersection(terms, offset, limit)
+local function list_intersection(terms, offset, limit)
   local total = redis.call('ZINTERCARD', #terms, unpack(terms))
   local count = math.min(limit, total - offset)
   if count <= 0 then return {}, total end
@@ -316,36 +330,36 @@ local function intersection(terms, offset, limit)
   local sizes = {}
   for _, term in ipairs(terms) do sizes[term] = redis.call('ZCARD', term) end
   table.sort(terms, function(left, right) return sizes[left] < sizes[right] end)
-  local shortest = table.remove(terms, 1)
-  local size = sizes[shortest]
+  local smallest = table.remove(terms, 1)
+  local size = sizes[smallest]
 
-  local behind = total - offset - count
-  local backwards = behind < offset
-  local skip = backwards and behind or offset
+  local after_page = total - offset - count
+  local is_reversed = after_page < offset
+  local skip = is_reversed and after_page or offset
   if (skip + count) * size <= total * total then
-    return walk(shortest, terms, size, skip, count, backwards), total
+    return scan(smallest, terms, size, skip, count, is_reversed), total
   end
-  local all = redis.call('ZINTER', #terms + 1, shortest, unpack(terms))
+  local all = redis.call('ZINTER', #terms + 1, smallest, unpack(terms))
   local page = {}
   for i = offset + 1, offset + count do page[#page + 1] = all[i] end
   return page, total
 end
 
 local pages = {}
-while at < #ARGV do
+while position < #ARGV do
   local terms = {}
-  for i = 1, take() do terms[i] = KEYS[take()] end
-  local offset, limit = take(), take()
+  for i = 1, next_number() do terms[i] = KEYS[next_number()] end
+  local offset, limit = next_number(), next_number()
   local keys, total
-  if #terms > 1 then keys, total = intersection(terms, offset, limit)
+  if #terms > 1 then keys, total = list_intersection(terms, offset, limit)
   else
     total = redis.call('ZCARD', terms[1])
     keys = limit > 0 and redis.call('ZRANGE', terms[1], offset, offset + limit - 1) or {}
   end
   local records = {}
-  for first = 1, #keys, chunk do
-    local some = redis.call('HMGET', KEYS[1], unpack(keys, first, math.min(first + chunk - 1, #keys)))
-    for i = 1, #some do records[first + i - 1] = some[i] end
+  for first = 1, #keys, chunk_size do
+    local part = redis.call('HMGET', KEYS[1], unpack(keys, first, math.min(first + chunk_size - 1, #keys)))
+    for i = 1, #part do records[first + i - 1] = part[i] end
   end
   pages[#pages + 1] = { total, keys, records }
 end

@@ -1,11 +1,11 @@
 /**
- * What a store can be opened on. An ioredis client is recognised by its methods: the host's ioredis may be another copy,
- * or another major, than the one that this package imports.
+ * Parses the first argument of `RedisStore`. An ioredis client is recognised by its methods, because the host may use
+ * another copy or another major version of ioredis than this package.
  */
 import { StoreOpenError } from "@tollgate/core"
 import { type Cluster, Redis, type RedisOptions } from "ioredis"
 import { withoutCommand } from "./classifyError.ts"
-import { findMisplaced } from "./options.ts"
+import { findMisplacedOption } from "./options.ts"
 
 /** A `Redis` or `Cluster` of ioredis 5 or 6, from any copy of it. */
 export interface IoredisClient {
@@ -36,49 +36,52 @@ const isPlainObject = (source: unknown): source is object => {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Names a wrong argument without printing it: it may hold a password. */
+/** Describes an invalid argument without printing it, because it may contain a password. */
 const describeType = (source: unknown): string => {
   if (typeof source !== "object" || source === null) return source == null ? String(source) : `a ${typeof source}`
   return `a ${source.constructor?.name ?? "class instance"}`
 }
 
 const acceptedSources =
-  "Give a redis:// or rediss:// URL as a string, the path of a Unix socket, ioredis options with a host, or an ioredis client"
+  "Pass a redis:// or rediss:// URL as a string, the path of a Unix socket, ioredis options with a host, or an ioredis client"
 
 const sourceError = (source: unknown): StoreOpenError => {
-  const refuseAs = (kind: string, remedy: string) => openError("Redis store", `its first argument is ${kind}`, remedy)
-  if (hasMethods(source, "then")) return refuseAs("a promise", "Await it first, as in RedisStore.open(await client)")
+  const invalidSource = (kind: string, remedy: string) =>
+    openError("Redis store", `the first argument is ${kind}`, remedy)
+  if (hasMethods(source, "then"))
+    return invalidSource("a promise", "Await it first, as in RedisStore.open(await client)")
   if (hasMethods(source, "duplicate", "sendCommand")) {
-    return refuseAs("a client of the redis package", "Give its URL as a string, or an ioredis client")
+    return invalidSource("a client of the redis package", "Pass its URL as a string, or an ioredis client")
   }
-  if (Array.isArray(source)) return refuseAs("an array", "For Redis Cluster, give new Cluster(nodes) of ioredis")
-  return refuseAs(describeType(source), acceptedSources)
+  if (Array.isArray(source))
+    return invalidSource("an array", "For Redis Cluster, pass an ioredis Cluster: new Cluster(nodes)")
+  return invalidSource(describeType(source), acceptedSources)
 }
 
 const checkUrl = (url: string): StoreOpenError | undefined => {
-  const remedy = "Give redis://host:port, rediss://host:port, or the path of a socket"
-  if (!URL.canParse(url)) return openError("Redis", "its address is not a URL", remedy)
+  const remedy = "Use redis://host:port, rediss://host:port, or the path of a Unix socket"
+  if (!URL.canParse(url)) return openError("Redis store", "the URL is not valid", remedy)
   const { protocol, hostname } = new URL(url)
   if (protocol !== "redis:" && protocol !== "rediss:") {
-    return openError(describeUrl(url), `${protocol}// is not a Redis address`, remedy)
+    return openError(describeUrl(url), `${protocol}// is not a Redis URL`, remedy)
   }
-  return hostname === "" ? openError(describeUrl(url), "it names no host", remedy) : undefined
+  return hostname === "" ? openError(describeUrl(url), "the URL has no host", remedy) : undefined
 }
 
-/** Without these, ioredis would connect to localhost:6379. */
-const places = ["host", "path", "sentinels", "Connector"]
+/** With none of these options, ioredis would connect to localhost:6379. */
+const serverOptions = ["host", "path", "sentinels", "Connector"]
 
 const checkIoredisOptions = (options: object): StoreOpenError | undefined => {
-  const misplaced = findMisplaced(options)
+  const misplaced = findMisplacedOption(options)
   if (misplaced !== undefined) {
-    const remedy = `Give it in the second argument, as in RedisStore.open(options, { ${misplaced} })`
-    return openError("Redis store", `${misplaced} is not an option of ioredis`, remedy)
+    const remedy = `Pass it in the second argument, as in RedisStore.open(options, { ${misplaced} })`
+    return openError("Redis store", `${misplaced} is not an ioredis option`, remedy)
   }
-  if (places.some((name) => Reflect.get(options, name) != null)) return undefined
+  if (serverOptions.some((name) => Reflect.get(options, name) != null)) return undefined
   const names = Object.keys(options).join(", ")
   return openError(
     "Redis store",
-    `its ioredis options name no server${names === "" ? "" : ` (they set ${names})`}`,
+    `the ioredis options name no server${names === "" ? "" : ` (they set ${names})`}`,
     "Set host and port, or path, or sentinels and name"
   )
 }
@@ -96,29 +99,29 @@ const describeClient = (client: Redis | Cluster): string => {
 }
 
 export interface Target {
-  /** Where the server is, without its password. */
+  /** The location of the server, without its password. */
   readonly location: string
-  /** The host's client, or one made of its settings that never connects: the store connects duplicates of it. */
+  /** The host's client, or an unconnected client with the given settings. The store connects duplicates of it. */
   readonly template: Redis | Cluster
 }
 
-const withoutConnecting = (client: Redis): Redis => {
-  // A URL's query can set `lazyConnect` too, and wins over the options beside it.
+const preventConnecting = (client: Redis): Redis => {
+  // The query of a URL can set `lazyConnect` too, and overrides the options.
   client.disconnect()
   return client
 }
 
-/** Tells what the host wants to connect to, or refuses it. Nothing is connected. */
-export const readSource = (source: unknown): Target | StoreOpenError => {
+/** Resolves the first argument to a location and a template client. Nothing connects. */
+export const parseSource = (source: unknown): Target | StoreOpenError => {
   if (typeof source === "string") {
-    const mistake = source.startsWith("/") ? undefined : checkUrl(source)
-    if (mistake !== undefined) return mistake
-    return { location: describeUrl(source), template: withoutConnecting(new Redis(source, { lazyConnect: true })) }
+    const invalid = source.startsWith("/") ? undefined : checkUrl(source)
+    if (invalid !== undefined) return invalid
+    return { location: describeUrl(source), template: preventConnecting(new Redis(source, { lazyConnect: true })) }
   }
   if (isClient(source)) return { location: describeClient(source), template: source }
   if (!isPlainObject(source) || hasMethods(source, "then")) return sourceError(source)
-  const mistake = checkIoredisOptions(source)
-  if (mistake !== undefined) return mistake
-  const template = withoutConnecting(new Redis({ ...source, lazyConnect: true }))
+  const invalid = checkIoredisOptions(source)
+  if (invalid !== undefined) return invalid
+  const template = preventConnecting(new Redis({ ...source, lazyConnect: true }))
   return { location: describeClient(template), template }
 }

@@ -10,7 +10,7 @@ import {
 } from "@tollgate/core"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { storeContract } from "@tollgate/store-testkit"
-import { freePort, Rivalry, runWorkers, startFaultyProxy, startRedis, startRedisCluster } from "@tollgate/testing"
+import { Contention, freePort, runWorkers, startFaultyProxy, startRedis, startRedisCluster } from "@tollgate/testing"
 import { Effect, Fiber, Layer, Logger, References, type Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 
@@ -39,43 +39,43 @@ const clusterClient = Effect.gen(function* () {
   )
 })
 
-const refusalOf = (source: RedisSource, options?: RedisStoreOptions) =>
+const getOpenError = (source: RedisSource, options?: RedisStoreOptions) =>
   Effect.flip(Effect.scoped(Layer.build(RedisStore.layer(source, options)))).pipe(
     Effect.tap((error) => Effect.sync(() => assert.instanceOf(error, StoreOpenError)))
   )
 
-/** What a program logs as a warning. */
-const warningsOf = Effect.fnUntraced(function* (program: Effect.Effect<unknown, unknown, Scope.Scope>) {
+/** Runs a program and returns the warnings that it logs. */
+const collectWarnings = Effect.fnUntraced(function* (program: Effect.Effect<unknown, unknown, Scope.Scope>) {
   const warnings: Array<string> = []
   const logger = Logger.make(({ message }) => void warnings.push(String(message)))
   yield* program.pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "Warn"))
   return warnings
 })
 
-// The contract says nothing about time: ten thousand changes take longer than the default on a busy machine.
+// The contract has commits of ten thousand changes, which exceed the default timeout on a busy machine.
 const layer = (source: RedisSource) => RedisStore.layer(source, { commandTimeout: 30_000 })
 storeContract("Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => layer(url))))
 storeContract("a Redis Cluster of three masters", Layer.unwrap(Effect.map(clusterClient, layer)))
 
 describe("opening a Redis store", () => {
-  it.live("says what is wrong with an address, where, and what to do; never the password", () =>
+  it.live("reports the problem, the location and the remedy, but never the password", () =>
     Effect.gen(function* () {
       const port = yield* freePort
-      const absent = yield* refusalOf(`redis://user:s3cret@127.0.0.1:${port}`)
+      const unreachable = yield* getOpenError(`redis://user:s3cret@127.0.0.1:${port}`)
       assert.strictEqual(
-        absent.message,
-        `Cannot open the Redis at redis://127.0.0.1:${port}: it does not answer. Start it, or check host, port and TLS.`
+        unreachable.message,
+        `Cannot open the Redis at redis://127.0.0.1:${port}: it does not respond. Start it, or check host, port and TLS.`
       )
       for (const [source, problem] of [
-        ["", "its address is not a URL"],
-        ["localhost:6379", "localhost:// is not a Redis address"],
-        ["http://user:s3cret@localhost", "http:// is not a Redis address"],
-        ["redis://", "it names no host"],
-        ["s3cret words", "its address is not a URL"]
+        ["", "the URL is not valid"],
+        ["localhost:6379", "localhost:// is not a Redis URL"],
+        ["http://user:s3cret@localhost", "http:// is not a Redis URL"],
+        ["redis://", "the URL has no host"],
+        ["s3cret words", "the URL is not valid"]
       ] as const) {
-        const error = yield* refusalOf(source)
+        const error = yield* getOpenError(source)
         assert.include(error.message, problem)
-        assert.include(error.message, "Give redis://host:port")
+        assert.include(error.message, "Use redis://host:port")
         assert.notInclude(error.message, "s3cret")
       }
       for (const source of [
@@ -83,45 +83,44 @@ describe("opening a Redis store", () => {
         `redis://127.0.0.1:${port}?password=s3cret`,
         { host: "127.0.0.1", port, password: "s3cret" }
       ]) {
-        const error = yield* refusalOf(source)
+        const error = yield* getOpenError(source)
         assert.notInclude(inspect(error, { depth: 10 }) + JSON.stringify(error) + error.message, "s3cret")
       }
-      assert.include((yield* refusalOf({ host: "127.0.0.1", port })).message, `127.0.0.1:${port}`)
-      assert.include((yield* refusalOf("redis://localhost", { prefix: "{x}" })).message, "has a brace in it")
+      assert.include((yield* getOpenError({ host: "127.0.0.1", port })).message, `127.0.0.1:${port}`)
+      assert.include((yield* getOpenError("redis://localhost", { prefix: "{x}" })).message, "contains a brace")
     })
   )
 
-  it.live("says when the password is wrong", () =>
+  it.live("reports a wrong password", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis({ tcp: true, arguments: ["--requirepass", "right"] })
-      const address = url.replace("//", "//:wrong@")
-      const error = yield* refusalOf(address)
-      assert.include(error.message, "does not accept the user or the password")
+      const error = yield* getOpenError(url.replace("//", "//:wrong@"))
+      assert.include(error.message, "rejects the username or the password")
       assert.notInclude(inspect(error, { depth: 10 }) + JSON.stringify(error) + error.message, "wrong@")
       assert.notInclude(inspect(error, { depth: 10 }) + JSON.stringify(error), "args")
       yield* open(url.replace("//", "//:right@"))
     })
   )
 
-  it.live("warns in one line when the server keeps nothing, or only now and then, or throws records away", () =>
+  it.live("warns in one line about missing persistence, snapshots only, and eviction", () =>
     Effect.gen(function* () {
-      const nothing = yield* startRedis({ arguments: ["--appendonly", "no"] })
+      const unpersisted = yield* startRedis({ arguments: ["--appendonly", "no"] })
       const snapshots = yield* startRedis({ arguments: ["--appendonly", "no", "--save", "3600", "1"] })
-      const everything = yield* startRedis()
+      const durable = yield* startRedis()
       const evicting = yield* startRedis({
         arguments: ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]
       })
-      const warnings = (url: string) => warningsOf(Layer.build(RedisStore.layer(url)))
-      assert.deepStrictEqual(yield* warnings(nothing.url), [
-        `The Redis at ${nothing.url} keeps nothing: all is lost when it stops. Set appendonly yes`
+      const warnings = (url: string) => collectWarnings(Layer.build(RedisStore.layer(url)))
+      assert.deepStrictEqual(yield* warnings(unpersisted.url), [
+        `The Redis at ${unpersisted.url} has no persistence: all data is lost when it stops. Set appendonly yes`
       ])
-      assert.include((yield* warnings(snapshots.url))[0], "keeps snapshots only")
-      assert.deepStrictEqual(yield* warnings(everything.url), [])
-      assert.include((yield* warnings(evicting.url))[0], "throws records away when its memory is full (allkeys-lru)")
+      assert.include((yield* warnings(snapshots.url))[0], "persists snapshots only")
+      assert.deepStrictEqual(yield* warnings(durable.url), [])
+      assert.include((yield* warnings(evicting.url))[0], "evicts records when its memory is full (allkeys-lru)")
     })
   )
 
-  it.live("works beside a client that is handed in, with its key prefix, and leaves it open and as it was", () =>
+  it.live("duplicates the host's client, keeps its key prefix, and leaves it open and unchanged", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const host = new Redis(url, { keyPrefix: "shop:", maxRetriesPerRequest: 7 })
@@ -137,7 +136,7 @@ describe("opening a Redis store", () => {
     })
   )
 
-  it.live("keeps stores with different prefixes apart", () =>
+  it.live("isolates stores with different prefixes", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const [one, two] = [yield* open(url, { prefix: "one:" }), yield* open(url, { prefix: "two:" })]
@@ -150,7 +149,7 @@ describe("opening a Redis store", () => {
 })
 
 describe("a Redis store", () => {
-  it.live("applies a commit once, and answers it, when its reply is lost", () =>
+  it.live("applies a commit once and returns its result when the reply is lost", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const proxy = yield* startFaultyProxy(url)
@@ -174,7 +173,7 @@ describe("a Redis store", () => {
     })
   )
 
-  it.live("fails within a second while the server is down, and works again when it is back", () =>
+  it.live("fails fast while the server is down, and recovers after its restart", () =>
     Effect.gen(function* () {
       const server = yield* startRedis({ tcp: true, arguments: ["--appendfsync", "always"] })
       const store = yield* open(server.url)
@@ -191,13 +190,13 @@ describe("a Redis store", () => {
         assert.isTrue("retryable" in error && error.retryable)
       }
       yield* server.restart
-      const answered = yield* Effect.retry(store.get(partition, ["kept"]), { times: 10 })
-      assert.strictEqual(answered[0]?.key, "kept")
+      const records = yield* Effect.retry(store.get(partition, ["kept"]), { times: 10 })
+      assert.strictEqual(records[0]?.key, "kept")
       yield* store.commit(partition, [put("b")])
     })
   )
 
-  it.live("leaves a caller that is interrupted before its batch is sent out of it", () =>
+  it.live("removes an interrupted caller from a batch that is not sent yet", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const [store, admin] = [yield* open(url), yield* client(url)]
@@ -205,18 +204,20 @@ describe("a Redis store", () => {
         Effect.map((info) => Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0))
       )
       const before = yield* calls
-      // The batch is sent once this turn of the event loop ends, which no fiber here yields to.
-      const left = yield* Effect.forkChild(store.commit(partition, [add("left")]), { startImmediately: true })
-      const stayed = yield* Effect.forkChild(store.commit(partition, [add("stayed")]), { startImmediately: true })
+      // The batch is sent on the next tick, and none of these fibers yields to the event loop.
+      const interrupted = yield* Effect.forkChild(store.commit(partition, [add("interrupted")]), {
+        startImmediately: true
+      })
+      const remaining = yield* Effect.forkChild(store.commit(partition, [add("remaining")]), { startImmediately: true })
       const lookup = yield* Effect.forkChild(store.getByUniqueKey(partition, ["c"]), { startImmediately: true })
-      yield* Effect.all([Fiber.interrupt(left), Fiber.interrupt(lookup)])
-      assert.strictEqual((yield* Fiber.join(stayed)).totals.get("stayed"), 1)
-      assert.deepStrictEqual(yield* store.counters(partition, ["left", "stayed"]), [0, 1])
+      yield* Effect.all([Fiber.interrupt(interrupted), Fiber.interrupt(lookup)])
+      assert.strictEqual((yield* Fiber.join(remaining)).totals.get("remaining"), 1)
+      assert.deepStrictEqual(yield* store.counters(partition, ["interrupted", "remaining"]), [0, 1])
       assert.strictEqual(yield* calls, before + 1)
     })
   )
 
-  it.live("does not wait for a server that has stopped answering", () =>
+  it.live("times out when the server stops responding", () =>
     Effect.gen(function* () {
       const server = yield* startRedis()
       const store = yield* open(server.url, { commandTimeout: 200 })
@@ -228,7 +229,7 @@ describe("a Redis store", () => {
     })
   )
 
-  it.live("drops a connection that has gone silent, and goes on with a new one", () =>
+  it.live("drops a silent connection and continues on a new one", () =>
     Effect.gen(function* () {
       const server = yield* startRedis()
       const proxy = yield* startFaultyProxy(server.url)
@@ -236,12 +237,12 @@ describe("a Redis store", () => {
       yield* store.commit(partition, [add("n")])
       proxy.silence()
       yield* Effect.flip(store.commit(partition, [add("n")]))
-      const answered = yield* Effect.retry(store.counters(partition, ["n"]), { times: 10 })
-      assert.deepStrictEqual(answered, [2])
+      const totals = yield* Effect.retry(store.counters(partition, ["n"]), { times: 10 })
+      assert.deepStrictEqual(totals, [2])
     })
   )
 
-  it.live("lets nobody wait for a commit that waits for replicas", () =>
+  it.live("does not block reads while a commit waits for replicas", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const store = yield* open(url, { waitReplicas: { count: 1, timeout: 1_000 } })
@@ -253,7 +254,7 @@ describe("a Redis store", () => {
     })
   )
 
-  it.live("does not notice that the server forgot its scripts", () =>
+  it.live("keeps working when the server loses its script cache", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const [store, admin] = [yield* open(url), yield* client(url)]
@@ -266,26 +267,26 @@ describe("a Redis store", () => {
     })
   )
 
-  it.live("answers only what enough replicas have, where it is asked to", () =>
+  it.live("acknowledges a commit only when enough replicas have it, with waitReplicas", () =>
     Effect.gen(function* () {
       const primary = yield* startRedis({ tcp: true, arguments: ["--repl-diskless-sync-delay", "0"] })
       const { hostname, port } = new URL(primary.url)
       const store = yield* open(primary.url, { waitReplicas: { count: 1, timeout: 100 } })
-      const lonely = yield* Effect.flip(store.commit(partition, [put("a")]))
-      assert.deepInclude(lonely, { _tag: "StoreUnavailable", outcome: "unknown", retryable: true })
-      assert.include(lonely.message, "0 of 1 replicas confirmed the write")
+      const unreplicated = yield* Effect.flip(store.commit(partition, [put("a")]))
+      assert.deepInclude(unreplicated, { _tag: "StoreUnavailable", outcome: "unknown", retryable: true })
+      assert.include(unreplicated.message, "0 of 1 replicas confirmed the write")
       const replica = yield* startRedis({ arguments: ["--replicaof", hostname, port] })
       const copy = yield* client(replica.url)
-      const linked = Effect.promise(() => copy.info("replication"))
-      yield* Effect.repeat(linked, { until: (info) => info.includes("master_link_status:up") })
-      const patient = yield* open(primary.url, { waitReplicas: { count: 1, timeout: 5_000 } })
-      yield* patient.commit(partition, [put("b")])
+      const replicationInfo = Effect.promise(() => copy.info("replication"))
+      yield* Effect.repeat(replicationInfo, { until: (info) => info.includes("master_link_status:up") })
+      const replicatedStore = yield* open(primary.url, { waitReplicas: { count: 1, timeout: 5_000 } })
+      yield* replicatedStore.commit(partition, [put("b")])
       const replicated = yield* Effect.promise(() => copy.hexists(`tollgate:{${partition}}:records`, "b"))
       assert.strictEqual(replicated, 1)
     })
   )
 
-  it.live("leaves nothing behind when all is deleted, and lets the server forget what expires", () =>
+  it.live("leaves no keys after deletes and clear, and sets a TTL on everything that expires", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const [store, admin] = [yield* open(url), yield* client(url)]
@@ -299,12 +300,12 @@ describe("a Redis store", () => {
         assert.isTrue(ttl > 0 && ttl <= 60_000, `${key} is kept for ${ttl} ms`)
       }
       yield* store.clear(partition)
-      const left = (yield* Effect.promise(() => admin.keys("*"))).filter((key) => !key.includes(":attempt:"))
-      assert.deepStrictEqual(left, [`tollgate:{${partition}}:sequence`])
+      const remaining = (yield* Effect.promise(() => admin.keys("*"))).filter((key) => !key.includes(":attempt:"))
+      assert.deepStrictEqual(remaining, [`tollgate:{${partition}}:sequence`])
     })
   )
 
-  it.live("keeps no counter for ever, also one that somebody removed in between", () =>
+  it.live("sets a TTL on every counter, also after the host deleted it", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const store = yield* open(url)
@@ -312,33 +313,33 @@ describe("a Redis store", () => {
       const key = `tollgate:{${partition}}:counter:n`
       for (const ttl of [100_000, 90_000]) {
         yield* store.commit(partition, [Change.Add({ counter: "n", by: 1, ttl })])
-        const left = yield* Effect.promise(() => host.pttl(key))
-        assert.isTrue(left > ttl - 10_000 && left <= ttl * 1.2, `${left} of ${ttl}`)
+        const remaining = yield* Effect.promise(() => host.pttl(key))
+        assert.isTrue(remaining > ttl - 10_000 && remaining <= ttl * 1.2, `${remaining} of ${ttl}`)
         yield* Effect.promise(() => host.del(key))
       }
     })
   )
 
-  it.live("refuses what comes after it was closed", () =>
+  it.live("rejects calls after close", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const store = yield* Effect.promise(() => RedisStore.open(url))
       yield* Effect.promise(() => store.close())
       const error = yield* Effect.flip(store.get(partition, ["a"]))
-      assert.include(error.message, "the store has been closed")
+      assert.include(error.message, "the store is closed")
     })
   )
 
   it.live(
-    "is shared by four processes: one winner a name, no counter over its maximum",
+    "is consistent when four processes share it: unique names, no counter over its maximum",
     () =>
       Effect.gen(function* () {
         const { url } = yield* startRedis()
         const results = yield* Effect.promise(() =>
-          runWorkers<Rivalry.ContentionResult>(new URL("rival.worker.ts", import.meta.url), [url, url, url, url])
+          runWorkers<Contention.ContentionResult>(new URL("contender.worker.ts", import.meta.url), [url, url, url, url])
         )
         const store = yield* open(url)
-        yield* Effect.promise(() => Rivalry.findViolations(store, results))
+        yield* Effect.promise(() => Contention.assertConsistent(store, results))
       }),
     60_000
   )

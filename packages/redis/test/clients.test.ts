@@ -1,5 +1,5 @@
 /**
- * A client that the host hands in may come from another copy or another major of ioredis than the store's own.
+ * The store with the host's client, which may be of another copy or another major version of ioredis than the store's.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Change, Partition } from "@tollgate/core"
@@ -14,7 +14,7 @@ const partition = Partition.keys("acme", "production")
 const add = (counter: string) => Change.Add({ counter, by: 1, ttl: 60_000 })
 const put = (key: string, body = "body") => Change.Put({ key, expect: 0, body, indexTerms: ["t"], uniqueKeys: ["c"] })
 
-/** What the tests themselves ask of a host's client. */
+/** The members of the host's client that these tests use. */
 interface Host extends IoredisClient {
   readonly options: { readonly keyPrefix?: string | undefined }
   readonly disconnect: () => void
@@ -51,8 +51,8 @@ const open = (source: IoredisClient, options?: RedisStoreOptions) =>
     (store) => Effect.promise(() => store.close())
   )
 
-// The contract has commits that take a busy machine longer than a command may take by default.
-const unhurried = { commandTimeout: 20_000 }
+// The contract has commits that exceed the default timeout on a busy machine.
+const longTimeout = { commandTimeout: 20_000 }
 
 for (const { name, redis } of majors) {
   storeContract(
@@ -60,7 +60,7 @@ for (const { name, redis } of majors) {
     Layer.unwrap(
       Effect.gen(function* () {
         const { url } = yield* startRedis()
-        return RedisStore.layer(yield* scoped(() => redis(url)), unhurried)
+        return RedisStore.layer(yield* scoped(() => redis(url)), longTimeout)
       })
     )
   )
@@ -71,13 +71,13 @@ storeContract(
   Layer.unwrap(
     Effect.gen(function* () {
       const { nodes } = yield* startRedisCluster({ masters: 3 })
-      return RedisStore.layer(yield* scoped(() => new Cluster5([...nodes])), unhurried)
+      return RedisStore.layer(yield* scoped(() => new Cluster5([...nodes])), longTimeout)
     })
   )
 )
 
-describe.each(majors)("a client of $name that is handed in", ({ redis, cluster }) => {
-  it.live("is the only place that data goes to", () =>
+describe.each(majors)("opening a store with a client of $name", ({ redis, cluster }) => {
+  it.live("connects only to the server of that client", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis({ tcp: true })
       const sockets = yield* recordSockets
@@ -90,7 +90,7 @@ describe.each(majors)("a client of $name that is handed in", ({ redis, cluster }
     })
   )
 
-  it.live("is followed to the database that it has selected", () =>
+  it.live("uses the database that the client has selected", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const host = yield* scoped(() => redis(url, { db: 2 }))
@@ -106,12 +106,11 @@ describe.each(majors)("a client of $name that is handed in", ({ redis, cluster }
     { maxRetriesPerRequest: null, autoResendUnfulfilledCommands: false },
     { maxRetriesPerRequest: 20, enableOfflineQueue: true, retryStrategy: null, commandTimeout: 600_000 },
     { enableAutoPipelining: true, stringNumbers: true, readOnly: true, monitor: true }
-  ])("makes no write unsafe with its settings %o", (settings) =>
+  ])("applies commits once despite the client settings %o", (settings) =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const proxy = yield* startFaultyProxy(url)
-      const address = `redis://127.0.0.1:${proxy.port}`
-      const host = yield* scoped(() => redis(address, { ...settings, lazyConnect: true }))
+      const host = yield* scoped(() => redis(`redis://127.0.0.1:${proxy.port}`, { ...settings, lazyConnect: true }))
       const store = yield* open(host)
       for (let round = 1; round <= 3; round++) {
         proxy.cutReplyTo(`mark ${round}`)
@@ -126,14 +125,14 @@ describe.each(majors)("a client of $name that is handed in", ({ redis, cluster }
     })
   )
 
-  it.live("keeps its key prefix in front of the store's", () =>
+  it.live("puts the client's key prefix before the store's prefix", () =>
     Effect.gen(function* () {
       const { url } = yield* startRedis()
       const host = yield* scoped(() => redis(url, { keyPrefix: "shop:" }))
       const admin = yield* scoped(() => new Redis6(url))
-      const [byDefault, named] = [yield* open(host), yield* open(host, { prefix: "gate:" })]
-      yield* byDefault.commit(partition, [put("a"), add("n")])
-      yield* named.commit(partition, [put("a"), add("n")])
+      const [unprefixed, prefixed] = [yield* open(host), yield* open(host, { prefix: "gate:" })]
+      yield* unprefixed.commit(partition, [put("a"), add("n")])
+      yield* prefixed.commit(partition, [put("a"), add("n")])
       const keys = yield* Effect.promise(() => admin.keys("*"))
       for (const key of keys) assert.match(key, /^shop:(tollgate|gate):\{keys\/acme\/production\}:/)
       assert.isTrue(keys.some((key) => key.startsWith("shop:gate:")))
@@ -141,7 +140,7 @@ describe.each(majors)("a client of $name that is handed in", ({ redis, cluster }
     })
   )
 
-  it.live("keeps its key prefix on a cluster, wherever it is set, and the cluster client stays as it was", () =>
+  it.live("keeps the key prefix of a cluster client and leaves that client unchanged", () =>
     Effect.gen(function* () {
       const { nodes } = yield* startRedisCluster({ masters: 3 })
       const admin = yield* scoped(() => new Cluster6([...nodes]))

@@ -1,5 +1,5 @@
 /**
- * The store where the host has installed ioredis 5, and opens it by an address.
+ * The store in a host that has ioredis 5 installed and opens the store with a URL or options.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Change, Partition } from "@tollgate/core"
@@ -15,13 +15,13 @@ vi.mock("ioredis", () => import("ioredis5"))
 const partition = Partition.keys("acme", "production")
 
 describe("a Redis store over ioredis 5", () => {
-  it.live("applies a commit once, and answers it, when its reply is lost", () =>
+  it.live("applies a commit once and returns its result when the reply is lost", () =>
     Effect.gen(function* () {
       assert.strictEqual<unknown>(Redis, Redis5)
       const { url } = yield* startRedis()
       const proxy = yield* startFaultyProxy(url)
-      const address = `redis://127.0.0.1:${proxy.port}`
-      for (const [index, source] of [address, { host: "127.0.0.1", port: proxy.port }].entries()) {
+      const proxyUrl = `redis://127.0.0.1:${proxy.port}`
+      for (const [index, source] of [proxyUrl, { host: "127.0.0.1", port: proxy.port }].entries()) {
         const store = yield* Effect.acquireRelease(
           Effect.promise(() => RedisStore.open(source)),
           (store) => Effect.promise(() => store.close())

@@ -1,23 +1,23 @@
 /**
- * Gathers the commits that arrive in one turn of the event loop into one transaction, and answers them when it is on
- * the disk: as durable as one by one, at a fraction of the cost, because it is the disk's flush that takes the time.
+ * Group commit: runs the commits that arrive in one turn of the event loop in one transaction, and resolves them after
+ * SQLite has flushed it. The commits share one flush, which is the expensive part, and stay equally durable.
  *
- * Nothing here sleeps on the event loop. When another process holds the lock, the transaction is tried again a random
- * moment later, until the oldest commit in it has waited long enough.
+ * The queue never blocks the event loop. When another process holds the lock, it retries the transaction after a random
+ * delay. Each commit fails when it has waited for `lockTimeoutMs`.
  */
 import { StoreUnavailable } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 import { Effect } from "effect"
-import { isBusy, storeClosed, unavailable } from "./classifyError.ts"
+import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 import type { VersionCache } from "./VersionCache.ts"
 
-/** How long a commit waits for the lock before it gives up. */
-export const lockTimeoutMs = 5_000
+/** Milliseconds for which a commit waits for the lock. */
+const lockTimeoutMs = 5_000
 
 interface Job {
   readonly operation: StoreUnavailable["operation"]
   readonly deadline: number
-  /** Runs inside a transaction, and gives what to do once that is on the disk. */
+  /** Runs inside a transaction. Returns a function to call after the transaction is committed. */
   readonly run: () => () => void
   readonly fail: (error: StoreUnavailable) => void
 }
@@ -25,20 +25,20 @@ interface Job {
 export class CommitQueue {
   readonly #database: Database
   readonly #versions: VersionCache
-  #waiting: Array<Job> = []
-  #scheduled = false
-  #closed = false
-  #whenIdle: (() => void) | undefined
+  #pending: Array<Job> = []
+  #isScheduled = false
+  #isClosed = false
+  #onIdle: (() => void) | undefined
 
   constructor(database: Database, versions: VersionCache) {
     this.#database = database
     this.#versions = versions
   }
 
-  /** Runs `run` inside the next transaction; again from the start if that could not be completed. */
+  /** Runs `run` inside the next transaction, and again from the start if that transaction has to be retried. */
   submit<A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> {
     return Effect.callback<A, StoreUnavailable>((resume) => {
-      if (this.#closed) return resume(Effect.fail(storeClosed(operation)))
+      if (this.#isClosed) return resume(Effect.fail(makeClosedError(operation)))
       const job: Job = {
         operation,
         deadline: performance.now() + lockTimeoutMs,
@@ -48,69 +48,69 @@ export class CommitQueue {
         },
         fail: (error) => resume(Effect.fail(error))
       }
-      this.#waiting.push(job)
+      this.#pending.push(job)
       this.#schedule(0)
       return Effect.sync(() => {
-        this.#waiting = this.#waiting.filter((other) => other !== job)
+        this.#pending = this.#pending.filter((other) => other !== job)
       })
     })
   }
 
-  /** Takes nothing more, and finishes what is waiting. */
+  /** Rejects new jobs and waits for the pending ones. */
   close(): Promise<void> {
-    this.#closed = true
-    return this.#scheduled ? new Promise((resolve) => (this.#whenIdle = resolve)) : Promise.resolve()
+    this.#isClosed = true
+    return this.#isScheduled ? new Promise((resolve) => (this.#onIdle = resolve)) : Promise.resolve()
   }
 
   #schedule(delay: number): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     if (delay === 0) setImmediate(() => this.#flush())
     else setTimeout(() => this.#flush(), delay)
   }
 
   #flush(): void {
-    this.#scheduled = false
-    const jobs = this.#waiting
-    this.#waiting = []
-    this.#perform(jobs)
-    if (!this.#scheduled) this.#whenIdle?.()
+    this.#isScheduled = false
+    const jobs = this.#pending
+    this.#pending = []
+    this.#runTransaction(jobs)
+    if (!this.#isScheduled) this.#onIdle?.()
   }
 
-  #perform(jobs: ReadonlyArray<Job>): void {
+  #runTransaction(jobs: ReadonlyArray<Job>): void {
     if (jobs.length === 0) return
     if (this.#database.inTransaction) {
-      // A host that shares its connection is in the middle of a transaction of its own.
-      this.#later(jobs, undefined)
+      // The host shares this connection and has a transaction open.
+      this.#requeue(jobs, undefined)
       return
     }
-    let committing = false
+    let isCommitting = false
     try {
       this.#database.exec("BEGIN IMMEDIATE")
-      this.#versions.begin()
-      const answers = jobs.map(({ run }) => run())
-      committing = true
+      this.#versions.onBegin()
+      const resumes = jobs.map(({ run }) => run())
+      isCommitting = true
       this.#database.exec("COMMIT")
-      for (const answer of answers) answer()
+      for (const resume of resumes) resume()
     } catch (error) {
-      this.#versions.forget()
+      this.#versions.reset()
       if (this.#database.open && this.#database.inTransaction) this.#database.exec("ROLLBACK")
-      if (isBusy(error)) this.#later(jobs, error)
-      // One commit's fault must not become its neighbours': each is tried alone.
-      else if (jobs.length > 1 && !committing) for (const job of jobs) this.#perform([job])
+      if (isBusy(error)) this.#requeue(jobs, error)
+      // One failing commit must not fail the others in the transaction: retry each in its own transaction.
+      else if (jobs.length > 1 && !isCommitting) for (const job of jobs) this.#runTransaction([job])
       else
         for (const { operation, fail } of jobs) {
-          fail(unavailable(operation, error, committing ? "unknown" : "not-applied"))
+          fail(toUnavailable(operation, error, isCommitting ? "unknown" : "not-applied"))
         }
     }
   }
 
-  /** Tries again a random moment later those whose time is not up. */
-  #later(jobs: ReadonlyArray<Job>, error: unknown): void {
+  /** Fails the jobs whose deadline has passed and retries the others after a random delay. */
+  #requeue(jobs: ReadonlyArray<Job>, error: unknown): void {
     const now = performance.now()
     for (const { deadline, fail, operation } of jobs) if (deadline <= now) fail(lockTimeoutError(operation, error))
-    this.#waiting = [...jobs.filter(({ deadline }) => deadline > now), ...this.#waiting]
-    if (this.#waiting.length > 0) this.#schedule(1 + Math.random() * 15)
+    this.#pending = [...jobs.filter(({ deadline }) => deadline > now), ...this.#pending]
+    if (this.#pending.length > 0) this.#schedule(1 + Math.random() * 15)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * A store in a SQLite file, which several processes on one machine may share.
+ * A store in a SQLite file that several processes on one machine can share.
  */
 import { randomUUID } from "node:crypto"
 import { chmod, rename, rm, stat } from "node:fs/promises"
@@ -15,32 +15,32 @@ import {
 import type { Database } from "better-sqlite3"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import { CommitQueue } from "./CommitQueue.ts"
-import { classifyError, isBusy, storeClosed, unavailable } from "./classifyError.ts"
+import { classifyError, isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 import { connect } from "./connect.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
 import type { SqliteOptions } from "./source.ts"
 import { Tables } from "./Tables.ts"
 
-/** A backup was not made. Nothing is left at its path that was not there before. */
+/** A backup failed. The file at its path, if any, is unchanged. */
 export class BackupError extends Schema.TaggedError<BackupError>()("BackupError", {
   path: Schema.String,
   problem: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {
   override get message(): string {
-    return `No backup was made at ${this.path}: ${this.problem}`
+    return `Cannot create the backup ${this.path}: ${this.problem}`
   }
 }
 
 export interface SqliteStoreOperations extends StoreOperations {
   /**
-   * Copies the database, as it is at one moment, while it is in use. The path holds a whole backup or none. A new file
-   * can be read by its owner alone.
+   * Copies a consistent snapshot of the database while it is in use. The file appears at the path only when it is
+   * complete. Only the owner can read a new file.
    */
   readonly backup: (path: string) => Effect.Effect<void, BackupError>
 }
 
-/** So many records are removed in one transaction of a `clear`, so that others get their turn. */
+/** The number of records that one transaction of a `clear` removes. Other transactions can run in between. */
 const clearBatchSize = 500
 
 const getFileMode = (path: string): Promise<number> =>
@@ -49,7 +49,7 @@ const getFileMode = (path: string): Promise<number> =>
     () => privateMode
   )
 
-const writeBackup =
+const makeBackup =
   (database: Database) =>
   (path: string): Effect.Effect<void, BackupError> => {
     const partial = `${path}.${randomUUID()}.partial`
@@ -59,19 +59,20 @@ const writeBackup =
         await database.backup(partial)
         // A backup that replaces a file keeps that file's mode.
         await chmod(partial, await getFileMode(path))
-        // What an earlier database left beside the path must not be taken for the backup's own log.
+        // SQLite would read stale -wal and -shm files of a previous database as the backup's log.
         await Promise.all([`${path}-wal`, `${path}-shm`].map((leftover) => rm(leftover, { force: true })))
         await rename(partial, path)
       } finally {
         await rm(partial, { force: true })
       }
     }
-    const refuse = (problem: string) => Effect.fail(new BackupError({ path: String(path), problem }))
+    const fail = (problem: string) => Effect.fail(new BackupError({ path: String(path), problem }))
     return Effect.suspend(() => {
       if (typeof path !== "string" || path.trim() === "") {
-        return refuse('it is not a path; give one, such as "data/backup.db"')
+        return fail('the path is not a non-empty string; pass one, such as "data/backup.db"')
       }
-      if (resolve(path) === resolve(database.name)) return refuse("it is the database itself; give another path")
+      if (resolve(path) === resolve(database.name))
+        return fail("this is the path of the database itself; pass another path")
       return Effect.tryPromise({
         try: copy,
         catch: (cause) => new BackupError({ path, problem: classifyError(cause).problem, cause })
@@ -79,19 +80,19 @@ const writeBackup =
     })
   }
 
-const operations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {
+const makeOperations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
-    const attempt = (whenBusy: (fault: StoreUnavailable) => Effect.Effect<A, StoreUnavailable>) =>
+    const attempt = (whenBusy: (error: StoreUnavailable) => Effect.Effect<A, StoreUnavailable>) =>
       Effect.suspend(() => {
-        if (!database.open) return Effect.fail(storeClosed(operation))
+        if (!database.open) return Effect.fail(makeClosedError(operation))
         try {
           return Effect.succeed(run())
         } catch (error) {
-          const fault = unavailable(operation, error)
-          return isBusy(error) ? whenBusy(fault) : Effect.fail(fault)
+          const storeError = toUnavailable(operation, error)
+          return isBusy(error) ? whenBusy(storeError) : Effect.fail(storeError)
         }
       })
-    // Waiting is arranged for only where somebody has to wait.
+    // Build the retry only when the first attempt finds the database locked.
     return attempt(() =>
       attempt(Effect.fail).pipe(
         Effect.retry({ while: ({ cause }) => isBusy(cause), schedule: Schedule.spaced("10 millis"), times: 500 }),
@@ -102,12 +103,13 @@ const operations = (database: Database, tables: Tables, queue: CommitQueue): Sto
 
   const clear: StoreOperations["clear"] = (partition) =>
     queue
-      .submit("clear", () => tables.clearSome(partition, clearBatchSize))
-      .pipe(Effect.flatMap((more) => (more ? clear(partition) : Effect.void)))
+      .submit("clear", () => tables.clearBatch(partition, clearBatchSize))
+      .pipe(Effect.flatMap((hasMore) => (hasMore ? clear(partition) : Effect.void)))
 
   return Store.make({
     get: (partition, keys) => read("get", () => tables.get(partition, keys)),
-    getByUniqueKey: (partition, claims) => read("getByUniqueKey", () => tables.claimed(partition, claims)),
+    getByUniqueKey: (partition, uniqueKeys) =>
+      read("getByUniqueKey", () => tables.getByUniqueKey(partition, uniqueKeys)),
     list: (partition, queries) => read("list", () => tables.list(partition, queries)),
     counters: (partition, names) =>
       Effect.clockWith((clock) =>
@@ -136,7 +138,7 @@ const make = Effect.fnUntraced(function* (
     Effect.sync(() => new CommitQueue(database, tables.versions)),
     (queue) => Effect.promise(() => queue.close())
   )
-  return { ...operations(database, tables, queue), backup: writeBackup(database) }
+  return { ...makeOperations(database, tables, queue), backup: makeBackup(database) }
 })
 
 /**
@@ -150,7 +152,7 @@ const make = Effect.fnUntraced(function* (
  * ```
  */
 export class SqliteStore extends Context.Service<SqliteStore, SqliteStoreOperations>()("@tollgate/sqlite/SqliteStore") {
-  /** A store on a path, or on a database that the host has open, which stays the host's to close. */
+  /** Opens a store on a path, or on the file of your open `Database`, which you still close yourself. */
   static layer(source: string | Database, options?: SqliteOptions): Layer.Layer<Store | SqliteStore, StoreOpenError> {
     return Layer.effectContext(
       Effect.map(make(source, options), (store) => Context.make(Store, store).pipe(Context.add(SqliteStore, store)))

@@ -1,60 +1,58 @@
 /**
- * The versions of records that commits rely on, remembered for as long as nobody else has written: SQLite tells when
- * another connection has. A use of a key is counted on the strength of four or five records, which hardly ever change.
+ * Caches the record versions that commits check, until another connection writes to the file. SQLite reports such writes
+ * through `PRAGMA data_version`. Each metered request checks four or five records, which rarely change.
  */
 import type { Database } from "better-sqlite3"
 
-/** How many are remembered. */
 const maxVersions = 20_000
 
-/** Whoever shares a connection shares this: what is written on it does not count as another's. */
-const ofDatabase = new WeakMap<Database, VersionCache>()
+/** Stores on one connection share a cache: `data_version` does not change for writes on the same connection. */
+const caches = new WeakMap<Database, VersionCache>()
 
 export class VersionCache {
-  static of(database: Database): VersionCache {
-    const known = ofDatabase.get(database) ?? new VersionCache(database)
-    ofDatabase.set(database, known)
-    return known
+  static forDatabase(database: Database): VersionCache {
+    const cache = caches.get(database) ?? new VersionCache(database)
+    caches.set(database, cache)
+    return cache
   }
 
-  readonly #changes: () => unknown
-  #known = new Map<number, Map<string, number>>()
+  readonly #readDataVersion: () => unknown
+  #versions = new Map<number, Map<string, number>>()
   #count = 0
-  #seen: unknown
+  #dataVersion: unknown
 
   private constructor(database: Database) {
     const statement = database.prepare("PRAGMA data_version").pluck()
-    this.#changes = () => statement.get()
+    this.#readDataVersion = () => statement.get()
   }
 
-  /** A transaction has begun: what was remembered holds, unless another connection has written since. */
-  begin(): void {
-    const changes = this.#changes()
-    if (changes !== this.#seen) this.forget()
-    this.#seen = changes
+  /** Call after a transaction has begun. Resets the cache if another connection has written since the last one. */
+  onBegin(): void {
+    const dataVersion = this.#readDataVersion()
+    if (dataVersion !== this.#dataVersion) this.reset()
+    this.#dataVersion = dataVersion
   }
 
-  /** What was written in a transaction did not come to be. */
-  forget(): void {
-    this.#known = new Map()
+  /** Call after a rollback: versions read in that transaction may not exist. */
+  reset(): void {
+    this.#versions = new Map()
     this.#count = 0
   }
 
-  /** The version of a record, read where it is not known. */
+  /** Returns the version of a record, and reads and caches it if necessary. */
   get(partition: number, key: string, read: (partition: number, key: string) => number): number {
-    const ofPartition = this.#known.get(partition)
-    const known = ofPartition?.get(key)
-    if (known !== undefined) return known
+    const cached = this.#versions.get(partition)?.get(key)
+    if (cached !== undefined) return cached
     const version = read(partition, key)
-    if (++this.#count > maxVersions) this.forget()
-    const versions = this.#known.get(partition)
-    if (versions === undefined) this.#known.set(partition, new Map([[key, version]]))
+    if (++this.#count > maxVersions) this.reset()
+    const versions = this.#versions.get(partition)
+    if (versions === undefined) this.#versions.set(partition, new Map([[key, version]]))
     else versions.set(key, version)
     return version
   }
 
-  /** A record is being written. */
-  drop(partition: number, key: string): void {
-    this.#known.get(partition)?.delete(key)
+  /** Call when a record is written. */
+  invalidate(partition: number, key: string): void {
+    this.#versions.get(partition)?.delete(key)
   }
 }

@@ -1,43 +1,44 @@
 /**
- * SQLite's failures, told so that somebody can act on them.
+ * Classifies errors from SQLite and the file system: a message, and whether to retry.
  */
 import { StoreUnavailable } from "@tollgate/core"
 
 export const getErrorCode = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 
-/** Another connection holds the lock: worth waiting for. */
+/** Another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => /^SQLITE_(BUSY|LOCKED)/.test(getErrorCode(error))
 
-interface Fault {
+interface ErrorClass {
   readonly problem: string
   readonly retryable: boolean
 }
 
-const faults: ReadonlyArray<readonly [RegExp, Fault]> = [
-  [/^SQLITE_(BUSY|LOCKED)/, { problem: "another process kept the database locked", retryable: true }],
-  [/^(SQLITE_FULL|ENOSPC)/, { problem: "the disk is full; make room, and it works again", retryable: true }],
-  [/^SQLITE_IOERR/, { problem: "the disk failed to read or write", retryable: true }],
-  [/^SQLITE_(READONLY|PERM|AUTH)/, { problem: "the database may not be written to", retryable: false }],
-  [/^SQLITE_(CORRUPT|NOTADB)/, { problem: "the database is damaged; restore a backup", retryable: false }],
-  [/^SQLITE_TOOBIG/, { problem: "a value is larger than SQLite can hold", retryable: false }],
+const errorClasses: ReadonlyArray<readonly [RegExp, ErrorClass]> = [
+  [/^SQLITE_(BUSY|LOCKED)/, { problem: "another process holds the database lock", retryable: true }],
+  [/^(SQLITE_FULL|ENOSPC)/, { problem: "the disk is full; free some space", retryable: true }],
+  [/^SQLITE_IOERR/, { problem: "reading from or writing to the disk failed", retryable: true }],
+  [/^SQLITE_(READONLY|PERM|AUTH)/, { problem: "the database is read-only", retryable: false }],
+  [/^SQLITE_(CORRUPT|NOTADB)/, { problem: "the database is corrupt; restore a backup", retryable: false }],
+  [/^SQLITE_TOOBIG/, { problem: "a value exceeds the size limit of SQLite", retryable: false }],
   [/^SQLITE_NOMEM/, { problem: "the process is out of memory", retryable: true }],
-  [/^SQLITE_CANTOPEN/, { problem: "the database's files cannot be opened", retryable: true }],
-  [/^(EACCES|EPERM|EROFS)/, { problem: "this user may not create the file", retryable: false }],
+  [/^SQLITE_CANTOPEN/, { problem: "the database files cannot be opened", retryable: true }],
+  [/^(EACCES|EPERM|EROFS)/, { problem: "this user has no permission to create the file", retryable: false }],
   [/^(ENOENT|ENOTDIR)/, { problem: "the folder does not exist", retryable: false }]
 ]
 
-export const classifyError = (error: unknown): Fault => {
+export const classifyError = (error: unknown): ErrorClass => {
   const code = getErrorCode(error)
-  const known = faults.find(([pattern]) => pattern.test(code))?.[1]
-  return known ?? { problem: code === "" ? "SQLite was used wrongly" : `SQLite failed with ${code}`, retryable: false }
+  const errorClass = errorClasses.find(([pattern]) => pattern.test(code))?.[1]
+  const problem = code === "" ? "better-sqlite3 rejected the call" : `SQLite failed with ${code}`
+  return errorClass ?? { problem, retryable: false }
 }
 
-export const unavailable = (
+export const toUnavailable = (
   operation: StoreUnavailable["operation"],
   error: unknown,
   outcome: StoreUnavailable["outcome"] = "not-applied"
 ): StoreUnavailable => new StoreUnavailable({ operation, ...classifyError(error), outcome, cause: error })
 
-export const storeClosed = (operation: StoreUnavailable["operation"]): StoreUnavailable =>
-  new StoreUnavailable({ operation, problem: "the store has been closed", retryable: false, outcome: "not-applied" })
+export const makeClosedError = (operation: StoreUnavailable["operation"]): StoreUnavailable =>
+  new StoreUnavailable({ operation, problem: "the store is closed", retryable: false, outcome: "not-applied" })

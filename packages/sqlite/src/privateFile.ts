@@ -1,23 +1,23 @@
 /**
- * Files that only their owner may read: a store holds hashed and sealed keys.
+ * Creates files that only their owner can read, because a store contains hashed and encrypted API keys.
  */
 import { closeSync, openSync, readlinkSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { getErrorCode } from "./classifyError.ts"
 
-/** Readable and writable by the owner alone. SQLite gives the -wal and -shm beside a database the same mode. */
+/** SQLite creates the -wal and -shm files of a database with the mode of the database. */
 export const privateMode = 0o600
 
 /**
- * Creates an empty file unless there is one, which keeps its mode. A file that exists is never opened here: closing it
- * would release the locks that SQLite holds on it in this process.
+ * Creates an empty file if the path does not exist. An existing file keeps its mode and is not opened: closing it would
+ * release the POSIX locks that SQLite holds on it in this process.
  */
 export const createPrivateFile = (path: string): void => {
   try {
     closeSync(openSync(path, "wx", privateMode))
   } catch (error) {
     if (getErrorCode(error) !== "EEXIST") throw error
-    const leadsNowhere = statSync(path, { throwIfNoEntry: false }) === undefined
-    if (leadsNowhere) createPrivateFile(resolve(dirname(path), readlinkSync(path)))
+    const isDanglingLink = statSync(path, { throwIfNoEntry: false }) === undefined
+    if (isDanglingLink) createPrivateFile(resolve(dirname(path), readlinkSync(path)))
   }
 }

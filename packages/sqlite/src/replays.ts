@@ -1,5 +1,5 @@
 /**
- * What a commit answered, as it is kept to answer the same commit again.
+ * Encodes and decodes the stored result of a commit, which a repetition of that commit returns.
  */
 import type { Change, CommitResult } from "@tollgate/core"
 
@@ -7,10 +7,10 @@ type Replayed = NonNullable<CommitResult["replayed"]>
 type Numbers = ReadonlyArray<readonly [name: string, value: number]>
 
 interface StoredReplay {
-  /** The results by name; releases before 0.2 kept the numbers alone, in the order of the changes. */
+  /** Results by name. Releases before 0.2 stored only numbers, in the order of the changes. */
   readonly versions: Numbers | ReadonlyArray<number>
   readonly totals: Numbers | ReadonlyArray<number>
-  /** Stored as `answer` since the first release. */
+  /** The result is stored as `answer`. */
   readonly replayed: { readonly fingerprint: string; readonly answer: string }
 }
 
@@ -21,18 +21,18 @@ export const encodeReplay = ({ versions, totals }: CommitResult, replayed: Repla
     replayed: { fingerprint: replayed.fingerprint, answer: replayed.result }
   } satisfies StoredReplay)
 
-const byName = (stored: StoredReplay["versions"], names: ReadonlyArray<string>): ReadonlyMap<string, number> =>
+const mapByName = (stored: StoredReplay["versions"], names: ReadonlyArray<string>): ReadonlyMap<string, number> =>
   new Map(stored.flatMap((item, index) => (typeof item === "number" ? [[names[index] ?? "", item] as const] : [item])))
 
-/** `changes` are those of the repeated commit, which names what an older release left unnamed. */
+/** `changes` are those of the repeated commit. They supply the names that releases before 0.2 did not store. */
 export const decodeReplay = (stored: string, changes: ReadonlyArray<Change>): CommitResult => {
   const { versions, totals, replayed } = JSON.parse(stored) as StoredReplay
   return {
-    versions: byName(
+    versions: mapByName(
       versions,
       changes.flatMap((change) => (change._tag === "Put" ? [change.key] : []))
     ),
-    totals: byName(
+    totals: mapByName(
       totals,
       changes.flatMap((change) => (change._tag === "Add" ? [change.counter] : []))
     ),

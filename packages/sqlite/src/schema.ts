@@ -1,10 +1,10 @@
 /**
- * The tables, and how a file comes to have them. Index-like tables are clustered by what they are looked up by;
- * records are not, because their bodies may be large.
+ * The schema and its migrations. Lookup tables are clustered by their primary key (WITHOUT ROWID). The records table is
+ * not, because bodies may be large. Tables and columns named `claim` hold unique keys.
  */
 import type { Database } from "better-sqlite3"
 
-/** Each entry takes a file from one schema version to the next. Entries are never changed, only added. */
+/** Each entry migrates a file from one schema version to the next. Never change an entry; append a new one. */
 const migrations: ReadonlyArray<string> = [
   `
   CREATE TABLE tollgate_partitions (
@@ -70,7 +70,7 @@ const migrations: ReadonlyArray<string> = [
 
 export const latestVersion = migrations.length
 
-/** The file was made by a newer version of this package. */
+/** The file was created by a newer version of this package. */
 export class NewerSchemaError extends Error {
   override readonly name = "NewerSchema"
   readonly version: number
@@ -81,38 +81,39 @@ export class NewerSchemaError extends Error {
   }
 }
 
-/** The version that is recorded, 0 if there is none, and whether all tables are Tollgate's own. */
-const readSchemaState = (database: Database): { readonly recorded: number; readonly own: boolean } => {
+/** Reads the recorded schema version (0 if there is none) and whether the file contains no tables of the host. */
+const readSchemaState = (database: Database): { readonly version: number; readonly isOwnFile: boolean } => {
   const tables = database
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'")
     .pluck()
     .all()
     .filter((name) => !name.startsWith("sqlite_"))
-  const own = tables.every((name) => name.startsWith("tollgate_"))
-  const recorded = tables.includes("tollgate_schema")
+  const isOwnFile = tables.every((name) => name.startsWith("tollgate_"))
+  const version = tables.includes("tollgate_schema")
     ? (database.prepare<[], number>("SELECT version FROM tollgate_schema").pluck().get() ?? 0)
     : 0
-  const numbered = own ? Number(database.pragma("user_version", { simple: true })) : 0
-  if (Math.max(recorded, numbered) > latestVersion) throw new NewerSchemaError(Math.max(recorded, numbered))
-  return { recorded, own }
+  const userVersion = isOwnFile ? Number(database.pragma("user_version", { simple: true })) : 0
+  const newest = Math.max(version, userVersion)
+  if (newest > latestVersion) throw new NewerSchemaError(newest)
+  return { version, isOwnFile }
 }
 
 /**
- * Brings a file to the latest schema, whole or not at all; a file that is there already is not written to, so that it
- * can be opened on a full disk.
+ * Migrates a file to the latest schema in one transaction. It does not write to a file with the latest schema, so that a
+ * store can be opened on a full disk.
  *
- * A file of Tollgate's own is numbered by `user_version`. In a database that also holds the host's tables that
- * number is the host's, so the version is kept in a table as well, and that is what counts.
+ * The authoritative schema version is in the table `tollgate_schema`. `user_version` has it as well, but only in files
+ * without tables of the host: in a shared database, `user_version` belongs to the host.
  */
 export const migrate = (database: Database): void => {
-  if (readSchemaState(database).recorded === latestVersion) return
+  if (readSchemaState(database).version === latestVersion) return
   const upgrade = database.transaction(() => {
-    const { recorded, own } = readSchemaState(database)
-    for (const migration of migrations.slice(recorded)) database.exec(migration)
+    const { version, isOwnFile } = readSchemaState(database)
+    for (const migration of migrations.slice(version)) database.exec(migration)
     database.exec("CREATE TABLE IF NOT EXISTS tollgate_schema (version INTEGER NOT NULL) STRICT")
     database.exec("DELETE FROM tollgate_schema")
     database.prepare("INSERT INTO tollgate_schema VALUES (?)").run(latestVersion)
-    if (own) database.pragma(`user_version = ${latestVersion}`)
+    if (isOwnFile) database.pragma(`user_version = ${latestVersion}`)
   })
   upgrade.immediate()
 }

@@ -1,26 +1,26 @@
 /**
- * What a SQLite store can be opened on and with, checked before anything is opened or created.
+ * Validates the arguments of `SqliteStore` before any file is opened or created.
  */
 export interface SqliteOptions {
   /**
-   * - `full` (the default): an answered write survives the loss of power
-   * - `normal`: it survives a crash of the process; the last few may be lost with the power. Faster.
+   * - `full` (the default): an acknowledged write survives a power loss
+   * - `normal`: faster; an acknowledged write survives a crash of the process, but a power loss may lose the latest ones
    */
   readonly durability?: "full" | "normal" | undefined
 }
 
-export interface OptionError {
+export interface ArgumentError {
   readonly problem: string
   readonly remedy: string
 }
 
 const optionNames: Readonly<Record<keyof SqliteOptions, true>> = { durability: true }
-const list = Object.keys(optionNames).join(", ")
+const optionList = Object.keys(optionNames).join(", ")
 
 const hasMethods = (value: object, ...names: ReadonlyArray<string>): boolean =>
   names.every((name) => typeof Reflect.get(value, name) === "function")
 
-/** By its methods, not by its class: the host may have another copy of better-sqlite3. */
+/** Checks methods rather than the class, because the host may use another copy of better-sqlite3. */
 const isDatabase = (value: object): boolean => hasMethods(value, "pragma", "prepare", "backup") && "memory" in value
 
 const describeType = (value: unknown): string => {
@@ -32,24 +32,25 @@ const describeType = (value: unknown): string => {
   return name === "Object" ? "an object" : `a ${name}`
 }
 
-export const checkSource = (source: unknown): OptionError | undefined => {
+export const checkSource = (source: unknown): ArgumentError | undefined => {
   if (typeof source === "string" || (typeof source === "object" && source !== null && isDatabase(source))) {
     return undefined
   }
   return {
-    problem: `its first argument is ${describeType(source)}`,
-    remedy: 'Give a path, such as "data/tollgate.db", or ":memory:", or an open Database of better-sqlite3'
+    problem: `the first argument is ${describeType(source)}`,
+    remedy: 'Pass a path, such as "data/tollgate.db", or ":memory:", or an open better-sqlite3 Database'
   }
 }
 
-export const checkOptions = (options: unknown): OptionError | undefined => {
+export const checkOptions = (options: unknown): ArgumentError | undefined => {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    return { problem: "its options are not an object", remedy: `Give an object with any of ${list}` }
+    return { problem: "the options are not an object", remedy: `Pass an object. The options are ${optionList}` }
   }
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name))
-  if (unknown !== undefined) return { problem: `there is no option ${unknown}`, remedy: `The options are ${list}` }
+  if (unknown !== undefined)
+    return { problem: `the option "${unknown}" does not exist`, remedy: `The options are ${optionList}` }
   const durability: unknown = Reflect.get(options, "durability")
   return durability === undefined || durability === "full" || durability === "normal"
     ? undefined
-    : { problem: "durability is neither full nor normal", remedy: 'Give "full", which is the default, or "normal"' }
+    : { problem: 'durability is neither "full" nor "normal"', remedy: 'Pass "full" (the default) or "normal"' }
 }

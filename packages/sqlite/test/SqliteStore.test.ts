@@ -14,7 +14,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Change, Partition, Store, StoreOpenError } from "@tollgate/core"
 import { BackupError, type SqliteOptions, SqliteStore } from "@tollgate/sqlite"
 import { storeContract } from "@tollgate/store-testkit"
-import { Rivalry, runWorkers, temporaryFolder } from "@tollgate/testing"
+import { Contention, runWorkers, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
 import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -23,20 +23,20 @@ const partition = Partition.keys("acme", "production")
 const put = (key: string, fields: Partial<Extract<Change, { _tag: "Put" }>> = {}) =>
   Change.Put({ key, expect: 0, body: "body", indexTerms: ["t"], uniqueKeys: [], ...fields })
 
-const inFolder = (name: string) => Effect.map(temporaryFolder, (folder) => join(folder, name))
-/** As a host without types would call it. */
-const refusalOf = (source: unknown, options?: unknown) =>
+const temporaryPath = (name: string) => Effect.map(temporaryFolder, (folder) => join(folder, name))
+/** Opens a store with untyped arguments, as JavaScript would. */
+const getOpenError = (source: unknown, options?: unknown) =>
   Effect.flip(
     Effect.scoped(Layer.build(SqliteStore.layer(source as string | Sqlite.Database, options as SqliteOptions)))
   ).pipe(Effect.tap((error) => Effect.sync(() => assert.instanceOf(error, StoreOpenError))))
-const modeOf = (path: string) => statSync(path).mode & 0o777
+const getMode = (path: string) => statSync(path).mode & 0o777
 
-storeContract("a SQLite file", Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(path))))
+storeContract("a SQLite file", Layer.unwrap(Effect.map(temporaryPath("store.db"), (path) => SqliteStore.layer(path))))
 
 describe("opening a SQLite store", () => {
-  it.effect("makes a file with the settings that durability asks for", () =>
+  it.effect("creates a file in WAL mode with a schema version", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       yield* store.commit(partition, [put("a")])
       const database = new Sqlite(path)
@@ -47,9 +47,9 @@ describe("opening a SQLite store", () => {
     })
   )
 
-  it.effect("finds what was written before", () =>
+  it.effect("reads records written before it was reopened", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const first = yield* Effect.promise(() => SqliteStore.open(path))
       yield* first.commit(partition, [put("a", { body: "kept" })])
       yield* Effect.promise(() => first.close())
@@ -59,15 +59,15 @@ describe("opening a SQLite store", () => {
     })
   )
 
-  it.effect("refuses a file of a newer version, and leaves it as it is", () =>
+  it.effect("rejects a file with a newer schema and leaves it unchanged", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const newer = new Sqlite(path)
       newer.pragma("user_version = 99")
       newer.close()
-      const error = yield* refusalOf(path)
+      const error = yield* getOpenError(path)
       assert.include(error.message, path)
-      assert.include(error.message, "its schema is 99")
+      assert.include(error.message, "its schema version is 99")
       assert.include(error.message, "Upgrade @tollgate/sqlite")
       const untouched = new Sqlite(path)
       assert.deepStrictEqual(untouched.prepare("SELECT name FROM sqlite_schema").all(), [])
@@ -75,23 +75,23 @@ describe("opening a SQLite store", () => {
     })
   )
 
-  it.effect("says what is wrong with a path, where, and what to do", () =>
+  it.effect("reports the problem with a path, the path and the remedy", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const missing = yield* refusalOf(join(folder, "none", "store.db"))
+      const missing = yield* getOpenError(join(folder, "none", "store.db"))
       assert.strictEqual(
         missing.message,
         `Cannot open the SQLite database ${join(folder, "none", "store.db")}: the folder ${join(folder, "none")} does not exist. Create it first.`
       )
       assert.isFalse(existsSync(join(folder, "none")))
-      assert.include((yield* refusalOf("")).message, "the path is empty")
+      assert.include((yield* getOpenError("")).message, "the path is empty")
       mkdirSync(join(folder, "folder"))
-      assert.include((yield* refusalOf(join(folder, "folder"))).message, "it is a folder")
+      assert.include((yield* getOpenError(join(folder, "folder"))).message, "it is a folder")
     })
   )
 
-  const sources = 'Give a path, such as "data/tollgate.db", or ":memory:", or an open Database of better-sqlite3.'
-  it.effect.each<readonly [what: string, source: unknown]>([
+  const sources = 'Pass a path, such as "data/tollgate.db", or ":memory:", or an open better-sqlite3 Database.'
+  it.effect.each<readonly [name: string, source: unknown]>([
     ["undefined", undefined],
     ["null", null],
     ["a number", 5],
@@ -100,49 +100,52 @@ describe("opening a SQLite store", () => {
     ["a URL", new URL("file:///store.db")],
     ["an object", { filename: "store.db" }],
     ["a database of node:sqlite", new DatabaseSync(":memory:")]
-  ])("refuses %s for a path, and says what to give", ([what, source]) =>
+  ])("rejects %s as a path and lists the accepted arguments", ([name, source]) =>
     Effect.gen(function* () {
-      const { message } = yield* refusalOf(source)
-      assert.strictEqual(message, `Cannot open the SQLite store: its first argument is ${what}. ${sources}`)
+      const { message } = yield* getOpenError(source)
+      assert.strictEqual(message, `Cannot open the SQLite store: the first argument is ${name}. ${sources}`)
     })
   )
 
   it.effect.each<readonly [options: unknown, message: string]>([
-    [{ durabilty: "normal" }, "there is no option durabilty. The options are durability."],
-    [{ durability: "fast" }, 'durability is neither full nor normal. Give "full", which is the default, or "normal".'],
-    [{ durability: null }, "durability is neither full nor normal"],
-    [null, "its options are not an object. Give an object with any of durability."],
-    ["normal", "its options are not an object"]
-  ])("refuses the options %o, and creates nothing", ([options, message]) =>
+    [{ durabilty: "normal" }, 'the option "durabilty" does not exist. The options are durability.'],
+    [{ durability: "fast" }, 'durability is neither "full" nor "normal". Pass "full" (the default) or "normal".'],
+    [{ durability: null }, 'durability is neither "full" nor "normal"'],
+    [null, "the options are not an object. Pass an object. The options are durability."],
+    ["normal", "the options are not an object"]
+  ])("rejects the options %o and creates no file", ([options, message]) =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
-      assert.include((yield* refusalOf(path, options)).message, `Cannot open the SQLite database ${path}: ${message}`)
+      const path = yield* temporaryPath("store.db")
+      assert.include(
+        (yield* getOpenError(path, options)).message,
+        `Cannot open the SQLite database ${path}: ${message}`
+      )
       assert.isFalse(existsSync(path))
     })
   )
 
-  it.effect("takes undefined for an option that is not set", () =>
+  it.effect("treats undefined as an option that is not set", () =>
     Effect.gen(function* () {
       const store = yield* Effect.promise(() => SqliteStore.open(":memory:", { durability: undefined }))
       yield* Effect.promise(() => store.close())
     })
   )
 
-  it.effect("makes files that only their owner can read, also behind a link", () =>
+  it.effect("creates files that only their owner can read, also through a symbolic link", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [path, link] = [join(folder, "store.db"), join(folder, "link.db")]
       symlinkSync("store.db", link)
       const store = yield* Effect.promise(() => SqliteStore.open(link))
       yield* store.commit(partition, [put("a")])
-      for (const file of [path, `${path}-wal`, `${path}-shm`]) assert.strictEqual(modeOf(file), 0o600, file)
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) assert.strictEqual(getMode(file), 0o600, file)
       yield* Effect.promise(() => store.backup(join(folder, "backup.db")))
-      assert.strictEqual(modeOf(join(folder, "backup.db")), 0o600)
+      assert.strictEqual(getMode(join(folder, "backup.db")), 0o600)
       yield* Effect.promise(() => store.close())
     })
   )
 
-  it.effect("leaves the mode of files that are there already", () =>
+  it.effect("keeps the mode of existing files", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [path, backup] = [join(folder, "store.db"), join(folder, "backup.db")]
@@ -154,39 +157,39 @@ describe("opening a SQLite store", () => {
       for (const source of [path, host]) {
         const store = yield* Effect.promise(() => SqliteStore.open(source))
         yield* store.commit(partition, [put(typeof source === "string" ? "a" : "b")])
-        assert.strictEqual(modeOf(path), 0o664)
-        assert.strictEqual(modeOf(`${path}-wal`), 0o664)
+        assert.strictEqual(getMode(path), 0o664)
+        assert.strictEqual(getMode(`${path}-wal`), 0o664)
         yield* Effect.promise(() => store.backup(backup))
-        assert.strictEqual(modeOf(backup), 0o640)
+        assert.strictEqual(getMode(backup), 0o640)
         yield* Effect.promise(() => store.close())
       }
       host.close()
     })
   )
 
-  it.effect("says when the file cannot be created, and does not follow a link in circles", () =>
+  it.effect("reports a symbolic link to a missing folder and a symbolic link loop", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       symlinkSync(join(folder, "none", "store.db"), join(folder, "astray.db"))
       symlinkSync("circle.db", join(folder, "circle.db"))
-      assert.include((yield* refusalOf(join(folder, "astray.db"))).message, "the folder does not exist")
-      assert.include((yield* refusalOf(join(folder, "circle.db"))).message, "ELOOP")
+      assert.include((yield* getOpenError(join(folder, "astray.db"))).message, "the folder does not exist")
+      assert.include((yield* getOpenError(join(folder, "circle.db"))).message, "ELOOP")
       assert.isFalse(existsSync(join(folder, "none")))
     })
   )
 
-  it.effect("refuses a file that is no database, and leaves it as it is", () =>
+  it.effect("rejects a file that is not a database and leaves it unchanged", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("notes.txt")
+      const path = yield* temporaryPath("notes.txt")
       writeFileSync(path, "these are my notes, not a database. ".repeat(100))
-      assert.include((yield* refusalOf(path)).message, "it is not a SQLite database, or it is damaged")
+      assert.include((yield* getOpenError(path)).message, "it is not a SQLite database, or it is corrupt")
       assert.isFalse(existsSync(`${path}-wal`))
     })
   )
 
-  it.effect("tells of a file that is damaged further in, at the first call that meets it", () =>
+  it.effect("reports a corrupt page at the first call that reads it", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       yield* store.commit(
         partition,
@@ -194,42 +197,43 @@ describe("opening a SQLite store", () => {
       )
       yield* Effect.promise(() => store.close())
       const bytes = readFileSync(path)
-      // The first page, with the schema, stays whole.
+      // The first pages, with the schema, stay intact.
       writeFileSync(path, Buffer.concat([bytes.subarray(0, 8_192), Buffer.alloc(bytes.length - 8_192, 0xaa)]))
-      const damaged = yield* Effect.exit(Layer.build(SqliteStore.layer(path)))
-      if (Exit.isFailure(damaged)) {
-        assert.include(String(damaged.cause), "StoreOpenError")
+      const opened = yield* Effect.exit(Layer.build(SqliteStore.layer(path)))
+      if (Exit.isFailure(opened)) {
+        assert.include(String(opened.cause), "StoreOpenError")
         return
       }
       const error = yield* Effect.flip(
-        Context.get(damaged.value, Store).list(partition, [{ indexTerms: ["t"], offset: 0, limit: 500 }])
+        Context.get(opened.value, Store).list(partition, [{ indexTerms: ["t"], offset: 0, limit: 500 }])
       )
       assert.deepInclude(error, { _tag: "StoreUnavailable", retryable: false })
-      assert.include(error.message, "the database is damaged; restore a backup")
+      assert.include(error.message, "the database is corrupt; restore a backup")
     })
   )
 
-  it.effect("refuses a file that it may not write", () =>
+  it.effect("rejects a file that it has no permission to write", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       new Sqlite(path).exec("CREATE TABLE theirs (x)").close()
       chmodSync(path, 0o400)
       const reader = new Sqlite(path, { readonly: true })
-      assert.include((yield* refusalOf(reader)).message, "read-only")
+      assert.include((yield* getOpenError(reader)).message, "read-only")
       reader.close()
-      assert.include((yield* refusalOf(reader)).message, "closed")
-      // Root may write anything, so what the file's mode forbids can be seen by others only.
-      if (process.getuid?.() !== 0) assert.include((yield* refusalOf(path)).message, "may not read and write")
+      assert.include((yield* getOpenError(reader)).message, "closed")
+      // The mode of a file does not restrict root.
+      if (process.getuid?.() !== 0)
+        assert.include((yield* getOpenError(path)).message, "no permission to read and write")
     })
   )
 
-  it.effect("refuses a Node that would crash, before it loads anything native", () =>
+  it.effect("rejects an unsupported Node version before it loads the native addon", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const real = Object.getOwnPropertyDescriptor(process.versions, "napi") ?? {}
       Object.defineProperty(process.versions, "napi", { ...real, value: "9" })
       const error = yield* Effect.ensuring(
-        refusalOf(path),
+        getOpenError(path),
         Effect.sync(() => Object.defineProperty(process.versions, "napi", real))
       )
       assert.include(error.message, "better-sqlite3 needs Node-API 10")
@@ -238,7 +242,7 @@ describe("opening a SQLite store", () => {
     })
   )
 
-  it.effect("rejects with the same error for callers outside Effect", () =>
+  it.effect("rejects the promise with StoreOpenError", () =>
     Effect.gen(function* () {
       const error = yield* Effect.promise(() => SqliteStore.open("").catch((error: unknown) => error))
       assert.instanceOf(error, StoreOpenError)
@@ -246,10 +250,10 @@ describe("opening a SQLite store", () => {
   )
 })
 
-describe("a database that the host has open", () => {
-  it.effect("is shared: the host's tables, version, settings and connection stay the host's", () =>
+describe("a SQLite store on the host's connection", () => {
+  it.effect("keeps the host's tables, user_version, settings and connection", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("host.db")
+      const path = yield* temporaryPath("host.db")
       const host = new Sqlite(path)
       host.exec("CREATE TABLE customers (name TEXT); INSERT INTO customers VALUES ('acme')")
       host.pragma("user_version = 42")
@@ -262,14 +266,14 @@ describe("a database that the host has open", () => {
       assert.strictEqual(host.pragma("user_version", { simple: true }), 42)
       assert.strictEqual(host.pragma("busy_timeout", { simple: true }), 3000)
       assert.deepStrictEqual(host.prepare("SELECT name FROM customers").pluck().all(), ["acme"])
-      const again = yield* Effect.promise(() => SqliteStore.open(host))
-      assert.strictEqual((yield* again.get(partition, ["a"]))[0]?.key, "a")
-      yield* Effect.promise(() => again.close())
+      const reopened = yield* Effect.promise(() => SqliteStore.open(host))
+      assert.strictEqual((yield* reopened.get(partition, ["a"]))[0]?.key, "a")
+      yield* Effect.promise(() => reopened.close())
       host.close()
     })
   )
 
-  it.effect("may be in memory, and waits while the host is in a transaction of its own", () =>
+  it.effect("waits while the host has a transaction open on an in-memory database", () =>
     Effect.gen(function* () {
       const host = new Sqlite(":memory:")
       const store = yield* Effect.promise(() => SqliteStore.open(host))
@@ -286,7 +290,7 @@ describe("a database that the host has open", () => {
     })
   )
 
-  it.effect("may be in memory, and shared by two stores: neither relies on what the other has changed", () =>
+  it.effect("detects conflicts between two stores on one in-memory database", () =>
     Effect.gen(function* () {
       const host = new Sqlite(":memory:")
       const [one, other] = yield* Effect.all([
@@ -305,9 +309,9 @@ describe("a database that the host has open", () => {
 })
 
 describe("a SQLite store", () => {
-  it.effect("replays commits of releases that kept results by position", () =>
+  it.effect("replays commits of releases that stored results by position", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       const once = { id: "id", fingerprint: "f", result: "a", ttl: 60_000 }
       const changes = [put("a"), Change.Add({ counter: "n", by: 2, ttl: 60_000 }), put("b")]
@@ -328,16 +332,16 @@ describe("a SQLite store", () => {
     })
   )
 
-  it.effect("finishes what was asked before it closes, and refuses what comes after", () =>
+  it.effect("completes pending commits on close, and rejects calls after it", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       const pending = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
       yield* Effect.promise(() => store.close())
       assert.strictEqual((yield* Fiber.join(pending)).versions.size, 1)
       for (const call of [store.commit(partition, [put("b")]), store.get(partition, ["a"])]) {
         const error = yield* Effect.flip(call as Effect.Effect<unknown, { readonly message: string }>)
-        assert.include(error.message, "the store has been closed")
+        assert.include(error.message, "the store is closed")
       }
       yield* Effect.promise(() => store.close())
       assert.deepStrictEqual(
@@ -347,11 +351,11 @@ describe("a SQLite store", () => {
     })
   )
 
-  it.effect("writes nothing for a caller that gave up before its turn", () =>
+  it.effect("writes nothing for a caller that is interrupted before the transaction", () =>
     Effect.gen(function* () {
       const store = yield* Effect.promise(() => SqliteStore.open(":memory:"))
-      const given = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
-      yield* Fiber.interrupt(given)
+      const fiber = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
+      yield* Fiber.interrupt(fiber)
       yield* store.commit(partition, [put("b")])
       assert.deepStrictEqual(
         (yield* store.get(partition, ["a", "b"])).map((record) => record?.key),
@@ -361,9 +365,9 @@ describe("a SQLite store", () => {
     })
   )
 
-  it.effect("relies on no version that another connection, or a commit of its own, has changed", () =>
+  it.effect("rejects a stale version after a write on this or another connection", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const [one, other] = yield* Effect.all([
         Effect.promise(() => SqliteStore.open(path)),
         Effect.promise(() => SqliteStore.open(path))
@@ -388,9 +392,9 @@ describe("a SQLite store", () => {
     })
   )
 
-  it.effect("commits what arrives in one turn in one transaction", () =>
+  it.effect("groups the commits of one event loop turn into one transaction", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       yield* store.commit(partition, [put("first")])
       const reader = new Sqlite(path)
@@ -404,9 +408,9 @@ describe("a SQLite store", () => {
     })
   )
 
-  it.effect("forgets counters and ids when their time is over", () =>
+  it.effect("expires counters and idempotency ids", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       const once = { id: "id", fingerprint: "", result: "", ttl: 1_000 }
       yield* store.commit(partition, [Change.Add({ counter: "n", by: 3, ttl: 1_000 })], once)
@@ -425,17 +429,20 @@ describe("a SQLite store", () => {
     })
   )
 
-  it.live("never writes under a partition that was rolled back", () =>
+  it.live("does not reuse the id of a partition whose creation was rolled back", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       const [p, q] = [Partition.keys("acme", "p"), Partition.keys("acme", "q")]
-      // In one turn: a new partition, a clear of it that must not remember its number, and what rolls both back.
-      const poison = Change.Put({ key: "x", expect: 0, body: {} as string, indexTerms: [], uniqueKeys: [] })
+      // In one transaction: a commit that creates a partition, a clear that must not cache its id, and an invalid commit
+      // that rolls both back.
+      const invalidPut = Change.Put({ key: "x", expect: 0, body: {} as string, indexTerms: [], uniqueKeys: [] })
       yield* Effect.all(
-        [store.commit(p, [put("p")]), store.clear(p), Effect.exit(Effect.suspend(() => store.commit(q, [poison])))].map(
-          (effect) => Effect.exit(effect as Effect.Effect<unknown>)
-        ),
+        [
+          store.commit(p, [put("p")]),
+          store.clear(p),
+          Effect.exit(Effect.suspend(() => store.commit(q, [invalidPut])))
+        ].map((effect) => Effect.exit(effect as Effect.Effect<unknown>)),
         { concurrency: "unbounded" }
       )
       const { versions } = yield* store.commit(p, [put("acknowledged")])
@@ -447,29 +454,29 @@ describe("a SQLite store", () => {
         ["q"]
       )
       yield* Effect.promise(() => store.close())
-      const again = yield* Effect.promise(() => SqliteStore.open(path))
-      assert.strictEqual((yield* again.get(p, ["acknowledged"]))[0]?.key, "acknowledged")
-      yield* Effect.promise(() => again.close())
+      const reopened = yield* Effect.promise(() => SqliteStore.open(path))
+      assert.strictEqual((yield* reopened.get(p, ["acknowledged"]))[0]?.key, "acknowledged")
+      yield* Effect.promise(() => reopened.close())
     })
   )
 
-  it.effect("opens a file that is up to date without writing to it", () =>
+  it.effect("opens a file with the latest schema without writing to it", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const first = yield* Effect.promise(() => SqliteStore.open(path))
-      const rival = new Sqlite(path)
-      rival.exec("BEGIN IMMEDIATE")
+      const blocker = new Sqlite(path)
+      blocker.exec("BEGIN IMMEDIATE")
       const second = yield* Effect.promise(() => SqliteStore.open(path))
       assert.deepStrictEqual(yield* second.get(partition, ["a"]), [undefined])
-      rival.exec("ROLLBACK")
-      rival.close()
+      blocker.exec("ROLLBACK")
+      blocker.close()
       yield* Effect.promise(() => Promise.all([first.close(), second.close()]))
     })
   )
 
-  it.effect("leaves nothing in its tables when all is deleted", () =>
+  it.effect("leaves no rows after all records are deleted", () =>
     Effect.gen(function* () {
-      const path = yield* inFolder("store.db")
+      const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
       const { versions } = yield* store.commit(partition, [put("a", { uniqueKeys: ["c"], indexTerms: ["t", "u"] })])
       yield* store.commit(partition, [Change.Delete({ key: "a", expect: versions.get("a") ?? 0 })])
@@ -483,27 +490,27 @@ describe("a SQLite store", () => {
   )
 
   it.live(
-    "waits for another process's lock without standing still, and then gives up",
+    "waits for a lock without blocking the event loop, and fails after the timeout",
     () =>
       Effect.gen(function* () {
-        const path = yield* inFolder("store.db")
+        const path = yield* temporaryPath("store.db")
         const store = yield* Effect.promise(() => SqliteStore.open(path))
-        const rival = new Sqlite(path)
-        rival.exec("BEGIN IMMEDIATE")
-        const short = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
+        const blocker = new Sqlite(path)
+        blocker.exec("BEGIN IMMEDIATE")
+        const waiting = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
         let turns = 0
         while (turns < 20) {
           yield* Effect.promise(() => new Promise(setImmediate))
           turns++
         }
-        rival.exec("COMMIT")
-        assert.strictEqual((yield* Fiber.join(short)).versions.size, 1)
-        rival.exec("BEGIN IMMEDIATE")
+        blocker.exec("COMMIT")
+        assert.strictEqual((yield* Fiber.join(waiting)).versions.size, 1)
+        blocker.exec("BEGIN IMMEDIATE")
         const error = yield* Effect.flip(store.commit(partition, [put("b")]))
         assert.include(error.message, "locked for 5 seconds")
         assert.deepInclude(error, { _tag: "StoreUnavailable", retryable: true, outcome: "not-applied" })
-        rival.exec("ROLLBACK")
-        rival.close()
+        blocker.exec("ROLLBACK")
+        blocker.close()
         yield* store.commit(partition, [put("b")])
         yield* Effect.promise(() => store.close())
       }),
@@ -511,23 +518,28 @@ describe("a SQLite store", () => {
   )
 
   it.live(
-    "is shared by four processes: one winner a name, no counter over its maximum, nobody told of a lock",
+    "is consistent when four processes share it: unique names, no counter over its maximum, no lock errors",
     () =>
       Effect.gen(function* () {
-        const path = yield* inFolder("store.db")
+        const path = yield* temporaryPath("store.db")
         const results = yield* Effect.promise(() =>
-          runWorkers<Rivalry.ContentionResult>(new URL("rival.worker.ts", import.meta.url), [path, path, path, path])
+          runWorkers<Contention.ContentionResult>(new URL("contender.worker.ts", import.meta.url), [
+            path,
+            path,
+            path,
+            path
+          ])
         )
         const store = yield* Effect.promise(() => SqliteStore.open(path))
-        yield* Effect.promise(() => Rivalry.findViolations(store, results))
+        yield* Effect.promise(() => Contention.assertConsistent(store, results))
         yield* Effect.promise(() => store.close())
       }),
     60_000
   )
 })
 
-layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(path))))("a backup", (it) => {
-  it.effect("is a whole store as it was at one moment", () =>
+layer(Layer.unwrap(Effect.map(temporaryPath("store.db"), (path) => SqliteStore.layer(path))))("a backup", (it) => {
+  it.effect("is a consistent snapshot of the store", () =>
     Effect.gen(function* () {
       const store = yield* SqliteStore
       const folder = yield* temporaryFolder
@@ -546,17 +558,17 @@ layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(
         readdirSync(folder).filter((name) => name.endsWith(".partial")),
         []
       )
-      // Whatever an earlier database left beside the path is not taken for the backup's log; two at once are no matter.
-      writeFileSync(`${path}-wal`, "left behind")
+      // SQLite must not read a stale -wal file as the backup's log. Concurrent backups to one path are allowed.
+      writeFileSync(`${path}-wal`, "stale")
       yield* Effect.all([store.backup(path), store.backup(path)], { concurrency: "unbounded" })
-      const renewed = yield* Effect.promise(() => SqliteStore.open(path))
-      const [whole] = yield* renewed.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 0 }])
-      assert.strictEqual(whole?.total, 2_001)
-      yield* Effect.promise(() => renewed.close())
+      const reopened = yield* Effect.promise(() => SqliteStore.open(path))
+      const [secondPage] = yield* reopened.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 0 }])
+      assert.strictEqual(secondPage?.total, 2_001)
+      yield* Effect.promise(() => reopened.close())
     })
   )
 
-  it.effect("that cannot be made says so and leaves nothing", () =>
+  it.effect("fails with BackupError and leaves no file", () =>
     Effect.gen(function* () {
       const store = yield* SqliteStore
       const folder = yield* temporaryFolder
@@ -565,10 +577,10 @@ layer(Layer.unwrap(Effect.map(inFolder("store.db"), (path) => SqliteStore.layer(
       assert.isTrue(Exit.isFailure(exit))
       const error = yield* Effect.flip(store.backup(path))
       assert.instanceOf(error, BackupError)
-      assert.strictEqual(error.message, `No backup was made at ${path}: the folder does not exist`)
-      for (const nothing of ["", undefined]) {
-        const refusal = yield* Effect.flip(store.backup(nothing as string))
-        assert.include(refusal.message, 'it is not a path; give one, such as "data/backup.db"')
+      assert.strictEqual(error.message, `Cannot create the backup ${path}: the folder does not exist`)
+      for (const invalidPath of ["", undefined]) {
+        const invalid = yield* Effect.flip(store.backup(invalidPath as string))
+        assert.include(invalid.message, 'the path is not a non-empty string; pass one, such as "data/backup.db"')
       }
       assert.deepStrictEqual(readdirSync(folder), [])
     })

@@ -1,61 +1,65 @@
 /**
- * A store that fails on demand: the n-th call is refused, or done and its reply lost, or kept waiting. For trying what a
- * service leaves behind when its store lets it down, at every call that it makes.
+ * A store that injects a fault into its n-th call. Use it to test the state that a service leaves when any of its store
+ * calls fails.
  */
 import { type StoreOperations, StoreUnavailable } from "@tollgate/core"
 import { Effect } from "effect"
 
 /**
- * `fail`: not done. `drop`: done, and nobody is told. `delay`: done after everybody else has had a turn. `meanwhile`:
- * done after something else, whole.
+ * - `fail`: the call fails without being applied
+ * - `lose-reply`: the call is applied, and then fails with an unknown outcome
+ * - `delay`: the call is applied after other fibers have run
+ * - `interleave`: the call is applied after the given effect has completed
  */
-export type Fault = "fail" | "drop" | "delay" | { readonly meanwhile: Effect.Effect<unknown> }
+export type Fault = "fail" | "lose-reply" | "delay" | { readonly interleave: Effect.Effect<unknown> }
 
 export interface FaultyStore {
   readonly store: StoreOperations
-  /** Lets the n-th call from now, counted from 1, go wrong; the others are left alone. */
+  /** Injects a fault into the n-th call from now, counted from 1. All other calls work normally. */
   readonly injectAt: (call: number, fault: Fault) => void
-  /** How many calls there were since then. */
+  /** The number of calls since the last `injectAt`. */
   readonly calls: () => number
 }
 
-type Call = keyof StoreOperations
+type Operation = keyof StoreOperations
 
-const unavailable = (operation: Call, fault: Fault) =>
+const unavailable = (operation: Operation, fault: Fault) =>
   new StoreUnavailable({
     operation,
-    problem: "it was made to fail",
+    problem: "FaultyStore injected a fault",
     retryable: true,
-    outcome: fault === "drop" ? "unknown" : "not-applied"
+    outcome: fault === "lose-reply" ? "unknown" : "not-applied"
   })
 
-const turns = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
+const yieldToOtherFibers = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
 
 export const makeFaultyStore = (store: StoreOperations): FaultyStore => {
-  let [made, at, how]: [number, number, Fault] = [0, 0, "fail"]
+  let calls = 0
+  let faultyCall = 0
+  let fault: Fault = "fail"
 
-  const tried = <A, E>(operation: Call, work: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+  const inject = <A, E>(operation: Operation, run: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
     Effect.suspend((): Effect.Effect<A, E | StoreUnavailable> => {
-      if (++made !== at) return work()
-      if (how === "fail") return Effect.fail(unavailable(operation, how))
-      if (how === "drop") return Effect.andThen(work(), Effect.fail(unavailable(operation, how)))
-      return Effect.andThen(how === "delay" ? turns : how.meanwhile, Effect.suspend(work))
+      if (++calls !== faultyCall) return run()
+      if (fault === "fail") return Effect.fail(unavailable(operation, fault))
+      if (fault === "lose-reply") return Effect.andThen(run(), Effect.fail(unavailable(operation, fault)))
+      return Effect.andThen(fault === "delay" ? yieldToOtherFibers : fault.interleave, Effect.suspend(run))
     })
 
   return {
     store: {
-      get: (...given) => tried("get", () => store.get(...given)),
-      getByUniqueKey: (...given) => tried("getByUniqueKey", () => store.getByUniqueKey(...given)),
-      list: (...given) => tried("list", () => store.list(...given)),
-      counters: (...given) => tried("counters", () => store.counters(...given)),
-      commit: (...given) => tried("commit", () => store.commit(...given)),
-      clear: (...given) => tried("clear", () => store.clear(...given))
+      get: (...args) => inject("get", () => store.get(...args)),
+      getByUniqueKey: (...args) => inject("getByUniqueKey", () => store.getByUniqueKey(...args)),
+      list: (...args) => inject("list", () => store.list(...args)),
+      counters: (...args) => inject("counters", () => store.counters(...args)),
+      commit: (...args) => inject("commit", () => store.commit(...args)),
+      clear: (...args) => inject("clear", () => store.clear(...args))
     },
-    injectAt: (call, fault) => {
-      made = 0
-      at = call
-      how = fault
+    injectAt: (call, nextFault) => {
+      calls = 0
+      faultyCall = call
+      fault = nextFault
     },
-    calls: () => made
+    calls: () => calls
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The contract in its simplest form: one list of records, copied for every commit, searched from end to end. Too slow
- * to use, and too simple to be wrong, it is what real stores are compared with.
+ * The simplest implementation of the contract: one list of records, copied on every commit and searched linearly. It is
+ * too slow for production. The contract compares real stores with it.
  */
 import {
   type Change,
@@ -16,21 +16,21 @@ import { Effect } from "effect"
 
 interface State {
   readonly sequence: number
-  /** In the order of creation. */
+  /** In creation order. */
   readonly records: ReadonlyArray<StoreRecord>
   readonly counters: ReadonlyMap<string, number>
-  readonly once: ReadonlyMap<string, CommitResult>
+  readonly replays: ReadonlyMap<string, CommitResult>
 }
 
-const empty: State = { sequence: 0, records: [], counters: new Map(), once: new Map() }
+const emptyState: State = { sequence: 0, records: [], counters: new Map(), replays: new Map() }
 
 const find = (state: State, key: string) => state.records.find((record) => record.key === key)
 const findByTerms = (state: State, terms: ReadonlyArray<string>) =>
   state.records.filter((record) => terms.every((term) => record.indexTerms.includes(term)))
 
-const conflictOf = (reason: StoreConflict["reason"], name: string) => new StoreConflict({ reason, subject: name })
+const makeConflict = (reason: StoreConflict["reason"], subject: string) => new StoreConflict({ reason, subject })
 
-/** What the state would be, before the claims are looked at. */
+/** Applies a change without checking its preconditions. */
 const applyChange = (state: State, change: Change): State => {
   switch (change._tag) {
     case "Put": {
@@ -57,22 +57,24 @@ const applyChange = (state: State, change: Change): State => {
 const findConflict = (before: State, after: State, changes: ReadonlyArray<Change>): StoreConflict | undefined => {
   for (const change of changes) {
     if (change._tag === "AtMost") {
-      if (findByTerms(before, [change.term]).length > change.atMost) return conflictOf("limit", change.term)
+      if (findByTerms(before, [change.term]).length > change.atMost) return makeConflict("limit", change.term)
     } else if (change._tag === "Add") {
       const value = (before.counters.get(change.counter) ?? 0) + change.by
-      if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return conflictOf("exceeded", change.counter)
+      if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return makeConflict("exceeded", change.counter)
     } else {
-      if ((find(before, change.key)?.version ?? 0) !== change.expect) return conflictOf("stale", change.key)
+      if ((find(before, change.key)?.version ?? 0) !== change.expect) return makeConflict("stale", change.key)
       if (change._tag !== "Put") continue
-      const earlier = changes
+      const previousPuts = changes
         .slice(0, changes.indexOf(change))
         .flatMap((other) => (other._tag === "Put" ? [other.key] : []))
-      for (const claim of change.uniqueKeys) {
-        const rival = after.records.find(
-          ({ key, uniqueKeys: claims, version }) =>
-            key !== change.key && claims.includes(claim) && (version <= before.sequence || earlier.includes(key))
+      for (const uniqueKey of change.uniqueKeys) {
+        const owner = after.records.find(
+          ({ key, uniqueKeys, version }) =>
+            key !== change.key &&
+            uniqueKeys.includes(uniqueKey) &&
+            (version <= before.sequence || previousPuts.includes(key))
         )
-        if (rival !== undefined) return conflictOf("unique-key", claim)
+        if (owner !== undefined) return makeConflict("unique-key", uniqueKey)
       }
     }
   }
@@ -84,8 +86,8 @@ const commit = (
   changes: ReadonlyArray<Change>,
   once: IdempotencyRecord | undefined
 ): [State, CommitResult] | StoreConflict => {
-  const remembered = once === undefined ? undefined : state.once.get(once.id)
-  if (remembered !== undefined) return [state, remembered]
+  const replay = once === undefined ? undefined : state.replays.get(once.id)
+  if (replay !== undefined) return [state, replay]
   let after = state
   const versions = new Map<string, number>()
   const totals = new Map<string, number>()
@@ -94,25 +96,25 @@ const commit = (
     if (change._tag === "Put") versions.set(change.key, after.sequence)
     if (change._tag === "Add") totals.set(change.counter, after.counters.get(change.counter) ?? 0)
   }
-  const refusal = findConflict(state, after, changes)
-  if (refusal !== undefined) return refusal
+  const conflict = findConflict(state, after, changes)
+  if (conflict !== undefined) return conflict
   if (once === undefined) return [after, { versions, totals }]
   const replayed = { fingerprint: once.fingerprint, result: once.result }
   return [
-    { ...after, once: new Map([...after.once, [once.id, { versions, totals, replayed }]]) },
+    { ...after, replays: new Map([...after.replays, [once.id, { versions, totals, replayed }]]) },
     { versions, totals }
   ]
 }
 
 export const make = (): StoreOperations => {
   const states = new Map<Partition.Partition, State>()
-  const read = (partition: Partition.Partition) => states.get(partition) ?? empty
+  const read = (partition: Partition.Partition) => states.get(partition) ?? emptyState
   return Store.make({
     get: (partition, keys) => Effect.sync(() => structuredClone(keys.map((key) => find(read(partition), key)))),
-    getByUniqueKey: (partition, claims) =>
+    getByUniqueKey: (partition, uniqueKeys) =>
       Effect.sync(() =>
-        claims.map((claim) => {
-          const record = read(partition).records.find((record) => record.uniqueKeys.includes(claim))
+        uniqueKeys.map((uniqueKey) => {
+          const record = read(partition).records.find((record) => record.uniqueKeys.includes(uniqueKey))
           const parent = record?.parent === undefined ? undefined : find(read(partition), record.parent)
           return record === undefined ? undefined : parent === undefined ? { record } : { record, parent }
         })
@@ -120,8 +122,8 @@ export const make = (): StoreOperations => {
     list: (partition, queries) =>
       Effect.sync(() =>
         queries.map(({ indexTerms: terms, offset, limit }) => {
-          const found = findByTerms(read(partition), terms)
-          return { records: found.slice(offset, offset + limit), total: found.length }
+          const matches = findByTerms(read(partition), terms)
+          return { records: matches.slice(offset, offset + limit), total: matches.length }
         })
       ),
     counters: (partition, names) => Effect.sync(() => names.map((name) => read(partition).counters.get(name) ?? 0)),
@@ -134,7 +136,7 @@ export const make = (): StoreOperations => {
       }),
     clear: (partition) =>
       Effect.sync(() => {
-        states.set(partition, { ...empty, sequence: read(partition).sequence })
+        states.set(partition, { ...emptyState, sequence: read(partition).sequence })
       })
   })
 }

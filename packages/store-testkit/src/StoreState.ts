@@ -1,7 +1,7 @@
 /**
- * A canonical picture of what a store holds, taken through the contract alone, so that it works with any adapter:
- * the store is watched, and everything that was ever named is read again. Two pictures are equal exactly when
- * records, versions, lists, claims and counters are.
+ * Takes canonical snapshots of the content of any store. `StoreState.watch` records every name that a commit mentions; a
+ * snapshot reads all of these names through the store's own operations. Two snapshots are equal if and only if their
+ * records, versions, lists, unique keys and counters are equal.
  *
  * @example
  * ```ts
@@ -23,9 +23,9 @@ import { Context, Effect, Layer } from "effect"
 
 export interface PartitionSnapshot {
   readonly records: ReadonlyArray<StoreRecord>
-  /** The keys listed under each term that any record carries. */
+  /** The keys listed for each index term. */
   readonly terms: Readonly<Record<string, { readonly keys: ReadonlyArray<string>; readonly total: number }>>
-  readonly claims: Readonly<Record<string, string>>
+  readonly uniqueKeys: Readonly<Record<string, string>>
   readonly counters: Readonly<Record<string, number>>
 }
 
@@ -34,24 +34,24 @@ export type Snapshot = Readonly<Record<string, PartitionSnapshot>>
 class Names {
   readonly keys = new Set<string>()
   readonly terms = new Set<string>()
-  readonly claims = new Set<string>()
+  readonly uniqueKeys = new Set<string>()
   readonly counters = new Set<string>()
 
-  notice(change: Change): void {
+  add(change: Change): void {
     if (change._tag === "Add") this.counters.add(change.counter)
     else if (change._tag === "AtMost") this.terms.add(change.term)
     else this.keys.add(change.key)
     if (change._tag !== "Put") return
     for (const term of change.indexTerms) this.terms.add(term)
-    for (const claim of change.uniqueKeys) this.claims.add(claim)
+    for (const uniqueKey of change.uniqueKeys) this.uniqueKeys.add(uniqueKey)
   }
 }
 
 const maxRecords = 1_000_000
 
-/** What was only named, in a commit that was refused, is nowhere. */
-const isEmpty = ({ records, terms, claims, counters }: PartitionSnapshot): boolean =>
-  [records, terms, claims, counters].every((part) => Object.keys(part).length === 0)
+/** A partition is empty if it was only mentioned in rejected commits. */
+const isEmpty = ({ records, terms, uniqueKeys, counters }: PartitionSnapshot): boolean =>
+  [records, terms, uniqueKeys, counters].every((part) => Object.keys(part).length === 0)
 
 const takeSnapshot = Effect.fnUntraced(function* (
   store: StoreOperations,
@@ -59,7 +59,7 @@ const takeSnapshot = Effect.fnUntraced(function* (
   names: Names
 ) {
   const terms = [...names.terms].sort()
-  const claims = [...names.claims].sort()
+  const uniqueKeys = [...names.uniqueKeys].sort()
   const counters = [...names.counters].sort()
   const pages = yield* store.list(
     partition,
@@ -67,7 +67,7 @@ const takeSnapshot = Effect.fnUntraced(function* (
   )
   for (const { records } of pages) for (const { key } of records) names.keys.add(key)
   const records = yield* store.get(partition, [...names.keys].sort())
-  const holders = yield* store.getByUniqueKey(partition, claims)
+  const owners = yield* store.getByUniqueKey(partition, uniqueKeys)
   const values = yield* store.counters(partition, counters)
   return {
     records: records.filter((record) => record !== undefined),
@@ -76,8 +76,8 @@ const takeSnapshot = Effect.fnUntraced(function* (
         total === 0 ? [] : [[terms[index], { keys: records.map(({ key }) => key), total }]]
       )
     ),
-    claims: Object.fromEntries(
-      holders.flatMap((holder, index) => (holder === undefined ? [] : [[claims[index], holder.record.key]]))
+    uniqueKeys: Object.fromEntries(
+      owners.flatMap((owner, index) => (owner === undefined ? [] : [[uniqueKeys[index], owner.record.key]]))
     ),
     counters: Object.fromEntries(values.flatMap((value, index) => (value === 0 ? [] : [[counters[index], value]])))
   }
@@ -86,36 +86,36 @@ const takeSnapshot = Effect.fnUntraced(function* (
 export class StoreState extends Context.Service<
   StoreState,
   {
-    readonly picture: Effect.Effect<Snapshot, StoreUnavailable>
-    /** A hash of the picture. */
+    readonly snapshot: Effect.Effect<Snapshot, StoreUnavailable>
+    /** A hash of the snapshot. */
     readonly hash: Effect.Effect<string, StoreUnavailable>
   }
 >()("@tollgate/store-testkit/StoreState") {
-  /** The same store, watched. */
+  /** Wraps a store, so that its state can be read. */
   static watch(store: StoreOperations): { readonly store: StoreOperations; readonly state: StoreState["Service"] } {
-    const seen = new Map<Partition.Partition, Names>()
-    const pictures = Effect.suspend(() =>
+    const namesByPartition = new Map<Partition.Partition, Names>()
+    const snapshot = Effect.suspend(() =>
       Effect.forEach(
-        [...seen].sort(([left], [right]) => (left < right ? -1 : 1)),
+        [...namesByPartition].sort(([left], [right]) => (left < right ? -1 : 1)),
         ([partition, names]) =>
-          Effect.map(takeSnapshot(store, partition, names), (pictured) => [partition, pictured] as const)
+          Effect.map(takeSnapshot(store, partition, names), (content) => [partition, content] as const)
       )
-    ).pipe(Effect.map((all): Snapshot => Object.fromEntries(all.filter(([, pictured]) => !isEmpty(pictured)))))
+    ).pipe(Effect.map((entries): Snapshot => Object.fromEntries(entries.filter(([, content]) => !isEmpty(content)))))
     return {
       store: {
         ...store,
         commit: (partition, changes, once) => {
-          const names = seen.get(partition) ?? new Names()
-          seen.set(partition, names)
-          for (const change of changes) names.notice(change)
+          const names = namesByPartition.get(partition) ?? new Names()
+          namesByPartition.set(partition, names)
+          for (const change of changes) names.add(change)
           return store.commit(partition, changes, once)
         }
       },
-      state: { picture: pictures, hash: Effect.map(pictures, (all) => hash("sha256", JSON.stringify(all))) }
+      state: { snapshot, hash: Effect.map(snapshot, (content) => hash("sha256", JSON.stringify(content))) }
     }
   }
 
-  /** Watches a store: provides it, and its state. */
+  /** Provides the wrapped store and its state. */
   static layer<E, R>(store: Layer.Layer<Store, E, R>): Layer.Layer<Store | StoreState, E, R> {
     return Layer.effectContext(
       Effect.map(Store, (store) => {
@@ -126,7 +126,7 @@ export class StoreState extends Context.Service<
   }
 }
 
-/** A hash of all that the watched store holds: equal before and after whatever changed nothing. */
+/** A hash of the whole content of the store. It changes if and only if the content changes. */
 export const stateHash: Effect.Effect<string, StoreUnavailable, StoreState> = Effect.flatMap(
   StoreState,
   (state) => state.hash

@@ -1,5 +1,5 @@
 /**
- * The contract that every Tollgate store passes, published so that anybody can write an adapter.
+ * The contract that every Tollgate store must pass, as tests for authors of stores.
  */
 export type { Concern, ContractCase } from "./ContractCase.ts"
 export { type Fault, type FaultyStore, makeFaultyStore } from "./FaultyStore.ts"

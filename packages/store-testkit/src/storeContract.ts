@@ -1,5 +1,5 @@
 /**
- * The contract as tests: one line in an adapter's test file.
+ * Registers the store contract as vitest tests.
  *
  * @example
  * ```ts
@@ -20,21 +20,21 @@ import { counters } from "./contract/counters.ts"
 import { listing } from "./contract/listing.ts"
 import { misuse } from "./contract/misuse.ts"
 import { model } from "./contract/model.ts"
-import { remembering } from "./contract/once.ts"
+import { idempotency } from "./contract/once.ts"
 import { parents } from "./contract/parents.ts"
 import { records } from "./contract/records.ts"
 import { scale } from "./contract/scale.ts"
-import { claims } from "./contract/uniqueKeys.ts"
+import { uniqueKeys } from "./contract/uniqueKeys.ts"
 
-/** Every promise of the contract. There is no way to opt out of one. */
+/** All cases of the contract. A store cannot opt out of any. */
 export const contractCases: ReadonlyArray<ContractCase> = [
   ...records,
-  ...claims,
+  ...uniqueKeys,
   ...listing,
   ...commits,
   ...parents,
   ...counters,
-  ...remembering,
+  ...idempotency,
   ...concurrency,
   ...clear,
   ...misuse,
@@ -42,16 +42,16 @@ export const contractCases: ReadonlyArray<ContractCase> = [
   ...model
 ]
 
-const caseTimeout = 120_000
+const caseTimeoutMs = 120_000
 
-/** Registers the whole contract with vitest, on one store that is built once for all cases. */
+/** Registers all cases with vitest. They share one store. */
 export const storeContract = <E>(name: string, layer: Layer.Layer<Store, E>): void => {
   const byConcern = Map.groupBy(contractCases, ({ concern }): Concern => concern)
-  // Stores wait for machines, not for a test's clock.
-  withLayer(layer, { excludeTestServices: true, timeout: "2 minutes" })(`${name} keeps the store contract`, (it) => {
+  // Stores depend on real time, not on the TestClock.
+  withLayer(layer, { excludeTestServices: true, timeout: "2 minutes" })(`${name} passes the store contract`, (it) => {
     for (const [concern, cases] of byConcern) {
       describe(concern, () => {
-        for (const { name, run } of cases) it.effect(name, () => run, caseTimeout)
+        for (const { name, run } of cases) it.effect(name, () => run, caseTimeoutMs)
       })
     }
   })

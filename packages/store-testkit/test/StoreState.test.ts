@@ -7,38 +7,38 @@ import { Effect } from "effect"
 const put = (key: string, expect = 0, body = "body") =>
   Change.Put({ key, expect, body, indexTerms: ["t"], uniqueKeys: [key] })
 
-layer(StoreState.layer(MemoryStore.layer))("the state hash", (it) => {
-  it.effect("changes with every change, and with nothing else", () =>
+layer(StoreState.layer(MemoryStore.layer))("stateHash", (it) => {
+  it.effect("changes if and only if the content of the store changes", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const partition = Partition.keys("state", "hash")
-      const seen = new Set<string>()
-      const differs = Effect.fnUntraced(function* (change: Effect.Effect<unknown, unknown>) {
+      const previousHashes = new Set<string>()
+      const expectNewHash = Effect.fnUntraced(function* (change: Effect.Effect<unknown, unknown>) {
         yield* change
-        const now = yield* stateHash
-        assert.isFalse(seen.has(now))
-        seen.add(now)
+        const current = yield* stateHash
+        assert.isFalse(previousHashes.has(current))
+        previousHashes.add(current)
       })
-      yield* differs(Effect.void)
-      yield* differs(store.commit(partition, [put("a")]))
-      yield* differs(store.commit(partition, [Change.Add({ counter: "n", by: 1, ttl: 60_000 })]))
-      yield* differs(store.commit(partition, [put("a", 1)]))
-      yield* differs(store.commit(Partition.keys("state", "other"), [put("a")]))
+      yield* expectNewHash(Effect.void)
+      yield* expectNewHash(store.commit(partition, [put("a")]))
+      yield* expectNewHash(store.commit(partition, [Change.Add({ counter: "n", by: 1, ttl: 60_000 })]))
+      yield* expectNewHash(store.commit(partition, [put("a", 1)]))
+      yield* expectNewHash(store.commit(Partition.keys("state", "other"), [put("a")]))
       const before = yield* stateHash
       yield* Effect.flip(store.commit(partition, [put("b"), put("a", 1, "lost")]))
-      const unheard = Change.Put({
+      const rejected = Change.Put({
         key: "c",
         expect: 9,
         body: "",
-        indexTerms: ["unheard of"],
-        uniqueKeys: ["unheard of"]
+        indexTerms: ["unused"],
+        uniqueKeys: ["unused"]
       })
-      yield* Effect.flip(store.commit(partition, [unheard]))
-      yield* Effect.flip(store.commit(Partition.keys("state", "unheard of"), [unheard]))
+      yield* Effect.flip(store.commit(partition, [rejected]))
+      yield* Effect.flip(store.commit(Partition.keys("state", "unused"), [rejected]))
       yield* store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 10 }])
       yield* store.commit(partition, [Change.Check({ key: "none", expect: 0 })])
       assert.strictEqual(yield* stateHash, before)
-      yield* differs(store.commit(partition, [Change.Delete({ key: "a", expect: 2 })]))
+      yield* expectNewHash(store.commit(partition, [Change.Delete({ key: "a", expect: 2 })]))
     })
   )
 })

@@ -1,92 +1,94 @@
 /**
- * Stores that are each wrong in one way, as real ones have been, and the promise that must catch it.
+ * Stores that each violate the contract in one way, and the case that must detect it.
  */
 import { Change, type Partition, StoreConflict, type StoreOperations, type StorePage } from "@tollgate/core"
 import { Effect } from "effect"
 
 export interface BrokenStore {
   readonly fault: string
-  /** The name of the case that states the promise. */
+  /** The name of the contract case that detects the fault. */
   readonly caughtBy: string
-  readonly breaking: (sound: StoreOperations) => StoreOperations
+  readonly breakStore: (inner: StoreOperations) => StoreOperations
 }
 
 type Commit = StoreOperations["commit"]
 type Tagged<Tag extends Change["_tag"]> = Extract<Change, { readonly _tag: Tag }>
 
-const withCommit =
-  (commit: (sound: StoreOperations) => Commit): BrokenStore["breaking"] =>
-  (sound) => ({ ...sound, commit: commit(sound) })
+const replaceCommit =
+  (commit: (inner: StoreOperations) => Commit): BrokenStore["breakStore"] =>
+  (inner) => ({ ...inner, commit: commit(inner) })
 
-/** Every commit is rewritten before it is made. */
-const rewriting = (rewrite: (change: Change) => ReadonlyArray<Change>): BrokenStore["breaking"] =>
-  withCommit((sound) => (partition, changes, once) => sound.commit(partition, changes.flatMap(rewrite), once))
+/** Rewrites the changes of every commit. */
+const rewriteChanges = (rewrite: (change: Change) => ReadonlyArray<Change>): BrokenStore["breakStore"] =>
+  replaceCommit((inner) => (partition, changes, once) => inner.commit(partition, changes.flatMap(rewrite), once))
 
-/** Something else happens after every commit that was made. */
-const afterwards = (
-  also: (
-    sound: StoreOperations,
+/** Runs another effect after every successful commit. */
+const afterCommit = (
+  effect: (
+    inner: StoreOperations,
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>
   ) => Effect.Effect<unknown, unknown>
-): BrokenStore["breaking"] =>
-  withCommit(
-    (sound) => (partition, changes, once) =>
-      Effect.tap(sound.commit(partition, changes, once), () => Effect.ignore(also(sound, partition, changes)))
+): BrokenStore["breakStore"] =>
+  replaceCommit(
+    (inner) => (partition, changes, once) =>
+      Effect.tap(inner.commit(partition, changes, once), () => Effect.ignore(effect(inner, partition, changes)))
   )
 
-const withPages =
-  (alter: (page: StorePage, query: { offset: number; limit: number }) => StorePage): BrokenStore["breaking"] =>
-  (sound) => ({
-    ...sound,
+const mapPages =
+  (alter: (page: StorePage, query: { offset: number; limit: number }) => StorePage): BrokenStore["breakStore"] =>
+  (inner) => ({
+    ...inner,
     list: (partition, queries) =>
-      Effect.map(sound.list(partition, queries), (pages) =>
+      Effect.map(inner.list(partition, queries), (pages) =>
         pages.map((page, index) => alter(page, queries[index] ?? { offset: 0, limit: 0 }))
       )
   })
 
-/** Looks at what a change replaces, before it does. */
-const beforehand = (sound: StoreOperations, partition: Partition.Partition, changes: ReadonlyArray<Change>) =>
-  sound.get(
+/** Reads the records that a commit replaces. */
+const readReplaced = (inner: StoreOperations, partition: Partition.Partition, changes: ReadonlyArray<Change>) =>
+  inner.get(
     partition,
     changes.flatMap((change) => ("key" in change ? [change.key] : []))
   )
 
-/** A record in nobody's way, left to hold what should be gone. */
-const ghost = (fields: Partial<Tagged<"Put">>): Change =>
-  Change.Put({ key: `ghost ${Math.random()}`, expect: 0, body: "", indexTerms: [], uniqueKeys: [], ...fields })
+/** A record that keeps index terms or unique keys that should have been removed. */
+const makeLeftover = (fields: Partial<Tagged<"Put">>): Change =>
+  Change.Put({ key: `leftover ${Math.random()}`, expect: 0, body: "", indexTerms: [], uniqueKeys: [], ...fields })
 
-/** Takes the version that is there for the one that was expected, for the changes in question. */
-const trusting = (isAffected: (change: Tagged<"Put">) => boolean): BrokenStore["breaking"] =>
-  withCommit((sound) =>
+/** Replaces the expected version of the affected puts by the current one. */
+const ignoreExpected = (isAffected: (change: Tagged<"Put">) => boolean): BrokenStore["breakStore"] =>
+  replaceCommit((inner) =>
     Effect.fnUntraced(function* (partition, changes, once) {
-      const before = yield* beforehand(sound, partition, changes)
-      const current = new Map(before.map((record) => [record?.key, record?.version]))
-      const trusted = changes.map((change) =>
+      const replaced = yield* readReplaced(inner, partition, changes)
+      const current = new Map(replaced.map((record) => [record?.key, record?.version]))
+      const rewritten = changes.map((change) =>
         change._tag === "Put" && isAffected(change) ? { ...change, expect: current.get(change.key) ?? 0 } : change
       )
-      return yield* sound.commit(partition, trusted, once)
+      return yield* inner.commit(partition, rewritten, once)
     })
   )
 
-/** Deletes a record, but not all of it. */
-const leaving = (what: "indexTerms" | "uniqueKeys"): BrokenStore["breaking"] =>
-  withCommit((sound) =>
+/** Deletes a record, but keeps its index terms or its unique keys. */
+const keepAfterDelete = (field: "indexTerms" | "uniqueKeys"): BrokenStore["breakStore"] =>
+  replaceCommit((inner) =>
     Effect.fnUntraced(function* (partition, changes, once) {
       const deleted = new Set(changes.flatMap((change) => (change._tag === "Delete" ? [change.key] : [])))
-      const before = yield* beforehand(sound, partition, changes)
-      const committed = yield* sound.commit(partition, changes, once)
-      const left = before.flatMap((record) => (record && deleted.has(record.key) ? record[what] : []))
-      yield* Effect.ignore(sound.commit(partition, left.length === 0 ? [] : [ghost({ [what]: left })]))
-      return committed
+      const replaced = yield* readReplaced(inner, partition, changes)
+      const result = yield* inner.commit(partition, changes, once)
+      const leftovers = replaced.flatMap((record) => (record && deleted.has(record.key) ? record[field] : []))
+      yield* Effect.ignore(
+        inner.commit(partition, leftovers.length === 0 ? [] : [makeLeftover({ [field]: leftovers })])
+      )
+      return result
     })
   )
 
-/** Looks whether there is room, gives others a turn, and only then counts. */
-const countsTooLate: BrokenStore["breaking"] = withCommit((sound) =>
+/** Checks the maximum, yields to other fibers, and then adds without checking again. */
+const checkMaximumEarly: BrokenStore["breakStore"] = replaceCommit((inner) =>
   Effect.fnUntraced(function* (partition, changes, once) {
     const adds = changes.filter((change) => change._tag === "Add")
-    const values = yield* sound.counters(
+    const values = yield* inner.counters(
       partition,
       adds.map(({ counter }) => counter)
     )
@@ -94,41 +96,41 @@ const countsTooLate: BrokenStore["breaking"] = withCommit((sound) =>
     if (full !== undefined) return yield* new StoreConflict({ reason: "exceeded", subject: full.counter })
     yield* Effect.yieldNow
     const unlimited = adds.map(({ counter, by, ttl }) => Change.Add({ counter, by, ttl }))
-    return yield* sound.commit(partition, [...changes.filter((change) => change._tag !== "Add"), ...unlimited], once)
+    return yield* inner.commit(partition, [...changes.filter((change) => change._tag !== "Add"), ...unlimited], once)
   })
 )
 
 export const brokenStores: ReadonlyArray<BrokenStore> = [
   {
-    fault: "an update is lost: the expected version is not looked at",
-    caughtBy: "an update is refused unless it names the current version",
-    breaking: trusting(({ expect }) => expect > 0)
+    fault: "an update ignores the expected version",
+    caughtBy: "an update conflicts unless it expects the current version",
+    breakStore: ignoreExpected(({ expect }) => expect > 0)
   },
   {
-    fault: "a create overwrites what exists",
-    caughtBy: "a create is refused where the record exists",
-    breaking: trusting(({ expect }) => expect === 0)
+    fault: "a create overwrites an existing record",
+    caughtBy: "a create conflicts with an existing record",
+    breakStore: ignoreExpected(({ expect }) => expect === 0)
   },
   {
-    fault: "a check is not made",
-    caughtBy: "a check is refused unless the record is as expected, and changes nothing",
-    breaking: rewriting((change) => (change._tag === "Check" ? [] : [change]))
+    fault: "checks are ignored",
+    caughtBy: "a check conflicts unless the record has the expected version, and changes nothing",
+    breakStore: rewriteChanges((change) => (change._tag === "Check" ? [] : [change]))
   },
   {
-    fault: "a claim is not released by a delete",
-    caughtBy: "a delete releases the claims of the record",
-    breaking: leaving("uniqueKeys")
+    fault: "a delete does not free the unique keys",
+    caughtBy: "a delete frees the unique keys of the record",
+    breakStore: keepAfterDelete("uniqueKeys")
   },
   {
-    fault: "a claim is not enforced",
-    caughtBy: "a claim that another record holds is refused",
-    breaking: withCommit(
-      (sound) => (partition, changes, once) =>
+    fault: "unique keys are not enforced",
+    caughtBy: "a unique key of another record conflicts",
+    breakStore: replaceCommit(
+      (inner) => (partition, changes, once) =>
         Effect.catchIf(
-          sound.commit(partition, changes, once),
+          inner.commit(partition, changes, once),
           (error) => error._tag === "StoreConflict" && error.reason === "unique-key",
           () =>
-            sound.commit(
+            inner.commit(
               partition,
               changes.map((change) => ("uniqueKeys" in change ? { ...change, uniqueKeys: [] } : change)),
               once
@@ -138,21 +140,21 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   },
   {
     fault: "the total is off by one",
-    caughtBy: "the total follows creates, updates and deletes",
-    breaking: withPages(({ records, total }) => ({ records, total: total - 1 }))
+    caughtBy: "the total reflects creates, updates and deletes",
+    breakStore: mapPages(({ records, total }) => ({ records, total: total - 1 }))
   },
   {
-    fault: "the total is that of the page",
-    caughtBy: "pages follow each other without gap or overlap, and each tells the whole total",
-    breaking: withPages(({ records }) => ({ records, total: records.length }))
+    fault: "the total is the size of the page",
+    caughtBy: "consecutive pages have no gap or overlap, and each has the overall total",
+    breakStore: mapPages(({ records }) => ({ records, total: records.length }))
   },
   {
     fault: "pages overlap by one",
-    caughtBy: "pages follow each other without gap or overlap, and each tells the whole total",
-    breaking: (sound) => ({
-      ...sound,
+    caughtBy: "consecutive pages have no gap or overlap, and each has the overall total",
+    breakStore: (inner) => ({
+      ...inner,
       list: (partition, queries) =>
-        sound.list(
+        inner.list(
           partition,
           queries.map((query) => ({ ...query, offset: Math.max(0, query.offset - 1) }))
         )
@@ -160,36 +162,36 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   },
   {
     fault: "an update moves a record to the end",
-    caughtBy: "an update does not change a record's place",
-    breaking: withPages(({ records, total }) => ({
+    caughtBy: "an update does not change a record's position",
+    breakStore: mapPages(({ records, total }) => ({
       records: records.toSorted((left, right) => left.version - right.version),
       total
     }))
   },
   {
-    fault: "several terms list what carries any of them",
-    caughtBy: "several terms list the records that carry all of them",
-    breaking: (sound) => ({
-      ...sound,
+    fault: "a query with several terms uses only the first",
+    caughtBy: "a query with several terms lists the records that have all of them",
+    breakStore: (inner) => ({
+      ...inner,
       list: (partition, queries) =>
-        sound.list(
+        inner.list(
           partition,
           queries.map((query) => ({ ...query, indexTerms: query.indexTerms.slice(0, 1) }))
         )
     })
   },
   {
-    fault: "a term is left behind after a delete",
-    caughtBy: "a deleted record leaves all its terms",
-    breaking: leaving("indexTerms")
+    fault: "a delete keeps the index terms",
+    caughtBy: "a deleted record is removed from all its terms",
+    breakStore: keepAfterDelete("indexTerms")
   },
   {
-    fault: "a commit is applied in part",
-    caughtBy: "a refused commit leaves nothing behind, whichever change was refused",
-    breaking: withCommit(
-      (sound) => (partition, changes, once) =>
+    fault: "a commit is applied partially",
+    caughtBy: "a rejected commit changes nothing, whichever change conflicts",
+    breakStore: replaceCommit(
+      (inner) => (partition, changes, once) =>
         Effect.map(
-          Effect.forEach(changes, (change) => sound.commit(partition, [change], once)),
+          Effect.forEach(changes, (change) => inner.commit(partition, [change], once)),
           (all) => ({
             versions: new Map(all.flatMap(({ versions }) => [...versions])),
             totals: new Map(all.flatMap(({ totals }) => [...totals]))
@@ -198,57 +200,57 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     )
   },
   {
-    fault: "a limit is not looked at",
-    caughtBy: "a limit looks at how many carried the term before the commit",
-    breaking: rewriting((change) => (change._tag === "AtMost" ? [] : [change]))
+    fault: "AtMost is ignored",
+    caughtBy: "AtMost counts the records that had the term before the commit",
+    breakStore: rewriteChanges((change) => (change._tag === "AtMost" ? [] : [change]))
   },
   {
-    fault: "a counter passes its maximum",
-    caughtBy: "a counter reaches its maximum and never passes it",
-    breaking: rewriting((change) =>
+    fault: "a counter exceeds its maximum",
+    caughtBy: "a counter reaches its maximum and never exceeds it",
+    breakStore: rewriteChanges((change) =>
       change._tag === "Add" && change.max !== undefined ? [{ ...change, max: change.max + 1 }] : [change]
     )
   },
   {
-    fault: "a counter passes its maximum when many raise it at once",
-    caughtBy: "many adds reach a maximum exactly",
-    breaking: countsTooLate
+    fault: "a counter exceeds its maximum under concurrent adds",
+    caughtBy: "concurrent adds reach a maximum exactly",
+    breakStore: checkMaximumEarly
   },
   {
     fault: "a counter loses digits",
-    caughtBy: "large counts keep every digit",
-    breaking: (sound) => ({
-      ...sound,
+    caughtBy: "large counter values are exact",
+    breakStore: (inner) => ({
+      ...inner,
       counters: (partition, names) =>
-        Effect.map(sound.counters(partition, names), (values) => values.map((value) => Number(value.toPrecision(14))))
+        Effect.map(inner.counters(partition, names), (values) => values.map((value) => Number(value.toPrecision(14))))
     })
   },
   {
     fault: "a repeated id is applied twice",
-    caughtBy: "the same id again changes nothing and gives what was answered",
-    breaking: withCommit((sound) => (partition, changes) => sound.commit(partition, changes))
+    caughtBy: "a repeated id changes nothing and returns the first result",
+    breakStore: replaceCommit((inner) => (partition, changes) => inner.commit(partition, changes))
   },
   {
-    fault: "a refused commit is remembered",
-    caughtBy: "a refused commit is not remembered",
-    breaking: withCommit(
-      (sound) => (partition, changes, once) =>
-        Effect.tapError(sound.commit(partition, changes, once), () => Effect.ignore(sound.commit(partition, [], once)))
+    fault: "a rejected commit uses up its id",
+    caughtBy: "a rejected commit does not use up its id",
+    breakStore: replaceCommit(
+      (inner) => (partition, changes, once) =>
+        Effect.tapError(inner.commit(partition, changes, once), () => Effect.ignore(inner.commit(partition, [], once)))
     )
   },
   {
-    fault: "a later, shorter time to live cuts an earlier one short",
-    caughtBy: "a counter is kept for as long as was asked, also when a later one asks for less",
-    breaking: (sound) => {
+    fault: "a shorter time to live replaces a longer one",
+    caughtBy: "a counter keeps its time to live when a later add has a shorter one",
+    breakStore: (inner) => {
       const short = new Set<string>()
       return {
-        ...sound,
+        ...inner,
         commit: (partition, changes, once) => {
           for (const change of changes) if (change._tag === "Add" && change.ttl < 1_000) short.add(change.counter)
-          return sound.commit(partition, changes, once)
+          return inner.commit(partition, changes, once)
         },
         counters: (partition, names) =>
-          Effect.map(sound.counters(partition, names), (values) =>
+          Effect.map(inner.counters(partition, names), (values) =>
             values.map((value, index) => (short.has(names[index] ?? "") ? 0 : value))
           )
       }
@@ -256,125 +258,126 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   },
   {
     fault: "only the last ten ids are remembered",
-    caughtBy: "an id is remembered though many others came after it",
-    breaking: (sound) => {
+    caughtBy: "an id is remembered after many other ids",
+    breakStore: (inner) => {
       const ids: Array<string> = []
       return {
-        ...sound,
+        ...inner,
         commit: (partition, changes, once) => {
-          if (once === undefined) return sound.commit(partition, changes)
-          const known = ids.slice(-10).includes(once.id)
+          if (once === undefined) return inner.commit(partition, changes)
+          const isRecent = ids.slice(-10).includes(once.id)
           ids.push(once.id)
-          return sound.commit(partition, changes, known ? once : { ...once, id: `${once.id} ${ids.length}` })
+          return inner.commit(partition, changes, isRecent ? once : { ...once, id: `${once.id} ${ids.length}` })
         }
       }
     }
   },
   {
     fault: "several pages are read one after the other",
-    caughtBy: "several pages, or several claims, are of one moment",
-    breaking: (sound) => ({
-      ...sound,
+    caughtBy: "several pages or unique keys are read from one snapshot",
+    breakStore: (inner) => ({
+      ...inner,
       list: (partition, queries) =>
         Effect.map(
-          Effect.forEach(queries, (query) => Effect.andThen(Effect.yieldNow, sound.list(partition, [query]))),
+          Effect.forEach(queries, (query) => Effect.andThen(Effect.yieldNow, inner.list(partition, [query]))),
           (pages) => pages.flat()
         ),
-      commit: (partition, changes, once) => Effect.andThen(Effect.yieldNow, sound.commit(partition, changes, once))
+      commit: (partition, changes, once) => Effect.andThen(Effect.yieldNow, inner.commit(partition, changes, once))
     })
   },
   {
-    fault: "a clear of many leaves one behind",
-    caughtBy: "ten thousand keys, claims or counters are read in one call",
-    breaking: (sound) => ({
-      ...sound,
+    fault: "clear skips a record of a large partition",
+    caughtBy: "one call reads ten thousand keys, unique keys or counters",
+    breakStore: (inner) => ({
+      ...inner,
       clear: (partition) =>
         Effect.gen(function* () {
-          const [kept] = yield* sound.get(partition, ["r5000"])
-          yield* sound.clear(partition)
-          if (kept !== undefined) yield* Effect.orDie(sound.commit(partition, [Change.Put({ ...kept, expect: 0 })]))
+          const [skipped] = yield* inner.get(partition, ["r5000"])
+          yield* inner.clear(partition)
+          if (skipped !== undefined)
+            yield* Effect.orDie(inner.commit(partition, [Change.Put({ ...skipped, expect: 0 })]))
         })
     })
   },
   {
-    fault: "a claim is found without its parent",
-    caughtBy: "a claim gives the record's parent with it",
-    breaking: (sound) => ({
-      ...sound,
-      getByUniqueKey: (partition, claims) =>
-        Effect.map(sound.getByUniqueKey(partition, claims), (found) =>
-          found.map((claimed) => (claimed === undefined ? undefined : { record: claimed.record }))
+    fault: "a lookup by unique key omits the parent",
+    caughtBy: "a lookup by unique key returns the record and its parent",
+    breakStore: (inner) => ({
+      ...inner,
+      getByUniqueKey: (partition, uniqueKeys) =>
+        Effect.map(inner.getByUniqueKey(partition, uniqueKeys), (owners) =>
+          owners.map((owner) => (owner === undefined ? undefined : { record: owner.record }))
         )
     })
   },
   {
-    fault: "a clear does nothing",
-    caughtBy: "clear removes records, terms, claims, counters and remembered ids",
-    breaking: (sound) => ({ ...sound, clear: () => Effect.void })
+    fault: "clear does nothing",
+    caughtBy: "clear removes records, index terms, unique keys, counters and idempotency records",
+    breakStore: (inner) => ({ ...inner, clear: () => Effect.void })
   },
   {
-    fault: "versions are answered under the wrong keys",
-    caughtBy: "a commit answers the versions of its puts by key and the totals of its adds by counter",
-    breaking: withCommit(
-      (sound) => (partition, changes, once) =>
-        Effect.map(sound.commit(partition, changes, once), (committed) => {
-          const keys = [...committed.versions.keys()].reverse()
-          return { ...committed, versions: new Map([...committed.versions.values()].map((v, i) => [keys[i] ?? "", v])) }
+    fault: "versions are returned under the wrong keys",
+    caughtBy: "a commit returns the versions of its puts by key and the totals of its adds by counter",
+    breakStore: replaceCommit(
+      (inner) => (partition, changes, once) =>
+        Effect.map(inner.commit(partition, changes, once), (result) => {
+          const keys = [...result.versions.keys()].reverse()
+          return { ...result, versions: new Map([...result.versions.values()].map((v, i) => [keys[i] ?? "", v])) }
         })
     )
   },
   {
-    fault: "a repetition is answered under its own names",
-    caughtBy: "a repetition names the records and counters of the first commit, whatever it would change itself",
-    breaking: withCommit(
-      (sound) => (partition, changes, once) =>
-        Effect.map(sound.commit(partition, changes, once), (committed) => {
-          if (committed.replayed === undefined) return committed
+    fault: "a replay returns the names of the repeated commit",
+    caughtBy: "a replay returns the record and counter names of the first commit",
+    breakStore: replaceCommit(
+      (inner) => (partition, changes, once) =>
+        Effect.map(inner.commit(partition, changes, once), (result) => {
+          if (result.replayed === undefined) return result
           const puts = changes.flatMap((change) => (change._tag === "Put" ? [change.key] : []))
-          return { ...committed, versions: new Map([...committed.versions.values()].map((v, i) => [puts[i] ?? "", v])) }
+          return { ...result, versions: new Map([...result.versions.values()].map((v, i) => [puts[i] ?? "", v])) }
         })
     )
   },
   {
-    fault: "versions start again after a clear",
-    caughtBy: "versions rise with every write, and one is never used again",
-    breaking: (sound) => {
+    fault: "versions restart after clear",
+    caughtBy: "versions increase with every write and are never reused",
+    breakStore: (inner) => {
       const cleared = new Map<string, number>()
-      const lowered = (partition: string, version: number) => version - (cleared.get(partition) ?? 0)
+      const lower = (partition: string, version: number) => version - (cleared.get(partition) ?? 0)
       return {
-        ...sound,
+        ...inner,
         get: (partition, keys) =>
-          Effect.map(sound.get(partition, keys), (records) =>
-            records.map((record) => record && { ...record, version: lowered(partition, record.version) })
+          Effect.map(inner.get(partition, keys), (records) =>
+            records.map((record) => record && { ...record, version: lower(partition, record.version) })
           ),
         commit: (partition, changes, once) =>
-          Effect.map(sound.commit(partition, changes, once), (committed) => ({
-            ...committed,
-            versions: new Map([...committed.versions].map(([key, version]) => [key, lowered(partition, version)]))
+          Effect.map(inner.commit(partition, changes, once), (result) => ({
+            ...result,
+            versions: new Map([...result.versions].map(([key, version]) => [key, lower(partition, version)]))
           })),
         clear: (partition) =>
           Effect.gen(function* () {
-            const { versions } = yield* Effect.orDie(sound.commit(partition, [ghost({})]))
+            const { versions } = yield* Effect.orDie(inner.commit(partition, [makeLeftover({})]))
             cleared.set(partition, Math.max(...versions.values()))
-            yield* sound.clear(partition)
+            yield* inner.clear(partition)
           })
       }
     }
   },
   {
-    fault: "what is handed out is the store's own",
-    caughtBy: "what is handed in or out is a copy",
-    breaking: (sound) => {
-      const own = new Map<string, Array<string>>()
+    fault: "results share arrays with the store",
+    caughtBy: "the store copies its inputs and its results",
+    breakStore: (inner) => {
+      const shared = new Map<string, Array<string>>()
       return {
-        ...sound,
+        ...inner,
         get: (partition, keys) =>
-          Effect.map(sound.get(partition, keys), (records) =>
+          Effect.map(inner.get(partition, keys), (records) =>
             records.map((record) => {
               if (record === undefined) return undefined
               const id = `${partition} ${record.key} ${record.version}`
-              const terms = own.get(id) ?? [...record.indexTerms]
-              own.set(id, terms)
+              const terms = shared.get(id) ?? [...record.indexTerms]
+              shared.set(id, terms)
               return { ...record, indexTerms: terms }
             })
           )
@@ -382,24 +385,24 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     }
   },
   {
-    fault: "a body loses a character on its way",
-    caughtBy: "bodies keep every digit and every character",
-    breaking: rewriting((change) =>
+    fault: "a body loses a character",
+    caughtBy: "bodies are stored exactly",
+    breakStore: rewriteChanges((change) =>
       change._tag === "Put" ? [{ ...change, body: change.body.replaceAll("\u2028", "\n") }] : [change]
     )
   },
   {
-    fault: "names are compared without regard to case",
-    caughtBy: "a term is matched whole, and with regard to case",
-    breaking: (sound) => ({
-      ...sound,
+    fault: "index terms are compared case-insensitively",
+    caughtBy: "a term matches exactly and case-sensitively",
+    breakStore: (inner) => ({
+      ...inner,
       list: (partition, queries) =>
-        sound.list(
+        inner.list(
           partition,
           queries.map((query) => ({ ...query, indexTerms: query.indexTerms.map((term) => term.toLowerCase()) }))
         ),
       commit: (partition, changes, once) =>
-        sound.commit(
+        inner.commit(
           partition,
           changes.map((change) =>
             change._tag === "Put"
@@ -411,30 +414,30 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     })
   },
   {
-    fault: "a commit is cut off at a thousand changes",
-    caughtBy: "a commit of ten thousand changes is applied whole",
-    breaking: withCommit(
-      (sound) => (partition, changes, once) => sound.commit(partition, changes.slice(0, 1_000), once)
+    fault: "a commit is truncated to a thousand changes",
+    caughtBy: "a commit of ten thousand changes is applied completely",
+    breakStore: replaceCommit(
+      (inner) => (partition, changes, once) => inner.commit(partition, changes.slice(0, 1_000), once)
     )
   },
   {
-    fault: "a clear also clears a neighbour",
-    caughtBy: "clear leaves other partitions alone",
-    breaking: (sound) => ({
-      ...sound,
+    fault: "clear also clears another partition",
+    caughtBy: "clear does not affect other partitions",
+    breakStore: (inner) => ({
+      ...inner,
       clear: (partition) =>
-        Effect.andThen(sound.clear(partition), sound.clear(partition.slice(0, -1) as Partition.Partition))
+        Effect.andThen(inner.clear(partition), inner.clear(partition.slice(0, -1) as Partition.Partition))
     })
   },
   {
-    fault: "a parent is written by its child's commit",
+    fault: "a commit of a child also writes its parent",
     caughtBy: "a child that checks its parent does not change it",
-    breaking: afterwards((sound, partition, changes) =>
+    breakStore: afterCommit((inner, partition, changes) =>
       Effect.gen(function* () {
         const child = changes.find((change) => change._tag === "Put" && change.parent !== undefined)
         const key = child?._tag === "Put" ? child.parent : undefined
-        const [parent] = key === undefined ? [] : yield* sound.get(partition, [key])
-        if (parent !== undefined) yield* sound.commit(partition, [Change.Put({ ...parent, expect: parent.version })])
+        const [parent] = key === undefined ? [] : yield* inner.get(partition, [key])
+        if (parent !== undefined) yield* inner.commit(partition, [Change.Put({ ...parent, expect: parent.version })])
       })
     )
   }

@@ -6,8 +6,8 @@ import { Effect, Exit } from "effect"
 import { describe, expect, it } from "vitest"
 import { brokenStores } from "./brokenStores.ts"
 
-describe("the reference model keeps the contract", () => {
-  // It copies everything for every commit, so it is not asked for speed.
+describe("the reference model passes the contract", () => {
+  // The model copies everything on every commit, so it is too slow for the large cases.
   const cases = contractCases.filter(({ concern }) => concern !== "scale" && concern !== "model")
   it.each(cases.map(({ concern, name, run }) => [concern, name, run] as const))("%s: %s", (_concern, _name, run) =>
     Effect.runPromise(Effect.provideService(run, Store, ReferenceModel.make()))
@@ -15,41 +15,41 @@ describe("the reference model keeps the contract", () => {
 })
 
 describe("the contract catches", () => {
-  it.each(brokenStores.map((broken) => [broken.fault, broken] as const))("%s", async (_, { caughtBy, breaking }) => {
-    const promise = contractCases.find(({ name }) => name === caughtBy)
-    if (promise === undefined) throw new Error(`There is no case named "${caughtBy}"`)
-    const onSound = await Effect.runPromiseExit(Effect.provide(promise.run, MemoryStore.layer))
-    const onBroken = await Effect.runPromiseExit(
+  it.each(brokenStores.map((broken) => [broken.fault, broken] as const))("%s", async (_, { caughtBy, breakStore }) => {
+    const contractCase = contractCases.find(({ name }) => name === caughtBy)
+    if (contractCase === undefined) throw new Error(`There is no case named "${caughtBy}"`)
+    const onWorkingStore = await Effect.runPromiseExit(Effect.provide(contractCase.run, MemoryStore.layer))
+    const onBrokenStore = await Effect.runPromiseExit(
       Effect.provideServiceEffect(
-        promise.run,
+        contractCase.run,
         Store,
-        Effect.sync(() => breaking(MemoryStore.open()))
+        Effect.sync(() => breakStore(MemoryStore.open()))
       )
     )
-    expect(Exit.isSuccess(onSound), "the case passes on a sound store").toBe(true)
-    expect(Exit.isFailure(onBroken), `"${caughtBy}" fails on the broken one`).toBe(true)
+    expect(Exit.isSuccess(onWorkingStore), "the case passes on a working store").toBe(true)
+    expect(Exit.isFailure(onBrokenStore), `"${caughtBy}" fails on the broken store`).toBe(true)
   })
 })
 
 describe("the contract", () => {
-  it("states every promise once", () => {
+  it("has no duplicate case names", () => {
     const names = contractCases.map(({ concern, name }) => `${concern}: ${name}`)
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it("is described in docs/stores.md by its real size", () => {
+  it("has the number of cases that docs/stores.md states", () => {
     const page = readFileSync(new URL("../../../docs/stores.md", import.meta.url), "utf8")
     expect(page).toContain(`${contractCases.length} named promises`)
     expect(page).toContain(`${brokenStores.length} stores, each wrong in one way`)
   })
 
-  it("has the model find faults that no single case is written for", async () => {
+  it("finds faults with the model that no single case checks", async () => {
     const model = contractCases.filter(({ concern }) => concern === "model")
-    // Drops the first term, but only in a commit that also raises a counter.
-    const forgetful = (sound: Store["Service"]): Store["Service"] => ({
-      ...sound,
+    // Drops the first index term, but only in a commit that also adds to a counter.
+    const dropFirstTerm = (inner: Store["Service"]): Store["Service"] => ({
+      ...inner,
       commit: (partition, changes, once) =>
-        sound.commit(
+        inner.commit(
           partition,
           changes.some(({ _tag }) => _tag === "Add")
             ? changes.map((change) =>
@@ -60,7 +60,7 @@ describe("the contract", () => {
         )
     })
     for (const { run } of model) {
-      const exit = await Effect.runPromiseExit(Effect.provideService(run, Store, forgetful(MemoryStore.open())))
+      const exit = await Effect.runPromiseExit(Effect.provideService(run, Store, dropFirstTerm(MemoryStore.open())))
       expect(String(exit)).toContain("Replay: ")
     }
   })

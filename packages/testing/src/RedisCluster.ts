@@ -1,5 +1,5 @@
 /**
- * A real Redis Cluster of a test's own: masters that share the slots, each with replicas if asked for.
+ * Starts a real Redis Cluster for one test. The masters share the slots; each has the given number of replicas.
  */
 import { setTimeout as delay } from "node:timers/promises"
 import { Effect, type Scope } from "effect"
@@ -12,13 +12,14 @@ export interface RedisCluster {
 }
 
 const slots = 16_384
-const startTimeout = 30_000
+const startTimeoutMs = 30_000
 
-/** Asks until the answer is right; a cluster tells nobody when it is ready. */
-const waitUntil = async (ready: () => Promise<boolean>, what: string): Promise<void> => {
-  const deadline = performance.now() + startTimeout
-  while (!(await ready())) {
-    if (performance.now() > deadline) throw new Error(`The Redis Cluster was not ${what} in ${startTimeout / 1000} s`)
+/** Polls a condition, because a cluster sends no notification when it is ready. */
+const waitUntil = async (isReady: () => Promise<boolean>, state: string): Promise<void> => {
+  const deadline = performance.now() + startTimeoutMs
+  while (!(await isReady())) {
+    if (performance.now() > deadline)
+      throw new Error(`The Redis Cluster was not ${state} after ${startTimeoutMs / 1000} s`)
     await delay(20)
   }
 }
@@ -30,7 +31,7 @@ const createCluster = async (
 ): Promise<void> => {
   const clients = ports.map((port) => new Redis({ host: "127.0.0.1", port }))
   try {
-    const everyState = async (pattern: RegExp) =>
+    const doAllNodesReport = async (pattern: RegExp) =>
       (await Promise.all(clients.map((client) => client.cluster("INFO")))).every((info) => pattern.test(String(info)))
     for (const [index, client] of clients.entries()) {
       await client.call("CLUSTER", ["SET-CONFIG-EPOCH", index + 1])
@@ -41,12 +42,12 @@ const createCluster = async (
       }
       if (index > 0) await client.call("CLUSTER", ["MEET", "127.0.0.1", ports[0] ?? 0, busPorts[0] ?? 0])
     }
-    await waitUntil(() => everyState(new RegExp(`cluster_known_nodes:${ports.length}\\b`)), "acquainted")
+    await waitUntil(() => doAllNodesReport(new RegExp(`cluster_known_nodes:${ports.length}\\b`)), "connected")
     const ids = await Promise.all(clients.map((client) => client.call("CLUSTER", ["MYID"])))
     for (const [index, client] of clients.entries()) {
       if (index >= masters) await client.call("CLUSTER", ["REPLICATE", String(ids[index % masters])])
     }
-    await waitUntil(() => everyState(/cluster_state:ok/), "whole")
+    await waitUntil(() => doAllNodesReport(/cluster_state:ok/), "complete")
     for (const client of clients.slice(masters)) {
       await waitUntil(async () => /master_link_status:up/.test(await client.info("replication")), "replicated")
     }
@@ -62,7 +63,7 @@ export const startRedisCluster = (
     const masters = options.masters ?? 3
     const replicas = options.replicas ?? 0
     const count = masters * (1 + replicas)
-    // Only replicas take over; without them, a master that is busy for a second would bring the cluster down.
+    // With replicas, a short timeout makes failover fast. Without them, it would let one slow master stop the cluster.
     const nodeTimeoutMs = replicas > 0 ? 1_000 : 15_000
     const busPorts: Array<number> = []
     const servers: Array<RedisServer> = []

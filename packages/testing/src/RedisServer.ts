@@ -1,5 +1,5 @@
 /**
- * A real redis-server of a test's own, on a Unix socket or on a free port, gone with the scope.
+ * Starts a real redis-server for one test, on a Unix socket or a free TCP port. Closing the scope stops it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -7,25 +7,25 @@ import { createServer } from "node:net"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { Effect, type Scope } from "effect"
-import { ensureRedis, givenRedisUrl, redisBinary } from "./redisBinary.ts"
+import { ensureRedis, externalRedisUrl, redisBinary } from "./redisBinary.ts"
 import { temporaryFolder } from "./temporaryFolder.ts"
 
 export interface RedisServer {
-  /** A socket's path, or a redis:// address. */
+  /** The path of a Unix socket, or a redis:// URL. */
   readonly url: string
   readonly folder: string
-  /** Stops it as a power cut would, and waits until it is gone. */
+  /** Kills the server with SIGKILL and waits until it has exited. */
   readonly kill: Effect.Effect<void>
-  /** Starts it again at the same address, with what it kept. */
+  /** Restarts the server at the same URL with its persisted data. */
   readonly restart: Effect.Effect<void>
   readonly pause: Effect.Effect<void>
   readonly resume: Effect.Effect<void>
 }
 
 export interface RedisServerOptions {
-  /** Listens on a free TCP port instead of a socket. */
+  /** Listens on a free TCP port instead of a Unix socket. */
   readonly tcp?: boolean
-  /** More of redis-server's own options, such as `["--maxmemory", "100mb"]`. */
+  /** Additional command-line options of redis-server, such as `["--maxmemory", "100mb"]`. */
   readonly arguments?: ReadonlyArray<string>
 }
 
@@ -54,31 +54,38 @@ const launch = async (folder: string, options: ReadonlyArray<string>): Promise<C
   throw new Error(`redis-server did not start:\n${log}`)
 }
 
-const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
+const stop = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, "exit")
+  const exited = once(child, "exit")
   child.kill(signal)
-  await gone
+  await exited
 }
 
-/** Starts a server that keeps what it was told for as long as the machine runs, unless its options say otherwise. */
+/** Starts a server with an append-only file that is not flushed: data survives a kill, but not a power loss. */
 export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<RedisServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     ensureRedis()
     const folder = yield* temporaryFolder
-    const given = givenRedisUrl()
-    if (redisBinary() === undefined && given !== undefined) {
-      const impossible = Effect.die(new Error("This test needs redis-server itself, to start and stop: install it"))
-      if (options.tcp === true || options.arguments !== undefined) return yield* impossible
-      return { url: given, folder, kill: impossible, restart: impossible, pause: impossible, resume: impossible }
+    const externalUrl = externalRedisUrl()
+    if (redisBinary() === undefined && externalUrl !== undefined) {
+      const unsupported = Effect.die(new Error("This test starts and stops redis-server: install it"))
+      if (options.tcp === true || options.arguments !== undefined) return yield* unsupported
+      return {
+        url: externalUrl,
+        folder,
+        kill: unsupported,
+        restart: unsupported,
+        pause: unsupported,
+        resume: unsupported
+      }
     }
     const port = options.tcp === true ? yield* freePort : 0
     const socket = join(folder, "redis.sock")
-    const listen =
+    const listenOptions =
       port === 0 ? ["--port", "0", "--unixsocket", socket] : ["--port", String(port), "--bind", "127.0.0.1"]
     const start = () =>
       launch(folder, [
-        ...listen,
+        ...listenOptions,
         "--save",
         "",
         "--appendonly",
@@ -88,13 +95,13 @@ export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<Redi
         ...(options.arguments ?? [])
       ])
     let child = yield* Effect.promise(start)
-    yield* Effect.addFinalizer(() => Effect.promise(() => end(child, "SIGKILL")))
+    yield* Effect.addFinalizer(() => Effect.promise(() => stop(child, "SIGKILL")))
     return {
       url: port === 0 ? socket : `redis://127.0.0.1:${port}`,
       folder,
-      kill: Effect.promise(() => end(child, "SIGKILL")),
+      kill: Effect.promise(() => stop(child, "SIGKILL")),
       restart: Effect.promise(async () => {
-        await end(child, "SIGKILL")
+        await stop(child, "SIGKILL")
         child = await start()
       }),
       pause: Effect.sync(() => void child.kill("SIGSTOP")),

@@ -1,29 +1,30 @@
 /**
- * What several processes do to one store at the same time, and what must come of it: every name has one winner, and
- * no counter passes its maximum. Shared by the adapters whose stores can be shared.
+ * A workload that several processes run on one store concurrently, and the checks of its outcome: each name is created
+ * once, no counter exceeds its maximum, and no update is lost.
  */
 import { Change, type CommitResult, Partition, StoreConflict, type StoreOperations } from "@tollgate/core"
 import { Effect } from "effect"
 
-const partition = Partition.keys("rivalry", "shared")
-const names = 50
+const partition = Partition.keys("contention", "shared")
+const nameCount = 50
 const maximum = 100
+const incrementsPerProcess = 25
 
 export interface ContentionResult {
-  /** The names this process was the first to create. */
+  /** The names that this process created. */
   readonly created: ReadonlyArray<number>
-  /** How many of its attempts to count were let through. */
-  readonly counted: number
-  /** How often it added one to the shared record. */
+  /** How many of its adds to the counter succeeded. */
+  readonly added: number
+  /** How often it incremented the shared record. */
   readonly incremented: number
-  /** What failed in any other way than by being refused. */
+  /** Errors other than conflicts. */
   readonly failures: ReadonlyArray<string>
 }
 
 const put = (key: string, body: string, expect: number) =>
   Change.Put({ key, expect, body, indexTerms: ["record"], uniqueKeys: [], parent: "shared" })
 
-/** One process's part: 50 creates, 100 counts against a maximum of 100 for all, 25 read-compute-commits. */
+/** The work of one process: 50 creates, 100 adds to a shared counter with a maximum of 100, and 25 read-modify-writes. */
 export const compete = async (store: StoreOperations): Promise<ContentionResult> => {
   const failures: Array<string> = []
   const attempt = (changes: ReadonlyArray<Change>): Effect.Effect<CommitResult | undefined> =>
@@ -44,50 +45,52 @@ export const compete = async (store: StoreOperations): Promise<ContentionResult>
 
   return Effect.runPromise(
     Effect.gen(function* () {
-      const creates = Effect.forEach(times(names), (name) => attempt([put(`name ${name}`, "", 0)]), { concurrency: 10 })
-      const counts = Effect.forEach(
+      const creates = Effect.forEach(times(nameCount), (name) => attempt([put(`name ${name}`, "", 0)]), {
+        concurrency: 10
+      })
+      const adds = Effect.forEach(
         times(maximum),
         () => attempt([Change.Add({ counter: "quota", by: 1, max: maximum, ttl: 60_000 })]),
         { concurrency: 10 }
       )
-      const increments = Effect.forEach(times(25), () => increment)
-      const [created, counted] = yield* Effect.all([creates, counts, increments], { concurrency: "unbounded" })
+      const increments = Effect.forEach(times(incrementsPerProcess), () => increment)
+      const [created, added] = yield* Effect.all([creates, adds, increments], { concurrency: "unbounded" })
       return {
-        created: times(names).filter((name) => created[name] !== undefined),
-        counted: counted.filter((committed) => committed !== undefined).length,
-        incremented: 25,
+        created: times(nameCount).filter((name) => created[name] !== undefined),
+        added: added.filter((result) => result !== undefined).length,
+        incremented: incrementsPerProcess,
         failures
       }
     })
   )
 }
 
-/** Throws unless the rivals' results, and what they left in the store, are as promised. */
-export const findViolations = async (
+/** Throws unless the results of the processes and the content of the store are consistent. */
+export const assertConsistent = async (
   store: StoreOperations,
   results: ReadonlyArray<ContentionResult>
 ): Promise<void> => {
-  const expect = (what: string, actual: unknown, wanted: unknown) => {
-    if (JSON.stringify(actual) !== JSON.stringify(wanted)) {
-      throw new Error(`${what}: ${JSON.stringify(actual)} instead of ${JSON.stringify(wanted)}`)
+  const expect = (subject: string, actual: unknown, expected: unknown) => {
+    if (JSON.stringify(actual) !== JSON.stringify(expected)) {
+      throw new Error(`${subject}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`)
     }
   }
   const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((total, number) => total + number, 0)
-  const winners = results.flatMap(({ created }) => created).sort((left, right) => left - right)
+  const createdNames = results.flatMap(({ created }) => created).sort((left, right) => left - right)
   expect(
-    "failures other than refusals",
+    "errors other than conflicts",
     results.flatMap(({ failures }) => failures),
     []
   )
   expect(
-    "winners, one for each name",
-    winners,
-    Array.from({ length: names }, (_, name) => name)
+    "created names, each once",
+    createdNames,
+    Array.from({ length: nameCount }, (_, name) => name)
   )
-  expect("counts that were let through", sum(results.map(({ counted }) => counted)), maximum)
-  expect("the counter", await Effect.runPromise(store.counters(partition, ["quota"])), [maximum])
+  expect("successful adds", sum(results.map(({ added }) => added)), maximum)
+  expect("value of the counter", await Effect.runPromise(store.counters(partition, ["quota"])), [maximum])
   const [shared] = await Effect.runPromise(store.get(partition, ["shared"]))
-  expect("updates that were kept", Number(shared?.body), sum(results.map(({ incremented }) => incremented)))
+  expect("value of the shared record", Number(shared?.body), sum(results.map(({ incremented }) => incremented)))
   const [page] = await Effect.runPromise(store.list(partition, [{ indexTerms: ["record"], offset: 0, limit: 0 }]))
-  expect("records in the list", page?.total, names + 1)
+  expect("listed records", page?.total, nameCount + 1)
 }

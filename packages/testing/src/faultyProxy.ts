@@ -1,5 +1,5 @@
 /**
- * A wire that can be cut at the worst moment: after a request has reached the server, before its reply is back.
+ * A TCP proxy that can cut a connection after the server has received a request and before the client gets the reply.
  */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
@@ -7,45 +7,45 @@ import { Effect, type Scope } from "effect"
 
 export interface FaultyProxy {
   readonly port: number
-  /** The next request that contains this text is let through, its reply is not: the connection ends instead. */
-  readonly cutReplyTo: (text: string) => void
-  /** Connections that are open now pass on requests, but no reply any more; later ones are sound. */
+  /** Forwards the next request that contains this marker, and closes the connection instead of forwarding the reply. */
+  readonly cutReplyTo: (marker: string) => void
+  /** Stops forwarding replies on the connections that are open now. New connections work normally. */
   readonly silence: () => void
-  /** How many replies were cut. */
+  /** The number of replies that were cut. */
   readonly cuts: () => number
 }
 
-/** Stands before the server on a socket's path. */
+/** Starts a proxy in front of a server on a Unix socket. */
 export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy, never, Scope.Scope> =>
   Effect.gen(function* () {
-    let wanted: string | undefined
+    let marker: string | undefined
     let cuts = 0
-    let silenced = 0
+    let lastSilenced = 0
     let connections = 0
-    const open = new Set<Socket>()
+    const sockets = new Set<Socket>()
     const server = createServer((client) => {
       const upstream = connect(socketPath)
-      let cutting = false
+      let isCutting = false
       const number = ++connections
       for (const socket of [client, upstream]) {
-        open.add(socket)
+        sockets.add(socket)
         socket.on("error", () => undefined)
         socket.on("close", () => {
-          open.delete(socket)
+          sockets.delete(socket)
           client.destroy()
           upstream.destroy()
         })
       }
       client.on("data", (data) => {
-        if (wanted !== undefined && data.includes(wanted)) {
-          wanted = undefined
-          cutting = true
+        if (marker !== undefined && data.includes(marker)) {
+          marker = undefined
+          isCutting = true
         }
         upstream.write(data)
       })
       upstream.on("data", (data) => {
-        if (number <= silenced) return
-        if (!cutting) return void client.write(data)
+        if (number <= lastSilenced) return
+        if (!isCutting) return void client.write(data)
         cuts++
         client.destroy()
       })
@@ -54,7 +54,7 @@ export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy,
       Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
       () =>
         Effect.promise(async () => {
-          for (const socket of open) socket.destroy()
+          for (const socket of sockets) socket.destroy()
           server.close()
           await once(server, "close")
         })
@@ -62,11 +62,11 @@ export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy,
     const address = server.address()
     return {
       port: typeof address === "object" && address !== null ? address.port : 0,
-      cutReplyTo: (text) => {
-        wanted = text
+      cutReplyTo: (nextMarker) => {
+        marker = nextMarker
       },
       silence: () => {
-        silenced = connections
+        lastSilenced = connections
       },
       cuts: () => cuts
     }

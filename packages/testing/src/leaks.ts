@@ -1,11 +1,11 @@
 /**
- * What a process holds on to, looked at from inside it: its heap, and its open files.
+ * Measures resources that this process may leak: heap memory and open files.
  */
 import { readdirSync, readlinkSync } from "node:fs"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
-/** Bytes on the heap that something still refers to. */
+/** Runs the garbage collector and returns the bytes that remain on the heap. */
 export const heapAfterCollection = (): number => {
   setFlagsFromString("--expose-gc")
   const collect = runInNewContext("gc") as () => void
@@ -21,7 +21,7 @@ export const openFilesIn = (folder: string): ReadonlyArray<string> =>
       const path = readlinkSync(`/proc/self/fd/${fd}`)
       return path.startsWith(folder) ? [path] : []
     } catch {
-      // It was the one that the list was read by.
+      // This descriptor belonged to `readdirSync` and is closed now.
       return []
     }
   })

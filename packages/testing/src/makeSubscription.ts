@@ -1,4 +1,4 @@
-/** An active subscription to a plan, as it is asked for: what a test does not say is of no matter to it. */
+/** Makes the request body of an active subscription to a plan, with defaults for all other fields. */
 export const makeSubscription = <Fields extends object>(planId: string, planExternalId: string, fields: Fields) => ({
   planIds: [planId],
   planExternalIds: [planExternalId],

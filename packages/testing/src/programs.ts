@@ -1,5 +1,5 @@
 /**
- * Programs that tests run: found on the PATH, or installed from Debian's packages where the tests may.
+ * Finds programs on the PATH and installs Debian packages.
  */
 import { execFileSync } from "node:child_process"
 import { accessSync, constants } from "node:fs"
@@ -18,10 +18,10 @@ export const findOnPath = (program: string): string | undefined =>
       }
     })
 
-/** Installs a package as root with apt-get; does nothing elsewhere. */
+/** Installs a package with apt-get if the process runs as root. Does nothing otherwise. */
 export const installPackage = (name: string): void => {
   if (process.getuid?.() !== 0 || findOnPath("apt-get") === undefined) return
-  console.log(`${name} is not installed; installing Debian's package of that name for the tests`)
+  console.log(`${name} is not installed: installing the Debian package for the tests`)
   const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" }
   for (const step of [["update"], ["install", "--yes", "--no-install-recommends", name]]) {
     execFileSync("apt-get", step, { env: environment, stdio: ["ignore", "ignore", "inherit"] })

@@ -1,5 +1,5 @@
 /**
- * Records the sockets that this process opens to servers, whatever library opens them.
+ * Records the client sockets that this process opens, through any library.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import { Socket } from "node:net"
@@ -8,11 +8,11 @@ import { Effect, type Scope } from "effect"
 const channel = "net.client.socket"
 
 export interface OpenedSocket {
-  /** The server's port, once it is connected; a closed socket would no longer know it. */
+  /** The port of the server, set on connect, because a closed socket no longer has it. */
   port?: number | undefined
 }
 
-/** A list that grows with each socket, connected or not, until the scope ends. */
+/** Returns a list to which each new socket is added, connected or not, until the scope closes. */
 export const recordSockets: Effect.Effect<ReadonlyArray<OpenedSocket>, never, Scope.Scope> = Effect.gen(function* () {
   const opened: Array<OpenedSocket> = []
   const record = (message: unknown): void => {

@@ -1,28 +1,26 @@
 /**
- * Where redis-server is: on the PATH, or installed now where that can be done, or clearly asked for.
+ * Finds redis-server on the PATH, or installs it if possible.
  */
 import { spawnSync } from "node:child_process"
 import { findOnPath, installPackage } from "./programs.ts"
 
-/** The path of redis-server, if it is there. */
+/** The path of redis-server, if it is installed. */
 export const redisBinary = (): string | undefined => findOnPath("redis-server")
 
-/** The address of a server that somebody else runs, for machines without redis-server. */
-export const givenRedisUrl = (): string | undefined => process.env["REDIS_URL"] || undefined
+/** The URL of a running server, for machines without redis-server. */
+export const externalRedisUrl = (): string | undefined => process.env["REDIS_URL"] || undefined
 
-/** Sees to it that there is a Redis to test with, or fails with one line that says what to do. */
+/** Makes sure that the tests have a Redis, or throws with instructions. */
 export const ensureRedis = (): void => {
   if (redisBinary() !== undefined) return
-  if (givenRedisUrl() !== undefined) {
-    console.warn(
-      "redis-server is not installed: using REDIS_URL; tests that start, stop or cluster servers fail and say so"
-    )
+  if (externalRedisUrl() !== undefined) {
+    console.warn("redis-server is not installed: using REDIS_URL. Tests that start, stop or cluster servers will fail.")
     return
   }
   installPackage("redis-server")
   if (redisBinary() === undefined) {
     throw new Error(
-      "The tests need a real Redis: install redis-server (Debian: sudo apt-get install redis-server; macOS: brew install redis), or set REDIS_URL"
+      "The tests need Redis: install redis-server (Debian: sudo apt-get install redis-server; macOS: brew install redis), or set REDIS_URL"
     )
   }
   spawnSync("redis-server", ["--version"], { stdio: "inherit" })

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 
-/** A new folder that goes with the scope. */
+/** Creates a folder. Closing the scope removes it. */
 export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "tollgate-"))),
-  // A server's child process may still be writing when the server has ended.
+  // Retry, because a child process of a server may still be writing after the server has exited.
   (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
 )

@@ -1,6 +1,5 @@
 /**
- * The same module in several real processes at once. They are held at the start until all are ready, so that they
- * really meet.
+ * Runs one module in several processes. They start their work together when all are ready, so that they really contend.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
@@ -11,30 +10,30 @@ type Message =
   | { readonly _tag: "done"; readonly result: unknown }
   | { readonly _tag: "failed"; readonly error: string }
 
-const next = async (child: ChildProcess): Promise<Message> => {
-  const gone = once(child, "exit").then(([code, signal]) => {
-    throw new Error(`A worker ended early, with ${signal ?? code}`)
+const nextMessage = async (child: ChildProcess): Promise<Message> => {
+  const exited = once(child, "exit").then(([code, signal]) => {
+    throw new Error(`A worker exited early with ${signal ?? code}`)
   })
-  const [message] = await Promise.race([once(child, "message"), gone])
-  gone.catch(() => undefined)
+  const [message] = await Promise.race([once(child, "message"), exited])
+  exited.catch(() => undefined)
   return message as Message
 }
 
-/** Runs a module that calls `worker` in so many processes, and gives their results. */
+/** Runs a module that calls `worker` in one process per input, and returns the results. */
 export const runWorkers = async <Result>(
   module: URL,
   inputs: ReadonlyArray<unknown>
 ): Promise<ReadonlyArray<Result>> => {
   const children = inputs.map(() => fork(module, { execArgv: ["--conditions=source"] }))
   try {
-    await Promise.all(children.map(next))
+    await Promise.all(children.map(nextMessage))
     return await Promise.all(
       children.map(async (child, index) => {
-        const answer = next(child)
+        const reply = nextMessage(child)
         child.send({ _tag: "start", input: inputs[index] } satisfies Message)
-        const message = await answer
+        const message = await reply
         if (message._tag === "done") return message.result as Result
-        throw new Error(message._tag === "failed" ? message.error : "A worker spoke out of turn")
+        throw new Error(message._tag === "failed" ? message.error : `Unexpected message from a worker: ${message._tag}`)
       })
     )
   } finally {
@@ -42,15 +41,15 @@ export const runWorkers = async <Result>(
   }
 }
 
-/** What a worker's module does with its input. */
+/** Runs `work` with the input of this process and sends its result to `runWorkers`. */
 export const worker = <Input>(work: (input: Input) => Promise<unknown>): void => {
-  const tell = (message: Message) => process.send?.(message)
+  const send = (message: Message) => process.send?.(message)
   process.once("message", (message: Message) => {
     if (message._tag !== "start") return
     work(message.input as Input).then(
-      (result) => tell({ _tag: "done", result }),
-      (error) => tell({ _tag: "failed", error: String(error?.stack ?? error) })
+      (result) => send({ _tag: "done", result }),
+      (error) => send({ _tag: "failed", error: String(error?.stack ?? error) })
     )
   })
-  tell({ _tag: "ready" })
+  send({ _tag: "ready" })
 }

@@ -1,6 +1,6 @@
 /**
- * Bundles the sources of the documentation page into a module of strings, which works wherever TypeScript runs or is
- * bundled: no file has to be found beside it. A test fails when the module does not match the sources.
+ * Bundles the sources of the documentation page into a TypeScript module of strings, so that it needs no files at run
+ * time. A test fails when the module does not match the sources.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -8,7 +8,6 @@ import { build } from "esbuild"
 
 const source = new URL("../../core/docs-page/", import.meta.url)
 
-/** Where the module is. */
 export const generatedModule = new URL("../../core/src/http/docs/page.generated.ts", import.meta.url)
 
 const bundle = async (file: string): Promise<string> => {
@@ -31,7 +30,7 @@ export const generateDocsPage = async (): Promise<string> => {
   return [
     "// Generated from packages/core/docs-page by packages/tools: edit the sources, then run npm run build:docs.",
     ...Object.entries({ markup, style, script }).map(
-      ([name, text]) => `export const ${name} = ${JSON.stringify(text)}`
+      ([name, content]) => `export const ${name} = ${JSON.stringify(content)}`
     ),
     ""
   ].join("\n")

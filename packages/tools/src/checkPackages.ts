@@ -1,11 +1,11 @@
 /**
- * Looks at every package as npm would publish it: are its exports there, and do its types resolve for those who
- * import it?
+ * Checks every package as npm would publish it: its exports exist, its types resolve, and the built packages can deploy
+ * a site.
  */
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 
-const published = readdirSync("packages").filter(
+const publishedPackages = readdirSync("packages").filter(
   (name) => JSON.parse(readFileSync(`packages/${name}/package.json`, "utf8")).private !== true
 )
 
@@ -14,19 +14,19 @@ const checks: ReadonlyArray<readonly [program: string, ...options: ReadonlyArray
   ["attw", "--pack", "--profile", "esm-only", "--format", "ascii", "--quiet"]
 ]
 
-let failed = false
+let hasFailed = false
 const run = (label: string, program: string, options: ReadonlyArray<string>): void => {
   const { status, stdout, stderr } = spawnSync(program, options, { encoding: "utf8" })
-  console.log(`${status === 0 ? "clean " : "FAILED"} ${label}`)
+  console.log(`${status === 0 ? "passed" : "FAILED"} ${label}`)
   if (status === 0) return
-  failed = true
+  hasFailed = true
   console.error(stdout, stderr)
 }
 
-for (const name of published) {
+for (const name of publishedPackages) {
   for (const [program, ...options] of checks) {
     run(`${program} @tollgate/${name}`, program, [...options, `packages/${name}`])
   }
 }
 run("deployment with the built packages", process.execPath, ["packages/tools/src/tryBuiltSites.ts"])
-process.exitCode = failed ? 1 : 0
+process.exitCode = hasFailed ? 1 : 0

@@ -1,6 +1,6 @@
 /**
- * Runs the tests on every supported Node, one after the other. The Nodes are packages of the npm registry; they are kept
- * below `node_modules` and used again by the next run.
+ * Runs the tests on every supported version of Node, one after the other. It installs Node from the npm registry and
+ * caches it below `node_modules`.
  *
  * `npm run test:nodes -- --only-node-facing` runs only the projects that depend on Node itself; all other arguments are
  * passed to Vitest.
@@ -9,14 +9,14 @@ import { execFileSync, spawnSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { delimiter, join, resolve } from "node:path"
 
-/** The oldest supported release, and the newest of each later line. */
-const supported = [
-  { major: 22, pick: (releases: ReadonlyArray<string>) => releases.find((release) => minorOf(release) >= 19) },
+/** The oldest supported release, and the latest release of each later major version. */
+const supportedNodes = [
+  { major: 22, pick: (releases: ReadonlyArray<string>) => releases.find((release) => getMinor(release) >= 19) },
   { major: 24, pick: (releases: ReadonlyArray<string>) => releases.at(-1) },
   { major: 26, pick: (releases: ReadonlyArray<string>) => releases.at(-1) }
 ]
 
-const nodeFacing = [
+const nodeSpecificProjects = [
   ...["node", "express", "koa", "memory", "sqlite", "redis"],
   ...["express-sqlite", "fetch-memory", "koa-redis"]
 ]
@@ -24,35 +24,35 @@ const nodeFacing = [
 const folder = resolve("node_modules/.cache/tollgate-nodes")
 const nodePackage = `node-linux-${process.arch}`
 
-const minorOf = (release: string): number => Number(release.split(".")[1])
+const getMinor = (release: string): number => Number(release.split(".")[1])
 
-/** The stable releases of a line, oldest first. */
+/** The stable releases of a major version, oldest first. */
 const listReleases = (major: number): ReadonlyArray<string> => {
   const versions: ReadonlyArray<string> = JSON.parse(
     execFileSync("npm", ["view", nodePackage, "versions", "--json"], { encoding: "utf8" })
   )
   return versions
     .filter((version) => new RegExp(`^${major}\\.\\d+\\.\\d+$`).test(version))
-    .sort((one, other) => one.localeCompare(other, "en", { numeric: true }))
+    .sort((left, right) => left.localeCompare(right, "en", { numeric: true }))
 }
 
-/** An environment in which `node` is that of a folder, also in npm scripts, which put the repository's own first. */
-const environmentFor = (home: string): NodeJS.ProcessEnv => {
+/** An environment in which `node` is the one in `home`, also in npm scripts, which prepend the repository's own. */
+const makeEnvironment = (home: string): NodeJS.ProcessEnv => {
   const PATH = [join(home, "node_modules/.bin"), process.env["PATH"]].join(delimiter)
   return { ...process.env, PATH, npm_config_script_shell: join(home, "sh") }
 }
 
-/** The version of the Node that a folder holds; none if `node` is found elsewhere on the path. */
-const versionIn = (home: string): string | undefined => {
-  const options = { env: environmentFor(home), encoding: "utf8" } as const
+/** The version of Node in `home`, or undefined if `node` resolves to another folder. */
+const getInstalledVersion = (home: string): string | undefined => {
+  const options = { env: makeEnvironment(home), encoding: "utf8" } as const
   const { stdout } = spawnSync("node", ["--print", "process.execPath + '\\n' + process.version"], options)
   const [path = "", version] = (stdout ?? "").trim().split("\n")
   return path.startsWith(home) ? version : undefined
 }
 
-const install = ({ major, pick }: (typeof supported)[number], home: string): void => {
+const install = ({ major, pick }: (typeof supportedNodes)[number], home: string): void => {
   const release = pick(listReleases(major))
-  if (release === undefined) throw new Error(`${nodePackage} has no release of Node ${major} that is supported.`)
+  if (release === undefined) throw new Error(`${nodePackage} has no supported release of Node ${major}.`)
   console.log(`Installing Node ${release} in ${home}`)
   rmSync(home, { recursive: true, force: true })
   mkdirSync(home, { recursive: true })
@@ -62,31 +62,38 @@ const install = ({ major, pick }: (typeof supported)[number], home: string): voi
   writeFileSync(join(home, "sh"), shell, { mode: 0o755 })
 }
 
-/** Runs the tests on one Node, and says in a line how that went. */
-const test = (node: (typeof supported)[number], options: ReadonlyArray<string>): { passed: boolean; line: string } => {
+/** Runs the tests on one version of Node and returns a summary line. */
+const runTests = (
+  node: (typeof supportedNodes)[number],
+  options: ReadonlyArray<string>
+): { isPassed: boolean; line: string } => {
   const home = join(folder, String(node.major))
-  if (versionIn(home) === undefined) install(node, home)
-  const version = versionIn(home)
-  if (version?.startsWith(`v${node.major}.`) !== true) throw new Error(`There is no Node ${node.major} in ${home}.`)
+  if (getInstalledVersion(home) === undefined) install(node, home)
+  const version = getInstalledVersion(home)
+  if (version?.startsWith(`v${node.major}.`) !== true)
+    throw new Error(`Node ${node.major} was not installed in ${home}.`)
   console.log(`\nTesting on Node ${version}`)
   const start = performance.now()
-  const run = ["node_modules/vitest/vitest.mjs", "run", "--config", "vitest.workspace.ts"]
-  const { status } = spawnSync("node", [...run, ...options], { env: environmentFor(home), stdio: "inherit" })
+  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "vitest.workspace.ts"]
+  const { status } = spawnSync("node", [...vitest, ...options], { env: makeEnvironment(home), stdio: "inherit" })
   const seconds = Math.round((performance.now() - start) / 1000)
-  return { passed: status === 0, line: `Node ${version}: ${status === 0 ? "passed" : "FAILED"} in ${seconds} s` }
+  return { isPassed: status === 0, line: `Node ${version}: ${status === 0 ? "passed" : "FAILED"} in ${seconds} s` }
 }
 
-const only = "--only-node-facing"
-const given = process.argv.slice(2)
-const options = given.filter((option) => option !== only)
-// These projects mostly wait for servers and child processes: every core may take a file.
-if (given.includes(only)) options.push("--maxWorkers=100%", ...nodeFacing.flatMap((name) => ["--project", name]))
+const nodeFacingFlag = "--only-node-facing"
+const args = process.argv.slice(2)
+const options = args.filter((option) => option !== nodeFacingFlag)
+// These projects mostly wait for servers and child processes, so use all cores.
+if (args.includes(nodeFacingFlag))
+  options.push("--maxWorkers=100%", ...nodeSpecificProjects.flatMap((name) => ["--project", name]))
 
 if (process.platform !== "linux" || !["x64", "arm64"].includes(process.arch)) {
-  console.error("test:nodes runs on Linux x64 and arm64; elsewhere, run `npm test` on Node 22.19, 24 and 26 yourself.")
+  console.error(
+    "test:nodes supports only Linux x64 and arm64. On other systems, run `npm test` on Node 22.19, 24 and 26."
+  )
   process.exitCode = 1
 } else {
-  const results = supported.map((node) => test(node, options))
+  const results = supportedNodes.map((node) => runTests(node, options))
   console.log(`\n${results.map(({ line }) => line).join("\n")}`)
-  process.exitCode = results.every(({ passed }) => passed) ? 0 : 1
+  process.exitCode = results.every(({ isPassed }) => isPassed) ? 0 : 1
 }

@@ -1,6 +1,6 @@
 /**
- * Deploys a page with the packages as they were built, and requests it: the worker threads of `@tollgate/sites` are
- * started from files that nothing imports.
+ * Deploys a page with the built packages and requests it. This tests the worker threads of `@tollgate/sites`, which run
+ * from files that no other module imports.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "tollgate-built-"))
 const store = MemoryStore.open()
 const gate = await createTollgate({
   store,
-  secret: "a secret of the build's own, never used again",
+  secret: "a secret for this build check only",
   tokens: [{ token: "a-token-of-the-build", account: "*" }],
   publicUrl: "http://localhost",
   deployments: sites({ folder })
@@ -36,7 +36,7 @@ try {
     status = JSON.parse(await (await request(path)).text())
   }
   const page = status.status === "SUCCESS" ? await (await request(status.url)).text() : status.buildResult.error
-  if (page !== "built") throw new Error(`The built package does not deploy: ${page}`)
+  if (page !== "built") throw new Error(`The built packages cannot deploy a site: ${page}`)
 } finally {
   await gate.close()
   await store.close()

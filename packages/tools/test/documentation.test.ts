@@ -1,5 +1,5 @@
 /**
- * Runs every TypeScript snippet of the READMEs and of docs/ as it stands, and compares the reference tables with the code.
+ * Runs every TypeScript snippet of the READMEs and of docs/, and compares the reference tables with the code.
  */
 import { execFile } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -18,20 +18,21 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
 
-const packages = readdirSync(join(root, "packages")).map((name) => join("packages", name, "README.md"))
+const packageReadmes = readdirSync(join(root, "packages")).map((name) => join("packages", name, "README.md"))
 const docs = readdirSync(join(root, "docs"))
   .filter((name) => name.endsWith(".md"))
   .map((name) => join("docs", name))
 
-const snippets = ["README.md", ...docs, ...packages.filter((path) => existsSync(join(root, path)))].flatMap((path) =>
-  [...read(path).matchAll(/```ts\n(.*?)```/gs)].map(([, code = ""], index) => ({
-    name: `${path}, snippet ${index + 1}`,
-    file: `${path.replaceAll("/", "-")}-${index}.ts`,
-    code
-  }))
+const snippets = ["README.md", ...docs, ...packageReadmes.filter((path) => existsSync(join(root, path)))].flatMap(
+  (path) =>
+    [...read(path).matchAll(/```ts\n(.*?)```/gs)].map(([, code = ""], index) => ({
+      name: `${path}, snippet ${index + 1}`,
+      file: `${path.replaceAll("/", "-")}-${index}.ts`,
+      code
+    }))
 )
 
-// Snippets that register tests run in this process; the others are programs.
+// Snippets that register tests are imported here. The others run as programs.
 for (const { code, file } of snippets.filter(({ code }) => code.includes("storeContract("))) {
   const path = join(folder, file)
   writeFileSync(path, code)
@@ -53,9 +54,11 @@ describe("snippets", () => {
           const { stdout } = yield* Effect.promise(() =>
             promisify(execFile)(process.execPath, ["--conditions=source", path], { cwd: folder, env })
           )
-          // A comment after console.log, or one that begins with "prints", is the expected output.
-          const printed = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(([, text]) => text)
-          if (printed.length > 0) expect(stdout.trim()).toBe(printed.join("\n"))
+          // A comment after console.log, or one that begins with "prints:", contains the expected output.
+          const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(
+            ([, line]) => line
+          )
+          if (expectedLines.length > 0) expect(stdout.trim()).toBe(expectedLines.join("\n"))
         }),
       30_000
     )
@@ -65,23 +68,23 @@ describe("snippets", () => {
 describe("docs/http-api.md", () => {
   const page = read("docs/http-api.md")
 
-  it("lists every operation and no other", () => {
-    const described = Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, methods]) =>
+  it("lists exactly the operations of the API", () => {
+    const operations = Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
     )
     const listed = [...page.matchAll(/\| `([A-Z]+ \/\S+)` +\|/g)].map(([, operation]) => operation)
-    expect(listed.sort()).toEqual(described.sort())
+    expect(listed.sort()).toEqual(operations.sort())
   })
 
-  it("lists every problem with its status and no other", () => {
+  it("lists exactly the problems of the API with their status", () => {
     const declared = [...read("packages/core/src/api/problems.ts").matchAll(/problemType\("([a-z-]+)", (\d+)/g)]
     const listed = [...page.matchAll(/^\| `([a-z-]+)` +\| (\d{3}) +\|/gm)]
-    const rows = (matches: ReadonlyArray<RegExpExecArray>) => matches.map(([, code, status]) => `${code} ${status}`)
-    expect(rows(listed).sort()).toEqual(rows(declared).sort())
+    const toRows = (matches: ReadonlyArray<RegExpExecArray>) => matches.map(([, code, status]) => `${code} ${status}`)
+    expect(toRows(listed).sort()).toEqual(toRows(declared).sort())
   })
 })
 
-it("the README fits one screen", () => {
+it("keeps the README within 450 words", () => {
   const words = read("README.md")
     .replace(/^```.*?^```$/gms, "")
     .split(/\s+/)
@@ -89,19 +92,20 @@ it("the README fits one screen", () => {
 })
 
 describe("links", () => {
-  const pages = ["README.md", "CHANGELOG.md", ...docs, ...packages.filter((path) => existsSync(join(root, path)))]
-  const slug = (heading: string): string =>
+  const pages = ["README.md", "CHANGELOG.md", ...docs, ...packageReadmes.filter((path) => existsSync(join(root, path)))]
+  const toSlug = (heading: string): string =>
     heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, "")
       .replaceAll(" ", "-")
-  const anchors = (path: string) => [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => slug(heading))
+  const getAnchors = (path: string) =>
+    [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => toSlug(heading))
 
-  it.each(pages)("of %s lead somewhere", (page) => {
+  it.each(pages)("in %s are not broken", (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
     const broken = links.filter(([, target = "", anchor]) => {
       const path = target === "" ? page : join(page, "..", target)
-      return !existsSync(join(root, path)) || (anchor !== undefined && !anchors(path).includes(anchor))
+      return !existsSync(join(root, path)) || (anchor !== undefined && !getAnchors(path).includes(anchor))
     })
     expect(broken.map(([link]) => link)).toEqual([])
   })

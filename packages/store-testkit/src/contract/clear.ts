@@ -1,15 +1,15 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Effect, Result } from "effect"
-import { add, cases, inOrder, once, put } from "../ContractCase.ts"
+import { add, cases, getVersions, once, put } from "../ContractCase.ts"
 
 export const clear = cases("clear", {
-  *"clear removes records, terms, claims, counters and remembered ids"({
+  *"clear removes records, index terms, unique keys, counters and idempotency records"({
     commit,
     store,
     partition,
     get,
     list,
-    holder,
+    findOwner,
     counter
   }) {
     yield* commit([put("a", { indexTerms: ["t", "u"], uniqueKeys: ["c"] }), add("n", 3)], once("id"))
@@ -17,12 +17,12 @@ export const clear = cases("clear", {
     equal(yield* get("a"), undefined)
     deepEqual(yield* list(["t"]), { keys: [], total: 0 })
     deepEqual(yield* list(["t", "u"]), { keys: [], total: 0 })
-    equal(yield* holder("c"), undefined)
+    equal(yield* findOwner("c"), undefined)
     equal(yield* counter("n"), 0)
     deepEqual(yield* commit([add("n", 1)], once("id")), { versions: new Map(), totals: new Map([["n", 1]]) })
   },
 
-  *"clear leaves other partitions alone"({ commit, get, store, partition }) {
+  *"clear does not affect other partitions"({ commit, get, store, partition }) {
     yield* commit([put("a", { indexTerms: ["t"] })])
     const neighbour = `${partition}x` as typeof partition
     yield* store.commit(neighbour, [put("b", { indexTerms: ["t"] })])
@@ -31,49 +31,44 @@ export const clear = cases("clear", {
     equal((yield* get("a"))?.key, "a")
   },
 
-  *"a cleared partition can be used again"({ commit, store, partition, list, holder }) {
+  *"a cleared partition can be reused"({ commit, store, partition, list, findOwner }) {
     yield* commit([put("a", { indexTerms: ["t"], uniqueKeys: ["c"] })])
     yield* store.clear(partition)
     yield* commit([put("b", { indexTerms: ["t"], uniqueKeys: ["c"] })])
     deepEqual(yield* list(["t"]), { keys: ["b"], total: 1 })
-    equal(yield* holder("c"), "b")
+    equal(yield* findOwner("c"), "b")
   },
 
-  *"a record that is written again and again does not keep the others from being cleared"({
-    commit,
-    store,
-    partition,
-    list
-  }) {
-    const versions = inOrder(
+  *"clear removes the other records while one record is constantly rewritten"({ commit, store, partition, list }) {
+    const versions = getVersions(
       yield* commit([
-        put("busy"),
+        put("rewritten"),
         ...Array.from({ length: 300 }, (_, index) => put(`r${index}`, { indexTerms: ["t"] }))
       ])
     )
     let version = versions[0] ?? 0
-    let cleared = false
+    let isCleared = false
     const writer = Effect.gen(function* () {
-      while (!cleared) {
-        const written = yield* Effect.result(commit([put("busy", { expect: version })]))
-        version = Result.isSuccess(written) ? (inOrder(written.success)[0] ?? 0) : 0
+      while (!isCleared) {
+        const result = yield* Effect.result(commit([put("rewritten", { expect: version })]))
+        version = Result.isSuccess(result) ? (getVersions(result.success)[0] ?? 0) : 0
       }
     })
     const clearing = Effect.tap(store.clear(partition), () =>
       Effect.sync(() => {
-        cleared = true
+        isCleared = true
       })
     )
     const watcher = Effect.gen(function* () {
-      // A clear may never end beside a writer that never does; the records that nobody writes are gone all the same.
-      while (!cleared && (yield* list(["t"])).total > 0) yield* Effect.yieldNow
-      cleared = true
+      // `clear` may never complete while a writer keeps writing, but it removes all other records.
+      while (!isCleared && (yield* list(["t"])).total > 0) yield* Effect.yieldNow
+      isCleared = true
     })
     yield* Effect.all([writer, watcher, Effect.timeoutOption(clearing, "10 seconds")], { concurrency: "unbounded" })
     equal((yield* list(["t"])).total, 0)
   },
 
-  *"clearing what is empty, or clearing twice, is no error"({ commit, store, partition, get }) {
+  *"clear succeeds on an empty partition and when repeated"({ commit, store, partition, get }) {
     yield* store.clear(partition)
     yield* commit([put("a")])
     yield* store.clear(partition)

@@ -1,9 +1,9 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { add, cases, emptyResult, inOrder, put } from "../ContractCase.ts"
+import { add, cases, emptyResult, getVersions, put } from "../ContractCase.ts"
 
 export const commits = cases("commits", {
-  *"a commit answers the versions of its puts by key and the totals of its adds by counter"({ commit, get }) {
+  *"a commit returns the versions of its puts by key and the totals of its adds by counter"({ commit, get }) {
     const { versions, totals } = yield* commit([put("b"), add("n", 5), put("a"), add("m", 1)])
     deepEqual(
       versions,
@@ -21,39 +21,41 @@ export const commits = cases("commits", {
     )
   },
 
-  *"a refused commit leaves nothing behind, whichever change was refused"({
+  *"a rejected commit changes nothing, whichever change conflicts"({
     commit,
     store,
     partition,
-    refusal,
+    getConflict,
     list,
-    holder,
+    findOwner,
     counter
   }) {
-    const [version = 0] = inOrder(yield* commit([put("old", { indexTerms: ["t"], uniqueKeys: ["c"] }), add("n", 5)]))
+    const [version = 0] = getVersions(
+      yield* commit([put("old", { indexTerms: ["t"], uniqueKeys: ["c"] }), add("n", 5)])
+    )
     const before = yield* store.get(partition, ["old"])
-    const good = [
+    const valid = [
       put("new", { indexTerms: ["t"], uniqueKeys: ["fresh"] }),
       put("old", { expect: version, body: "changed", indexTerms: ["u"], uniqueKeys: ["d"] }),
       add("n", 1),
       add("m", 1)
     ]
-    const bad = [
+    const conflicting = [
       put("stale", { expect: 999_999 }),
       Change.Delete({ key: "none", expect: 1 }),
       Change.Check({ key: "none", expect: 1 }),
-      put("thief", { uniqueKeys: ["fresh"] }),
+      put("duplicate", { uniqueKeys: ["fresh"] }),
       Change.AtMost({ term: "t", atMost: 0 }),
       add("full", 2, 1)
     ]
-    for (const change of bad) {
+    for (const change of conflicting) {
       for (const changes of [
-        [change, ...good],
-        [...good, change],
-        [...good.slice(0, 2), change, ...good.slice(2)]
+        [change, ...valid],
+        [...valid, change],
+        [...valid.slice(0, 2), change, ...valid.slice(2)]
       ]) {
-        yield* refusal(changes)
-        deepEqual(yield* store.get(partition, ["old", "new", "stale", "thief"]), [
+        yield* getConflict(changes)
+        deepEqual(yield* store.get(partition, ["old", "new", "stale", "duplicate"]), [
           ...before,
           undefined,
           undefined,
@@ -61,41 +63,47 @@ export const commits = cases("commits", {
         ])
         deepEqual(yield* list(["t"]), { keys: ["old"], total: 1 })
         deepEqual(yield* list(["u"]), { keys: [], total: 0 })
-        deepEqual([yield* holder("c"), yield* holder("d"), yield* holder("fresh")], ["old", undefined, undefined])
+        deepEqual(
+          [yield* findOwner("c"), yield* findOwner("d"), yield* findOwner("fresh")],
+          ["old", undefined, undefined]
+        )
         deepEqual([yield* counter("n"), yield* counter("m"), yield* counter("full")], [5, 0, 0])
       }
     }
   },
 
-  *"the first change that cannot be is the one that is named"({ commit, refusal }) {
+  *"a conflict names the first change that conflicts"({ commit, getConflict }) {
     yield* commit([put("a", { uniqueKeys: ["c"], indexTerms: ["t"] })])
     const stale = put("a")
-    const claimed = put("b", { uniqueKeys: ["c"] })
+    const duplicate = put("b", { uniqueKeys: ["c"] })
     const limit = Change.AtMost({ term: "t", atMost: 0 })
     const exceeded = add("n", 2, 1)
-    deepEqual(yield* refusal([stale, claimed, limit, exceeded]), { reason: "stale", name: "a" })
-    deepEqual(yield* refusal([claimed, limit, exceeded]), { reason: "unique-key", name: "c" })
-    deepEqual(yield* refusal([limit, exceeded, claimed]), { reason: "limit", name: "t" })
-    deepEqual(yield* refusal([exceeded, limit, claimed]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([stale, duplicate, limit, exceeded]), { reason: "stale", name: "a" })
+    deepEqual(yield* getConflict([duplicate, limit, exceeded]), { reason: "unique-key", name: "c" })
+    deepEqual(yield* getConflict([limit, exceeded, duplicate]), { reason: "limit", name: "t" })
+    deepEqual(yield* getConflict([exceeded, limit, duplicate]), { reason: "exceeded", name: "n" })
   },
 
-  *"a limit looks at how many carried the term before the commit"({ commit, refusal, list }) {
-    const versions = inOrder(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
+  *"AtMost counts the records that had the term before the commit"({ commit, getConflict, list }) {
+    const versions = getVersions(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
     yield* commit([Change.AtMost({ term: "t", atMost: 2 }), put("c", { indexTerms: ["t"] })])
-    deepEqual(yield* refusal([Change.AtMost({ term: "t", atMost: 2 }), put("d", { indexTerms: ["t"] })]), {
+    deepEqual(yield* getConflict([Change.AtMost({ term: "t", atMost: 2 }), put("d", { indexTerms: ["t"] })]), {
       reason: "limit",
       name: "t"
     })
     deepEqual(
-      yield* refusal([Change.AtMost({ term: "t", atMost: 2 }), Change.Delete({ key: "a", expect: versions[0] ?? 0 })]),
+      yield* getConflict([
+        Change.AtMost({ term: "t", atMost: 2 }),
+        Change.Delete({ key: "a", expect: versions[0] ?? 0 })
+      ]),
       { reason: "limit", name: "t" }
     )
     equal((yield* list(["t"])).total, 3)
     yield* commit([Change.AtMost({ term: "never used", atMost: 0 }), put("e")])
   },
 
-  *"a commit of checks alone is answered"({ commit, refusal }) {
+  *"a commit may consist of checks only"({ commit, getConflict }) {
     deepEqual(yield* commit([Change.Check({ key: "a", expect: 0 })]), emptyResult())
-    deepEqual(yield* refusal([Change.Check({ key: "a", expect: 3 })]), { reason: "stale", name: "a" })
+    deepEqual(yield* getConflict([Change.Check({ key: "a", expect: 3 })]), { reason: "stale", name: "a" })
   }
 })

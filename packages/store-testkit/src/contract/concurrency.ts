@@ -1,11 +1,11 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { Change, StoreConflict } from "@tollgate/core"
 import { Effect } from "effect"
-import { add, cases, inOrder, once, put, type StoreFixture } from "../ContractCase.ts"
+import { add, cases, getVersions, once, put, type StoreFixture } from "../ContractCase.ts"
 
 const times = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-/** Runs all at once; gives how many were not refused. */
+/** Runs all attempts concurrently and returns how many succeeded. */
 const race = <A, E>(attempts: ReadonlyArray<Effect.Effect<A, E>>): Effect.Effect<number, E> =>
   Effect.forEach(
     attempts,
@@ -15,53 +15,57 @@ const race = <A, E>(attempts: ReadonlyArray<Effect.Effect<A, E>>): Effect.Effect
         Effect.catch((error) => (error instanceof StoreConflict ? Effect.succeed(0) : Effect.fail(error)))
       ),
     { concurrency: "unbounded" }
-  ).pipe(Effect.map((wins) => wins.reduce<number>((sum, win) => sum + win, 0)))
+  ).pipe(Effect.map((counts) => counts.reduce<number>((sum, count) => sum + count, 0)))
 
-/** Reads, computes, commits, and starts again while another writer was faster. */
-const increment = (bench: StoreFixture, key: string): Effect.Effect<void, unknown> =>
+/** Increments a record with a read-modify-write loop that retries on conflict. */
+const increment = (fixture: StoreFixture, key: string): Effect.Effect<void, unknown> =>
   Effect.gen(function* () {
-    const record = yield* bench.get(key)
-    yield* bench.commit([put(key, { expect: record?.version ?? 0, body: String(Number(record?.body ?? 0) + 1) })])
+    const record = yield* fixture.get(key)
+    yield* fixture.commit([put(key, { expect: record?.version ?? 0, body: String(Number(record?.body ?? 0) + 1) })])
   }).pipe(Effect.retry({ while: (error) => error instanceof StoreConflict }))
 
 export const concurrency = cases("concurrency", {
-  *"of many creates of one record, one wins"({ commit, get, list }) {
-    const won = yield* race(times(30).map((index) => commit([put("a", { body: String(index), indexTerms: ["t"] })])))
-    equal(won, 1)
+  *"one of many concurrent creates of a record succeeds"({ commit, get, list }) {
+    const succeeded = yield* race(
+      times(30).map((index) => commit([put("a", { body: String(index), indexTerms: ["t"] })]))
+    )
+    equal(succeeded, 1)
     ok((yield* get("a")) !== undefined)
     deepEqual(yield* list(["t"]), { keys: ["a"], total: 1 })
   },
 
-  *"of many records that claim one value, one wins"({ commit, holder, list }) {
-    const won = yield* race(
+  *"one of many concurrent records with the same unique key succeeds"({ commit, findOwner, list }) {
+    const succeeded = yield* race(
       times(30).map((index) => commit([put(`r${index}`, { uniqueKeys: ["c"], indexTerms: ["t"] })]))
     )
-    equal(won, 1)
-    deepEqual((yield* list(["t"])).keys, [yield* holder("c")])
+    equal(succeeded, 1)
+    deepEqual((yield* list(["t"])).keys, [yield* findOwner("c")])
   },
 
-  *"of many updates of one version, one wins"({ commit, get }) {
-    const [version = 0] = inOrder(yield* commit([put("a")]))
-    const won = yield* race(times(30).map((index) => commit([put("a", { expect: version, body: String(index) })])))
-    equal(won, 1)
+  *"one of many concurrent updates of a version succeeds"({ commit, get }) {
+    const [version = 0] = getVersions(yield* commit([put("a")]))
+    const succeeded = yield* race(
+      times(30).map((index) => commit([put("a", { expect: version, body: String(index) })]))
+    )
+    equal(succeeded, 1)
     ok(((yield* get("a"))?.version ?? 0) > version)
   },
 
-  *"no update is lost between writers that read, compute and commit"(bench) {
-    yield* bench.commit([put("a", { body: "0" })])
-    yield* Effect.forEach(times(20), () => increment(bench, "a"), { concurrency: "unbounded" })
-    equal((yield* bench.get("a"))?.body, "20")
+  *"concurrent read-modify-write loops lose no update"(fixture) {
+    yield* fixture.commit([put("a", { body: "0" })])
+    yield* Effect.forEach(times(20), () => increment(fixture, "a"), { concurrency: "unbounded" })
+    equal((yield* fixture.get("a"))?.body, "20")
   },
 
-  *"many adds reach a maximum exactly"({ commit, counter }) {
-    const won = yield* race(times(100).map(() => commit([add("n", 3, 90)])))
-    equal(won, 30)
+  *"concurrent adds reach a maximum exactly"({ commit, counter }) {
+    const succeeded = yield* race(times(100).map(() => commit([add("n", 3, 90)])))
+    equal(succeeded, 30)
     equal(yield* counter("n"), 90)
   },
 
-  *"counts that come together are judged one by one, and one that is refused stops no other"(bench) {
-    const { commit, store, partition } = bench
-    const [version = 0] = inOrder(yield* commit([put("a")]))
+  *"concurrent counter commits succeed or conflict independently"(fixture) {
+    const { commit, store, partition } = fixture
+    const [version = 0] = getVersions(yield* commit([put("a")]))
     const check = (expect: number) => Change.Check({ key: "a", expect })
     const outcomes = yield* Effect.forEach(
       times(300),
@@ -90,20 +94,20 @@ export const concurrency = cases("concurrency", {
     )
   },
 
-  *"a limit holds against many creates at once"({ commit, list }) {
-    const won = yield* race(
+  *"AtMost holds for concurrent creates"({ commit, list }) {
+    const succeeded = yield* race(
       times(30).map((index) =>
         commit([Change.AtMost({ term: "t", atMost: 6 }), put(`r${index}`, { indexTerms: ["t"] })])
       )
     )
-    equal(won, 7)
+    equal(succeeded, 7)
     equal((yield* list(["t"])).total, 7)
   },
 
-  *"a parent's delete and its children's creation never leave an orphan"({ commit, get, list }) {
+  *"deleting a parent while creating children never leaves an orphan"({ commit, get, list }) {
     for (const round of times(5)) {
       const parent = `p${round}`
-      const [version = 0] = inOrder(yield* commit([put(parent)]))
+      const [version = 0] = getVersions(yield* commit([put(parent)]))
       const children = times(10).map((index) =>
         commit([
           Change.Check({ key: parent, expect: version }),
@@ -120,30 +124,30 @@ export const concurrency = cases("concurrency", {
     }
   },
 
-  *"one id at once from many callers is applied once"({ commit, counter }) {
-    const answers = yield* Effect.forEach(times(20), () => commit([add("n", 1)], once("id")), {
+  *"concurrent commits with one idempotency id are applied once"({ commit, counter }) {
+    const results = yield* Effect.forEach(times(20), () => commit([add("n", 1)], once("id")), {
       concurrency: "unbounded"
     })
     equal(yield* counter("n"), 1)
-    equal(answers.filter(({ replayed }) => replayed === undefined).length, 1)
-    deepEqual(new Set(answers.map(({ totals }) => totals.get("n"))), new Set([1]))
+    equal(results.filter(({ replayed }) => replayed === undefined).length, 1)
+    deepEqual(new Set(results.map(({ totals }) => totals.get("n"))), new Set([1]))
   },
 
-  *"a commit that is refused does not spoil those that run beside it"({ commit, list }) {
+  *"a rejected commit does not affect concurrent commits"({ commit, list }) {
     yield* commit([put("taken")])
-    const won = yield* race(
+    const succeeded = yield* race(
       times(40).map((index) => commit([put(index % 2 === 0 ? `r${index}` : "taken", { indexTerms: ["t"] })]))
     )
-    equal(won, 20)
+    equal(succeeded, 20)
     equal((yield* list(["t"])).total, 20)
   },
 
-  *"readers beside a writer see a commit whole or not at all"({ commit, store, partition }) {
-    let versions = inOrder(yield* commit([put("a", { body: "0" }), put("b", { body: "0" })]))
+  *"concurrent readers see a commit completely or not at all"({ commit, store, partition }) {
+    let versions = getVersions(yield* commit([put("a", { body: "0" }), put("b", { body: "0" })]))
     const writer = Effect.gen(function* () {
       for (const round of times(30)) {
         const body = String(round + 1)
-        versions = inOrder(
+        versions = getVersions(
           yield* commit([put("a", { expect: versions[0] ?? 0, body }), put("b", { expect: versions[1] ?? 0, body })])
         )
       }
@@ -157,15 +161,15 @@ export const concurrency = cases("concurrency", {
     yield* Effect.all([writer, reader, reader], { concurrency: "unbounded" })
   },
 
-  *"several pages, or several claims, are of one moment"({ commit, store, partition }) {
+  *"several pages or unique keys are read from one snapshot"({ commit, store, partition }) {
     const pair = (expect: ReadonlyArray<number>, side: string) => [
       put("a", { expect: expect[0] ?? 0, indexTerms: [`a:${side}`], uniqueKeys: [`a:${side}`] }),
       put("b", { expect: expect[1] ?? 0, indexTerms: [`b:${side}`], uniqueKeys: [`b:${side}`] })
     ]
-    let versions = inOrder(yield* commit(pair([], "left")))
+    let versions = getVersions(yield* commit(pair([], "left")))
     const writer = Effect.gen(function* () {
       for (const round of times(30))
-        versions = inOrder(yield* commit(pair(versions, round % 2 === 0 ? "right" : "left")))
+        versions = getVersions(yield* commit(pair(versions, round % 2 === 0 ? "right" : "left")))
     })
     const reader = Effect.gen(function* () {
       for (const _ of times(30)) {

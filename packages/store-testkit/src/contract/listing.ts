@@ -1,53 +1,53 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, inOrder, put } from "../ContractCase.ts"
+import { cases, getVersions, put } from "../ContractCase.ts"
 
 const keys = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`)
 
 export const listing = cases("listing", {
-  *"records are listed in the order of their creation"({ commit, list }) {
+  *"records are listed in creation order"({ commit, list }) {
     yield* commit([put("z", { indexTerms: ["t"] }), put("m", { indexTerms: ["t"] })])
     yield* commit([put("a", { indexTerms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["z", "m", "a"], total: 3 })
   },
 
-  *"a page gives whole records"({ commit, store, partition, get }) {
+  *"a page contains complete records"({ commit, store, partition, get }) {
     yield* commit([put("a", { indexTerms: ["t", "u"], uniqueKeys: ["c"], parent: "p", body: "whole" })])
     const [page] = yield* store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 10 }])
     deepEqual(page, { records: [yield* get("a")], total: 1 })
   },
 
-  *"an update does not change a record's place"({ commit, list }) {
-    const [first = 0] = inOrder(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
+  *"an update does not change a record's position"({ commit, list }) {
+    const [first = 0] = getVersions(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
     yield* commit([put("a", { expect: first, indexTerms: ["t"], body: "updated" })])
     deepEqual(yield* list(["t"]), { keys: ["a", "b"], total: 2 })
   },
 
-  *"a record that gains a term later stands where its creation puts it"({ commit, list }) {
-    const [first = 0] = inOrder(
+  *"a record that gains a term later is listed in creation order"({ commit, list }) {
+    const [first = 0] = getVersions(
       yield* commit([put("a"), put("b", { indexTerms: ["t"] }), put("c", { indexTerms: ["t"] })])
     )
     yield* commit([put("a", { expect: first, indexTerms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["a", "b", "c"], total: 3 })
   },
 
-  *"a record deleted and made again stands last"({ commit, list }) {
-    const [first = 0] = inOrder(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
+  *"a deleted and recreated record is listed last"({ commit, list }) {
+    const [first = 0] = getVersions(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
     yield* commit([Change.Delete({ key: "a", expect: first })])
     deepEqual(yield* list(["t"]), { keys: ["b"], total: 1 })
     yield* commit([put("a", { indexTerms: ["t"] })])
     deepEqual(yield* list(["t"]), { keys: ["b", "a"], total: 2 })
   },
 
-  *"a deleted record leaves all its terms"({ commit, list }) {
-    const [version = 0] = inOrder(yield* commit([put("a", { indexTerms: ["t", "u"] })]))
+  *"a deleted record is removed from all its terms"({ commit, list }) {
+    const [version = 0] = getVersions(yield* commit([put("a", { indexTerms: ["t", "u"] })]))
     yield* commit([Change.Delete({ key: "a", expect: version })])
     deepEqual(yield* list(["t"]), { keys: [], total: 0 })
     deepEqual(yield* list(["u"]), { keys: [], total: 0 })
     deepEqual(yield* list(["t", "u"]), { keys: [], total: 0 })
   },
 
-  *"several terms list the records that carry all of them"({ commit, list }) {
+  *"a query with several terms lists the records that have all of them"({ commit, list }) {
     yield* commit([
       put("a", { indexTerms: ["x"] }),
       put("b", { indexTerms: ["x", "y"] }),
@@ -60,7 +60,7 @@ export const listing = cases("listing", {
     deepEqual(yield* list(["x", "none"]), { keys: [], total: 0 })
   },
 
-  *"a term is matched whole, and with regard to case"({ commit, list }) {
+  *"a term matches exactly and case-sensitively"({ commit, list }) {
     yield* commit([
       put("a", { indexTerms: ["team:x"] }),
       put("b", { indexTerms: ["team:xy"] }),
@@ -70,28 +70,28 @@ export const listing = cases("listing", {
     deepEqual(yield* list(["team:"]), { keys: [], total: 0 })
   },
 
-  *"pages follow each other without gap or overlap, and each tells the whole total"({ commit, list }) {
+  *"consecutive pages have no gap or overlap, and each has the overall total"({ commit, list }) {
     const all = keys(25)
     yield* commit(all.map((key, index) => put(key, { indexTerms: index % 5 === 0 ? ["t"] : ["t", "u"] })))
     for (const [terms, expected] of [
       [["t"], all],
       [["t", "u"], all.filter((_, index) => index % 5 !== 0)]
     ] as const) {
-      const seen: Array<string> = []
+      const listed: Array<string> = []
       for (let offset = 0; offset < expected.length; offset += 7) {
         const page = yield* list(terms, { offset, limit: 7 })
         equal(page.total, expected.length)
-        seen.push(...page.keys)
+        listed.push(...page.keys)
       }
-      deepEqual(seen, expected)
+      deepEqual(listed, expected)
       deepEqual(yield* list(terms, { offset: expected.length, limit: 7 }), { keys: [], total: expected.length })
       deepEqual(yield* list(terms, { offset: 10_000, limit: 7 }), { keys: [], total: expected.length })
       deepEqual(yield* list(terms, { limit: 0 }), { keys: [], total: expected.length })
     }
   },
 
-  *"the total follows creates, updates and deletes"({ commit, list }) {
-    const versions = inOrder(
+  *"the total reflects creates, updates and deletes"({ commit, list }) {
+    const versions = getVersions(
       yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] }), put("c")])
     )
     equal((yield* list(["t"])).total, 2)
@@ -101,7 +101,7 @@ export const listing = cases("listing", {
     equal((yield* list(["t"])).total, 1)
   },
 
-  *"several queries are answered each with its own page"({ commit, store, partition }) {
+  *"several queries return one page each"({ commit, store, partition }) {
     yield* commit(keys(6).map((key, index) => put(key, { indexTerms: ["t", index % 2 === 0 ? "even" : "odd"] })))
     const pages = yield* store.list(partition, [
       { indexTerms: ["odd"], offset: 0, limit: 2 },

@@ -1,13 +1,13 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { Change } from "@tollgate/core"
 import { Effect, Exit } from "effect"
-import { add, cases, inOrder, once, put } from "../ContractCase.ts"
+import { add, cases, getVersions, once, put } from "../ContractCase.ts"
 
 export const misuse = cases("misuse", {
-  *"a commit that no correct program makes dies and changes nothing"({ commit, store, partition, get, counter }) {
-    const version = inOrder(yield* commit([put("a"), add("n", 1)]))[0] ?? 0
+  *"an invalid commit dies and changes nothing"({ commit, store, partition, get, counter }) {
+    const version = getVersions(yield* commit([put("a"), add("n", 1)]))[0] ?? 0
     const before = yield* get("a")
-    const wrong: ReadonlyArray<ReadonlyArray<Change>> = [
+    const invalidCommits: ReadonlyArray<ReadonlyArray<Change>> = [
       [put("a", { expect: version }), Change.Delete({ key: "a", expect: version })],
       [put("a", { expect: version }), Change.Check({ key: "a", expect: version })],
       [put("b"), put("b")],
@@ -31,7 +31,7 @@ export const misuse = cases("misuse", {
       [put("b", { uniqueKeys: ["half \ud800"] })],
       [add("half \ud800", 1)]
     ]
-    for (const changes of wrong) {
+    for (const changes of invalidCommits) {
       const exit = yield* Effect.exit(commit([put("z"), ...changes]))
       ok(Exit.hasDies(exit), `should die: ${JSON.stringify(changes)}`)
     }
@@ -40,7 +40,7 @@ export const misuse = cases("misuse", {
     equal(yield* counter("n"), 1)
   },
 
-  *"a query without a term, or with a page that cannot be, dies"({ list }) {
+  *"a query without a term, with too many terms or with an invalid page dies"({ list }) {
     ok(Exit.hasDies(yield* Effect.exit(list([]))))
     ok(Exit.hasDies(yield* Effect.exit(list(Array.from({ length: 101 }, (_, index) => `t${index}`)))))
     for (const page of [{ offset: -1 }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }]) {

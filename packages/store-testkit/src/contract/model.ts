@@ -10,9 +10,9 @@ const Key = Schema.Literals(["a", "b", "c", "d"])
 const Names = Schema.Array(Schema.Literals(["x", "y", "z"])).check(Schema.isMaxLength(3))
 const Counter = Schema.Literals(["n", "m"])
 const Small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
-/** Which version a change expects: none, one that was there once, or, mostly, what is there. */
+/** Which version a change expects: 0 for a missing record, 1 for an outdated version, otherwise the current version. */
 const Expect = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
-const expected = (expect: typeof Expect.Type, current: number): number =>
+const toExpectedVersion = (expect: typeof Expect.Type, current: number): number =>
   expect === 0 ? 0 : expect === 1 && current > 0 ? current - 1 : current
 
 const Step = Schema.Union([
@@ -44,16 +44,16 @@ type Step = typeof Step.Type
 
 const unique = <A>(names: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(names)]
 
-/** Makes a step concrete: each side expects its own versions, since a store may skip numbers. */
-const changeFor = Effect.fnUntraced(function* (bench: StoreFixture, step: Step) {
+/** Converts a step for one store. Versions differ between the stores, because a store may skip numbers. */
+const toChange = Effect.fnUntraced(function* (fixture: StoreFixture, step: Step) {
   switch (step._tag) {
     case "AtMost":
       return Change.AtMost(step)
     case "Add":
       return Change.Add({ counter: step.counter, by: step.by + 1, max: step.max * 4, ttl: 600_000 })
     default: {
-      const current = (yield* bench.get(step.key))?.version ?? 0
-      const expect = expected(step.expect, current)
+      const current = (yield* fixture.get(step.key))?.version ?? 0
+      const expect = toExpectedVersion(step.expect, current)
       if (step._tag === "Check") return Change.Check({ key: step.key, expect })
       if (step._tag === "Delete") return expect === 0 ? undefined : Change.Delete({ key: step.key, expect })
       const { key, parent } = step
@@ -69,18 +69,18 @@ const changeFor = Effect.fnUntraced(function* (bench: StoreFixture, step: Step) 
   }
 })
 
-/** A record, and a counter, is named by the first step alone. */
-const distinct = (changes: ReadonlyArray<Change | undefined>): ReadonlyArray<Change> => {
-  const named = new Set<string>()
+/** Keeps the first change of each record and of each counter, because a commit may change each only once. */
+const removeDuplicates = (changes: ReadonlyArray<Change | undefined>): ReadonlyArray<Change> => {
+  const names = new Set<string>()
   return changes.filter((change): change is Change => {
     if (change === undefined) return false
     if (change._tag === "AtMost") return true
     const name = change._tag === "Add" ? `counter ${change.counter}` : `record ${change.key}`
-    return !named.has(name) && named.add(name) !== undefined
+    return !names.has(name) && names.add(name) !== undefined
   })
 }
 
-const outcome = (result: Result.Result<CommitResult, unknown>) => {
+const toOutcome = (result: Result.Result<CommitResult, unknown>) => {
   if (Result.isSuccess(result)) {
     const { versions, totals, replayed } = result.success
     return { puts: [...versions.keys()], totals, replayed }
@@ -89,24 +89,24 @@ const outcome = (result: Result.Result<CommitResult, unknown>) => {
   return error instanceof StoreConflict ? { reason: error.reason, name: error.subject } : { error }
 }
 
-const perform = Effect.fnUntraced(function* (bench: StoreFixture, action: Action) {
+const runAction = Effect.fnUntraced(function* (fixture: StoreFixture, action: Action) {
   switch (action._tag) {
     case "Commit": {
-      const changes = distinct(yield* Effect.forEach(action.steps, (step) => changeFor(bench, step)))
+      const changes = removeDuplicates(yield* Effect.forEach(action.steps, (step) => toChange(fixture, step)))
       const id = "once" in action ? action.once : undefined
       const once = id === undefined ? undefined : { id, fingerprint: `${changes.length}`, result: id, ttl: 600_000 }
-      return outcome(yield* Effect.result(bench.commit(changes, once)))
+      return toOutcome(yield* Effect.result(fixture.commit(changes, once)))
     }
     case "List":
-      return yield* bench.list(action.indexTerms.length === 0 ? ["x"] : action.indexTerms, action)
+      return yield* fixture.list(action.indexTerms.length === 0 ? ["x"] : action.indexTerms, action)
     case "Clear":
-      return yield* bench.store.clear(bench.partition)
+      return yield* fixture.store.clear(fixture.partition)
   }
 })
 
-/** A picture with versions replaced by their rank. */
-const ranked = (picture: Snapshot) =>
-  Object.values(picture).map((partition) => {
+/** Replaces the versions in a snapshot by their rank. */
+const rankVersions = (snapshot: Snapshot) =>
+  Object.values(snapshot).map((partition) => {
     const versions = partition.records.map(({ version }) => version).sort((left, right) => left - right)
     return {
       ...partition,
@@ -114,29 +114,31 @@ const ranked = (picture: Snapshot) =>
     }
   })
 
-const follows = Effect.fnUntraced(function* (actions: ReadonlyArray<Action>) {
-  const bench = yield* makeFixture
-  const real = StoreState.watch(bench.store)
+const compareWithModel = Effect.fnUntraced(function* (actions: ReadonlyArray<Action>) {
+  const fixture = yield* makeFixture
+  const real = StoreState.watch(fixture.store)
   const model = StoreState.watch(ReferenceModel.make())
-  const left = bench.over(real.store)
-  const right = bench.over(model.store)
-  for (const action of actions) deepEqual(yield* perform(left, action), yield* perform(right, action))
-  deepEqual(ranked(yield* real.state.picture), ranked(yield* model.state.picture))
-  yield* bench.store.clear(bench.partition)
+  const realFixture = fixture.withStore(real.store)
+  const modelFixture = fixture.withStore(model.store)
+  for (const action of actions) {
+    deepEqual(yield* runAction(realFixture, action), yield* runAction(modelFixture, action))
+  }
+  deepEqual(rankVersions(yield* real.state.snapshot), rankVersions(yield* model.state.snapshot))
+  yield* fixture.store.clear(fixture.partition)
 })
 
-/** Set to repeat a run; a failure prints what to set. */
+/** The token of a failed run, which repeats that run. */
 const replay = process.env["STORE_TESTKIT_REPLAY"]
 
 export const model: ReadonlyArray<ContractCase> = [
   {
     concern: "model",
-    name: "random sequences of operations do what the reference model does",
+    name: "random sequences of operations match the reference model",
     run: Effect.gen(function* () {
       const result = yield* Arbitrary.checkEffect(
         Arbitrary.array(Arbitrary.schema(Action), { minLength: 1, maxLength: 40 }),
         (actions) =>
-          follows(actions).pipe(
+          compareWithModel(actions).pipe(
             Effect.as(true),
             Effect.catchDefect((defect) => Effect.fail(defect))
           ),
@@ -144,7 +146,9 @@ export const model: ReadonlyArray<ContractCase> = [
       )
       const failure = Arbitrary.formatCheckFailure(result)
       if (failure !== undefined) {
-        return yield* Effect.die(new Error(`${failure}\nRepeat it with STORE_TESTKIT_REPLAY set to that token`))
+        return yield* Effect.die(
+          new Error(`${failure}\nTo repeat this run, set STORE_TESTKIT_REPLAY to the token above`)
+        )
       }
     })
   }

@@ -1,21 +1,21 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { add, cases, emptyResult, once, put } from "../ContractCase.ts"
 
-export const remembering = cases("once", {
-  *"the same id again changes nothing and gives what was answered"({ commit, counter, get }) {
-    const first = yield* commit([put("a", { body: "first" }), add("n", 2)], once("id", { result: "the answer" }))
+export const idempotency = cases("once", {
+  *"a repeated id changes nothing and returns the first result"({ commit, counter, get }) {
+    const first = yield* commit([put("a", { body: "first" }), add("n", 2)], once("id", { result: "first result" }))
     equal(first.replayed, undefined)
-    const again = yield* commit([put("a", { body: "again" }), add("n", 2)], once("id", { result: "another answer" }))
-    deepEqual(again, {
+    const replay = yield* commit([put("a", { body: "second" }), add("n", 2)], once("id", { result: "second result" }))
+    deepEqual(replay, {
       versions: first.versions,
       totals: first.totals,
-      replayed: { fingerprint: "fingerprint of id", result: "the answer" }
+      replayed: { fingerprint: "fingerprint of id", result: "first result" }
     })
     equal(yield* counter("n"), 2)
     equal((yield* get("a"))?.body, "first")
   },
 
-  *"a repetition names the records and counters of the first commit, whatever it would change itself"({ commit }) {
+  *"a replay returns the record and counter names of the first commit"({ commit }) {
     const first = yield* commit([put("a"), add("n", 2), put("b")], once("id"))
     for (const changes of [[put("c"), add("m", 1)], [put("b"), put("a"), put("c")], []]) {
       const { versions, totals } = yield* commit(changes, once("id"))
@@ -23,32 +23,32 @@ export const remembering = cases("once", {
     }
   },
 
-  *"a repetition is answered even if its changes would now be refused"({ commit, refusal }) {
+  *"a replay succeeds even if its changes would now conflict"({ commit, getConflict }) {
     yield* commit([add("n", 10, 10)], once("id"))
-    deepEqual(yield* refusal([add("n", 10, 10)]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([add("n", 10, 10)]), { reason: "exceeded", name: "n" })
     equal((yield* commit([add("n", 10, 10)], once("id"))).totals.get("n"), 10)
   },
 
-  *"the fingerprint of the first request is given back"({ commit }) {
+  *"a replay returns the fingerprint of the first commit"({ commit }) {
     yield* commit([add("n", 1)], once("id", { fingerprint: "one" }))
     const { replayed } = yield* commit([add("n", 2)], once("id", { fingerprint: "two" }))
     equal(replayed?.fingerprint, "one")
   },
 
-  *"a refused commit is not remembered"({ commit, counter, refusal }) {
-    deepEqual(yield* refusal([add("n", 5, 4)], once("id")), { reason: "exceeded", name: "n" })
+  *"a rejected commit does not use up its id"({ commit, counter, getConflict }) {
+    deepEqual(yield* getConflict([add("n", 5, 4)], once("id")), { reason: "exceeded", name: "n" })
     const later = yield* commit([add("n", 5, 5)], once("id"))
     deepEqual(later, { versions: new Map(), totals: new Map([["n", 5]]) })
     equal(yield* counter("n"), 5)
   },
 
-  *"different ids are different requests"({ commit, counter }) {
+  *"commits with different ids are independent"({ commit, counter }) {
     yield* commit([add("n", 1)], once("one"))
     yield* commit([add("n", 1)], once("two"))
     equal(yield* counter("n"), 2)
   },
 
-  *"an id is remembered though many others came after it"({ commit, counter }) {
+  *"an id is remembered after many other ids"({ commit, counter }) {
     yield* commit([add("n", 1)], once("first", { ttl: 20_000 }))
     for (let index = 0; index < 200; index++) yield* commit([], once(`later ${index}`))
     const start = performance.now()
@@ -56,22 +56,22 @@ export const remembering = cases("once", {
     equal(yield* counter("n"), 1)
   },
 
-  *"an id alone, without changes, is remembered"({ commit }) {
+  *"the id of a commit without changes is remembered"({ commit }) {
     deepEqual(yield* commit([], once("id")), emptyResult())
     deepEqual(yield* commit([], once("id")), {
       ...emptyResult(),
-      replayed: { fingerprint: "fingerprint of id", result: "answer of id" }
+      replayed: { fingerprint: "fingerprint of id", result: "result of id" }
     })
   },
 
-  *"any text can be an id, a fingerprint or an answer"({ commit }) {
-    for (const text of ["", "a:b\n{c}", "nul\u0000byte", "🗝️", "'\"\\", "x".repeat(5_000)]) {
-      yield* commit([], once(text, { fingerprint: text, result: text }))
-      deepEqual((yield* commit([], once(text))).replayed, { fingerprint: text, result: text })
+  *"any string can be an id, a fingerprint or a result"({ commit }) {
+    for (const value of ["", "a:b\n{c}", "nul\u0000byte", "🗝️", "'\"\\", "x".repeat(5_000)]) {
+      yield* commit([], once(value, { fingerprint: value, result: value }))
+      deepEqual((yield* commit([], once(value))).replayed, { fingerprint: value, result: value })
     }
   },
 
-  *"an id is known in its partition alone"({ commit, store }) {
+  *"an id is scoped to its partition"({ commit, store }) {
     const other = "keys/other/once" as Parameters<typeof store.get>[0]
     yield* store.clear(other)
     yield* commit([add("n", 1)], once("id"))

@@ -1,9 +1,9 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, emptyResult, inOrder, put } from "../ContractCase.ts"
+import { cases, emptyResult, getVersions, put } from "../ContractCase.ts"
 
-/** Names that have tripped somebody's quoting, escaping or encoding. */
-const awkward = [
+/** Strings that break wrong quoting, escaping or encoding. */
+const unusualStrings = [
   "",
   " ",
   "a b",
@@ -30,8 +30,8 @@ const awkward = [
 ]
 
 export const records = cases("records", {
-  *"a record that was put is read back as it was"({ commit, get }) {
-    const versions = inOrder(
+  *"a record is read back as it was put"({ commit, get }) {
+    const versions = getVersions(
       yield* commit([put("a", { body: '{"n":1}', indexTerms: ["t1", "t2"], uniqueKeys: ["c1"], parent: "p" })])
     )
     deepEqual(yield* get("a"), {
@@ -49,18 +49,18 @@ export const records = cases("records", {
     ok(!("parent" in ((yield* get("a")) ?? {})))
   },
 
-  *"get answers in the order of the keys, with nothing for one that does not exist"({ commit, store, partition }) {
+  *"get returns records in the order of the keys, and undefined for a missing one"({ commit, store, partition }) {
     yield* commit([put("a"), put("b")])
-    const found = yield* store.get(partition, ["b", "none", "a", "b"])
+    const records = yield* store.get(partition, ["b", "none", "a", "b"])
     deepEqual(
-      found.map((record) => record?.key),
+      records.map((record) => record?.key),
       ["b", undefined, "a", "b"]
     )
   },
 
-  *"an empty partition answers empty"({ store, partition, get, list, holder, counter }) {
+  *"an empty partition returns empty results"({ store, partition, get, list, findOwner, counter }) {
     equal(yield* get("a"), undefined)
-    equal(yield* holder("c"), undefined)
+    equal(yield* findOwner("c"), undefined)
     equal(yield* counter("n"), 0)
     deepEqual(yield* list(["t"]), { keys: [], total: 0 })
     deepEqual(yield* store.get(partition, []), [])
@@ -70,72 +70,72 @@ export const records = cases("records", {
     deepEqual(yield* store.commit(partition, []), emptyResult())
   },
 
-  *"a create is refused where the record exists"({ commit, get, refusal }) {
+  *"a create conflicts with an existing record"({ commit, get, getConflict }) {
     yield* commit([put("a", { body: "first" })])
-    deepEqual(yield* refusal([put("a", { body: "second" })]), { reason: "stale", name: "a" })
+    deepEqual(yield* getConflict([put("a", { body: "second" })]), { reason: "stale", name: "a" })
     equal((yield* get("a"))?.body, "first")
   },
 
-  *"an update is refused unless it names the current version"({ commit, get, refusal }) {
-    const first = inOrder(yield* commit([put("a", { body: "1" })]))[0] ?? 0
-    const second = inOrder(yield* commit([put("a", { body: "2", expect: first })]))[0] ?? 0
-    deepEqual(yield* refusal([put("a", { body: "lost", expect: first })]), { reason: "stale", name: "a" })
+  *"an update conflicts unless it expects the current version"({ commit, get, getConflict }) {
+    const first = getVersions(yield* commit([put("a", { body: "1" })]))[0] ?? 0
+    const second = getVersions(yield* commit([put("a", { body: "2", expect: first })]))[0] ?? 0
+    deepEqual(yield* getConflict([put("a", { body: "lost", expect: first })]), { reason: "stale", name: "a" })
     equal((yield* get("a"))?.body, "2")
     yield* commit([put("a", { body: "3", expect: second })])
     equal((yield* get("a"))?.body, "3")
   },
 
-  *"an update of a record that does not exist is refused"({ refusal }) {
-    deepEqual(yield* refusal([put("a", { expect: 1 })]), { reason: "stale", name: "a" })
+  *"an update of a missing record conflicts"({ getConflict }) {
+    deepEqual(yield* getConflict([put("a", { expect: 1 })]), { reason: "stale", name: "a" })
   },
 
-  *"a delete is refused unless it names the current version"({ commit, get, refusal }) {
-    const first = inOrder(yield* commit([put("a")]))[0] ?? 0
-    const second = inOrder(yield* commit([put("a", { expect: first })]))[0] ?? 0
-    deepEqual(yield* refusal([Change.Delete({ key: "a", expect: first })]), { reason: "stale", name: "a" })
+  *"a delete conflicts unless it expects the current version"({ commit, get, getConflict }) {
+    const first = getVersions(yield* commit([put("a")]))[0] ?? 0
+    const second = getVersions(yield* commit([put("a", { expect: first })]))[0] ?? 0
+    deepEqual(yield* getConflict([Change.Delete({ key: "a", expect: first })]), { reason: "stale", name: "a" })
     yield* commit([Change.Delete({ key: "a", expect: second })])
     equal(yield* get("a"), undefined)
-    deepEqual(yield* refusal([Change.Delete({ key: "a", expect: second })]), { reason: "stale", name: "a" })
+    deepEqual(yield* getConflict([Change.Delete({ key: "a", expect: second })]), { reason: "stale", name: "a" })
   },
 
-  *"a check is refused unless the record is as expected, and changes nothing"({ commit, get, refusal }) {
-    const version = inOrder(yield* commit([put("a")]))[0] ?? 0
+  *"a check conflicts unless the record has the expected version, and changes nothing"({ commit, get, getConflict }) {
+    const version = getVersions(yield* commit([put("a")]))[0] ?? 0
     yield* commit([Change.Check({ key: "a", expect: version }), put("b")])
     yield* commit([Change.Check({ key: "none", expect: 0 }), put("c")])
     equal((yield* get("a"))?.version, version)
-    deepEqual(yield* refusal([Change.Check({ key: "a", expect: 0 })]), { reason: "stale", name: "a" })
-    deepEqual(yield* refusal([Change.Check({ key: "none", expect: version })]), { reason: "stale", name: "none" })
+    deepEqual(yield* getConflict([Change.Check({ key: "a", expect: 0 })]), { reason: "stale", name: "a" })
+    deepEqual(yield* getConflict([Change.Check({ key: "none", expect: version })]), { reason: "stale", name: "none" })
   },
 
-  *"versions rise with every write, and one is never used again"({ commit, get, store, partition }) {
-    const seen: Array<number> = []
-    seen.push(...inOrder(yield* commit([put("a"), put("b")])))
-    seen.push(...inOrder(yield* commit([put("a", { expect: seen[0] ?? 0 })])))
-    yield* commit([Change.Delete({ key: "a", expect: seen[2] ?? 0 })])
-    seen.push(...inOrder(yield* commit([put("a")])))
+  *"versions increase with every write and are never reused"({ commit, get, store, partition }) {
+    const versions: Array<number> = []
+    versions.push(...getVersions(yield* commit([put("a"), put("b")])))
+    versions.push(...getVersions(yield* commit([put("a", { expect: versions[0] ?? 0 })])))
+    yield* commit([Change.Delete({ key: "a", expect: versions[2] ?? 0 })])
+    versions.push(...getVersions(yield* commit([put("a")])))
     yield* store.clear(partition)
-    seen.push(...inOrder(yield* commit([put("a")])))
-    equal(seen.length, 5)
+    versions.push(...getVersions(yield* commit([put("a")])))
+    equal(versions.length, 5)
     deepEqual(
-      seen,
-      [...new Set(seen)].sort((left, right) => left - right)
+      versions,
+      [...new Set(versions)].sort((left, right) => left - right)
     )
-    equal((yield* get("a"))?.version, seen[4])
+    equal((yield* get("a"))?.version, versions[4])
   },
 
-  *"a record deleted and made again is another record"({ commit, refusal }) {
-    const first = inOrder(yield* commit([put("a")]))[0] ?? 0
+  *"a deleted and recreated record has a new version"({ commit, getConflict }) {
+    const first = getVersions(yield* commit([put("a")]))[0] ?? 0
     yield* commit([Change.Delete({ key: "a", expect: first })])
-    const second = inOrder(yield* commit([put("a")]))[0] ?? 0
+    const second = getVersions(yield* commit([put("a")]))[0] ?? 0
     notEqual(first, second)
-    deepEqual(yield* refusal([put("a", { expect: first })]), { reason: "stale", name: "a" })
+    deepEqual(yield* getConflict([put("a", { expect: first })]), { reason: "stale", name: "a" })
   },
 
-  *"an update replaces body, terms, claims and parent whole"({ commit, get, list, holder }) {
-    const version = inOrder(
+  *"an update replaces body, index terms, unique keys and parent"({ commit, get, list, findOwner }) {
+    const version = getVersions(
       yield* commit([put("a", { indexTerms: ["old", "both"], uniqueKeys: ["c-old"], parent: "p" })])
     )[0]
-    const versions = inOrder(
+    const versions = getVersions(
       yield* commit([
         put("a", { expect: version ?? 0, body: "new", indexTerms: ["both", "new"], uniqueKeys: ["c-new"] })
       ])
@@ -150,46 +150,55 @@ export const records = cases("records", {
     deepEqual(yield* list(["old"]), { keys: [], total: 0 })
     deepEqual(yield* list(["both"]), { keys: ["a"], total: 1 })
     deepEqual(yield* list(["new"]), { keys: ["a"], total: 1 })
-    equal(yield* holder("c-old"), undefined)
-    equal(yield* holder("c-new"), "a")
+    equal(yield* findOwner("c-old"), undefined)
+    equal(yield* findOwner("c-new"), "a")
   },
 
-  *"what is handed in or out is a copy"({ commit, get, list }) {
+  *"the store copies its inputs and its results"({ commit, get, list }) {
     const terms = ["t"]
-    const claims = ["c"]
-    yield* commit([put("a", { indexTerms: terms, uniqueKeys: claims })])
-    terms.push("sneaked in")
-    claims.push("sneaked in")
-    const handedOut = (yield* get("a"))?.indexTerms as Array<string> | undefined
+    const uniqueKeys = ["c"]
+    yield* commit([put("a", { indexTerms: terms, uniqueKeys })])
+    terms.push("added afterwards")
+    uniqueKeys.push("added afterwards")
+    const returnedTerms = (yield* get("a"))?.indexTerms as Array<string> | undefined
     try {
-      handedOut?.push("sneaked in later")
+      returnedTerms?.push("added to the result")
     } catch {
-      // frozen is as good as copied
+      // A frozen array is as good as a copy.
     }
     deepEqual((yield* get("a"))?.indexTerms, ["t"])
     deepEqual((yield* get("a"))?.uniqueKeys, ["c"])
     deepEqual(yield* list(["t"]), { keys: ["a"], total: 1 })
   },
 
-  *"any text can be a key, a term, a claim, a parent, a counter or a body"({ commit, store, partition, list, holder }) {
-    for (const text of awkward) {
-      const [version] = inOrder(
+  *"any string can be a key, a term, a unique key, a parent, a counter or a body"({
+    commit,
+    store,
+    partition,
+    list,
+    findOwner
+  }) {
+    for (const value of unusualStrings) {
+      const [version] = getVersions(
         yield* commit([
-          put(text, { body: text, indexTerms: [`t${text}`], uniqueKeys: [`c${text}`], parent: text }),
-          Change.Add({ counter: text, by: 7, ttl: 60_000 })
+          put(value, { body: value, indexTerms: [`t${value}`], uniqueKeys: [`c${value}`], parent: value }),
+          Change.Add({ counter: value, by: 7, ttl: 60_000 })
         ])
       )
-      deepEqual(yield* store.get(partition, [text]), [
-        { key: text, version, body: text, indexTerms: [`t${text}`], uniqueKeys: [`c${text}`], parent: text }
+      deepEqual(yield* store.get(partition, [value]), [
+        { key: value, version, body: value, indexTerms: [`t${value}`], uniqueKeys: [`c${value}`], parent: value }
       ])
-      deepEqual(yield* list([`t${text}`]), { keys: [text], total: 1 })
-      equal(yield* holder(`c${text}`), text)
-      deepEqual(yield* store.counters(partition, [text]), [7])
+      deepEqual(yield* list([`t${value}`]), { keys: [value], total: 1 })
+      equal(yield* findOwner(`c${value}`), value)
+      deepEqual(yield* store.counters(partition, [value]), [7])
     }
-    equal((yield* store.get(partition, awkward)).filter((record) => record !== undefined).length, awkward.length)
+    equal(
+      (yield* store.get(partition, unusualStrings)).filter((record) => record !== undefined).length,
+      unusualStrings.length
+    )
   },
 
-  *"bodies keep every digit and every character"({ commit, get }) {
+  *"bodies are stored exactly"({ commit, get }) {
     const body = JSON.stringify({
       big: 12345678901234567890n.toString(),
       n: 1e21,

@@ -1,13 +1,13 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, inOrder, put } from "../ContractCase.ts"
+import { cases, getVersions, put } from "../ContractCase.ts"
 
 const keys = (count: number, prefix = "r") => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 
 export const scale = cases("scale", {
-  *"a commit of ten thousand changes is applied whole"({ commit, refusal, list, get, holder }) {
+  *"a commit of ten thousand changes is applied completely"({ commit, getConflict, list, get, findOwner }) {
     const all = keys(10_000)
-    const versions = inOrder(
+    const versions = getVersions(
       yield* commit([
         put("parent"),
         ...all.map((key) => put(key, { indexTerms: ["t", "open"], uniqueKeys: [`c-${key}`], parent: "parent" }))
@@ -17,10 +17,10 @@ export const scale = cases("scale", {
     const closed = all.map((key, index) =>
       put(key, { expect: versions[index + 1] ?? 0, indexTerms: ["t"], uniqueKeys: [`c-${key}`], parent: "parent" })
     )
-    deepEqual(yield* refusal([...closed, put("parent")]), { reason: "stale", name: "parent" })
+    deepEqual(yield* getConflict([...closed, put("parent")]), { reason: "stale", name: "parent" })
     equal((yield* list(["open"], { limit: 0 })).total, 10_000)
 
-    const updated = inOrder(yield* commit(closed))
+    const updated = getVersions(yield* commit(closed))
     equal((yield* list(["open"], { limit: 0 })).total, 0)
     yield* commit([
       Change.AtMost({ term: "t", atMost: 10_000 }),
@@ -29,10 +29,10 @@ export const scale = cases("scale", {
     ])
     equal((yield* list(["t"])).total, 0)
     equal(yield* get("r5000"), undefined)
-    equal(yield* holder("c-r5000"), undefined)
+    equal(yield* findOwner("c-r5000"), undefined)
   },
 
-  *"a thousand queries are answered in one call"({ commit, store, partition }) {
+  *"one call runs a thousand queries"({ commit, store, partition }) {
     const owners = keys(1_000, "o")
     yield* commit(
       owners.flatMap((owner) => [
@@ -50,11 +50,11 @@ export const scale = cases("scale", {
     )
   },
 
-  *"ten thousand keys, claims or counters are read in one call"({ commit, store, partition }) {
+  *"one call reads ten thousand keys, unique keys or counters"({ commit, store, partition }) {
     const all = keys(10_000)
     yield* commit(all.map((key) => put(key, { uniqueKeys: [key], indexTerms: ["t"] })))
     equal((yield* store.get(partition, all)).filter((record) => record !== undefined).length, 10_000)
-    equal((yield* store.getByUniqueKey(partition, all)).filter((claimed) => claimed !== undefined).length, 10_000)
+    equal((yield* store.getByUniqueKey(partition, all)).filter((record) => record !== undefined).length, 10_000)
     equal((yield* store.counters(partition, all)).length, 10_000)
     const [page] = yield* store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 10_000 }])
     deepEqual(
@@ -63,10 +63,10 @@ export const scale = cases("scale", {
     )
     yield* store.clear(partition)
     equal((yield* store.get(partition, all)).filter((record) => record !== undefined).length, 0)
-    equal((yield* store.getByUniqueKey(partition, all)).filter((claimed) => claimed !== undefined).length, 0)
+    equal((yield* store.getByUniqueKey(partition, all)).filter((record) => record !== undefined).length, 0)
   },
 
-  *"every page of a long intersection is right, be it dense or sparse"({ commit, list }) {
+  *"every page of a large intersection is correct, dense or sparse"({ commit, list }) {
     const all = keys(2_500)
     const classes: Record<string, (index: number) => boolean> = {
       all: () => true,
@@ -75,9 +75,9 @@ export const scale = cases("scale", {
       late: (index) => index >= 1_280,
       few: (index) => index % 250 === 0
     }
-    const carries = (term: string, index: number) => classes[term]?.(index) === true
+    const hasTerm = (term: string, index: number) => classes[term]?.(index) === true
     yield* commit(
-      all.map((key, index) => put(key, { indexTerms: Object.keys(classes).filter((term) => carries(term, index)) }))
+      all.map((key, index) => put(key, { indexTerms: Object.keys(classes).filter((term) => hasTerm(term, index)) }))
     )
     for (const terms of [
       ["all", "most"],
@@ -86,7 +86,7 @@ export const scale = cases("scale", {
       ["most", "late", "all"],
       ["few", "most"]
     ]) {
-      const expected = all.filter((_, index) => terms.every((term) => carries(term, index)))
+      const expected = all.filter((_, index) => terms.every((term) => hasTerm(term, index)))
       for (const offset of [
         0,
         1,
@@ -109,16 +109,16 @@ export const scale = cases("scale", {
     }
   },
 
-  *"a body of a mebibyte is kept to the last character"({ commit, get }) {
+  *"a body of one mebibyte is stored exactly"({ commit, get }) {
     const body = `${"🗝é\n".repeat(150_000)}end`
     yield* commit([put("a", { body })])
     equal((yield* get("a"))?.body, body)
   },
 
-  *"a record carries a hundred terms and claims"({ commit, list, holder }) {
+  *"a record may have a hundred terms and unique keys"({ commit, list, findOwner }) {
     const names = keys(100, "n")
     yield* commit([put("a", { indexTerms: names, uniqueKeys: names })])
     deepEqual(yield* list(names), { keys: ["a"], total: 1 })
-    equal(yield* holder("n99"), "a")
+    equal(yield* findOwner("n99"), "a")
   }
 })

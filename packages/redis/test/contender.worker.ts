@@ -1,9 +1,9 @@
 import { RedisStore } from "@tollgate/redis"
-import { Rivalry, worker } from "@tollgate/testing"
+import { Contention, worker } from "@tollgate/testing"
 
 worker(async (url: string) => {
   const store = await RedisStore.open(url)
-  const result = await Rivalry.compete(store)
+  const result = await Contention.compete(store)
   await store.close()
   return result
 })

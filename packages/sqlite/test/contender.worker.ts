@@ -1,9 +1,9 @@
 import { SqliteStore } from "@tollgate/sqlite"
-import { Rivalry, worker } from "@tollgate/testing"
+import { Contention, worker } from "@tollgate/testing"
 
 worker(async (path: string) => {
   const store = await SqliteStore.open(path)
-  const result = await Rivalry.compete(store)
+  const result = await Contention.compete(store)
   await store.close()
   return result
 })
