@@ -192,11 +192,14 @@ describe("an upload's address", () => {
     const init = { method: "PUT", body, duplex: "half", signal: leaving.signal } as RequestInit
     const sending = gate.handler(new Request(uploadUrl, init))
     const put = () => gate.handler(new Request(uploadUrl, { method: "PUT", body: "a source" }))
-    const refused = await vi.waitFor(async () => {
-      const answer = await put()
-      assert.strictEqual(answer.status, 409)
-      return answer
-    })
+    const refused = await vi.waitFor(
+      async () => {
+        const answer = await put()
+        assert.strictEqual(answer.status, 409)
+        return answer
+      },
+      { timeout: 30_000 }
+    )
     assert.include(await refused.text(), "urn:tollgate:problem:upload-in-progress")
     leaving.abort()
     await sending
