@@ -1,6 +1,6 @@
 /**
- * Creates demo data at the first start, so that you can call the protected route immediately: a consumer with an API key, a
- * plan and a subscription.
+ * Creates demo data at the first start, so that you can call the protected route immediately: a consumer with an API
+ * key, a plan and a subscription.
  */
 import type { Tollgate } from "@tollgate/core"
 

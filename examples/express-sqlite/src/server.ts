@@ -25,7 +25,7 @@ export interface RunningServer {
   readonly stop: () => Promise<void>
 }
 
-/** How long `stop` waits for running requests. Less than the timeout in main.ts, because closing the gate takes time too. */
+/** How long `stop` waits for running requests. Shorter than in main.ts, because closing the gate takes time too. */
 const stopTimeoutMs = 5_000
 
 type OpenStore = StoreOperations & { readonly close: () => Promise<void> }

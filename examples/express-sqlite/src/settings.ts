@@ -16,8 +16,8 @@ export interface Settings {
   /** The URL as clients see it. If undefined, the URL that the server listens at. */
   readonly publicUrl: string | undefined
   /**
-   * `https://sites.example`, or `https://{name}.sites.example` to give each deployment its own origin. If undefined, sites
-   * are served below `publicUrl`, in a sandbox.
+   * `https://sites.example`, or `https://{name}.sites.example` to give each deployment its own origin. If undefined,
+   * sites are served below `publicUrl`, in a sandbox.
    */
   readonly sitesUrl: string | undefined
 }

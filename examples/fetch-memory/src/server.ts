@@ -1,6 +1,6 @@
 /**
- * Tollgate as a function from `Request` to `Response`, with a store in memory. It runs on any platform that supports the
- * Fetch API.
+ * Tollgate as a function from `Request` to `Response`, with a store in memory. It runs on any platform that supports
+ * the Fetch API.
  */
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"

@@ -1,6 +1,6 @@
 /**
- * Unpacks random and randomly corrupted archives, generated from a seed. Each archive is unpacked or rejected within the
- * time limit. Unpacking never crashes and never writes outside its folder. A rejected archive writes nothing.
+ * Unpacks random and randomly corrupted archives, generated from a seed. Each archive is unpacked or rejected within
+ * the time limit. Unpacking never crashes and never writes outside its folder. A rejected archive writes nothing.
  */
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,6 +1,7 @@
 /**
- * Sets the clock forward and back at random, by up to an hour at a time, on every store. Within one process, expired keys
- * stay expired, and no period, trial or billing date goes back. A failure prints its seed; set `CLOCK_SEED` to repeat it.
+ * Sets the clock forward and back at random, by up to an hour at a time, on every store. Within one process, expired
+ * keys stay expired, and no period, trial or billing date goes back. A failure prints its seed; set `CLOCK_SEED` to
+ * repeat it.
  */
 import { describe, it } from "@effect/vitest"
 import {

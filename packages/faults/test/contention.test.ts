@@ -1,6 +1,6 @@
 /**
- * Four processes on one SQLite file and on one Redis server, and four gates on one store in memory. Each consumer name is
- * created once, a rolled consumer always has exactly one key without an expiry, a quota is used completely and never
+ * Four processes on one SQLite file and on one Redis server, and four gates on one store in memory. Each consumer name
+ * is created once, a rolled consumer always has exactly one key without an expiry, a quota is used completely and never
  * exceeded, and no key stays valid after its consumer is removed.
  */
 import { join } from "node:path"

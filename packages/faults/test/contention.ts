@@ -1,6 +1,6 @@
 /**
- * The load that several processes put on one store concurrently: they create consumers with the same names, roll the same
- * keys, use the same quota, and create keys for consumers that one of them removes.
+ * The load that several processes put on one store concurrently: they create consumers with the same names, roll the
+ * same keys, use the same quota, and create keys for consumers that one of them removes.
  */
 import type { Tollgate } from "@tollgate/core"
 

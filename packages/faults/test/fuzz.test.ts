@@ -1,7 +1,7 @@
 /**
- * Sends random requests, generated from the OpenAPI document: valid, nearly valid and malformed ones, on every store. No
- * request hangs or gets a 500, and the document declares every response. A failure prints its seed; set `FUZZ_SEED` to
- * repeat it.
+ * Sends random requests, generated from the OpenAPI document: valid, nearly valid and malformed ones, on every store.
+ * No request hangs or gets a 500, and the document declares every response. A failure prints its seed; set `FUZZ_SEED`
+ * to repeat it.
  */
 import { createTollgate, memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core"
 import { Ajv2020 } from "ajv/dist/2020.js"

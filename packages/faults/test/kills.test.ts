@@ -1,6 +1,6 @@
 /**
- * Kills real processes and servers, and fills a real disk. Acknowledged writes are not lost, no write is partial, and the
- * system recovers without intervention.
+ * Kills real processes and servers, and fills a real disk. Acknowledged writes are not lost, no write is partial, and
+ * the system recovers without intervention.
  */
 import { execFileSync, fork } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"

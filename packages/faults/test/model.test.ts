@@ -1,8 +1,8 @@
 /**
- * Long random sequences of operations, on every store, with store calls that fail, lose their reply or are delayed. After
- * each step, the state is as a simple model predicts: a failed step is applied completely or not at all, and a step that
- * is repeated with its idempotency key is applied once. A failure prints its seed; set `MODEL_SEED` to repeat it and
- * `MODEL_STEPS` to change the number of steps.
+ * Long random sequences of operations, on every store, with store calls that fail, lose their reply or are delayed.
+ * After each step, the state is as a simple model predicts: a failed step is applied completely or not at all, and a
+ * step that is repeated with its idempotency key is applied once. A failure prints its seed; set `MODEL_SEED` to repeat
+ * it and `MODEL_STEPS` to change the number of steps.
  */
 import { isDeepStrictEqual } from "node:util"
 import { createTollgate, type StoreOperations, type Tollgate } from "@tollgate/core"

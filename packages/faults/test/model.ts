@@ -1,5 +1,6 @@
 /**
- * A simple model of Tollgate as plain data. For each random step it predicts the resulting state or the possible errors.
+ * A simple model of Tollgate as plain data. For each random step it predicts the resulting state or the possible
+ * errors.
  */
 import type { Tollgate } from "@tollgate/core"
 import { makeSubscription } from "@tollgate/testing"

@@ -1,6 +1,6 @@
 /**
- * Runs every pair of writing operations, the second one completely between two store calls of the first. The outcomes and
- * the final state are as if one operation had run after the other.
+ * Runs every pair of writing operations, the second one completely between two store calls of the first. The outcomes
+ * and the final state are as if one operation had run after the other.
  */
 import { MemoryStore } from "@tollgate/memory"
 import { Effect } from "effect"

@@ -37,7 +37,7 @@ const isolate = (store: StoreOperations, name: string): StoreOperations => {
   }
 }
 
-/** Opens a store before a group of tests and closes it afterwards. The result returns a new, empty part of it per call. */
+/** Opens a store before a group of tests and closes it afterwards. Each call of the result returns a new, empty part. */
 export const setUpStore = (layer: Layer.Layer<Store, unknown>): (() => StoreOperations) => {
   const scope = Scope.makeUnsafe()
   let store: StoreOperations

@@ -1,6 +1,6 @@
 /**
- * An attacker who can write to the store but does not have the secret. An encrypted value that was moved to another record
- * or changed leads to a decryption error, never to a wrong value.
+ * An attacker who can write to the store but does not have the secret. An encrypted value that was moved to another
+ * record or changed leads to a decryption error, never to a wrong value.
  */
 import { Change, createTollgate, Partition, type StoreOperations } from "@tollgate/core"
 import { Effect } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Interrupts an upload at every 64 KiB, by ending the connection and by resetting it, on every store. Tollgate keeps nothing
- * of it, and the upload URL still works.
+ * Interrupts an upload at every 64 KiB, by ending the connection and by resetting it, on every store. Tollgate keeps
+ * nothing of it, and the upload URL still works.
  */
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"

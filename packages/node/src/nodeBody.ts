@@ -1,6 +1,6 @@
 /**
- * Reads the body of a Node request, as one buffer or as a byte stream with backpressure. Chunks are copied only if their
- * memory is shared.
+ * Reads the body of a Node request, as one buffer or as a byte stream with backpressure. Chunks are copied only if
+ * their memory is shared.
  */
 import type { IncomingMessage } from "node:http"
 

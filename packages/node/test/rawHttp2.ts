@@ -1,6 +1,6 @@
 /**
- * An HTTP/2 client that exposes the frames. Node's client hides them, and in some Node releases it never closes a stream
- * that the server resets while a write is pending.
+ * An HTTP/2 client that exposes the frames. Node's client hides them, and in some Node releases it never closes a
+ * stream that the server resets while a write is pending.
  */
 import { connect } from "node:net"
 
