@@ -1,5 +1,6 @@
 /**
- * A consumer with a plan, so that the protected route can be tried at once: made at the first start.
+ * Creates demo data at the first start, so that you can call the protected route immediately: a consumer with an API
+ * key, a plan and a subscription.
  */
 import type { Tollgate } from "@tollgate/core"
 
@@ -7,31 +8,31 @@ export const account = "demo"
 export const bucket = "production"
 
 export interface Demo {
-  readonly bucketId: string
-  /** The demo consumer's key, if it was made just now. */
+  readonly meteringBucketId: string
+  /** The demo consumer's API key; only at the first start. */
   readonly key: string | undefined
 }
 
-/** Five calls of /hello a month: few enough to see the end of them. */
+/** Five calls of /hello a month, so that the quota is quickly exceeded. */
 const meters = { requests: { label: "Requests", max: 5 } }
 
 export const prepareDemo = async (gate: Tollgate): Promise<Demo> => {
-  const [known] = (await gate.meteringBuckets.list(account, { limit: 1 })).data
-  if (known !== undefined) return { bucketId: known.id, key: undefined }
-  const made = await gate.consumers.create(
+  const [existingBucket] = (await gate.meteringBuckets.list(account, { limit: 1 })).data
+  if (existingBucket !== undefined) return { meteringBucketId: existingBucket.id, key: undefined }
+  const consumer = await gate.consumers.create(
     account,
     bucket,
     { name: "alice" },
     { withApiKey: true, idempotencyKey: "demo" }
   )
-  const { id: bucketId } = await gate.meteringBuckets.create(account, { idempotencyKey: "demo" })
+  const { id: meteringBucketId } = await gate.meteringBuckets.create(account, { idempotencyKey: "demo" })
   const plan = await gate.plans.create(
-    bucketId,
+    meteringBucketId,
     { label: "Free", planExternalId: "free", meters },
     { idempotencyKey: "demo" }
   )
   await gate.subscriptions.create(
-    bucketId,
+    meteringBucketId,
     {
       planIds: [plan.id],
       planExternalIds: ["free"],
@@ -45,5 +46,5 @@ export const prepareDemo = async (gate: Tollgate): Promise<Demo> => {
     },
     { idempotencyKey: "demo" }
   )
-  return { bucketId, key: made.apiKeys?.[0]?.key }
+  return { meteringBucketId, key: consumer.apiKeys?.[0]?.key }
 }

@@ -1,5 +1,5 @@
 /**
- * What is made at the first start and kept in the data folder, for its owner's eyes alone.
+ * Random secrets that are created at the first start and kept in the data folder. Only the file's owner can read them.
  */
 import { randomBytes } from "node:crypto"
 import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs"
@@ -10,12 +10,12 @@ export interface PersistentSecret {
   readonly isNew: boolean
 }
 
-/** Reads what was made before, or makes it now; of two servers that start at once, one makes it. */
+/** Reads the secret, or creates it. If two servers start concurrently, one creates it and both use it. */
 export const loadOrCreateSecret = (folder: string, name: string): PersistentSecret => {
   const path = join(folder, name)
   mkdirSync(folder, { recursive: true })
   const value = randomBytes(24).toString("base64url") + randomBytes(8).toString("hex")
-  // It appears under its name whole or not at all: another server may be reading it already.
+  // Written to a draft and linked atomically: another server never reads a partial file.
   const draft = `${path}.${randomBytes(6).toString("hex")}`
   writeFileSync(draft, `${value}\n`, { mode: 0o600, flag: "wx" })
   try {

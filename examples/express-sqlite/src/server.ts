@@ -1,5 +1,5 @@
 /**
- * An Express server with the whole interface, and one route of its own that is protected and metered.
+ * An Express server with the HTTP API and one route, /hello, that requires an API key and counts its calls.
  */
 import { createServer, type RequestListener, type Server } from "node:http"
 import { join } from "node:path"
@@ -15,17 +15,17 @@ import { account, bucket, prepareDemo } from "./demo.ts"
 import { loadOrCreateSecret } from "./persistentSecret.ts"
 import type { Settings } from "./settings.ts"
 
-export interface Running {
+export interface RunningServer {
   readonly url: string
-  /** The management token, if it was made at this start. */
+  /** The management token, if this start created it. */
   readonly newToken: string | undefined
-  /** The demo consumer's key, if it was made at this start. */
+  /** The demo consumer's API key, if this start created it. */
   readonly demoKey: string | undefined
-  /** Stops taking requests, finishes those that run, and closes the store. */
+  /** Stops accepting requests, waits for running requests, and closes the store. */
   readonly stop: () => Promise<void>
 }
 
-/** How long requests that run may take to end, once the server is asked to: the gate needs some time as well. */
+/** How long `stop` waits for running requests. Shorter than in main.ts, because closing the gate takes time too. */
 const stopTimeoutMs = 5_000
 
 type OpenStore = StoreOperations & { readonly close: () => Promise<void> }
@@ -38,30 +38,30 @@ const openStore = async (store: string): Promise<OpenStore> => {
 interface HttpListener {
   readonly server: Server
   readonly url: string
-  /** Gives the requests, also those that came early, to whoever answers them. */
-  readonly answerWith: (listener: RequestListener) => void
+  /** Sets the handler. Requests that arrive earlier wait for it. */
+  readonly setHandler: (listener: RequestListener) => void
 }
 
-/** Takes the port first: with port 0, nobody knows the address before. */
+/** Listens before the gate exists, because the gate needs the URL, and with port 0 the URL is known only now. */
 const listen = async (host: string, port: number): Promise<HttpListener> => {
-  const { promise: listener, resolve: answerWith } = Promise.withResolvers<RequestListener>()
-  // A large source over a slow line takes its time; one that falls silent is given up by the gate.
+  const { promise: handler, resolve: setHandler } = Promise.withResolvers<RequestListener>()
+  // Uploads of large sources over slow connections take long. Tollgate itself aborts uploads that stall.
   const options = { requestTimeout: 60 * 60 * 1000 }
-  const server = createServer(options, (req, res) => void listener.then((answer) => answer(req, res)))
+  const server = createServer(options, (req, res) => void handler.then((handle) => handle(req, res)))
   server.listen(port, host)
   await new Promise((resolve, reject) => server.once("listening", resolve).once("error", reject))
   const address = server.address()
-  const taken = typeof address === "object" && address !== null ? address.port : port
-  return { server, url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}`, answerWith }
+  const actualPort = typeof address === "object" && address !== null ? address.port : port
+  return { server, url: `http://${host.includes(":") ? `[${host}]` : host}:${actualPort}`, setHandler }
 }
 
-export const start = async (settings: Settings): Promise<Running> => {
+export const start = async (settings: Settings): Promise<RunningServer> => {
   const { dataFolder } = settings
   const token = settings.tokens === undefined ? loadOrCreateSecret(dataFolder, "management-token") : undefined
   const secret = settings.secrets ?? loadOrCreateSecret(dataFolder, "secret").value
   const store = await openStore(settings.store)
   try {
-    const { server, url, answerWith } = await listen(settings.host, settings.port)
+    const { server, url, setHandler } = await listen(settings.host, settings.port)
     const gate = await createTollgate({
       store,
       secret,
@@ -75,14 +75,14 @@ export const start = async (settings: Settings): Promise<Running> => {
     const app = express()
     app.disable("x-powered-by")
     app.use(tollgate(gate))
-    const metering = { meteringBucketId: demo.bucketId, meters: { requests: 1 } }
+    const metering = { meteringBucketId: demo.meteringBucketId, meters: { requests: 1 } }
     app.get("/hello", requireApiKey(gate, { account, bucket, metering }), (req, res) => {
       res.json({ hello: req.consumer?.sub, remaining: req.consumer?.remaining["requests"] })
     })
-    // What is mistyped below /v1 is answered as the interface answers it, and not by Express.
-    const answer = toNodeHandler(gate)
-    app.use((req, res, next) => (req.path.startsWith("/v1/") ? void answer(req, res) : next()))
-    answerWith(app)
+    // For unknown paths below /v1, send Tollgate's 404 problem instead of Express's HTML page.
+    const handleUnknownPath = toNodeHandler(gate)
+    app.use((req, res, next) => (req.path.startsWith("/v1/") ? void handleUnknownPath(req, res) : next()))
+    setHandler(app)
 
     return {
       url,
@@ -91,9 +91,9 @@ export const start = async (settings: Settings): Promise<Running> => {
       stop: async () => {
         const closed = new Promise<void>((resolve) => server.close(() => resolve()))
         server.closeIdleConnections()
-        const impatient = setTimeout(() => server.closeAllConnections(), stopTimeoutMs)
+        const forceClose = setTimeout(() => server.closeAllConnections(), stopTimeoutMs)
         await closed
-        clearTimeout(impatient)
+        clearTimeout(forceClose)
         await gate.close()
         await store.close()
       }

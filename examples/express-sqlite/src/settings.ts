@@ -1,5 +1,5 @@
 /**
- * The server's settings, from its environment. A mistake is one clear line.
+ * Reads the server's settings from environment variables. An invalid variable fails with one line that explains it.
  */
 import { resolve } from "node:path"
 
@@ -9,12 +9,16 @@ export interface Settings {
   readonly dataFolder: string
   /** `sqlite:PATH`, `memory:`, `redis://…` or `rediss://…`. */
   readonly store: string
-  /** Newest first; made and kept in the data folder where none is given. */
+  /** Newest first. If undefined, the server creates a secret and keeps it in the data folder. */
   readonly secrets: ReadonlyArray<string> | undefined
+  /** If undefined, the server creates a token and keeps it in the data folder. */
   readonly tokens: ReadonlyArray<Token> | undefined
-  /** The addresses as clients see them; the server's own, and a sandbox, where none is given. */
+  /** The URL as clients see it. If undefined, the URL that the server listens at. */
   readonly publicUrl: string | undefined
-  /** `https://sites.example`, or `https://{name}.sites.example` for an origin for each deployment. */
+  /**
+   * `https://sites.example`, or `https://{name}.sites.example` to give each deployment its own origin. If undefined,
+   * sites are served below `publicUrl`, in a sandbox.
+   */
   readonly sitesUrl: string | undefined
 }
 
@@ -30,55 +34,57 @@ export class SettingsError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const parsePort = (text: string): number => {
-  const port = Number(text)
-  if (/^\d+$/.test(text) && port <= 65_535) return port
-  throw new SettingsError(`PORT is a number from 0 to 65535, not "${text}"`)
+const parsePort = (value: string): number => {
+  const port = Number(value)
+  if (/^\d+$/.test(value) && port <= 65_535) return port
+  throw new SettingsError(`PORT must be a number from 0 to 65535, not "${value}"`)
 }
 
-const parseStore = (text: string): string => {
-  if (/^(sqlite:.+|memory:|rediss?:\/\/.+)$/.test(text)) return text
-  throw new SettingsError('TOLLGATE_STORE is "sqlite:PATH", "memory:", "redis://…" or "rediss://…"')
+const parseStore = (value: string): string => {
+  if (/^(sqlite:.+|memory:|rediss?:\/\/.+)$/.test(value)) return value
+  throw new SettingsError('TOLLGATE_STORE must be "sqlite:PATH", "memory:", "redis://…" or "rediss://…"')
 }
 
-const parseSecrets = (text: string): ReadonlyArray<string> => {
-  const secrets = text.split(",").map((secret) => secret.trim())
+const parseSecrets = (value: string): ReadonlyArray<string> => {
+  const secrets = value.split(",").map((secret) => secret.trim())
   if (secrets.every((secret) => secret.length >= 32)) return secrets
-  throw new SettingsError("TOLLGATE_SECRET has at least 32 characters; several, newest first, are separated by commas")
+  throw new SettingsError(
+    "TOLLGATE_SECRET must have at least 32 characters; separate several secrets with commas, newest first"
+  )
 }
 
-const parseTokens = (text: string): ReadonlyArray<Token> =>
-  text.split(",").map((part, index) => {
+const parseTokens = (value: string): ReadonlyArray<Token> =>
+  value.split(",").map((part, index) => {
     const [token = "", account = "", access = "write", ...rest] = part.trim().split(":")
     if (token.length >= 16 && account !== "" && rest.length === 0 && (access === "read" || access === "write")) {
       return { token, account, access }
     }
     throw new SettingsError(
-      `TOLLGATE_TOKENS: number ${index + 1} is not "token:account" or "token:account:read", with a token of at least 16 characters`
+      `TOLLGATE_TOKENS: entry ${index + 1} must be "token:account" or "token:account:read", with a token of at least 16 characters`
     )
   })
 
-const parseUrl = (name: string, text: string): string => {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
-  throw new SettingsError(`${name} is an address, such as https://example.com, not "${text}"`)
+const parseUrl = (name: string, value: string): string => {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value
+  throw new SettingsError(`${name} must be a URL such as https://example.com, not "${value}"`)
 }
 
-/** `{name}` as the first label gives each deployment a host of its own; the gate checks where it stands. */
-const parseSitesUrl = (text: string): string => {
-  parseUrl("TOLLGATE_SITES_URL", text.replace("{name}", "name"))
-  return text
+/** Tollgate itself checks where `{name}` is. */
+const parseSitesUrl = (value: string): string => {
+  parseUrl("TOLLGATE_SITES_URL", value.replace("{name}", "name"))
+  return value
 }
 
 export const parseSettings = (environment: Environment): Settings => {
-  const given = (name: string): string | undefined => environment[name]?.trim() || undefined
-  const dataFolder = resolve(given("TOLLGATE_DATA") ?? "data")
-  const [secrets, tokens] = [given("TOLLGATE_SECRET"), given("TOLLGATE_TOKENS")]
-  const [publicUrl, sitesUrl] = [given("TOLLGATE_PUBLIC_URL"), given("TOLLGATE_SITES_URL")]
+  const getVariable = (name: string): string | undefined => environment[name]?.trim() || undefined
+  const dataFolder = resolve(getVariable("TOLLGATE_DATA") ?? "data")
+  const [secrets, tokens] = [getVariable("TOLLGATE_SECRET"), getVariable("TOLLGATE_TOKENS")]
+  const [publicUrl, sitesUrl] = [getVariable("TOLLGATE_PUBLIC_URL"), getVariable("TOLLGATE_SITES_URL")]
   return {
-    host: given("HOST") ?? "127.0.0.1",
-    port: parsePort(given("PORT") ?? "3000"),
+    host: getVariable("HOST") ?? "127.0.0.1",
+    port: parsePort(getVariable("PORT") ?? "3000"),
     dataFolder,
-    store: parseStore(given("TOLLGATE_STORE") ?? `sqlite:${resolve(dataFolder, "tollgate.db")}`),
+    store: parseStore(getVariable("TOLLGATE_STORE") ?? `sqlite:${resolve(dataFolder, "tollgate.db")}`),
     secrets: secrets === undefined ? undefined : parseSecrets(secrets),
     tokens: tokens === undefined ? undefined : parseTokens(tokens),
     publicUrl: publicUrl === undefined ? undefined : parseUrl("TOLLGATE_PUBLIC_URL", publicUrl),

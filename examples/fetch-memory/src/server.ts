@@ -1,6 +1,6 @@
 /**
- * Tollgate where there is nothing but Fetch: a function from a request to an answer, over a store in memory. It runs in
- * anything that speaks Request and Response.
+ * Tollgate as a function from `Request` to `Response`, with a store in memory. It runs on any platform that supports
+ * the Fetch API.
  */
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
@@ -18,10 +18,10 @@ export const start = async (secret: string, token: string): Promise<Example> => 
       const { pathname } = new URL(request.url)
       if (pathname !== "/hello") return gate.handler(request)
       const key = request.headers.get("x-api-key") ?? ""
-      const answer = await gate.authorize({ account: "acme", bucket: "production", key })
-      return answer.allowed
-        ? Response.json({ hello: answer.consumer.name })
-        : Response.json({ reason: answer.reason }, { status: 401 })
+      const result = await gate.authorize({ account: "acme", bucket: "production", key })
+      return result.allowed
+        ? Response.json({ hello: result.consumer.name })
+        : Response.json({ reason: result.reason }, { status: 401 })
     }
   }
 }

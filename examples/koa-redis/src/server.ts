@@ -1,5 +1,5 @@
 /**
- * Tollgate in a Koa server, over Redis, with one route that is protected and metered.
+ * A Koa server with a Redis store, the HTTP API, and one route that requires an API key and counts its calls.
  */
 import type { Server } from "node:http"
 import { createTollgate, type Tollgate } from "@tollgate/core"
@@ -17,18 +17,18 @@ export interface Options {
   readonly redis: string
   readonly secret: string
   readonly token: string
-  /** The metering bucket that calls are counted in. */
-  readonly bucketId?: string
+  /** The metering bucket that counts the calls. If undefined, the server creates one. */
+  readonly meteringBucketId?: string
 }
 
-/** How long running requests may take to finish once the server stops. */
+/** How long `stop` waits for running requests. */
 const stopTimeoutMs = 5_000
 
-export const start = async ({ redis, secret, token, bucketId }: Options): Promise<Example> => {
+export const start = async ({ redis, secret, token, meteringBucketId }: Options): Promise<Example> => {
   const store = await RedisStore.open(redis)
   const gate = await createTollgate({ store, secret, tokens: [{ token, account: "acme" }] })
   const metering = {
-    meteringBucketId: bucketId ?? (await gate.meteringBuckets.create("acme")).id,
+    meteringBucketId: meteringBucketId ?? (await gate.meteringBuckets.create("acme")).id,
     meters: { requests: 1 }
   }
 

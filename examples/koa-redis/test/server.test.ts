@@ -7,20 +7,20 @@ import { Effect } from "effect"
 import { type Example, start } from "../src/server.ts"
 
 const token = "a-management-token-for-acme"
-const startExample = (redis: string) => start({ redis, secret: "a secret of the tests, and of nobody else", token })
+const startExample = (redis: string) => start({ redis, secret: "test-secret-with-at-least-32-characters", token })
 
-const portOf = async ({ server }: Example): Promise<number> => {
+const getPort = async ({ server }: Example): Promise<number> => {
   if (!server.listening) await once(server, "listening")
   const address = server.address()
   return typeof address === "object" && address !== null ? address.port : 0
 }
 
-it.live("serves the interface below a path, and counts the calls of its own route", () =>
+it.live("serves the HTTP API at a path, and counts the calls of its protected route", () =>
   Effect.gen(function* () {
     const { url: redis } = yield* startRedis()
     yield* Effect.promise(async () => {
       const example = await startExample(redis)
-      const url = `http://127.0.0.1:${await portOf(example)}`
+      const url = `http://127.0.0.1:${await getPort(example)}`
       const client = createClient({ baseUrl: `${url}/api/dev`, token })
       const { apiKeys } = await client.consumers.create("acme", "production", { name: "alice" }, { withApiKey: true })
       const bucketId = (await client.meteringBuckets.list("acme")).data[0]?.id ?? ""
@@ -47,7 +47,7 @@ it.live(
       yield* Effect.promise(async () => {
         const example = await startExample(redis)
         const received = once(example.server, "request")
-        const socket = connect(await portOf(example), "127.0.0.1").on("error", () => undefined)
+        const socket = connect(await getPort(example), "127.0.0.1").on("error", () => undefined)
         socket.write(
           `POST /api/dev/v1/metering HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: 100\r\n\r\n{`
         )

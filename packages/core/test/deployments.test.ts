@@ -346,11 +346,14 @@ describe("targetFromPromises", () => {
     const deploy = async (branchName: string) => {
       const { uploadUrl } = await gate.deployments.createSource({ accountName: "acme", projectName: "web", branchName })
       const { id } = await gate.deployments.upload(uploadUrl, new TextEncoder().encode(`source of ${branchName}`))
-      return vi.waitFor(async () => {
-        const status = await gate.deployments.status("acme", "web", id)
-        assert.notStrictEqual(status.status, "IN_PROGRESS")
-        return status
-      })
+      return vi.waitFor(
+        async () => {
+          const status = await gate.deployments.status("acme", "web", id)
+          assert.notStrictEqual(status.status, "IN_PROGRESS")
+          return status
+        },
+        { timeout: 30_000 }
+      )
     }
     const good = await deploy("good")
     assert.match(good.url, /^https:\/\/web-good-[a-z2-7]{12}\.example\.com\/$/)

@@ -1,5 +1,5 @@
 /**
- * The parts of the documentation page that need no browser.
+ * Tests the parts of the documentation page that need no browser.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -19,16 +19,16 @@ const description: Description = JSON.parse(
 )
 await gate.close()
 
-it("the generated module matches the sources of the page: npm run build:docs", async () => {
+it("the generated module matches the page's sources (otherwise run npm run build:docs)", async () => {
   expect(readFileSync(generatedModule, "utf8")).toBe(await generateDocsPage())
 })
 
-const withJson = listOperations(description).filter(
+const jsonOperations = listOperations(description).filter(
   ({ operation }) => getRequestBody(operation)?.[0] === "application/json"
 )
 
-it.each(withJson.map((entry) => [entry.operation.operationId, entry] as const))(
-  "the examples of %s fit its schema",
+it.each(jsonOperations.map((entry) => [entry.operation.operationId, entry] as const))(
+  "the examples of %s match its schema",
   (id, { operation }) => {
     const [, schema] = getRequestBody(operation) ?? ["", {}]
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
@@ -40,19 +40,19 @@ it.each(withJson.map((entry) => [entry.operation.operationId, entry] as const))(
   }
 )
 
-const find = (id: string) => {
-  const found = listOperations(description).find(({ operation }) => operation.operationId === id)
-  if (found === undefined) throw new Error(`There is no operation ${id}`)
-  return found
+const findOperation = (id: string) => {
+  const entry = listOperations(description).find(({ operation }) => operation.operationId === id)
+  if (entry === undefined) throw new Error(`There is no operation ${id}`)
+  return entry
 }
 
-const inputsOf = (entry: ReturnType<typeof find>, values: Readonly<Record<string, string>>) =>
+const toInputs = (entry: ReturnType<typeof findOperation>, values: Readonly<Record<string, string>>) =>
   (entry.operation.parameters ?? []).map((parameter) => ({ parameter, value: values[parameter.name] ?? "" }))
 
-it("a request has its path and query encoded, pairs apart, and nothing that was left empty", () => {
-  const entry = find("consumers.list")
+it("encodes the path and query, splits name=value lines, and omits empty inputs", () => {
+  const entry = findOperation("consumers.list")
   const values = { accountName: "a/b", bucketName: "b c", limit: "5", tags: "tag.team=blue & green\n\ntag.size=1=2" }
-  expect(prepareRequest("http://host/api", entry, inputsOf(entry, values), undefined)).toEqual({
+  expect(prepareRequest("http://host/api", entry, toInputs(entry, values), undefined)).toEqual({
     method: "GET",
     url: "http://host/api/v1/accounts/a%2Fb/key-buckets/b%20c/consumers?limit=5&tag.team=blue%20%26%20green&tag.size=1%3D2",
     headers: {},
@@ -60,9 +60,9 @@ it("a request has its path and query encoded, pairs apart, and nothing that was 
   })
 })
 
-it("a curl command means to a shell what the request says", () => {
-  const entry = find("consumers.create")
-  const inputs = inputsOf(entry, { accountName: "acme", bucketName: "b", "Idempotency-Key": "it's $HOME" })
+it("quotes the curl command so that a shell passes every value unchanged", () => {
+  const entry = findOperation("consumers.create")
+  const inputs = toInputs(entry, { accountName: "acme", bucketName: "b", "Idempotency-Key": "it's $HOME" })
   const body = '{\n  "name": "o\'neil `id` \\\\ $(id)"\n}'
   const request = prepareRequest("http://host", entry, inputs, { type: "application/json", body })
   const shell = `curl() { printf '%s\\0' "$@"; }\n${toCurl(request, true)}`

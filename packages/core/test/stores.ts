@@ -1,5 +1,5 @@
 /**
- * The stores that the services are tried on: all of them real.
+ * The stores that the service tests run against: memory, SQLite and a real Redis server.
  */
 import { join } from "node:path"
 import type { Store } from "@tollgate/core"
@@ -15,7 +15,7 @@ export const stores: ReadonlyArray<readonly [name: string, layer: Layer.Layer<St
   ["Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => RedisStore.layer(url)))]
 ]
 
-export const secret = "a secret of the tests, and of nobody else"
+export const secret = "test-secret-with-at-least-32-characters"
 export const tokens = {
   writer: "token-of-acme-that-may-write",
   reader: "token-of-acme-that-may-read",

@@ -1,5 +1,5 @@
 /**
- * What must not compile. Each expectation is an error of its own if the line below it is taken.
+ * Calls that must not compile. TypeScript reports each `@ts-expect-error` whose next line compiles.
  */
 import {
   AccountName,
@@ -17,42 +17,42 @@ const store = MemoryStore.open()
 const secret = "x".repeat(32)
 
 export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> => {
-  // @ts-expect-error: a secret is not optional
+  // @ts-expect-error: the secret is required
   await createTollgate({ store })
   // @ts-expect-error: no such option
   await createTollgate({ store, secret, tokenz: [] })
-  // @ts-expect-error: no such retention
+  // @ts-expect-error: no such key storage
   await createTollgate({ store, secret, keyStorage: "plain" })
 
   const gate = await createTollgate({ store, secret })
-  // @ts-expect-error: a consumer has a name
+  // @ts-expect-error: the name is required
   await gate.consumers.create("acme", "b", {})
-  // @ts-expect-error: a mistyped field
+  // @ts-expect-error: no such field
   await gate.consumers.create("acme", "b", { name: "alice", decription: "x" })
-  // @ts-expect-error: a time is text
+  // @ts-expect-error: a timestamp is a string
   await gate.keys.create("acme", "b", "alice", { expiresOn: 5 })
   // @ts-expect-error: no such format
   await gate.keys.list("acme", "b", "alice", { keyFormat: "all" })
   // @ts-expect-error: no such status
   await gate.subscriptions.update("bckt", "sbsc", { status: "paused" })
-  // @ts-expect-error: an answer that was not awaited has no fields
+  // @ts-expect-error: a promise that is not awaited has no such field
   gate.keys.verify("acme", "b", "key").valid
-  // @ts-expect-error: who is not let in is nobody
+  // @ts-expect-error: only an allowed result has a consumer
   ;(await gate.authorize({ account: "acme", bucket: "b", key: "k" })).consumer.name
-  // @ts-expect-error: a route is protected by keys of a bucket
+  // @ts-expect-error: the key bucket is required
   requireApiKey(gate, { account: "acme" })
-  // @ts-expect-error: deployments have sources and a target
+  // @ts-expect-error: deployments need a target
   await createTollgate({ store, secret, deployments: { sources: memorySourceStore() } })
-  // @ts-expect-error: a target publishes
+  // @ts-expect-error: a target must have publish
   targetFromPromises({ build: async () => ({ exitCode: 0 }) })
-  // @ts-expect-error: a source is of a branch
+  // @ts-expect-error: the branch is required
   await gate.deployments.createSource({ accountName: "acme", projectName: "web" })
-  // @ts-expect-error: an answer that was not awaited has no fields
+  // @ts-expect-error: a promise that is not awaited has no such field
   gate.deployments.get("web").url
-  // @ts-expect-error: a client needs a token
+  // @ts-expect-error: the token is required
   createClient({ baseUrl: "https://example.com" })
 
-  // @ts-expect-error: in Effect a name is checked before it is used
+  // @ts-expect-error: the Effect API accepts only validated names
   consumers.get({ accountName: "acme", bucketName: KeyBucketName.make("b") }, "alice")
   consumers.get({ accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("b") }, "alice")
 }

@@ -199,11 +199,14 @@ describe("an upload URL", () => {
     const init = { method: "PUT", body, duplex: "half", signal: disconnect.signal } as RequestInit
     const sending = gate.handler(new Request(uploadUrl, init))
     const put = () => gate.handler(new Request(uploadUrl, { method: "PUT", body: "a source" }))
-    const conflict = await vi.waitFor(async () => {
-      const response = await put()
-      assert.strictEqual(response.status, 409)
-      return response
-    })
+    const conflict = await vi.waitFor(
+      async () => {
+        const response = await put()
+        assert.strictEqual(response.status, 409)
+        return response
+      },
+      { timeout: 30_000 }
+    )
     assert.include(await conflict.text(), "urn:tollgate:problem:upload-in-progress")
     disconnect.abort()
     await sending

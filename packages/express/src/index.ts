@@ -1,5 +1,5 @@
 /**
- * Tollgate in Express: the whole interface as router middleware, and routes protected by an API key.
+ * Tollgate for Express: the HTTP API as middleware, and middleware for routes that require an API key.
  */
 import type { Tollgate } from "@tollgate/core"
 import { makeAuthorizeRequest, type RequestConsumer, type RequireApiKeyOptions, toNodeHandler } from "@tollgate/node"
@@ -10,17 +10,17 @@ export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/node"
 declare global {
   namespace Express {
     interface Request {
-      /** Who is calling, behind `requireApiKey`. */
+      /** The consumer whose API key authorized the request. `requireApiKey` sets it. */
       consumer?: RequestConsumer
     }
   }
 }
 
-/** The whole interface, mounted at any path: `app.use("/api/dev", tollgate(gate))`. Other paths are passed on. */
+/** Middleware that serves the HTTP API: `app.use("/api/dev", tollgate(gate))`. It passes on other requests. */
 export const tollgate = (gate: Tollgate): RequestHandler => toNodeHandler(gate)
 
 /**
- * Lets a request through that brings a valid API key, and counts its use; answers 401, 403 or 429 otherwise.
+ * Middleware that requires a valid API key and counts its use. Otherwise it responds with 401, 403, 429 or 503.
  *
  * @example
  * ```ts
@@ -30,13 +30,13 @@ export const tollgate = (gate: Tollgate): RequestHandler => toNodeHandler(gate)
  * ```
  */
 export const requireApiKey = (gate: Tollgate, options: RequireApiKeyOptions): RequestHandler => {
-  const admit = makeAuthorizeRequest(gate, options)
+  const authorizeRequest = makeAuthorizeRequest(gate, options)
   return async (req, res, next) => {
     try {
-      const admission = await admit({ header: (name) => req.get(name), query: (name) => req.query[name] })
-      res.set(admission.headers)
-      if ("problem" in admission) return void res.status(admission.status).send(JSON.stringify(admission.problem))
-      req.consumer = admission.consumer
+      const result = await authorizeRequest({ header: (name) => req.get(name), query: (name) => req.query[name] })
+      res.set(result.headers)
+      if ("problem" in result) return void res.status(result.status).send(JSON.stringify(result.problem))
+      req.consumer = result.consumer
     } catch (error) {
       return next(error)
     }

@@ -1,6 +1,6 @@
 /**
- * Archives made and broken at random, from a seed: each is unpacked or refused, in time, never crashes the reader, and
- * never writes outside its folder. What is refused has written nothing.
+ * Unpacks random and randomly corrupted archives, generated from a seed. Each archive is unpacked or rejected within
+ * the time limit. Unpacking never crashes and never writes outside its folder. A rejected archive writes nothing.
  */
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,9 +11,7 @@ import { defaultLimits, InvalidArchiveError } from "../../sites/src/limits.ts"
 import { ReleaseWorkers } from "../../sites/src/ReleaseWorkers.ts"
 import { unpack } from "../../sites/src/unpack.ts"
 import { type Entry, entryOf, pax } from "../../sites/test/archives.ts"
-import { randomFrom, seedFrom } from "./random.ts"
-
-type Random = ReturnType<typeof randomFrom>
+import { makeRandom, type Random, readSeed } from "./random.ts"
 
 const limits = { ...defaultLimits, entries: 40, bytes: 400_000, depth: 6, pathBytes: 2_000, headerBytes: 20_000 }
 const block = 512
@@ -26,7 +24,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(parent, { recursive: true, force: true }))
 
-const pieces = [
+const pathSegments = [
   "a",
   "b",
   "c",
@@ -44,12 +42,12 @@ const pieces = [
   "x".repeat(260)
 ]
 
-const randomPath = ({ below, chance, pick }: Random): string => {
+const makePath = ({ below, chance, pick }: Random): string => {
   if (chance(0.9)) return pick(["a", "b", "index.html", "d/a", "d/b", "d/e/f", "./c", "d/e/g"])
-  return Array.from({ length: 1 + below(chance(0.1) ? 60 : 4) }, () => pick(pieces)).join("/")
+  return Array.from({ length: 1 + below(chance(0.1) ? 60 : 4) }, () => pick(pathSegments)).join("/")
 }
 
-const randomSize = ({ below, chance, pick }: Random): string | Buffer | undefined => {
+const makeSize = ({ below, chance, pick }: Random): string | Buffer | undefined => {
   if (chance(0.97)) return undefined
   const octal = below(2 ** 31)
     .toString(8)
@@ -65,9 +63,9 @@ const randomSize = ({ below, chance, pick }: Random): string | Buffer | undefine
   ])
 }
 
-const randomRecords = (random: Random): string => {
+const makePaxRecords = (random: Random): string => {
   const { below, chance, pick } = random
-  const record = () => {
+  const makeRecord = () => {
     const key = pick([
       "path",
       "linkpath",
@@ -79,17 +77,17 @@ const randomRecords = (random: Random): string => {
       "pathx",
       "SCHILY.xattr.b"
     ])
-    const value = pick([randomPath(random), String(below(2000)), "", "1".repeat(below(40)), "=", "\n"])
-    const whole = pax(key, value)
-    return chance(0.95) ? whole : whole.slice(0, below(whole.length)) + pick(["", "\n", "0 ", "99999 "])
+    const value = pick([makePath(random), String(below(2000)), "", "1".repeat(below(40)), "=", "\n"])
+    const complete = pax(key, value)
+    return chance(0.95) ? complete : complete.slice(0, below(complete.length)) + pick(["", "\n", "0 ", "99999 "])
   }
-  return Array.from({ length: 1 + below(3) }, record).join("")
+  return Array.from({ length: 1 + below(3) }, makeRecord).join("")
 }
 
-const randomEntry = (random: Random): ReadonlyArray<Entry> => {
+const makeEntries = (random: Random): ReadonlyArray<Entry> => {
   const { below, chance, pick } = random
-  const size = randomSize(random)
-  const name = randomPath(random)
+  const size = makeSize(random)
+  const name = makePath(random)
   const type = chance(0.85)
     ? "0"
     : pick(["\0", "1", "2", "2", "1", "5", "5", "7", chance(0.8) ? "0" : pick(["3", "6", "S", "Z", "V"])])
@@ -97,20 +95,20 @@ const randomEntry = (random: Random): ReadonlyArray<Entry> => {
     name,
     type,
     content: type === "0" ? "x".repeat(below(chance(0.05) ? 100_000 : 1_500)) : "",
-    link: chance(0.5) ? pick(["a", "b", "index.html", "d/a"]) : randomPath(random),
+    link: chance(0.5) ? pick(["a", "b", "index.html", "d/a"]) : makePath(random),
     mode: below(0o10000),
-    prefix: chance(0.02) ? randomPath(random) : "",
+    prefix: chance(0.02) ? makePath(random) : "",
     ...(size === undefined ? {} : { size })
   }
   if (chance(0.75)) return [entry]
   const extended: Entry = chance(0.7)
-    ? { name: "pax", type: chance(0.9) ? "x" : "g", content: randomRecords(random) }
-    : { name: "long", type: pick(["L", "K"]), content: `${randomPath(random)}${pick(["\0", "", "\0\0"])}` }
+    ? { name: "pax", type: chance(0.9) ? "x" : "g", content: makePaxRecords(random) }
+    : { name: "long", type: pick(["L", "K"]), content: `${makePath(random)}${pick(["\0", "", "\0\0"])}` }
   return [extended, entry]
 }
 
-/** Makes the checksum right again, so that what was changed is looked at. */
-const repair = (tar: Buffer, at: number): void => {
+/** Corrects the checksum, so that the reader does not reject the changed block before it parses it. */
+const fixChecksum = (tar: Buffer, at: number): void => {
   tar.fill(" ", at + 148, at + 156)
   let sum = 0
   for (const byte of tar.subarray(at, at + block)) sum += byte
@@ -128,7 +126,7 @@ const mutateTar = (tar: Buffer, { below, chance, pick }: Random): Buffer => {
   if (kind === "zero") return Buffer.from(tar).fill(0, at, at + block)
   const flipped = Buffer.from(tar)
   for (let flip = 0; flip <= below(4); flip++) flipped[at + below(block)] = below(256)
-  if (chance(0.8)) repair(flipped, at)
+  if (chance(0.8)) fixChecksum(flipped, at)
   return flipped
 }
 
@@ -143,10 +141,10 @@ const mutateGzip = (gzip: Buffer, { below, chance, pick }: Random): Buffer => {
   return flipped
 }
 
-const randomArchive = (random: Random): Buffer => {
+const makeArchive = (random: Random): Buffer => {
   const { below, chance } = random
   const count = chance(0.05) ? 60 : below(10)
-  const entries = Array.from({ length: count }, () => randomEntry(random)).flat()
+  const entries = Array.from({ length: count }, () => makeEntries(random)).flat()
   let tar: Buffer = Buffer.concat([...entries.map(entryOf), Buffer.alloc(chance(0.9) ? 2 * block : below(3000))])
   while (chance(0.35)) tar = mutateTar(tar, random)
   const cut = below(tar.length + 1)
@@ -154,68 +152,68 @@ const randomArchive = (random: Random): Buffer => {
   return mutateGzip(Buffer.concat(parts.map((part) => gzipSync(part, { level: 1 }))), random)
 }
 
-const inPieces = (bytes: Buffer, size: number): AsyncIterable<Uint8Array> => ({
+const toChunks = (bytes: Buffer, size: number): AsyncIterable<Uint8Array> => ({
   async *[Symbol.asyncIterator]() {
     for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
   }
 })
 
-/** Every name below the folder; fails for what is neither a file nor a folder. */
-const namesIn = (folder: string): ReadonlyArray<string> =>
+/** Lists every path below the folder. Throws if one is neither a file nor a folder. */
+const listPaths = (folder: string): ReadonlyArray<string> =>
   readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => {
-    const found = lstatSync(join(folder, name))
-    if (!found.isFile() && !found.isDirectory()) throw new Error(`${name} is neither a file nor a folder`)
+    const stats = lstatSync(join(folder, name))
+    if (!stats.isFile() && !stats.isDirectory()) throw new Error(`${name} is neither a file nor a folder`)
     return name
   })
 
-const clear = (folder: string): void => {
+const emptyFolder = (folder: string): void => {
   rmSync(folder, { recursive: true })
   mkdirSync(folder)
 }
 
-/** Unpacks so many archives, and gives how many were accepted. */
+/** Unpacks `count` archives, and returns how many were accepted. */
 const fuzz = async (
   seed: number,
   count: number,
-  run: (source: AsyncIterable<Uint8Array>, folder: string) => Promise<{ readonly files: number }>
+  unpackArchive: (source: AsyncIterable<Uint8Array>, folder: string) => Promise<{ readonly files: number }>
 ): Promise<number> => {
   const folder = join(parent, "content")
   let accepted = 0
   for (let index = 0; index < count; index++) {
-    const random = randomFrom(seed + index)
-    const archive = randomArchive(random)
-    const source = inPieces(archive, random.pick([1, 100, 512, 65_536]) + random.below(100))
+    const random = makeRandom(seed + index)
+    const archive = makeArchive(random)
+    const source = toChunks(archive, random.pick([1, 100, 512, 65_536]) + random.below(100))
     const label = `seed ${seed + index}`
-    const outcome = await run(source, folder).catch((error: unknown) => error)
-    const names = namesIn(folder)
+    const outcome = await unpackArchive(source, folder).catch((error: unknown) => error)
+    const paths = listPaths(folder)
     expect(readdirSync(parent).sort(), label).toEqual(["content", "outside"])
     expect(readFileSync(join(parent, "outside"), "utf8"), label).toBe("untouched")
     if (outcome instanceof Error) {
       if (!(outcome instanceof InvalidArchiveError)) throw new Error(`${label}: ${outcome.stack}`)
       expect(outcome.message, label).not.toMatch(/takes longer|memory/)
-      expect(names, label).toEqual([])
+      expect(paths, label).toEqual([])
     } else {
       accepted++
-      expect(names.length, label).toBeLessThanOrEqual(limits.entries)
-      clear(folder)
+      expect(paths.length, label).toBeLessThanOrEqual(limits.entries)
+      emptyFolder(folder)
     }
   }
   return accepted
 }
 
-it("2,000 archives made at random are unpacked or refused", async () => {
-  const seed = seedFrom("ARCHIVE_SEED")
+it("unpacks or rejects 2,000 random archives", async () => {
+  const seed = readSeed("ARCHIVE_SEED")
   const start = performance.now()
   const accepted = await fuzz(seed, 2_000, (source, folder) => unpack(source, folder, limits))
-  const took = ((performance.now() - start) / 1000).toFixed(1)
-  console.log(`archives: 2000 from seed ${seed}, ${accepted} accepted, ${2000 - accepted} refused, in ${took} s`)
-  // Neither all nor none: the archives are good enough to get past the first check.
+  const seconds = ((performance.now() - start) / 1000).toFixed(1)
+  console.log(`archives: 2000 from seed ${seed}, ${accepted} accepted, ${2000 - accepted} rejected, in ${seconds} s`)
+  // If nearly all or nearly none were accepted, the archives would not test much.
   expect(accepted).toBeGreaterThan(100)
   expect(accepted).toBeLessThan(1_900)
 }, 120_000)
 
-it("300 archives made at random are unpacked or refused by a worker thread", async () => {
-  const seed = seedFrom("ARCHIVE_SEED")
+it("unpacks or rejects 300 random archives in a worker thread", async () => {
+  const seed = readSeed("ARCHIVE_SEED")
   const workers = new ReleaseWorkers(limits)
   const { signal } = new AbortController()
   const accepted = await fuzz(seed, 300, (source, folder) => workers.unpack(source, folder, signal))

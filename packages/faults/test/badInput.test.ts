@@ -1,6 +1,6 @@
 /**
- * What a caller may send that is wrong, tried over HTTP on every adapter: a problem with the right status, nothing
- * changed in the store, the server as well as before, and nothing in the log that should not be.
+ * Sends invalid input over HTTP, on every store. Each response is a problem with the right status, the store does not
+ * change, the server keeps running, and neither the responses nor the log contain secrets.
  */
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -31,7 +31,7 @@ interface Input {
   readonly status: number | ReadonlyArray<number>
 }
 
-interface World {
+interface Fixture {
   readonly bucketId: string
   readonly planId: string
   readonly subscriptionId: string
@@ -39,41 +39,41 @@ interface World {
   readonly otherBucketId: string
   readonly otherPlanId: string
   readonly uploadUrl: string
-  /** The value of a key, which nobody is told again unless they ask for it. */
+  /** The plaintext of an API key. No error response may contain it. */
   readonly keyValue: string
 }
 
-/** What is sent in bodies, and is nobody's business in a log or an answer. */
-const canary = "canary-that-nobody-may-repeat"
+/** Sent in request bodies. No error response and no log line may contain it. */
+const canary = "canary-that-must-not-leak"
 
 const prefix = "/v1/accounts/acme/key-buckets/b"
-const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`
+const nestArrays = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`
 
-/** Texts that are no good anywhere in a body. */
-const badTexts: ReadonlyArray<readonly [string, string | Uint8Array]> = [
-  ["a zero", '{"name":"new","description":"a\\u0000b"}'],
-  ["half a character", '{"name":"new","description":"\\ud800"}'],
-  ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0x6e, 0xff, 0x22, 0x7d])],
-  ["a number that is none", '{"name":"new","metadata":{"n":1e999}}'],
+/** Bodies that are invalid for every endpoint. */
+const invalidBodies: ReadonlyArray<readonly [string, string | Uint8Array]> = [
+  ["a null character", '{"name":"new","description":"a\\u0000b"}'],
+  ["a lone surrogate", '{"name":"new","description":"\\ud800"}'],
+  ["invalid UTF-8", Buffer.from([0x7b, 0x22, 0x6e, 0xff, 0x22, 0x7d])],
+  ["a number that is too large", '{"name":"new","metadata":{"n":1e999}}'],
   ["__proto__", '{"name":"new","__proto__":{"x":1}}'],
-  ["__proto__, deep", '{"name":"new","metadata":{"a":{"__proto__":1}}}'],
-  ["65 levels", `{"name":"new","metadata":{"a":${deep(65)}}}`],
-  ["100,000 levels", deep(100_000)],
-  ["no JSON", "hello"],
-  ["half of it", '{"name":'],
-  ["two of them", '{"name":"new"}{}'],
+  ["nested __proto__", '{"name":"new","metadata":{"a":{"__proto__":1}}}'],
+  ["65 levels of nesting", `{"name":"new","metadata":{"a":${nestArrays(65)}}}`],
+  ["100,000 levels of nesting", nestArrays(100_000)],
+  ["not JSON", "hello"],
+  ["truncated JSON", '{"name":'],
+  ["two JSON values", '{"name":"new"}{}'],
   ["a comment", '{"name":"new"/* */}'],
-  ["a comma too many", '{"name":"new",}'],
+  ["a trailing comma", '{"name":"new",}'],
   ["single quotes", "{'name':'new'}"],
-  ["a list", "[]"],
-  ["a text", '"new"'],
+  ["an array", "[]"],
+  ["a string", '"new"'],
   ["a number", "5"],
   ["null", "null"],
   ["NaN", '{"name":NaN}'],
   ["a byte-order mark", "\ufeff{}"]
 ]
 
-const badTimes = [
+const invalidTimestamps = [
   "2026",
   "1",
   "Jan 2 2026",
@@ -85,8 +85,8 @@ const badTimes = [
   "tomorrow",
   "2026-01-01 00:00:00Z"
 ]
-const badNames = ["", "A", "a b", "a_b", "ü", "a/b", "../x", "a".repeat(129), "a\n"]
-const badPages = [
+const invalidNames = ["", "A", "a b", "a_b", "ü", "a/b", "../x", "a".repeat(129), "a\n"]
+const invalidPagination = [
   "limit=0",
   "limit=-1",
   "limit=1.5",
@@ -98,8 +98,8 @@ const badPages = [
   "limit=1&limit=2"
 ]
 
-const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> => {
-  const { bucketId, planId, subscriptionId, keyId, otherBucketId, otherPlanId, uploadUrl, keyValue } = world
+const makeInputs = (fixture: Fixture): Readonly<Record<string, ReadonlyArray<Input>>> => {
+  const { bucketId, planId, subscriptionId, keyId, otherBucketId, otherPlanId, uploadUrl, keyValue } = fixture
   const metering = `/v1/metering/${bucketId}`
   const plan = { label: "L", planExternalId: "p", meters: { m: { max: 1 } } }
   const subscription = makeSubscription(planId, "pro", { subscriptionExternalId: "new" })
@@ -124,7 +124,7 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
     token: null,
     status
   })
-  const everywhere: ReadonlyArray<readonly [method: string, path: string, body?: unknown]> = [
+  const endpoints: ReadonlyArray<readonly [method: string, path: string, body?: unknown]> = [
     ["GET", `${prefix}/consumers`],
     ["POST", `${prefix}/consumers`, { name: "new" }],
     ["GET", `${prefix}/consumers/alice`],
@@ -160,29 +160,29 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
     ["POST", "/v1/deployments/x/deploy"]
   ]
   return {
-    bodies: badTexts.map(([, raw]) => ({ method: "POST", path: `${prefix}/consumers`, raw, status: 400 })),
-    "bodies of a use": badTexts.map(([, raw]) => ({
+    bodies: invalidBodies.map(([, raw]) => ({ method: "POST", path: `${prefix}/consumers`, raw, status: 400 })),
+    "usage bodies": invalidBodies.map(([, raw]) => ({
       method: "POST",
       path: `${metering}/subscriptions/${subscriptionId}/quotas/consume`,
       raw,
       status: 400
     })),
-    "no credential": everywhere.map(([method, path, body]) => ({ method, path, body, token: null, status: 401 })),
-    "a wrong credential": everywhere.map(([method, path, body]) => ({
+    "no token": endpoints.map(([method, path, body]) => ({ method, path, body, token: null, status: 401 })),
+    "an unknown token": endpoints.map(([method, path, body]) => ({
       method,
       path,
       body,
-      token: "a-token-of-nobody-at-all",
+      token: "an-unknown-management-token",
       status: 401
     })),
-    "another account's credential": everywhere.map(([method, path, body]) => ({
+    "another account's token": endpoints.map(([method, path, body]) => ({
       method,
       path,
       body,
       token: tokens.stranger,
       status: path.startsWith("/v1/accounts") || path === "/v1/deployments/sources" ? 403 : 404
     })),
-    "a credential that may only read": everywhere
+    "a read-only token": endpoints
       .filter(([method, path]) => method !== "GET" && !path.endsWith("$verify"))
       .map(([method, path, body]) => ({ method, path, body, token: tokens.reader, status: 403 })),
     paths: [
@@ -206,19 +206,19 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
       ["PATCH", "/healthz", 405],
       ["POST", "/v1/openapi.json", 405],
       ["OPTIONS", "/v1/metering", 405],
-      ["GET", `${prefix}/consumers/nobody`, 404],
+      ["GET", `${prefix}/consumers/unknown`, 404],
       ["GET", `${prefix}/consumers/UPPER`, 404],
       ["GET", `${prefix}/consumers/alice/keys/key_x`, 404],
       ["GET", `/v1/metering/${otherBucketId}/plans/${planId}`, 404],
       ["GET", `/v1/metering/bckt_x`, 404],
       ["DELETE", `${metering}/plans/${otherPlanId}`, 404],
       ["GET", `${metering}/subscriptions/sbsc_x`, 404],
-      ["DELETE", "/v1/deployments/nobody", 404],
-      ["GET", "/sites/nobody/", 404],
+      ["DELETE", "/v1/deployments/unknown", 404],
+      ["GET", "/sites/unknown/", 404],
       ["GET", "/sites/..%2f..%2fetc/passwd", [400, 404]]
     ].map(([method, path, status]) => ({ method, path, status }) as Input),
     queries: [
-      ...badPages.flatMap((query) => [
+      ...invalidPagination.flatMap((query) => [
         `${prefix}/consumers?${query}`,
         `${metering}/plans?${query}`,
         `/v1/accounts/acme/projects/p/deployments?${query}`
@@ -238,12 +238,12 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
       "/v1/metering?account=x",
       `${prefix}/consumers?x=%ff`
     ].map((path) => ({ path, status: 400 })),
-    conditions: [
+    "conditional requests": [
       {
         method: "PATCH",
         path: `${prefix}/consumers/alice`,
         body: {},
-        headers: { "if-match": "nonsense" },
+        headers: { "if-match": "invalid" },
         status: 400
       },
       { method: "PATCH", path: `${prefix}/consumers/alice`, body: {}, headers: { "if-match": '"999"' }, status: 412 },
@@ -272,7 +272,7 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
       }
     ],
     consumers: [
-      ...badNames.map((name) => post(`${prefix}/consumers`, { name })),
+      ...invalidNames.map((name) => post(`${prefix}/consumers`, { name })),
       ...[
         {},
         { name: 1 },
@@ -299,8 +299,8 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
       patch(`${prefix}/consumers/alice`, { nmae: "x" })
     ],
     keys: [
-      ...badTimes.map((expiresOn) => post(`${prefix}/consumers/alice/keys`, { expiresOn })),
-      ...badTimes.map((expiresOn) => post(`${prefix}/consumers/alice/roll-key`, { expiresOn })),
+      ...invalidTimestamps.map((expiresOn) => post(`${prefix}/consumers/alice/keys`, { expiresOn })),
+      ...invalidTimestamps.map((expiresOn) => post(`${prefix}/consumers/alice/roll-key`, { expiresOn })),
       post(`${prefix}/consumers/alice/roll-key`, {}),
       post(`${prefix}/consumers/alice/keys`, { key: "white space in it here" }),
       post(`${prefix}/consumers/alice/keys`, { key: `tg_${"a".repeat(40)}_aaaaaa` }),
@@ -312,7 +312,7 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
         Array.from({ length: 1001 }, () => ({}))
       ),
       post(`${prefix}/consumers/alice/keys/$bulk`, [{}, { key: "short" }]),
-      post(`${prefix}/consumers/nobody/keys`, {}, 404),
+      post(`${prefix}/consumers/unknown/keys`, {}, 404),
       patch(`${prefix}/consumers/alice/keys/${keyId}`, { id: "x" }),
       post(`${prefix}/$verify`, {}),
       post(`${prefix}/$verify`, { key: 5 })
@@ -387,7 +387,7 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
       { method: "PUT", path: `${upload.pathname}${upload.search}`, token: null, status: 400 },
       { method: "POST", path: `${upload.pathname}${upload.search}`, token: null, status: 405 }
     ],
-    "what is not repeated": [
+    "secrets in requests": [
       { path: `${prefix}/consumers`, token: keyValue, status: 401 },
       { method: "POST", path: `${prefix}/consumers`, raw: `{"name":"new","description":"${canary}"`, status: 400 },
       { method: "POST", path: `${prefix}/consumers`, raw: `${canary} ${keyValue}`, status: 400 },
@@ -416,38 +416,38 @@ const tableFor = (world: World): Readonly<Record<string, ReadonlyArray<Input>>> 
   }
 }
 
-let [total, refusedBroken] = [0, 0]
+let [inputCount, brokenStoreCount] = [0, 0]
 
-/** What a store, or the code, says of itself. */
-const storesOwn = /node_modules|at .*\.ts:|SQLITE|no such table|ECONN|ReplyError|WRONGPASS|NOAUTH/
+/** Internal details of a store or of the code. */
+const internalDetails = /node_modules|at .*\.ts:|SQLITE|no such table|ECONN|ReplyError|WRONGPASS|NOAUTH/
 
-/** Keeps what is logged from now on, and gives it when it is called. */
-const listenToLog = (): (() => string) => {
+/** Captures the log from now on. The result stops the capture and returns the log. */
+const captureLog = (): (() => string) => {
   const spies = (["log", "error", "warn", "info", "debug"] as const).map((level) =>
     vi.spyOn(console, level).mockImplementation(() => undefined)
   )
   return () => {
-    const said = inspect(
+    const log = inspect(
       spies.flatMap(({ mock }) => mock.calls),
       { depth: 12, maxArrayLength: null, maxStringLength: null }
     )
     for (const spy of spies) spy.mockRestore()
-    return said
+    return log
   }
 }
 
-describe.each(stores)("bad input, on %s", (_, layer) => {
+describe.each(stores)("invalid input, on %s", (_, layer) => {
   const scope = Scope.makeUnsafe()
   const folder = mkdtempSync(join(tmpdir(), "tollgate-bad-"))
   let [gate, server, url]: [Tollgate, Server, string] = [undefined as never, undefined as never, ""]
   let hash: () => Promise<string>
-  let table: ReturnType<typeof tableFor>
-  let hidden: ReadonlyArray<string>
+  let inputsByKind: ReturnType<typeof makeInputs>
+  let secrets: ReadonlyArray<string>
 
   beforeAll(async () => {
     const context = await Effect.runPromise(Layer.buildWithScope(layer, scope))
-    const real: StoreOperations = Context.get(context, Store)
-    const { store, state } = StoreState.watch(real)
+    const unwatchedStore: StoreOperations = Context.get(context, Store)
+    const { store, state } = StoreState.watch(unwatchedStore)
     hash = () => Effect.runPromise(state.hash)
     server = createServer().listen(0, "127.0.0.1")
     await once(server, "listening")
@@ -461,12 +461,18 @@ describe.each(stores)("bad input, on %s", (_, layer) => {
       { name: "alice", tags: { team: "blue" } },
       { withApiKey: true }
     )
-    const [mine, theirs] = [await gate.meteringBuckets.create("acme"), await gate.meteringBuckets.create("acme")]
+    const [meteringBucket, otherBucket] = [
+      await gate.meteringBuckets.create("acme"),
+      await gate.meteringBuckets.create("acme")
+    ]
     const plan = { label: "Pro", planExternalId: "pro", meters: { requests: { max: 10 } } }
-    const [pro, other] = [await gate.plans.create(mine.id, plan), await gate.plans.create(theirs.id, plan)]
+    const [proPlan, otherPlan] = [
+      await gate.plans.create(meteringBucket.id, plan),
+      await gate.plans.create(otherBucket.id, plan)
+    ]
     const { id: subscriptionId } = await gate.subscriptions.create(
-      mine.id,
-      makeSubscription(pro.id, "pro", { subscriptionExternalId: "s-1" })
+      meteringBucket.id,
+      makeSubscription(proPlan.id, "pro", { subscriptionExternalId: "s-1" })
     )
     const { uploadUrl } = await gate.deployments.createSource({
       accountName: "acme",
@@ -474,15 +480,15 @@ describe.each(stores)("bad input, on %s", (_, layer) => {
       branchName: "b"
     })
     const keyValue = alice.apiKeys?.[0]?.key ?? ""
-    hidden = [secret, ...Object.values(tokens), keyValue, canary, folder]
-    table = tableFor({
+    secrets = [secret, ...Object.values(tokens), keyValue, canary, folder]
+    inputsByKind = makeInputs({
       keyValue,
-      bucketId: mine.id,
-      planId: pro.id,
+      bucketId: meteringBucket.id,
+      planId: proPlan.id,
       subscriptionId,
       keyId: alice.apiKeys?.[0]?.id ?? "",
-      otherBucketId: theirs.id,
-      otherPlanId: other.id,
+      otherBucketId: otherBucket.id,
+      otherPlanId: otherPlan.id,
       uploadUrl
     })
   }, 30_000)
@@ -494,45 +500,45 @@ describe.each(stores)("bad input, on %s", (_, layer) => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("is answered with a problem, and changes nothing", async () => {
-    const logged = listenToLog()
+  it("gets a problem response, and changes nothing", async () => {
+    const stopCapture = captureLog()
     const before = await hash()
-    for (const [kind, inputs] of Object.entries(table)) {
+    for (const [kind, inputs] of Object.entries(inputsByKind)) {
       for (const [
         index,
         { method = "GET", path, body, raw, headers = {}, token = tokens.writer, status }
       ] of inputs.entries()) {
-        const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
-        const name = `${kind} ${index}: ${method} ${path.slice(0, 120)} ${String(sent).slice(0, 80)}`
+        const requestBody = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+        const label = `${kind} ${index}: ${method} ${path.slice(0, 120)} ${String(requestBody).slice(0, 80)}`
         const response = await fetch(`${url}${path}`, {
           method,
           headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers },
-          ...(sent === undefined ? {} : { body: sent as string })
+          ...(requestBody === undefined ? {} : { body: requestBody as string })
         })
         const text = await response.text()
-        expect([status].flat(), name).toContain(response.status)
-        expect(response.headers.get("content-type"), name).toBe("application/problem+json")
+        expect([status].flat(), label).toContain(response.status)
+        expect(response.headers.get("content-type"), label).toBe("application/problem+json")
         const problem = JSON.parse(text)
-        expect(problem, name).toMatchObject({
+        expect(problem, label).toMatchObject({
           status: response.status,
           type: expect.stringMatching(/^urn:tollgate:problem:/),
           title: expect.any(String),
           instance: expect.any(String)
         })
-        expect(text, name).not.toMatch(storesOwn)
-        const answered = JSON.stringify([...response.headers]) + text
-        for (const word of hidden) expect(answered, name).not.toContain(word)
-        total++
+        expect(text, label).not.toMatch(internalDetails)
+        const responseText = JSON.stringify([...response.headers]) + text
+        for (const value of secrets) expect(responseText, label).not.toContain(value)
+        inputCount++
       }
       expect(await hash(), kind).toBe(before)
     }
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
-    const said = logged()
-    for (const word of hidden) expect(said).not.toContain(word)
-    expect(said).not.toMatch(storesOwn)
+    const log = stopCapture()
+    for (const value of secrets) expect(log).not.toContain(value)
+    expect(log).not.toMatch(internalDetails)
   }, 120_000)
 
-  it("in its framing is answered, or cut off, and the server goes on", async () => {
+  it("in the HTTP framing gets a 4xx or a closed connection, and the server keeps running", async () => {
     const before = await hash()
     const { port } = new URL(url)
     const head = `POST ${prefix}/consumers HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${tokens.writer}\r\n`
@@ -555,45 +561,45 @@ describe.each(stores)("bad input, on %s", (_, layer) => {
     ]
     for (const framing of framings) {
       const socket = connect(Number(port), "127.0.0.1")
-      let answer = ""
+      let response = ""
       socket.on("data", (chunk) => {
-        answer += chunk
+        response += chunk
       })
       socket.on("error", () => undefined)
       socket.write(framing)
       socket.end()
       await once(socket, "close")
-      expect(answer, framing.slice(0, 150)).toMatch(/^(HTTP\/1\.1 4\d\d |$)/)
-      total++
+      expect(response, framing.slice(0, 150)).toMatch(/^(HTTP\/1\.1 4\d\d |$)/)
+      inputCount++
     }
     expect(await hash()).toBe(before)
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
   }, 30_000)
 })
 
-/** Stores whose place and password are known, and which can be broken while they are open. */
-const breakable: ReadonlyArray<readonly [string, (scope: Scope.Scope) => Promise<Breakable>]> = [
+/** Stores that can be broken while they are open, and the location and password that must not leak. */
+const breakableStores: ReadonlyArray<readonly [string, (scope: Scope.Scope) => Promise<BreakableStore>]> = [
   [
-    "SQLite, whose tables are gone",
+    "a SQLite store whose tables were dropped",
     async (scope) => {
       const folder = await Effect.runPromise(Scope.provide(temporaryFolder, scope))
       const path = join(folder, "store-of-acme.db")
       const store = await SqliteStore.open(path)
       const destroy = async () => {
-        const rival = new Sqlite(path)
-        const tables = rival
+        const connection = new Sqlite(path)
+        const tables = connection
           .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
           .pluck()
           .all()
-        rival.pragma("foreign_keys = OFF")
-        for (const table of tables) rival.exec(`DROP TABLE "${table}"`)
-        rival.close()
+        connection.pragma("foreign_keys = OFF")
+        for (const table of tables) connection.exec(`DROP TABLE "${table}"`)
+        connection.close()
       }
-      return { store, close: store.close, destroy, places: [folder, "store-of-acme", "records"] }
+      return { store, close: store.close, destroy, locations: [folder, "store-of-acme", "records"] }
     }
   ],
   [
-    "Redis, which is down",
+    "a Redis server that is down",
     async (scope) => {
       const password = "the-password-of-the-server"
       const server = await Effect.runPromise(
@@ -602,29 +608,29 @@ const breakable: ReadonlyArray<readonly [string, (scope: Scope.Scope) => Promise
       const { host, port } = new URL(server.url)
       const store = await RedisStore.open(`redis://:${password}@${host}`)
       const destroy = () => Effect.runPromise(server.kill)
-      return { store, close: store.close, destroy, places: [password, host, port] }
+      return { store, close: store.close, destroy, locations: [password, host, port] }
     }
   ]
 ]
 
-interface Breakable {
+interface BreakableStore {
   readonly store: StoreOperations
   readonly close: () => Promise<void>
   readonly destroy: () => Promise<void>
-  /** Where it is, and how one gets in. */
-  readonly places: ReadonlyArray<string>
+  /** Parts of its location, and its password. */
+  readonly locations: ReadonlyArray<string>
 }
 
-describe.each(breakable)("%s", (_, open) => {
-  it("is answered with 503, and neither the answers nor the log tell where it is or what was sent", async () => {
+describe.each(breakableStores)("%s", (_, open) => {
+  it("leads to 503, and neither the responses nor the log contain its location or the request", async () => {
     const scope = Scope.makeUnsafe()
-    const { store, close, destroy, places } = await open(scope)
+    const { store, close, destroy, locations } = await open(scope)
     const gate = await createTollgate({ store, secret, tokens: grants })
     const alice = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
     const key = alice.apiKeys?.[0]?.key ?? ""
     const { id: bucketId } = await gate.meteringBuckets.create("acme")
     await destroy()
-    const logged = listenToLog()
+    const stopCapture = captureLog()
     const requests: ReadonlyArray<readonly [method: string, path: string, body?: unknown]> = [
       ["GET", `${prefix}/consumers?tag.team=${canary}`],
       ["GET", `${prefix}/consumers/alice?include-api-keys=true&key-format=visible`],
@@ -638,32 +644,32 @@ describe.each(breakable)("%s", (_, open) => {
       ["POST", `/v1/metering/${bucketId}/plans`, { label: canary, planExternalId: "p", meters: { m: { max: 1 } } }],
       ["GET", "/readyz"]
     ]
-    let said = ""
+    let responses = ""
     for (const [method, path, body] of requests) {
       const headers = { authorization: `Bearer ${tokens.writer}` }
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-      const answer = await gate.handler(new Request(`http://gate${path}`, { method, headers, ...sent }))
-      const text = await answer.text()
-      expect(answer.status, `${method} ${path}: ${text}`).toBe(503)
-      said += JSON.stringify([...answer.headers]) + text
-      refusedBroken++
+      const bodyInit = body === undefined ? {} : { body: JSON.stringify(body) }
+      const response = await gate.handler(new Request(`http://gate${path}`, { method, headers, ...bodyInit }))
+      const text = await response.text()
+      expect(response.status, `${method} ${path}: ${text}`).toBe(503)
+      responses += JSON.stringify([...response.headers]) + text
+      brokenStoreCount++
     }
-    expect(said).not.toMatch(storesOwn)
-    // Whoever runs the server is told the kind of fault, and nothing of what was asked.
-    const log = logged()
+    expect(responses).not.toMatch(internalDetails)
+    // The log contains the kind of error for the operator, and nothing of the request.
+    const log = stopCapture()
     expect(log).toContain("The store cannot")
     expect(log).not.toMatch(/node_modules|no such table|SELECT|INSERT|EVALSHA/)
-    for (const word of [secret, ...Object.values(tokens), key, canary, ...places])
-      expect(said + log).not.toContain(word)
+    for (const value of [secret, ...Object.values(tokens), key, canary, ...locations])
+      expect(responses + log).not.toContain(value)
     await gate.close()
     await close()
     await Effect.runPromise(Scope.close(scope, Exit.void))
   }, 60_000)
 })
 
-it("tells how much was tried", () => {
+it("has sent at least 150 inputs to each store", () => {
   console.log(
-    `bad inputs tried: ${total}, on ${stores.length} stores; answered with 500: 0; ${refusedBroken} requests to stores that are gone; told or logged of keys, tokens, bodies, places: 0`
+    `invalid inputs: ${inputCount}, on ${stores.length} stores, none led to 500; ${brokenStoreCount} requests to broken stores; no key, token, body or location leaked`
   )
-  expect(total / stores.length).toBeGreaterThanOrEqual(150)
+  expect(inputCount / stores.length).toBeGreaterThanOrEqual(150)
 })

@@ -1,5 +1,5 @@
 /**
- * Clients that stop in the middle, over real connections: each suffers alone, and has its end.
+ * Clients that stop sending or reading, over real connections. They do not affect other clients, and they time out.
  */
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server } from "node:http"
@@ -19,7 +19,7 @@ const tokens = [{ token, account: "acme" }]
 const authorization = `Bearer ${token}`
 const path = "/v1/accounts/acme/key-buckets/b/consumers"
 const head = `host: x\r\nauthorization: ${authorization}\r\n`
-const half = `POST ${path} HTTP/1.1\r\n${head}content-length: 1000\r\n\r\n{"name":`
+const partialRequest = `POST ${path} HTTP/1.1\r\n${head}content-length: 1000\r\n\r\n{"name":`
 
 let scope: Scope.Closeable
 let server: Server
@@ -39,23 +39,23 @@ const listen = async (listener: RequestListener): Promise<number> => {
   return typeof address === "object" && address !== null ? address.port : 0
 }
 
-const open = (port: number, text: string): Socket => {
+const openSocket = (port: number, text: string): Socket => {
   const socket = connect(port, "127.0.0.1").on("error", () => undefined)
   socket.write(text)
   return socket
 }
 
-/** All that is said to a connection until it ends. */
-const saidTo = async (socket: Socket): Promise<string> => {
-  let said = ""
-  for await (const chunk of socket) said += chunk
-  return said
+/** Everything that the server sends until the connection closes. */
+const readAll = async (socket: Socket): Promise<string> => {
+  let received = ""
+  for await (const chunk of socket) received += chunk
+  return received
 }
 
-const askAs = async (port: number, name: string): Promise<number> =>
+const getStatus = async (port: number, name: string): Promise<number> =>
   (await fetch(`http://127.0.0.1:${port}${path}/${name}`, { headers: { authorization } })).status
 
-it("that stop reading, or stall their bodies, do not keep the others waiting", async () => {
+it("clients that stop reading or sending do not delay other clients", async () => {
   const folder = await Effect.runPromise(Scope.provide(temporaryFolder, scope))
   const store = await SqliteStore.open(`${folder}/store.db`)
   const gate = await createTollgate({ store, secret, tokens })
@@ -65,60 +65,62 @@ it("that stop reading, or stall their bodies, do not keep the others waiting", a
     )
   )
   const port = await listen(toNodeHandler(gate))
-  const bad = Array.from({ length: 100 }, (_, index) => {
-    const socket = open(port, index % 2 === 0 ? `GET ${path} HTTP/1.1\r\n${head}\r\n` : half)
+  const stalledSockets = Array.from({ length: 100 }, (_, index) => {
+    const socket = openSocket(port, index % 2 === 0 ? `GET ${path} HTTP/1.1\r\n${head}\r\n` : partialRequest)
     return socket.pause()
   })
-  let answered = 0
-  for (let asked = 0; asked < 100; asked++) if ((await askAs(port, `c-${asked}`)) === 200) answered++
-  console.log(`clients that stop: ${bad.length} connections held; ${answered} of 100 requests beside them answered`)
-  expect(answered).toBe(100)
-  for (const socket of bad) socket.destroy()
+  let succeeded = 0
+  for (let index = 0; index < 100; index++) if ((await getStatus(port, `c-${index}`)) === 200) succeeded++
+  console.log(
+    `stalled clients: ${stalledSockets.length} connections open; ${succeeded} of 100 other requests succeeded`
+  )
+  expect(succeeded).toBe(100)
+  for (const socket of stalledSockets) socket.destroy()
   await gate.close()
   await store.close()
 }, 60_000)
 
-it("that stall their bodies are answered with 408 after 30 seconds, and not before", async () => {
+it("clients that stop sending get a 408 after 30 seconds, and not before", async () => {
   const clock = await Effect.runPromise(Layer.buildWithScope(TestClock.layer(), scope))
   const services = Layer.mergeAll(Tollgate.layer({ secret }), Authenticator.layerBearer(tokens)).pipe(
     Layer.provideMerge(MemoryStore.layer),
     Layer.provideMerge(Layer.succeedContext(clock))
   )
   const { handler, dispatch, dispose } = toWebHandler(services)
-  const pass = (time: `${number} seconds`) => Effect.runPromise(Effect.provide(TestClock.adjust(time), clock))
-  let begun = 0
+  const advanceClock = (time: `${number} seconds`) => Effect.runPromise(Effect.provide(TestClock.adjust(time), clock))
+  let received = 0
   const port = await listen((req, res) => {
-    if (req.method === "POST" && req.headers["content-length"] === "1000") begun++
+    if (req.method === "POST" && req.headers["content-length"] === "1000") received++
     return toNodeHandler({ handler, dispatch, matches: () => true })(req, res)
   })
-  const name = JSON.stringify({ name: "alice" })
-  const made = await fetch(`http://127.0.0.1:${port}${path}`, {
+  const body = JSON.stringify({ name: "alice" })
+  const created = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: "POST",
     headers: { authorization },
-    body: name
+    body
   })
-  expect(made.status).toBe(200)
+  expect(created.status).toBe(200)
 
-  const stalled = Array.from({ length: 50 }, () => open(port, half))
-  const told = stalled.map(saidTo)
-  let isTold = false
-  void Promise.race(told).then(() => {
-    isTold = true
+  const stalled = Array.from({ length: 50 }, () => openSocket(port, partialRequest))
+  const responses = stalled.map(readAll)
+  let hasResponded = false
+  void Promise.race(responses).then(() => {
+    hasResponded = true
   })
-  await expect.poll(() => begun).toBe(stalled.length)
-  // Whoever came after them has been served, so they are all being waited for.
-  expect(await askAs(port, "alice")).toBe(200)
-  await pass("29 seconds")
-  expect(await askAs(port, "alice")).toBe(200)
-  expect(isTold).toBe(false)
-  await pass("1 seconds")
-  const answers = await Promise.all(told)
-  for (const answer of answers) {
-    expect(answer).toMatch(/^HTTP\/1\.1 408 /)
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
-    expect(answer).toContain("urn:tollgate:problem:request-timeout")
+  await expect.poll(() => received, { timeout: 30_000 }).toBe(stalled.length)
+  // A later request has been served, so the server is now waiting for all stalled bodies.
+  expect(await getStatus(port, "alice")).toBe(200)
+  await advanceClock("29 seconds")
+  expect(await getStatus(port, "alice")).toBe(200)
+  expect(hasResponded).toBe(false)
+  await advanceClock("1 seconds")
+  const timedOut = await Promise.all(responses)
+  for (const response of timedOut) {
+    expect(response).toMatch(/^HTTP\/1\.1 408 /)
+    expect(response).toMatch(/\r\nconnection: close\r\n/i)
+    expect(response).toContain("urn:tollgate:problem:request-timeout")
   }
-  expect(await askAs(port, "alice")).toBe(200)
-  console.log(`clients that stall: ${answers.length} of ${stalled.length} answered with 408 after 30 s, none before`)
+  expect(await getStatus(port, "alice")).toBe(200)
+  console.log(`stalled clients: ${timedOut.length} of ${stalled.length} got a 408 after 30 s, none before`)
   await dispose()
 }, 30_000)

@@ -1,7 +1,7 @@
 /**
- * A clock that is set forward and back, by chance, up to an hour at a time, on every store: for a process, what it has
- * seen expire stays expired, and no period, trial or billing date comes back. A failure prints its seed: `CLOCK_SEED`
- * repeats it.
+ * Sets the clock forward and back at random, by up to an hour at a time, on every store. Within one process, expired
+ * keys stay expired, and no period, trial or billing date goes back. A failure prints its seed; set `CLOCK_SEED` to
+ * repeat it.
  */
 import { describe, it } from "@effect/vitest"
 import {
@@ -21,20 +21,20 @@ import { makeSubscription } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
-import { randomFrom, seedFrom } from "./random.ts"
-import { openedFor, secret, stores } from "./stores.ts"
+import { makeRandom, readSeed } from "./random.ts"
+import { secret, setUpStore, stores } from "./stores.ts"
 
-const seed = seedFrom("CLOCK_SEED")
+const seed = readSeed("CLOCK_SEED")
 const jumps = 300
 const hour = 60 * 60 * 1000
 const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("b") }
 
-/** Twelve hours before the end of a period; the trial ends with it. */
+/** Twelve hours before the end of the period and of the trial. */
 const start = Date.UTC(2030, 0, 31, 12)
 const boundary = Date.UTC(2030, 1, 1)
 
-const walk = Effect.gen(function* () {
-  const { below } = randomFrom(seed)
+const runJumps = Effect.gen(function* () {
+  const { below } = makeRandom(seed)
   yield* TestClock.setTime(start)
   const [keys, usage, subscriptions] = [yield* ApiKeys, yield* Usage, yield* Subscriptions]
   const expiries = Array.from({ length: 12 }, (_, index) => start + index * 2 * hour)
@@ -48,54 +48,56 @@ const walk = Effect.gen(function* () {
   const plan = (yield* (yield* Plans).create(bucketId, { label: "P", planExternalId: "p", meters })).value
   const anchored = { quotaResetAnchor: DateTime.makeUnsafe(Date.UTC(2030, 0, 1)) }
   const trial = { status: "trialing", trialEndDate: DateTime.makeUnsafe(boundary), trialEndStatus: "canceled" } as const
-  const make = <Fields extends object>(fields: Fields) =>
+  const createSubscription = <Fields extends object>(fields: Fields) =>
     Effect.map(subscriptions.create(bucketId, makeSubscription(plan.id, "p", fields)), ({ value }) => value.id)
-  const paid = yield* make({ ...anchored, subscriptionExternalId: "paid" })
-  const tried = yield* make({ ...anchored, ...trial, subscriptionExternalId: "tried" })
+  const paid = yield* createSubscription({ ...anchored, subscriptionExternalId: "paid" })
+  const onTrial = yield* createSubscription({ ...anchored, ...trial, subscriptionExternalId: "trial" })
 
-  let [now, latest, back, used] = [start, start, 0, 0]
+  let [now, latest, backwardJumps, used] = [start, start, 0, 0]
   for (let jump = 1; jump <= jumps; jump++) {
-    const told = `seed ${seed}, jump ${jump}`
-    // Somewhat more forward than back.
+    const label = `seed ${seed}, jump ${jump}`
+    // The clock moves forward on average.
     const by = below(2 * hour) - hour + hour / 5
-    if (by < 0) back++
+    if (by < 0) backwardJumps++
     now = Math.max(start, now + by)
-    const wasNext = latest >= boundary
+    const wasInNextPeriod = latest >= boundary
     latest = Math.max(latest, now)
     yield* TestClock.setTime(now)
     for (const [index, value] of values.entries()) {
-      expect((yield* keys.verify(bucket, value)).valid, told).toBe((expiries[index] ?? 0) > latest)
+      expect((yield* keys.verify(bucket, value)).valid, label).toBe((expiries[index] ?? 0) > latest)
     }
-    const isNext = latest >= boundary
-    used = isNext && !wasNext ? 1 : used + 1
+    const isInNextPeriod = latest >= boundary
+    used = isInNextPeriod && !wasInNextPeriod ? 1 : used + 1
     yield* usage.consume(bucketId, paid, { requests: 1 })
     const quotas = yield* usage.quotas(bucketId, paid)
-    expect(quotas.meters["requests"]?.used, told).toBe(used)
-    expect(DateTime.toEpochMillis(quotas.periodStart), told).toBe(isNext ? boundary : Date.UTC(2030, 0, 1))
-    const [trying, billed] = [yield* subscriptions.get(bucketId, tried), yield* subscriptions.get(bucketId, paid)]
-    expect(trying.value.status, told).toBe(isNext ? "canceled" : "trialing")
+    expect(quotas.meters["requests"]?.used, label).toBe(used)
+    expect(DateTime.toEpochMillis(quotas.periodStart), label).toBe(isInNextPeriod ? boundary : Date.UTC(2030, 0, 1))
+    const [trialing, billed] = [yield* subscriptions.get(bucketId, onTrial), yield* subscriptions.get(bucketId, paid)]
+    expect(trialing.value.status, label).toBe(isInNextPeriod ? "canceled" : "trialing")
     const next = billed.value.nextBillingCycle
-    expect(next === undefined ? 0 : DateTime.toEpochMillis(next), told).toBe(isNext ? Date.UTC(2030, 2, 1) : boundary)
+    expect(next === undefined ? 0 : DateTime.toEpochMillis(next), label).toBe(
+      isInNextPeriod ? Date.UTC(2030, 2, 1) : boundary
+    )
   }
   expect(latest).toBeGreaterThan(boundary)
-  return { back, expired: expiries.filter((expiry) => expiry <= latest).length }
+  return { backwardJumps, expired: expiries.filter((expiry) => expiry <= latest).length }
 })
 
-describe.each(stores)("on %s", (name, opened) => {
-  const emptyStore = openedFor(opened)
+describe.each(stores)("on %s", (name, layer) => {
+  const makeEmptyStore = setUpStore(layer)
   const services = Layer.suspend(() =>
-    Tollgate.layer({ secret }).pipe(Layer.provide(Layer.succeed(Store, emptyStore())))
+    Tollgate.layer({ secret }).pipe(Layer.provide(Layer.succeed(Store, makeEmptyStore())))
   )
 
   it.effect(
-    "nothing comes back to life",
+    "expired keys, periods and trials stay expired when the clock goes back",
     () =>
       Effect.gen(function* () {
-        const { back, expired } = yield* walk
+        const { backwardJumps, expired } = yield* runJumps
         console.log(
-          `clock, ${name}: seed ${seed}, set ${jumps} times, ${back} of them back: ${expired} keys expired, none came back; one period and one trial ended, and did not come back`
+          `clock, ${name}: seed ${seed}, ${jumps} jumps, ${backwardJumps} of them backward; ${expired} keys, one period and one trial expired, and stayed expired`
         )
-        expect(back).toBeGreaterThan(50)
+        expect(backwardJumps).toBeGreaterThan(50)
       }).pipe(Effect.provide(services)),
     60_000
   )

@@ -1,6 +1,6 @@
 /**
- * Processes that run deployments, and are killed in any step, or share a store, or stop: what was begun is run to its end
- * by somebody, once, and what was served is served.
+ * Processes that run deployments and are killed in any step, share a store, or stop. Another process finishes each run,
+ * exactly once, and the previous release stays available until then.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
@@ -11,17 +11,17 @@ import type { StoreOperations } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { startRedis } from "@tollgate/testing"
+import { eventually, startRedis } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { pageOf } from "../../sites/test/archives.ts"
 import { startTestServer, type TestServer } from "../../sites/test/testServer.ts"
-import type { HeldInput } from "./held.worker.ts"
+import type { PausedDeploymentInput } from "./pausedDeployment.worker.ts"
 
 let folder: string
 let scope: Scope.Closeable
 const children: Array<ChildProcess> = []
-const open: Array<() => Promise<void>> = []
+const finalizers: Array<() => Promise<void>> = []
 
 beforeEach(() => {
   scope = Scope.makeUnsafe()
@@ -29,119 +29,117 @@ beforeEach(() => {
 })
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL")
-  for (const close of open.splice(0).reverse()) await close()
+  for (const close of finalizers.splice(0).reverse()) await close()
   await Effect.runPromise(Scope.close(scope, Exit.void))
   rmSync(folder, { recursive: true, force: true })
 })
 
-const said = async (child: ChildProcess, word: string): Promise<void> => {
+const waitForMessage = async (child: ChildProcess, expected: string): Promise<void> => {
   for (;;) {
     const [message] = await once(child, "message")
-    if (message === word) return
+    if (message === expected) return
   }
 }
 
-const startHeld = async (input: HeldInput): Promise<ChildProcess> => {
-  const child = fork(new URL("./held.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+const startPausedWorker = async (input: PausedDeploymentInput): Promise<ChildProcess> => {
+  const child = fork(new URL("./pausedDeployment.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
   children.push(child)
-  await said(child, "ready")
+  await waitForMessage(child, "ready")
   child.send(input)
-  await said(child, "open")
+  await waitForMessage(child, "open")
   return child
 }
 
-const openAt = async (kind: "sqlite" | "redis", at: string): Promise<StoreOperations> => {
-  const store = kind === "sqlite" ? await SqliteStore.open(at) : await RedisStore.open(at)
-  open.push(store.close)
+const openStore = async (kind: StoreKind, location: string): Promise<StoreOperations> => {
+  const store = kind === "sqlite" ? await SqliteStore.open(location) : await RedisStore.open(location)
+  finalizers.push(store.close)
   return store
 }
 
-const openHere = async (
+const startServer = async (
   store: StoreOperations,
   options: Parameters<typeof startTestServer>[1] = {}
 ): Promise<TestServer> => {
   const server = await startTestServer(store, { folder: join(folder, "sites"), ...options })
-  open.push(server.close)
+  finalizers.push(server.close)
   return server
 }
 
-/** A server that takes uploads and runs nothing: all its places are taken by runs that never end. */
-const openIdle = async (store: StoreOperations, files: string): Promise<TestServer> => {
-  const server = await openHere(store, {
-    folder: files,
+/** Starts a server that accepts uploads and runs none of them: runs that never end use all its concurrency. */
+const startBusyServer = async (store: StoreOperations, sitesFolder: string): Promise<TestServer> => {
+  const server = await startServer(store, {
+    folder: sitesFolder,
     changed: (same) => ({ ...same, target: { ...same.target, unpack: () => Effect.never } })
   })
   for (let index = 0; index < 4; index++) {
     const { uploadUrl, id } = await server.source(`busy-${index}`)
     await server.put(uploadUrl, pageOf("busy"))
-    await vi.waitFor(async () => expect((await server.status(`busy-${index}`, id)).steps.unpack.status).toBe("running"))
+    await eventually(async () => expect((await server.status(`busy-${index}`, id)).steps.unpack.status).toBe("running"))
   }
   return server
 }
 
-const place = async (kind: "sqlite" | "redis", within: string): Promise<string> =>
-  kind === "sqlite" ? join(within, "store.db") : (await Effect.runPromise(Scope.provide(startRedis(), scope))).url
+const makeLocation = async (kind: StoreKind, parent: string): Promise<string> =>
+  kind === "sqlite" ? join(parent, "store.db") : (await Effect.runPromise(Scope.provide(startRedis(), scope))).url
 
-type Step = NonNullable<HeldInput["holdAt"]>
+type StoreKind = "sqlite" | "redis"
+type Step = NonNullable<PausedDeploymentInput["pauseAt"]>
 
-/** Kills a process that is in a step of a run, and lets another one live on. */
-const killIn = async (kind: "sqlite" | "redis", holdAt: Step): Promise<void> => {
-  const own = mkdtempSync(join(folder, `${holdAt}-`))
-  const [at, files, command] = [await place(kind, own), join(own, "sites"), "echo built"]
-  const store = await openAt(kind, at)
-  const first = await startTestServer(store, { folder: files, build: { command } })
+/** Kills a process during a step of a run, and checks that another process finishes the run. */
+const killDuring = async (kind: StoreKind, pauseAt: Step): Promise<void> => {
+  const ownFolder = mkdtempSync(join(folder, `${pauseAt}-`))
+  const [location, sitesFolder, command] = [await makeLocation(kind, ownFolder), join(ownFolder, "sites"), "echo built"]
+  const store = await openStore(kind, location)
+  const first = await startTestServer(store, { folder: sitesFolder, build: { command } })
   const { url } = await first.deploy("p", pageOf("one"))
   const { pathname } = new URL(url)
   await first.close()
 
-  const idle = await openIdle(store, files)
-  const child = await startHeld({ store: kind, at, folder: files, holdAt, command })
-  const { uploadUrl, id } = await idle.source("p")
-  const held = said(child, "held")
-  await idle.put(uploadUrl, pageOf("two"))
-  await held
+  const busyServer = await startBusyServer(store, sitesFolder)
+  const child = await startPausedWorker({ store: kind, location, folder: sitesFolder, pauseAt, command })
+  const { uploadUrl, id } = await busyServer.source("p")
+  const paused = waitForMessage(child, "paused")
+  await busyServer.put(uploadUrl, pageOf("two"))
+  await paused
   child.kill("SIGKILL")
   await once(child, "exit")
 
-  expect((await idle.call("GET", pathname)).body).toBe("one")
-  const second = await openHere(store, { folder: files, build: { command } })
+  expect((await busyServer.call("GET", pathname)).body).toBe("one")
+  const second = await startServer(store, { folder: sitesFolder, build: { command } })
   expect((await second.call("GET", pathname)).body).toBe("one")
-  const ended = await second.ended("p", id)
-  expect(ended.status).toBe("SUCCESS")
-  expect(ended.buildResult.log).toContain("Taken over from a process that stopped responding")
+  const finalStatus = await second.ended("p", id)
+  expect(finalStatus.status).toBe("SUCCESS")
+  expect(finalStatus.buildResult.log).toContain("Taken over from a process that stopped responding")
   expect((await second.call("GET", pathname)).body).toBe("two")
-  // The process that finished the run removes the earlier release afterwards, in the background.
-  await vi.waitFor(
-    () => {
-      const { releases, staging } = second.onDisk()
-      expect([...releases, ...staging].filter((release) => release.startsWith("p-"))).toEqual([
-        expect.stringContaining(id)
-      ])
-    },
-    { timeout: 30_000 }
-  )
+  // The process that finishes the run then removes the previous release in the background.
+  await eventually(() => {
+    const { releases, staging } = second.onDisk()
+    expect([...releases, ...staging].filter((release) => release.startsWith("p-"))).toEqual([
+      expect.stringContaining(id)
+    ])
+  })
 }
 
-describe("a run", () => {
-  it("whose process is killed, in any step, on SQLite and on Redis, is run again, and what was served is served", async () => {
+describe("a run whose process is killed", () => {
+  it("is finished by another process, in every step, and the previous release stays available", async () => {
     const steps: ReadonlyArray<Step> = ["unpack", "build", "check", "publish", "commit"]
-    await Promise.all((["sqlite", "redis"] as const).flatMap((kind) => steps.map((step) => killIn(kind, step))))
+    await Promise.all((["sqlite", "redis"] as const).flatMap((kind) => steps.map((step) => killDuring(kind, step))))
     console.log(
-      `deployments: ${2 * steps.length} kills, one in each step on SQLite and on Redis; all run again by another process, what was served stayed until then`
+      `deployments: ${2 * steps.length} kills, one in each step on SQLite and on Redis; another process finished every run, and the previous release stayed available`
     )
   }, 120_000)
 })
 
 describe("two processes on one store", () => {
   it.each(["sqlite", "redis"] as const)(
-    "run one upload once, on %s",
+    "run each upload exactly once, on %s",
     async (kind) => {
-      const at = await place(kind, folder)
-      const counted = join(folder, "builds")
-      const command = `echo $$ >> ${counted}; sleep 0.2`
-      const input: HeldInput = { store: kind, at, folder: join(folder, "sites"), command }
-      await Promise.all(Array.from({ length: 3 }, () => startHeld(input)))
-      const server = await openHere(await openAt(kind, at), { build: { command } })
+      const location = await makeLocation(kind, folder)
+      const buildLog = join(folder, "builds")
+      const command = `echo $$ >> ${buildLog}; sleep 0.2`
+      const input: PausedDeploymentInput = { store: kind, location, folder: join(folder, "sites"), command }
+      await Promise.all(Array.from({ length: 3 }, () => startPausedWorker(input)))
+      const server = await startServer(await openStore(kind, location), { build: { command } })
       const ids: Array<string> = []
       for (let upload = 0; upload < 8; upload++) {
         const { uploadUrl, id } = await server.source(`p${upload}`)
@@ -149,8 +147,8 @@ describe("two processes on one store", () => {
         ids.push(id)
       }
       for (const [index, id] of ids.entries()) expect((await server.ended(`p${index}`, id)).status).toBe("SUCCESS")
-      const builds = readFileSync(counted, "utf8").trim().split("\n").length
-      console.log(`deployments, ${kind}: ${ids.length} uploads before 4 processes, run ${builds} times`)
+      const builds = readFileSync(buildLog, "utf8").trim().split("\n").length
+      console.log(`deployments, ${kind}: ${ids.length} uploads, 4 processes, ${builds} builds`)
       expect(builds).toBe(ids.length)
     },
     60_000
@@ -158,44 +156,44 @@ describe("two processes on one store", () => {
 })
 
 describe("a server that stops", () => {
-  it("gives its runs back, so that another begins them at once, and ends their processes", async () => {
-    const store = await openAt("sqlite", join(folder, "store.db"))
-    const go = join(folder, "go")
-    const command = `while [ ! -e ${go} ]; do sleep 0.05; done`
+  it("releases its runs, so that another server starts them immediately, and kills their processes", async () => {
+    const store = await openStore("sqlite", join(folder, "store.db"))
+    const goFile = join(folder, "go")
+    const command = `while [ ! -e ${goFile} ]; do sleep 0.05; done`
     const first = await startTestServer(store, { folder: join(folder, "sites"), build: { command } })
     const { uploadUrl, id } = await first.source("p")
     await first.put(uploadUrl, pageOf("x"))
-    await vi.waitFor(async () => expect((await first.status("p", id)).steps.build.status).toBe("running"))
+    await eventually(async () => expect((await first.status("p", id)).steps.build.status).toBe("running"))
     await first.close()
-    writeFileSync(go, "")
-    const second = await openHere(store, { build: { command } })
-    const ended = await second.ended("p", id)
-    expect(ended.status).toBe("SUCCESS")
-    expect(ended.buildResult.log).not.toContain("Taken over from a process that stopped responding")
+    writeFileSync(goFile, "")
+    const second = await startServer(store, { build: { command } })
+    const finalStatus = await second.ended("p", id)
+    expect(finalStatus.status).toBe("SUCCESS")
+    expect(finalStatus.buildResult.log).not.toContain("Taken over from a process that stopped responding")
   }, 30_000)
 })
 
-describe("what died processes left behind", () => {
-  it("is swept at the next start, and nothing else", async () => {
+describe("files of killed processes", () => {
+  it("are deleted at the next start, and no other files", async () => {
     const store = MemoryStore.open()
     const first = await startTestServer(store, { folder: join(folder, "sites") })
     const { id, url } = await first.deploy("p", pageOf("served"))
     await first.close()
-    const long = new Date(Date.now() - 2 * 60 * 60 * 1000)
-    const leave = (place: string, name: string, at?: Date) => {
-      const path = join(folder, "sites", place, name)
-      writeFileSync(path, "left")
-      if (at !== undefined) utimesSync(path, at, at)
+    const twoHoursAgo = new Date(Date.now() - 2 * 60 * 60 * 1000)
+    const leaveFile = (subfolder: string, name: string, modifiedAt?: Date) => {
+      const path = join(folder, "sites", subfolder, name)
+      writeFileSync(path, "leftover")
+      if (modifiedAt !== undefined) utimesSync(path, modifiedAt, modifiedAt)
     }
-    leave("sources", "p-main-0000000.x.y.part", long)
-    leave("sources", "p-main-0000000.x.y", long)
-    leave("sources", "p-main-0000000.x.young.part")
-    leave("releases", "p-main-0000000.x.1")
+    leaveFile("sources", "p-main-0000000.x.y.part", twoHoursAgo)
+    leaveFile("sources", "p-main-0000000.x.y", twoHoursAgo)
+    leaveFile("sources", "p-main-0000000.x.young.part")
+    leaveFile("releases", "p-main-0000000.x.1")
     for (const name of readdirSync(join(folder, "sites/sources"))) {
-      if (name.includes(id)) utimesSync(join(folder, "sites/sources", name), long, long)
+      if (name.includes(id)) utimesSync(join(folder, "sites/sources", name), twoHoursAgo, twoHoursAgo)
     }
-    const second = await openHere(store)
-    await vi.waitFor(() => {
+    const second = await startServer(store)
+    await eventually(() => {
       expect(second.onDisk().releases).toEqual([expect.stringContaining(id)])
       expect(second.onDisk().sources.sort()).toEqual(["p-main-0000000.x.young.part", expect.stringContaining(id)])
     })

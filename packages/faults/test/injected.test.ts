@@ -1,56 +1,58 @@
 /**
- * Every operation of every service, with every one of its store calls going wrong, in every way, on every store: it
- * fails cleanly or succeeds, leaves everything as it was or as it was to be, and succeeds when it is repeated.
+ * Runs every operation of every service, and makes each of its store calls fail in every way, on every store. The
+ * operation succeeds or fails with `StoreUnavailable`, is applied completely or not at all, and succeeds when repeated.
  */
 import type { Fault } from "@tollgate/store-testkit"
 import { afterAll, describe, expect, it } from "vitest"
-import { makeWorld, operations } from "./operations.ts"
-import { openedFor, stores } from "./stores.ts"
+import { makeFixture, operations } from "./operations.ts"
+import { setUpStore, stores } from "./stores.ts"
 
-const outcomeOf = (run: Promise<unknown>): Promise<unknown> =>
+const getOutcome = (run: Promise<unknown>): Promise<unknown> =>
   run.then(
     () => "done",
     (error: unknown) => error
   )
 
 describe.each(stores)("on %s", (name, layer) => {
-  const emptyStore = openedFor(layer)
-  let [tried, failedCleanly] = [0, 0]
+  const makeEmptyStore = setUpStore(layer)
+  let [runs, cleanFailures] = [0, 0]
   afterAll(() => {
-    console.log(`faults injected, ${name}: ${tried} tries, ${failedCleanly} failed cleanly, none half done`)
-    expect(tried).toBeGreaterThan(300)
+    console.log(`injected faults, ${name}: ${runs} runs, ${cleanFailures} failed cleanly, none was partially applied`)
+    expect(runs).toBeGreaterThan(300)
   })
 
   describe.each(["fail", "lose-reply", "delay"] satisfies ReadonlyArray<Fault>)(
-    "the n-th call is made to %s",
+    'when the n-th store call has the fault "%s"',
     (fault) => {
       it.each(Object.entries(operations))(
         "%s",
-        async (_, { run, isDone, inSteps, whenRepeated }) => {
+        async (_, { run, isDone, isMultiStep, errorWhenRepeated }) => {
           for (let call = 1; ; call++) {
-            const { world, injectAt, calls, hash } = await makeWorld(emptyStore())
+            const { fixture, injectAt, calls, hash } = await makeFixture(makeEmptyStore())
             const before = await hash()
             injectAt(call, fault)
-            const outcome = await outcomeOf(run(world))
-            const isOver = calls() < call
+            const outcome = await getOutcome(run(fixture))
+            const isPastLastCall = calls() < call
             injectAt(0, fault)
-            tried++
+            runs++
             if (outcome !== "done") {
               expect(outcome).toMatchObject({ _tag: "StoreUnavailable" })
-              failedCleanly++
-              if (inSteps !== true) {
+              cleanFailures++
+              if (isMultiStep !== true) {
                 const isUnchanged = (await hash()) === before
-                expect(isUnchanged || (await isDone?.(world)) === true, `half done, after call ${call}`).toBe(true)
+                expect(isUnchanged || (await isDone?.(fixture)) === true, `partially applied after call ${call}`).toBe(
+                  true
+                )
               }
-              const again = await outcomeOf(run(world))
-              if (again !== "done") {
-                expect(fault === "lose-reply" || inSteps === true, "it succeeds when it is repeated").toBe(true)
-                expect(again).toMatchObject({ _tag: whenRepeated })
+              const repeated = await getOutcome(run(fixture))
+              if (repeated !== "done") {
+                expect(fault === "lose-reply" || isMultiStep === true, "the repeated operation failed").toBe(true)
+                expect(repeated).toMatchObject({ _tag: errorWhenRepeated })
               }
             }
-            if (isDone !== undefined) expect(await isDone(world), `done in the end, call ${call}`).toBe(true)
-            await world.gate.close()
-            if (isOver) break
+            if (isDone !== undefined) expect(await isDone(fixture), `applied in the end, call ${call}`).toBe(true)
+            await fixture.gate.close()
+            if (isPastLastCall) break
           }
         },
         60_000

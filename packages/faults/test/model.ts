@@ -1,14 +1,15 @@
 /**
- * Tollgate as plain data: what is there, what a step makes of it, or why it is refused. Simple enough to be believed.
+ * A simple model of Tollgate as plain data. For each random step it predicts the resulting state or the possible
+ * errors.
  */
 import type { Tollgate } from "@tollgate/core"
 import { makeSubscription } from "@tollgate/testing"
-import type { randomFrom } from "./random.ts"
+import type { Random } from "./random.ts"
 
 export const [account, bucket] = ["acme", "b"]
 
 interface Key {
-  /** As it was supplied; or that it was made by the gate. */
+  /** The supplied value, or `generated`. */
   readonly value: string
   readonly expiresOn: string | undefined
 }
@@ -19,48 +20,53 @@ interface Subscription {
   readonly used: number
 }
 
-/** Everything that there is, by its name, or by its id in the external system; keys oldest first. */
+/** All records, by name or external id. Keys are sorted from oldest to newest. */
 export interface Model {
   readonly consumers: Readonly<Record<string, { readonly description: string; readonly keys: ReadonlyArray<Key> }>>
-  /** The most that a plan lets its subscribers use. */
+  /** The quota of each plan. */
   readonly plans: Readonly<Record<string, number>>
   readonly subscriptions: Readonly<Record<string, Subscription>>
 }
 
-export const nothing: Model = { consumers: {}, plans: {}, subscriptions: {} }
+export const emptyModel: Model = { consumers: {}, plans: {}, subscriptions: {} }
 
-/** What was found, and what a step needs to name it to the gate. */
-export interface Found {
+/** The state read from the gate: as a model, and the generated ids that steps need. */
+export interface ObservedState {
   readonly model: Model
-  /** Of plans and subscriptions, by their external ids. */
+  /** The ids of plans and subscriptions, by external id. */
   readonly ids: ReadonlyMap<string, string>
   readonly keyIds: Readonly<Record<string, ReadonlyArray<string>>>
-  /** Whose each value is, for those that are to be let in. */
-  readonly bearers: ReadonlyMap<string, string>
-  readonly values: ReadonlyArray<string>
+  /** The consumer name of each key that is valid. */
+  readonly validKeys: ReadonlyMap<string, string>
+  readonly keyValues: ReadonlyArray<string>
 }
 
 export interface Step {
-  readonly told: string
-  readonly run: (gate: Tollgate, bucketId: string, found: Found, once: { idempotencyKey?: string }) => Promise<unknown>
-  /** What is there afterwards, or the errors that may refuse it. */
-  readonly leadsTo: (model: Model) => Model | ReadonlyArray<string>
-  /** It takes an idempotency key: asked again with the same one, it is done once. */
-  readonly isOnce?: true
+  readonly label: string
+  readonly run: (
+    gate: Tollgate,
+    bucketId: string,
+    state: ObservedState,
+    idempotency: { idempotencyKey?: string }
+  ) => Promise<unknown>
+  /** The model after the step, or the errors with which the step may fail. */
+  readonly predict: (model: Model) => Model | ReadonlyArray<string>
+  /** Whether the step accepts an idempotency key. */
+  readonly isIdempotent?: true
 }
 
-export const isRefusal = (outcome: Model | ReadonlyArray<string>): outcome is ReadonlyArray<string> =>
+export const isErrorList = (outcome: Model | ReadonlyArray<string>): outcome is ReadonlyArray<string> =>
   Array.isArray(outcome)
 
-const supplied = Array.from({ length: 5 }, (_, index) => `value-supplied-by-the-test-${index}`)
-const made = "made"
+const suppliedValues = Array.from({ length: 5 }, (_, index) => `value-supplied-by-the-test-${index}`)
+const generated = "generated"
 const [past, future] = ["2020-01-01T00:00:00.000Z", "2041-01-01T00:00:00.000Z"]
-const none = "none-that-there-is"
+const unknownId = "unknown-id"
 
-/** All that there is, read through the gate. */
-export const look = async (gate: Tollgate, bucketId: string): Promise<Found> => {
-  const view = { apiKeys: true, keyFormat: "visible" } as const
-  const consumers = (await gate.consumers.list(account, bucket, view)).data
+/** Reads all records through the gate. */
+export const readState = async (gate: Tollgate, bucketId: string): Promise<ObservedState> => {
+  const include = { apiKeys: true, keyFormat: "visible" } as const
+  const consumers = (await gate.consumers.list(account, bucket, include)).data
   const plans = (await gate.plans.list(bucketId)).data
   const subscriptions = (await gate.subscriptions.list(bucketId)).data
   const quotas = await Promise.all(subscriptions.map(({ id }) => gate.usage.quotas(bucketId, id)))
@@ -73,7 +79,7 @@ export const look = async (gate: Tollgate, bucketId: string): Promise<Found> => 
           {
             description: description ?? "",
             keys: apiKeys.map(({ key = "", expiresOn }) => ({
-              value: supplied.includes(key) ? key : made,
+              value: suppliedValues.includes(key) ? key : generated,
               expiresOn: expiresOn ?? undefined
             }))
           }
@@ -94,24 +100,24 @@ export const look = async (gate: Tollgate, bucketId: string): Promise<Found> => 
       ...subscriptions.map(({ subscriptionExternalId, id }) => [subscriptionExternalId, id] as const)
     ]),
     keyIds: Object.fromEntries(consumers.map(({ name, apiKeys = [] }) => [name, apiKeys.map(({ id }) => id)])),
-    bearers: new Map(keys.filter(({ expiresOn }) => expiresOn !== past).map(({ key = "", name }) => [key, name])),
-    values: keys.map(({ key = "" }) => key)
+    validKeys: new Map(keys.filter(({ expiresOn }) => expiresOn !== past).map(({ key = "", name }) => [key, name])),
+    keyValues: keys.map(({ key = "" }) => key)
   }
 }
 
-const without = <A>(all: Readonly<Record<string, A>>, name: string): Readonly<Record<string, A>> =>
-  Object.fromEntries(Object.entries(all).filter(([one]) => one !== name))
+const omit = <A>(records: Readonly<Record<string, A>>, name: string): Readonly<Record<string, A>> =>
+  Object.fromEntries(Object.entries(records).filter(([key]) => key !== name))
 
 const isTaken = ({ consumers }: Model, value: string | undefined): boolean =>
   Object.values(consumers).some(({ keys }) => keys.some((key) => key.value === value))
 
-const withKeys = (model: Model, name: string, change: (keys: ReadonlyArray<Key>) => ReadonlyArray<Key>) => {
+const updateKeys = (model: Model, name: string, change: (keys: ReadonlyArray<Key>) => ReadonlyArray<Key>) => {
   const consumer = model.consumers[name]
   if (consumer === undefined) return ["ConsumerNotFound"]
   return { ...model, consumers: { ...model.consumers, [name]: { ...consumer, keys: change(consumer.keys) } } }
 }
 
-const withSubscription = (
+const updateSubscription = (
   model: Model,
   name: string,
   change: (subscription: Subscription) => Subscription | ReadonlyArray<string>
@@ -124,89 +130,91 @@ const withSubscription = (
     : (changed as ReadonlyArray<string>)
 }
 
-const mayConsume = ["active", "past-due"]
+const usableStatuses = ["active", "past-due"]
 
-/** A step by chance: most find what they need, some do not. */
-export const nextStep = ({ pick, below, chance }: ReturnType<typeof randomFrom>): Step => {
+/** A random step. Most steps succeed; some refer to records that do not exist. */
+export const makeStep = ({ pick, below, chance }: Random): Step => {
   const name = pick(["ann", "bob", "cleo", "dan"])
   const plan = pick(["free", "pro", "team"])
   const subscription = pick(["s-1", "s-2", "s-3", "s-4"])
-  const [value, max, amount] = [chance(0.3) ? pick(supplied) : undefined, 1 + below(80), 1 + below(6)]
+  const [value, max, amount] = [chance(0.3) ? pick(suppliedValues) : undefined, 1 + below(80), 1 + below(6)]
   const expiresOn = pick([undefined, undefined, future, past])
-  const given = { ...(value && { key: value }), ...(expiresOn && { expiresOn }) }
-  const fresh: Key = { value: value ?? made, expiresOn }
-  const idOf = (found: Found, externalId: string) => found.ids.get(externalId) ?? none
+  const keyInput = { ...(value && { key: value }), ...(expiresOn && { expiresOn }) }
+  const newKey: Key = { value: value ?? generated, expiresOn }
+  const getId = (state: ObservedState, externalId: string) => state.ids.get(externalId) ?? unknownId
 
   const changes: ReadonlyArray<() => Step> = [
     () => ({
-      told: `create ${name} with the key ${JSON.stringify(given)}`,
-      isOnce: true,
-      run: (gate, _, __, once) => gate.consumers.create(account, bucket, { name, apiKeys: [given] }, once),
-      leadsTo: (model) => {
-        const refusals = [
+      label: `create the consumer ${name} with the key ${JSON.stringify(keyInput)}`,
+      isIdempotent: true,
+      run: (gate, _, __, idempotency) =>
+        gate.consumers.create(account, bucket, { name, apiKeys: [keyInput] }, idempotency),
+      predict: (model) => {
+        const errors = [
           ...(model.consumers[name] === undefined ? [] : ["ConsumerNameTaken"]),
           ...(isTaken(model, value) ? ["KeyValueTaken"] : [])
         ]
-        if (refusals.length > 0) return refusals
-        return { ...model, consumers: { ...model.consumers, [name]: { description: "", keys: [fresh] } } }
+        if (errors.length > 0) return errors
+        return { ...model, consumers: { ...model.consumers, [name]: { description: "", keys: [newKey] } } }
       }
     }),
     () => ({
-      told: `describe ${name} as ${max}`,
+      label: `set the description of ${name} to ${max}`,
       run: (gate) => gate.consumers.update(account, bucket, name, { description: String(max) }),
-      leadsTo: (model) => {
+      predict: (model) => {
         const consumer = model.consumers[name]
         if (consumer === undefined) return ["ConsumerNotFound"]
         return { ...model, consumers: { ...model.consumers, [name]: { ...consumer, description: String(max) } } }
       }
     }),
     () => ({
-      told: `create the key ${JSON.stringify(given)} of ${name}`,
-      isOnce: true,
-      run: (gate, _, __, once) => gate.keys.create(account, bucket, name, given, once),
-      leadsTo: (model) =>
+      label: `create the key ${JSON.stringify(keyInput)} for ${name}`,
+      isIdempotent: true,
+      run: (gate, _, __, idempotency) => gate.keys.create(account, bucket, name, keyInput, idempotency),
+      predict: (model) =>
         model.consumers[name] !== undefined && isTaken(model, value)
           ? ["KeyValueTaken"]
-          : withKeys(model, name, (keys) => [...keys, fresh])
+          : updateKeys(model, name, (keys) => [...keys, newKey])
     }),
     () => ({
-      told: `roll the keys of ${name}, until ${expiresOn ?? future}`,
-      isOnce: true,
-      run: (gate, _, __, once) =>
-        gate.consumers.rollKey(account, bucket, name, { expiresOn: expiresOn ?? future }, once),
-      leadsTo: (model) =>
-        withKeys(model, name, (keys) => [
+      label: `roll the keys of ${name} with the expiry ${expiresOn ?? future}`,
+      isIdempotent: true,
+      run: (gate, _, __, idempotency) =>
+        gate.consumers.rollKey(account, bucket, name, { expiresOn: expiresOn ?? future }, idempotency),
+      predict: (model) =>
+        updateKeys(model, name, (keys) => [
           ...keys.map((key) => ({ ...key, expiresOn: key.expiresOn ?? expiresOn ?? future })),
-          { value: made, expiresOn: undefined }
+          { value: generated, expiresOn: undefined }
         ])
     }),
     () => ({
-      told: `create the plan ${plan} with ${max}`,
-      isOnce: true,
-      run: (gate, bucketId, _, once) =>
-        gate.plans.create(bucketId, { label: plan, planExternalId: plan, meters: { requests: { max } } }, once),
-      leadsTo: (model) =>
+      label: `create the plan ${plan} with the quota ${max}`,
+      isIdempotent: true,
+      run: (gate, bucketId, _, idempotency) =>
+        gate.plans.create(bucketId, { label: plan, planExternalId: plan, meters: { requests: { max } } }, idempotency),
+      predict: (model) =>
         plan in model.plans ? ["PlanExternalIdTaken"] : { ...model, plans: { ...model.plans, [plan]: max } }
     }),
     () => ({
-      told: `change the plan ${plan} to ${max}`,
-      run: (gate, bucketId, found) => gate.plans.update(bucketId, idOf(found, plan), { meters: { requests: { max } } }),
-      leadsTo: (model) =>
+      label: `change the quota of the plan ${plan} to ${max}`,
+      run: (gate, bucketId, state) =>
+        gate.plans.update(bucketId, getId(state, plan), { meters: { requests: { max } } }),
+      predict: (model) =>
         plan in model.plans ? { ...model, plans: { ...model.plans, [plan]: max } } : ["PlanNotFound"]
     }),
     () => ({
-      told: `subscribe ${subscription} to ${plan}`,
-      isOnce: true,
-      run: (gate, bucketId, found, once) => {
-        const input = makeSubscription(idOf(found, plan), plan, { subscriptionExternalId: subscription })
-        return gate.subscriptions.create(bucketId, input, once)
+      label: `subscribe ${subscription} to ${plan}`,
+      isIdempotent: true,
+      run: (gate, bucketId, state, idempotency) => {
+        const input = makeSubscription(getId(state, plan), plan, { subscriptionExternalId: subscription })
+        return gate.subscriptions.create(bucketId, input, idempotency)
       },
-      leadsTo: (model) => {
-        const refusals = [
+      predict: (model) => {
+        const errors = [
           ...(plan in model.plans ? [] : ["UnknownPlan"]),
           ...(subscription in model.subscriptions ? ["SubscriptionExternalIdTaken"] : [])
         ]
-        if (refusals.length > 0) return refusals
+        if (errors.length > 0) return errors
         const unused = { plan, status: "active", used: 0 }
         return { ...model, subscriptions: { ...model.subscriptions, [subscription]: unused } }
       }
@@ -214,66 +222,68 @@ export const nextStep = ({ pick, below, chance }: ReturnType<typeof randomFrom>)
     () => {
       const status = pick(["active", "active", "past-due", "canceled"] as const)
       return {
-        told: `${subscription} is ${status}`,
-        run: (gate, bucketId, found) => gate.subscriptions.update(bucketId, idOf(found, subscription), { status }),
-        leadsTo: (model) => withSubscription(model, subscription, (known) => ({ ...known, status }))
+        label: `set the status of ${subscription} to ${status}`,
+        run: (gate, bucketId, state) => gate.subscriptions.update(bucketId, getId(state, subscription), { status }),
+        predict: (model) => updateSubscription(model, subscription, (current) => ({ ...current, status }))
       }
     },
     () => ({
-      told: `${subscription} changes to ${plan}`,
-      run: (gate, bucketId, found) =>
-        gate.subscriptions.update(bucketId, idOf(found, subscription), { planExternalIds: [plan] }),
-      leadsTo: (model) =>
-        withSubscription(model, subscription, (known) => (plan in model.plans ? { ...known, plan } : ["UnknownPlan"]))
+      label: `change the plan of ${subscription} to ${plan}`,
+      run: (gate, bucketId, state) =>
+        gate.subscriptions.update(bucketId, getId(state, subscription), { planExternalIds: [plan] }),
+      predict: (model) =>
+        updateSubscription(model, subscription, (current) =>
+          plan in model.plans ? { ...current, plan } : ["UnknownPlan"]
+        )
     }),
     ...Array.from(
       { length: 4 },
       () => (): Step => ({
-        told: `${subscription} uses ${amount}`,
-        isOnce: true,
-        run: (gate, bucketId, found, once) =>
-          gate.usage.consume(bucketId, idOf(found, subscription), { requests: amount }, once),
-        leadsTo: (model) =>
-          withSubscription(model, subscription, (known) => {
-            if (!mayConsume.includes(known.status)) return ["SubscriptionNotActive"]
-            const used = known.used + amount
-            return used > (model.plans[known.plan] ?? 0) ? ["QuotaExceeded"] : { ...known, used }
+        label: `consume ${amount} of ${subscription}`,
+        isIdempotent: true,
+        run: (gate, bucketId, state, idempotency) =>
+          gate.usage.consume(bucketId, getId(state, subscription), { requests: amount }, idempotency),
+        predict: (model) =>
+          updateSubscription(model, subscription, (current) => {
+            if (!usableStatuses.includes(current.status)) return ["SubscriptionNotActive"]
+            const used = current.used + amount
+            return used > (model.plans[current.plan] ?? 0) ? ["QuotaExceeded"] : { ...current, used }
           })
       })
     )
   ]
   const removals: ReadonlyArray<() => Step> = [
     () => ({
-      told: `remove ${name}`,
+      label: `remove ${name}`,
       run: (gate) => gate.consumers.remove(account, bucket, name),
-      leadsTo: (model) =>
+      predict: (model) =>
         model.consumers[name] === undefined
           ? ["ConsumerNotFound"]
-          : { ...model, consumers: without(model.consumers, name) }
+          : { ...model, consumers: omit(model.consumers, name) }
     }),
     () => ({
-      told: `remove key ${amount} of ${name}`,
-      run: (gate, _, { keyIds }) => gate.keys.remove(account, bucket, name, keyIds[name]?.[amount] ?? none),
-      leadsTo: (model) =>
+      label: `remove key ${amount} of ${name}`,
+      run: (gate, _, { keyIds }) => gate.keys.remove(account, bucket, name, keyIds[name]?.[amount] ?? unknownId),
+      predict: (model) =>
         model.consumers[name] !== undefined && model.consumers[name].keys.length <= amount
           ? ["KeyNotFound"]
-          : withKeys(model, name, (keys) => keys.filter((_, index) => index !== amount))
+          : updateKeys(model, name, (keys) => keys.filter((_, index) => index !== amount))
     }),
     () => ({
-      told: `remove the plan ${plan}`,
-      run: (gate, bucketId, found) => gate.plans.remove(bucketId, idOf(found, plan)),
-      leadsTo: (model) => {
+      label: `remove the plan ${plan}`,
+      run: (gate, bucketId, state) => gate.plans.remove(bucketId, getId(state, plan)),
+      predict: (model) => {
         if (!(plan in model.plans)) return ["PlanNotFound"]
-        const isInUse = Object.values(model.subscriptions).some((one) => one.plan === plan)
-        return isInUse ? ["PlanInUse"] : { ...model, plans: without(model.plans, plan) }
+        const isInUse = Object.values(model.subscriptions).some((other) => other.plan === plan)
+        return isInUse ? ["PlanInUse"] : { ...model, plans: omit(model.plans, plan) }
       }
     }),
     () => ({
-      told: `remove ${subscription}`,
-      run: (gate, bucketId, found) => gate.subscriptions.remove(bucketId, idOf(found, subscription)),
-      leadsTo: (model) =>
+      label: `remove ${subscription}`,
+      run: (gate, bucketId, state) => gate.subscriptions.remove(bucketId, getId(state, subscription)),
+      predict: (model) =>
         subscription in model.subscriptions
-          ? { ...model, subscriptions: without(model.subscriptions, subscription) }
+          ? { ...model, subscriptions: omit(model.subscriptions, subscription) }
           : ["SubscriptionNotFound"]
     })
   ]

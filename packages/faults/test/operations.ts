@@ -1,5 +1,5 @@
 /**
- * Every operation of every service, in a world where it has something to do, over a store that can be let down.
+ * Every operation of every service, with the records that it needs, on a store that can be made to fail.
  */
 import { createTollgate, memorySourceStore, memoryTarget, type StoreOperations, type Tollgate } from "@tollgate/core"
 import { makeFaultyStore, StoreState } from "@tollgate/store-testkit"
@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { expect } from "vitest"
 import { secret } from "./stores.ts"
 
-export interface World {
+export interface Fixture {
   readonly gate: Tollgate
   readonly bucketId: string
   readonly planId: string
@@ -17,38 +17,38 @@ export interface World {
   readonly deployment: string
   readonly statusId: string
   readonly uploadUrl: string
-  /** For a next version of the deployment. */
+  /** The upload URL for a second version of the deployment. */
   readonly nextUrl: string
 }
 
-/** What an operation does, and how to tell that it is done. */
+/** Runs an operation, and checks whether it has been applied. */
 export interface Operation {
-  readonly run: (world: World) => Promise<unknown>
-  readonly isDone?: (world: World) => Promise<boolean>
-  /** Made of several steps, each of which is finished by the next call. */
-  readonly inSteps?: true
-  /** What a repetition is told when the first one was done and nobody knew. */
-  readonly whenRepeated?: string
+  readonly run: (fixture: Fixture) => Promise<unknown>
+  readonly isDone?: (fixture: Fixture) => Promise<boolean>
+  /** Consists of several commits. If one fails, the next call completes the operation. */
+  readonly isMultiStep?: true
+  /** The error of a repeated call, if the first call was applied but its reply was lost. */
+  readonly errorWhenRepeated?: string
 }
 
 const [account, bucket] = ["acme", "b"]
-const is = (error: unknown, tag: string): boolean =>
+const hasTag = (error: unknown, tag: string): boolean =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === tag
-const gone = (read: Promise<unknown>, tag: string): Promise<boolean> =>
-  read.then(
+const failsWith = (call: Promise<unknown>, tag: string): Promise<boolean> =>
+  call.then(
     () => false,
-    (error) => is(error, tag)
+    (error) => hasTag(error, tag)
   )
-const once = { idempotencyKey: "once" }
-const later = "2031-01-01T00:00:00.000Z"
-const subscription = (planId: string, subscriptionExternalId: string) =>
+const idempotency = { idempotencyKey: "once" }
+const expiry = "2031-01-01T00:00:00.000Z"
+const makeProSubscription = (planId: string, subscriptionExternalId: string) =>
   makeSubscription(planId, "pro", { subscriptionExternalId })
 
 export const operations: Readonly<Record<string, Operation>> = {
   "consumers.list": { run: ({ gate }) => gate.consumers.list(account, bucket, { apiKeys: true }) },
   "consumers.get": { run: ({ gate }) => gate.consumers.get(account, bucket, "alice", { apiKeys: true }) },
   "consumers.create": {
-    run: ({ gate }) => gate.consumers.create(account, bucket, { name: "bob" }, { withApiKey: true, ...once }),
+    run: ({ gate }) => gate.consumers.create(account, bucket, { name: "bob" }, { withApiKey: true, ...idempotency }),
     isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "bob").catch(() => ({ total: 0 }))).total === 1
   },
   "consumers.update": {
@@ -58,23 +58,23 @@ export const operations: Readonly<Record<string, Operation>> = {
   "consumers.remove": {
     run: ({ gate }) => gate.consumers.remove(account, bucket, "alice"),
     isDone: async ({ gate, key }) =>
-      (await gone(gate.consumers.get(account, bucket, "alice"), "ConsumerNotFound")) &&
+      (await failsWith(gate.consumers.get(account, bucket, "alice"), "ConsumerNotFound")) &&
       !(await gate.keys.verify(account, bucket, key.value)).valid,
-    whenRepeated: "ConsumerNotFound"
+    errorWhenRepeated: "ConsumerNotFound"
   },
   "consumers.rollKey": {
-    run: ({ gate }) => gate.consumers.rollKey(account, bucket, "alice", { expiresOn: later }, once),
+    run: ({ gate }) => gate.consumers.rollKey(account, bucket, "alice", { expiresOn: expiry }, idempotency),
     isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 2
   },
   "keys.list": { run: ({ gate }) => gate.keys.list(account, bucket, "alice") },
   "keys.get": { run: ({ gate, key }) => gate.keys.get(account, bucket, "alice", key.id) },
   "keys.verify": { run: ({ gate, key }) => gate.keys.verify(account, bucket, key.value) },
   "keys.create": {
-    run: ({ gate }) => gate.keys.create(account, bucket, "alice", {}, once),
+    run: ({ gate }) => gate.keys.create(account, bucket, "alice", {}, idempotency),
     isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 2
   },
   "keys.createMany": {
-    run: ({ gate }) => gate.keys.createMany(account, bucket, "alice", [{}, {}, {}], once),
+    run: ({ gate }) => gate.keys.createMany(account, bucket, "alice", [{}, {}, {}], idempotency),
     isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 4
   },
   "keys.update": {
@@ -84,36 +84,40 @@ export const operations: Readonly<Record<string, Operation>> = {
   "keys.remove": {
     run: ({ gate, key }) => gate.keys.remove(account, bucket, "alice", key.id),
     isDone: async ({ gate, key }) => !(await gate.keys.verify(account, bucket, key.value)).valid,
-    whenRepeated: "KeyNotFound"
+    errorWhenRepeated: "KeyNotFound"
   },
-  "buckets.list": { run: ({ gate }) => gate.meteringBuckets.list(account) },
-  "buckets.get": { run: ({ gate, bucketId }) => gate.meteringBuckets.get(bucketId) },
-  "buckets.create": {
-    run: ({ gate }) => gate.meteringBuckets.create(account, once),
+  "meteringBuckets.list": { run: ({ gate }) => gate.meteringBuckets.list(account) },
+  "meteringBuckets.get": { run: ({ gate, bucketId }) => gate.meteringBuckets.get(bucketId) },
+  "meteringBuckets.create": {
+    run: ({ gate }) => gate.meteringBuckets.create(account, idempotency),
     isDone: async ({ gate }) => (await gate.meteringBuckets.list(account)).total === 2,
-    inSteps: true
+    isMultiStep: true
   },
-  "buckets.remove": {
+  "meteringBuckets.remove": {
     run: ({ gate, bucketId }) => gate.meteringBuckets.remove(bucketId),
     isDone: async ({ gate }) => (await gate.meteringBuckets.list(account)).total === 0,
-    inSteps: true,
-    whenRepeated: "MeteringBucketNotFound"
+    isMultiStep: true,
+    errorWhenRepeated: "MeteringBucketNotFound"
   },
   "plans.list": { run: ({ gate, bucketId }) => gate.plans.list(bucketId) },
   "plans.get": { run: ({ gate, bucketId, planId }) => gate.plans.get(bucketId, planId) },
   "plans.create": {
     run: ({ gate, bucketId }) =>
-      gate.plans.create(bucketId, { label: "Free", planExternalId: "free", meters: { requests: { max: 1 } } }, once),
+      gate.plans.create(
+        bucketId,
+        { label: "Free", planExternalId: "free", meters: { requests: { max: 1 } } },
+        idempotency
+      ),
     isDone: async ({ gate, bucketId }) => (await gate.plans.list(bucketId)).total === 2
   },
   "plans.update": {
     run: ({ gate, bucketId, planId }) => gate.plans.update(bucketId, planId, { label: "Other" }),
     isDone: async ({ gate, bucketId, planId }) => (await gate.plans.get(bucketId, planId)).label === "Other"
   },
-  "plans.remove, of one in use": {
+  "plans.remove of a plan in use": {
     run: ({ gate, bucketId, planId }) =>
       gate.plans.remove(bucketId, planId).catch((error) => {
-        if (!is(error, "PlanInUse")) throw error
+        if (!hasTag(error, "PlanInUse")) throw error
       })
   },
   "subscriptions.list": { run: ({ gate, bucketId }) => gate.subscriptions.list(bucketId, { status: "active" }) },
@@ -121,7 +125,8 @@ export const operations: Readonly<Record<string, Operation>> = {
     run: ({ gate, bucketId, subscriptionId }) => gate.subscriptions.get(bucketId, subscriptionId)
   },
   "subscriptions.create": {
-    run: ({ gate, bucketId, planId }) => gate.subscriptions.create(bucketId, subscription(planId, "s-2"), once),
+    run: ({ gate, bucketId, planId }) =>
+      gate.subscriptions.create(bucketId, makeProSubscription(planId, "s-2"), idempotency),
     isDone: async ({ gate, bucketId }) => (await gate.subscriptions.list(bucketId)).total === 2
   },
   "subscriptions.update": {
@@ -133,12 +138,13 @@ export const operations: Readonly<Record<string, Operation>> = {
   "subscriptions.remove": {
     run: ({ gate, bucketId, subscriptionId }) => gate.subscriptions.remove(bucketId, subscriptionId),
     isDone: ({ gate, bucketId, subscriptionId }) =>
-      gone(gate.subscriptions.get(bucketId, subscriptionId), "SubscriptionNotFound"),
-    whenRepeated: "SubscriptionNotFound"
+      failsWith(gate.subscriptions.get(bucketId, subscriptionId), "SubscriptionNotFound"),
+    errorWhenRepeated: "SubscriptionNotFound"
   },
   "usage.quotas": { run: ({ gate, bucketId, subscriptionId }) => gate.usage.quotas(bucketId, subscriptionId) },
   "usage.consume": {
-    run: ({ gate, bucketId, subscriptionId }) => gate.usage.consume(bucketId, subscriptionId, { requests: 3 }, once),
+    run: ({ gate, bucketId, subscriptionId }) =>
+      gate.usage.consume(bucketId, subscriptionId, { requests: 3 }, idempotency),
     isDone: async ({ gate, bucketId, subscriptionId }) =>
       (await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"]?.used === 3
   },
@@ -150,7 +156,7 @@ export const operations: Readonly<Record<string, Operation>> = {
         key: key.value,
         metering: { meteringBucketId: bucketId, meters: { requests: 1 } }
       }),
-    // Without an idempotency key, a use whose answer was lost is counted again when it is repeated.
+    // Without an idempotency key, a repeated call counts the use again if the first reply was lost.
     isDone: async ({ gate, bucketId, subscriptionId }) =>
       ((await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"]?.used ?? 0) >= 1
   },
@@ -159,41 +165,41 @@ export const operations: Readonly<Record<string, Operation>> = {
   "deployments.status": { run: ({ gate, statusId }) => gate.deployments.status(account, "web", statusId) },
   "deployments.createSource": {
     run: ({ gate }) =>
-      gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, once),
-    // The same key gives the same address, whether or not the first answer arrived.
+      gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, idempotency),
+    // The same idempotency key returns the same URL, whether or not the first reply was lost.
     isDone: async ({ gate }) => {
-      const ask = () =>
-        gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, once)
-      const [first, second] = [await ask(), await ask()]
+      const createSource = () =>
+        gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, idempotency)
+      const [first, second] = [await createSource(), await createSource()]
       return first.uploadUrl === second.uploadUrl
     }
   },
   "deployments.upload": {
     run: ({ gate, uploadUrl }) => gate.deployments.upload(uploadUrl, new Uint8Array(10)),
     isDone: async ({ gate }) => (await gate.deployments.list(account, "other")).total === 1,
-    inSteps: true,
-    whenRepeated: "AlreadyUploaded"
+    isMultiStep: true,
+    errorWhenRepeated: "AlreadyUploaded"
   },
-  "deployments.upload, of a next version": {
+  "deployments.upload of a second version": {
     run: ({ gate, nextUrl }) => gate.deployments.upload(nextUrl, new Uint8Array(10)),
-    isDone: ({ gate, nextUrl }) => gone(gate.deployments.upload(nextUrl, new Uint8Array(10)), "AlreadyUploaded"),
-    inSteps: true,
-    whenRepeated: "AlreadyUploaded"
+    isDone: ({ gate, nextUrl }) => failsWith(gate.deployments.upload(nextUrl, new Uint8Array(10)), "AlreadyUploaded"),
+    isMultiStep: true,
+    errorWhenRepeated: "AlreadyUploaded"
   },
   "deployments.remove": {
     run: ({ gate, deployment }) => gate.deployments.remove(deployment),
-    isDone: ({ gate, deployment }) => gone(gate.deployments.get(deployment), "DeploymentNotFound"),
-    inSteps: true,
-    whenRepeated: "DeploymentNotFound"
+    isDone: ({ gate, deployment }) => failsWith(gate.deployments.get(deployment), "DeploymentNotFound"),
+    isMultiStep: true,
+    errorWhenRepeated: "DeploymentNotFound"
   }
 }
 
-/** A world in an empty store, in which everything is there that an operation may need; the store can be made to fail. */
-export const makeWorld = async (empty: StoreOperations) => {
-  const { store: watched, state } = StoreState.watch(empty)
+/** Creates every record that an operation may need, in an empty store that can be made to fail. */
+export const makeFixture = async (emptyStore: StoreOperations) => {
+  const { store: watched, state } = StoreState.watch(emptyStore)
   const { store, injectAt, calls } = makeFaultyStore(watched)
-  let isSlow = false
-  const target = { ...memoryTarget(), check: () => (isSlow ? Effect.never : Effect.void) }
+  let isStalled = false
+  const target = { ...memoryTarget(), check: () => (isStalled ? Effect.never : Effect.void) }
   const deployments = { sources: memorySourceStore(), target }
   const gate = await createTollgate({ store, secret, publicUrl: "http://gate", deployments })
   const alice = await gate.consumers.create(
@@ -208,20 +214,23 @@ export const makeWorld = async (empty: StoreOperations) => {
     planExternalId: "pro",
     meters: { requests: { max: 10 } }
   })
-  const { id: subscriptionId } = await gate.subscriptions.create(bucketId, subscription(plan.id, "s-1"))
+  const { id: subscriptionId } = await gate.subscriptions.create(bucketId, makeProSubscription(plan.id, "s-1"))
   const branch = { accountName: account, projectName: "web", branchName: "main" }
   const first = await gate.deployments.createSource(branch)
   const { id: statusId } = await gate.deployments.upload(first.uploadUrl, new Uint8Array(5))
   await expect
-    .poll(async () => (await gate.deployments.status(account, "web", statusId)).status, { interval: 5 })
+    .poll(async () => (await gate.deployments.status(account, "web", statusId)).status, {
+      interval: 5,
+      timeout: 30_000
+    })
     .toBe("SUCCESS")
-  // From here on, no run comes to its end: one that is still running is the harder case.
-  isSlow = true
+  // From here on, runs never finish, so that operations are tested during a run.
+  isStalled = true
   const { uploadUrl } = await gate.deployments.createSource({ ...branch, projectName: "other" })
   const { uploadUrl: nextUrl } = await gate.deployments.createSource(branch)
   const [deployment] = (await gate.deployments.list(account, "web")).data
   const [key] = alice.apiKeys ?? []
-  const world: World = {
+  const fixture: Fixture = {
     gate,
     bucketId,
     planId: plan.id,
@@ -232,5 +241,5 @@ export const makeWorld = async (empty: StoreOperations) => {
     uploadUrl,
     nextUrl
   }
-  return { world, injectAt, calls, hash: () => Effect.runPromise(state.hash) }
+  return { fixture, injectAt, calls, hash: () => Effect.runPromise(state.hash) }
 }

@@ -1,83 +1,90 @@
 /**
- * Every two operations that change something, the second run whole between any two store calls of the first: what
- * both answer, and what is there afterwards, is as if one had come after the other.
+ * Runs every pair of writing operations, the second one completely between two store calls of the first. The outcomes
+ * and the final state are as if one operation had run after the other.
  */
 import { MemoryStore } from "@tollgate/memory"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
-import { makeWorld, type Operation, operations, type World } from "./operations.ts"
+import { type Fixture, makeFixture, type Operation, operations } from "./operations.ts"
 
-const changing = Object.entries(operations).filter(([, { isDone }]) => isDone !== undefined)
+const writingOperations = Object.entries(operations).filter(([, { isDone }]) => isDone !== undefined)
 
-/** Two who remove one bucket both take part in it, step by step, and both have done it. */
-const isShared = (first: Operation, second: Operation): boolean =>
-  first === second && first === operations["buckets.remove"]
+/** Two concurrent removals of one metering bucket both succeed, because each completes the steps of the other. */
+const canBothSucceed = (first: Operation, second: Operation): boolean =>
+  first === second && first === operations["meteringBuckets.remove"]
 
-/** What it answers: that it is done, that what it needs is gone (and not which part of it was missed first), or an error. */
-const answerOf = ({ run }: Operation, world: World): Promise<string> =>
-  run(world).then(
+/** "done", "not found" (whichever record was missing), or the tag of another error. */
+const getOutcome = ({ run }: Operation, fixture: Fixture): Promise<string> =>
+  run(fixture).then(
     () => "done",
     (error: unknown) => {
-      const name = typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : String(error)
-      // An address that is in use is as much taken as one that was used.
-      if (name === "UploadInProgress") return "AlreadyUploaded"
-      return /^Unknown|NotFound$/.test(name) ? "gone" : name
+      const tag = typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : String(error)
+      // In both cases the upload URL cannot be used.
+      if (tag === "UploadInProgress") return "AlreadyUploaded"
+      return /^Unknown|NotFound$/.test(tag) ? "not found" : tag
     }
   )
 
-const isThere = async ({ isDone }: Operation, world: World): Promise<string> =>
-  isDone === undefined ? "" : await isDone(world).then(String, () => "cannot tell")
+const getState = async ({ isDone }: Operation, fixture: Fixture): Promise<string> =>
+  isDone === undefined ? "" : await isDone(fixture).then(String, () => "unknown")
 
-const seen = async (world: World, first: Operation, second: Operation, answers: readonly [string, string]) =>
-  `${answers.join(" / ")}; there: ${await isThere(first, world)} / ${await isThere(second, world)}`
+const describeResult = async (
+  fixture: Fixture,
+  first: Operation,
+  second: Operation,
+  outcomes: readonly [string, string]
+) => `${outcomes.join(" / ")}; applied: ${await getState(first, fixture)} / ${await getState(second, fixture)}`
 
-/** Both, one after the other. */
-const inTurn = async (first: Operation, second: Operation, isFirstFirst: boolean): Promise<string> => {
-  const { world } = await makeWorld(MemoryStore.open())
+/** Runs both operations, one after the other. */
+const runSequentially = async (first: Operation, second: Operation, isFirstFirst: boolean): Promise<string> => {
+  const { fixture } = await makeFixture(MemoryStore.open())
   const [earlier, later] = isFirstFirst ? [first, second] : [second, first]
-  const [one, other] = [await answerOf(earlier, world), await answerOf(later, world)]
-  const all = await seen(world, first, second, isFirstFirst ? [one, other] : [other, one])
-  await world.gate.close()
-  return all
+  const [earlierOutcome, laterOutcome] = [await getOutcome(earlier, fixture), await getOutcome(later, fixture)]
+  const outcomes = isFirstFirst ? ([earlierOutcome, laterOutcome] as const) : ([laterOutcome, earlierOutcome] as const)
+  const result = await describeResult(fixture, first, second, outcomes)
+  await fixture.gate.close()
+  return result
 }
 
-let tried = 0
+let interleavings = 0
 
-describe.each(changing)("%s", (_, first) => {
-  it.each(changing)(
-    "and meanwhile %s",
+describe.each(writingOperations)("%s", (_, first) => {
+  it.each(writingOperations)(
+    "interleaved with %s",
     async (_, second) => {
       const allowed = [
-        await inTurn(first, second, true),
-        await inTurn(first, second, false),
-        ...(isShared(first, second) ? ["done / done; there: true / true"] : [])
+        await runSequentially(first, second, true),
+        await runSequentially(first, second, false),
+        ...(canBothSucceed(first, second) ? ["done / done; applied: true / true"] : [])
       ]
       for (let call = 1; ; call++) {
-        const { world, injectAt, calls } = await makeWorld(MemoryStore.open())
-        let other = "never called"
+        const { fixture, injectAt, calls } = await makeFixture(MemoryStore.open())
+        let secondOutcome = "never called"
         injectAt(call, {
           interleave: Effect.promise(async () => {
-            other = await answerOf(second, world)
+            secondOutcome = await getOutcome(second, fixture)
           })
         })
-        const one = await answerOf(first, world)
-        const isOver = calls() < call
+        const firstOutcome = await getOutcome(first, fixture)
+        const isPastLastCall = calls() < call
         injectAt(0, "fail")
-        if (!isOver) {
-          tried++
-          expect(allowed, `before call ${call}`).toContain(await seen(world, first, second, [one, other]))
+        if (!isPastLastCall) {
+          interleavings++
+          expect(allowed, `before call ${call}`).toContain(
+            await describeResult(fixture, first, second, [firstOutcome, secondOutcome])
+          )
         }
-        await world.gate.close()
-        if (isOver) break
+        await fixture.gate.close()
+        if (isPastLastCall) break
       }
     },
     60_000
   )
 })
 
-it("tells how much was tried", () => {
+it("has run more than 1,000 interleavings", () => {
   console.log(
-    `races: ${changing.length ** 2} pairs of operations, ${tried} interleavings, each as if one came after the other`
+    `races: ${writingOperations.length ** 2} pairs of operations, ${interleavings} interleavings, all serializable`
   )
-  expect(tried).toBeGreaterThan(1_000)
+  expect(interleavings).toBeGreaterThan(1_000)
 })

@@ -1,12 +1,14 @@
 /**
- * Chance that can be repeated: the same numbers for the same seed.
+ * A seeded random number generator, so that a failing run can be repeated.
  */
 
-/** The seed that a variable of the environment gives, or a new one. */
-export const seedFrom = (variable: string): number =>
+/** The seed from an environment variable, or a random one. */
+export const readSeed = (variable: string): number =>
   Number(process.env[variable] ?? Math.floor(Math.random() * 2 ** 31))
 
-export const randomFrom = (seed: number) => {
+export type Random = ReturnType<typeof makeRandom>
+
+export const makeRandom = (seed: number) => {
   let state = seed >>> 0
   const random = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -15,11 +17,11 @@ export const randomFrom = (seed: number) => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   return {
-    /** From 0 up to 1. */
+    /** A number from 0 (inclusive) to 1 (exclusive). */
     random,
-    /** An integer from 0 up to a limit. */
+    /** An integer from 0 (inclusive) to `limit` (exclusive). */
     below: (limit: number): number => Math.floor(random() * limit),
-    chance: (share: number): boolean => random() < share,
+    chance: (probability: number): boolean => random() < probability,
     pick: <A>(items: ReadonlyArray<A>): A => items[Math.floor(random() * items.length)] as A
   }
 }

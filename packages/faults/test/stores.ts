@@ -1,5 +1,5 @@
 /**
- * Every kind of store, real, and opened once for a file of tests: each world in it has a part of its own.
+ * Real stores of every kind. Each is opened once per group of tests; each test gets its own isolated part of it.
  */
 import { type Partition, Store, type StoreOperations } from "@tollgate/core"
 import { RedisStore } from "@tollgate/redis"
@@ -24,27 +24,27 @@ export const storesAndCluster: typeof stores = [
   ["a Redis Cluster", Layer.unwrap(Effect.map(cluster, RedisStore.layer))]
 ]
 
-/** A part of a store that looks like a whole one: what is done in it meets nothing of any other part. */
-const partOf = (store: StoreOperations, name: string): StoreOperations => {
-  const within = (partition: Partition.Partition) => `${name}/${partition}` as Partition.Partition
+/** A view of a store that prefixes every partition, so that it shares no records with other views. */
+const isolate = (store: StoreOperations, name: string): StoreOperations => {
+  const toIsolated = (partition: Partition.Partition) => `${name}/${partition}` as Partition.Partition
   return {
-    get: (partition, ...rest) => store.get(within(partition), ...rest),
-    getByUniqueKey: (partition, ...rest) => store.getByUniqueKey(within(partition), ...rest),
-    list: (partition, ...rest) => store.list(within(partition), ...rest),
-    counters: (partition, ...rest) => store.counters(within(partition), ...rest),
-    commit: (partition, ...rest) => store.commit(within(partition), ...rest),
-    clear: (partition) => store.clear(within(partition))
+    get: (partition, ...rest) => store.get(toIsolated(partition), ...rest),
+    getByUniqueKey: (partition, ...rest) => store.getByUniqueKey(toIsolated(partition), ...rest),
+    list: (partition, ...rest) => store.list(toIsolated(partition), ...rest),
+    counters: (partition, ...rest) => store.counters(toIsolated(partition), ...rest),
+    commit: (partition, ...rest) => store.commit(toIsolated(partition), ...rest),
+    clear: (partition) => store.clear(toIsolated(partition))
   }
 }
 
-/** Opens a store before a group of tests and closes it behind them; gives a new and empty part of it at every call. */
-export const openedFor = (layer: Layer.Layer<Store, unknown>): (() => StoreOperations) => {
+/** Opens a store before a group of tests and closes it afterwards. Each call of the result returns a new, empty part. */
+export const setUpStore = (layer: Layer.Layer<Store, unknown>): (() => StoreOperations) => {
   const scope = Scope.makeUnsafe()
   let store: StoreOperations
-  let parts = 0
+  let count = 0
   beforeAll(async () => {
     store = Context.get(await Effect.runPromise(Layer.buildWithScope(layer, scope)), Store)
   }, 60_000)
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  return () => partOf(store, `part-${++parts}`)
+  return () => isolate(store, `part-${++count}`)
 }

@@ -1,92 +1,95 @@
 /**
- * Somebody who can write to the store, and has no secret: a sealed value that was moved to another record, or changed in
- * any place, is an error that says so, and never a wrong value.
+ * An attacker who can write to the store but does not have the secret. An encrypted value that was moved to another
+ * record or changed leads to a decryption error, never to a wrong value.
  */
 import { Change, createTollgate, Partition, type StoreOperations } from "@tollgate/core"
 import { Effect } from "effect"
 import { describe, expect, it, vi } from "vitest"
-import { openedFor, secret, stores } from "./stores.ts"
+import { secret, setUpStore, stores } from "./stores.ts"
 
 const token = "a-token-of-this-test"
 const [account, bucket] = ["acme", "b"]
 
-/** The record of a key, and a way to write it anew with another seal. */
-const recordOf = async (store: StoreOperations, keyId: string) => {
+/** The encrypted value of a key's record, and a function that replaces it. */
+const readKeyRecord = async (store: StoreOperations, keyId: string) => {
   const partition = Partition.keys(account, bucket)
-  const find = async () => {
+  const findRecord = async () => {
     const [page] = await Effect.runPromise(store.list(partition, [{ indexTerms: ["key"], offset: 0, limit: 100 }]))
     const record = page?.records.find(({ key }) => key.endsWith(keyId))
-    if (record === undefined) throw new Error("there is no such key")
+    if (record === undefined) throw new Error("The key record does not exist")
     return record
   }
   const pattern = /(?<="sealed":")[^"]*/
-  const sealed = pattern.exec((await find()).body)?.[0] ?? ""
-  const write = async (changed: string) => {
-    const { version, body, key, indexTerms, uniqueKeys, parent } = await find()
+  const encrypted = pattern.exec((await findRecord()).body)?.[0] ?? ""
+  const write = async (replacement: string) => {
+    const { version, body, key, indexTerms, uniqueKeys, parent } = await findRecord()
     const forged = {
       key,
       expect: version,
-      body: body.replace(pattern, changed),
+      body: body.replace(pattern, replacement),
       indexTerms,
       uniqueKeys,
       ...(parent && { parent })
     }
     await Effect.runPromise(store.commit(partition, [Change.Put(forged)]))
   }
-  return { sealed, write }
+  return { encrypted, write }
 }
 
 describe.each(stores)("on %s", (name, layer) => {
-  const emptyStore = openedFor(layer)
+  const makeEmptyStore = setUpStore(layer)
 
-  it("no seal opens but where it was made, as it was made", async () => {
-    const store = emptyStore()
+  it("decrypts a value only in its own record and only if it is unchanged", async () => {
+    const store = makeEmptyStore()
     const gate = await createTollgate({ store, secret, tokens: [{ token, account }] })
-    const made = await gate.consumers.create(account, bucket, { name: "alice", apiKeys: [{}, {}] })
-    const [mine, other] = made.apiKeys ?? []
-    const [record, second] = [await recordOf(store, mine?.id ?? ""), await recordOf(store, other?.id ?? "")]
-    const read = () => gate.keys.get(account, bucket, "alice", mine?.id ?? "", { keyFormat: "visible" })
-    expect((await read()).key).toBe(mine?.key)
-    expect(record.sealed.length).toBeGreaterThan(50)
+    const created = await gate.consumers.create(account, bucket, { name: "alice", apiKeys: [{}, {}] })
+    const [apiKey, otherKey] = created.apiKeys ?? []
+    const [record, otherRecord] = [
+      await readKeyRecord(store, apiKey?.id ?? ""),
+      await readKeyRecord(store, otherKey?.id ?? "")
+    ]
+    const read = () => gate.keys.get(account, bucket, "alice", apiKey?.id ?? "", { keyFormat: "visible" })
+    expect((await read()).key).toBe(apiKey?.key)
+    expect(record.encrypted.length).toBeGreaterThan(50)
 
-    let [errors, right] = [0, 0]
-    const attempt = async (seal: string) => {
-      await record.write(seal)
+    let [errors, unaffected] = [0, 0]
+    const tryValue = async (encrypted: string) => {
+      await record.write(encrypted)
       await read().then(
-        // The last characters of a seal hold bits that mean nothing.
+        // The last base64 character contains padding bits. Changing them does not change the value.
         ({ key }) => {
-          expect(key, seal).toBe(mine?.key)
-          right++
+          expect(key, encrypted).toBe(apiKey?.key)
+          unaffected++
         },
         (error) => {
-          expect(String(error), seal).toMatch(
+          expect(String(error), encrypted).toMatch(
             /Cannot decrypt a stored value: (it was modified|it was not encrypted with any of the configured)/
           )
           errors++
         }
       )
     }
-    await attempt(second.sealed)
+    await tryValue(otherRecord.encrypted)
     expect(errors).toBe(1)
     const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
-    const path = `http://gate/v1/accounts/${account}/key-buckets/${bucket}/consumers/alice/keys/${mine?.id}`
+    const path = `http://gate/v1/accounts/${account}/key-buckets/${bucket}/consumers/alice/keys/${apiKey?.id}`
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await gate.handler(new Request(`${path}?key-format=visible`, { headers }))
+    const response = await gate.handler(new Request(`${path}?key-format=visible`, { headers }))
     log.mockRestore()
-    expect(answer.status).toBe(500)
-    expect(await answer.text()).not.toContain(other?.key)
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain(otherKey?.key)
 
-    for (let index = 0; index < record.sealed.length; index++) {
-      const replacement = record.sealed[index] === "A" ? "B" : "A"
-      await attempt(record.sealed.slice(0, index) + replacement + record.sealed.slice(index + 1))
-      await attempt(record.sealed.slice(0, index))
+    for (let index = 0; index < record.encrypted.length; index++) {
+      const replacement = record.encrypted[index] === "A" ? "B" : "A"
+      await tryValue(record.encrypted.slice(0, index) + replacement + record.encrypted.slice(index + 1))
+      await tryValue(record.encrypted.slice(0, index))
     }
-    await record.write(record.sealed)
-    expect((await read()).key).toBe(mine?.key)
+    await record.write(record.encrypted)
+    expect((await read()).key).toBe(apiKey?.key)
     console.log(
-      `seals, ${name}: 1 moved, ${errors + right - 1} changed or cut off: ${errors} errors that say so, 0 wrong values`
+      `encrypted values, ${name}: 1 moved, ${errors + unaffected - 1} changed or truncated: ${errors} decryption errors, 0 wrong values`
     )
-    expect(right).toBeLessThan(4)
+    expect(unaffected).toBeLessThan(4)
     await gate.close()
   }, 60_000)
 })

@@ -1,5 +1,5 @@
 /**
- * Tollgate in Koa: the whole interface as middleware, and routes protected by an API key.
+ * Tollgate for Koa: the HTTP API as middleware, and middleware for routes that require an API key.
  */
 import type { Tollgate } from "@tollgate/core"
 import {
@@ -13,33 +13,33 @@ import type { Middleware } from "koa"
 
 export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/node"
 
-/** What a protected route finds in `ctx.state`. */
+/** The part of `ctx.state` that `requireApiKey` sets. */
 export interface ConsumerState {
   consumer: RequestConsumer
 }
 
 /**
- * The whole interface: `app.use(tollgate(gate))`, or below a path `app.use(tollgate(gate, { prefix: "/api/dev" }))`. Other
- * paths are passed on.
+ * Middleware that serves the HTTP API: `app.use(tollgate(gate))`, or at a path:
+ * `app.use(tollgate(gate, { prefix: "/api/dev" }))`. It passes on other requests.
  */
 export const tollgate = (gate: Tollgate, options: NodeHandlerOptions = {}): Middleware => {
   const handle = toNodeHandler(gate, options)
   return async (ctx, next) => {
-    let isOurs = true
-    // A body parser of Koa's leaves what it read with the context, not with Node's request.
+    let isHandled = true
+    // Koa body parsers put the parsed body on `ctx.request`; toNodeHandler looks for it on Node's request.
     const { body } = ctx.request as { readonly body?: unknown }
     if (body !== undefined) Object.assign(ctx.req, { body })
     await handle(ctx.req, ctx.res, (error) => {
       if (error !== undefined) throw error
-      isOurs = false
+      isHandled = false
     })
-    if (isOurs) ctx.respond = false
+    if (isHandled) ctx.respond = false
     else await next()
   }
 }
 
 /**
- * Lets a request through that brings a valid API key, and counts its use; answers 401, 403 or 429 otherwise.
+ * Middleware that requires a valid API key and counts its use. Otherwise it responds with 401, 403, 429 or 503.
  *
  * @example
  * ```ts
@@ -49,17 +49,20 @@ export const tollgate = (gate: Tollgate, options: NodeHandlerOptions = {}): Midd
  * ```
  */
 export const requireApiKey = (gate: Tollgate, options: RequireApiKeyOptions): Middleware<ConsumerState> => {
-  const admit = makeAuthorizeRequest(gate, options)
+  const authorizeRequest = makeAuthorizeRequest(gate, options)
   return async (ctx, next) => {
-    const admission = await admit({ header: (name) => ctx.get(name) || undefined, query: (name) => ctx.query[name] })
-    if ("problem" in admission) {
-      ctx.status = admission.status
-      ctx.body = JSON.stringify(admission.problem)
-      ctx.set(admission.headers)
+    const result = await authorizeRequest({
+      header: (name) => ctx.get(name) || undefined,
+      query: (name) => ctx.query[name]
+    })
+    if ("problem" in result) {
+      ctx.status = result.status
+      ctx.body = JSON.stringify(result.problem)
+      ctx.set(result.headers)
       return
     }
-    ctx.set(admission.headers)
-    ctx.state.consumer = admission.consumer
+    ctx.set(result.headers)
+    ctx.state.consumer = result.consumer
     await next()
   }
 }

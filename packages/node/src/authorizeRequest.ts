@@ -1,6 +1,6 @@
 /**
- * Whether a request of the host's own may in: an API key verified, its use counted, and what to answer otherwise. The
- * bindings for frameworks put it into their own words.
+ * Decides whether a request to one of your own routes is allowed: verifies the API key and counts its use, or makes the
+ * problem response. `@tollgate/express` and `@tollgate/koa` build `requireApiKey` on it.
  */
 import {
   type AuthorizeInput,
@@ -16,13 +16,13 @@ import {
   unavailableDetail
 } from "@tollgate/core"
 
-/** The options of `authorize`, and where the key is. */
+/** The options of `gate.authorize`, and where to read the key from. */
 export interface RequireApiKeyOptions extends AuthorizeOptions {
-  /** Where the key is: `Authorization: Bearer`, unless a header or a query parameter is named. */
+  /** The header or query parameter that contains the key. Default: `Authorization: Bearer`. */
   readonly from?: { readonly header: string } | { readonly query: string }
 }
 
-/** Who is calling, as a protected route finds it. */
+/** The consumer whose key authorized the request, as a protected route sees it. */
 export interface RequestConsumer {
   /** The consumer's name. */
   readonly sub: string
@@ -30,11 +30,11 @@ export interface RequestConsumer {
   readonly keyId: string
   readonly tags: Readonly<Record<string, string | number | boolean>>
   readonly metadata: Readonly<Record<string, unknown>>
-  /** What is left of the meters that were used. */
+  /** The remaining quota of each meter that this request used. */
   readonly remaining: Readonly<Record<string, number>>
 }
 
-/** How a framework gives a request's headers and query. */
+/** Access to a request's headers and query parameters, for any framework. */
 export interface RequestLike {
   readonly header: (name: string) => string | undefined
   readonly query: (name: string) => unknown
@@ -52,13 +52,12 @@ interface Authorizer {
 
 const extractKey = ({ header, query }: RequestLike, from: RequireApiKeyOptions["from"]): string => {
   if (from === undefined) return parseBearer(header("authorization")) ?? ""
-  const given = "header" in from ? header(from.header) : query(from.query)
-  return typeof given === "string" ? given : ""
+  const key = "header" in from ? header(from.header) : query(from.query)
+  return typeof key === "string" ? key : ""
 }
 
-const secondsUntil = (moment: string): number => Math.max(1, Math.ceil((Date.parse(moment) - Date.now()) / 1000))
+const secondsUntil = (timestamp: string): number => Math.max(1, Math.ceil((Date.parse(timestamp) - Date.now()) / 1000))
 
-/** Why somebody is not let in. */
 interface Denial {
   readonly status: 401 | 403 | 429 | 503
   readonly type: string
@@ -68,23 +67,23 @@ interface Denial {
   readonly members?: object
 }
 
-const denialFor = (answer: Extract<AuthorizeResultJson, { readonly allowed: false }>): Denial => {
-  if (answer.reason === "invalid-key") {
+const toDenial = (result: Extract<AuthorizeResultJson, { readonly allowed: false }>): Denial => {
+  if (result.reason === "invalid-key") {
     const headers = { "www-authenticate": "Bearer" }
     return { status: 401, type: "unauthorized", title: "Not authenticated", detail: "Send a valid API key", headers }
   }
-  if (answer.reason !== "over-quota") {
-    const [title, detail] = ["No active subscription", "Subscribe, or settle what is due"]
+  if (result.reason !== "over-quota") {
+    const [title, detail] = ["No active subscription", "Subscribe to a plan, or pay what is overdue"]
     return { status: 403, type: "subscription-not-active", title, detail, headers: {} }
   }
-  const seconds = secondsUntil(answer.resetsOn)
-  const headers = { "retry-after": String(seconds), ratelimit: `"${answer.meter}";r=0;t=${seconds}` }
-  const [title, detail] = ["The quota is used up", `It resets on ${answer.resetsOn}`]
+  const seconds = secondsUntil(result.resetsOn)
+  const headers = { "retry-after": String(seconds), ratelimit: `"${result.meter}";r=0;t=${seconds}` }
+  const [title, detail] = ["The quota is used up", `The quota resets on ${result.resetsOn}`]
   return { status: 429, type: "quota-exceeded", title, detail, headers }
 }
 
-/** The store does not answer, or too many write the same: neither is the caller's fault, nor the host's. */
-const storeUnavailable = (error: StoreUnavailable | StoreConflict): Denial => {
+/** The store is unreachable, or too many requests write the same record: the client may retry. */
+const toStoreDenial = (error: StoreUnavailable | StoreConflict): Denial => {
   const outcome = error instanceof StoreUnavailable ? error.outcome : "not-applied"
   return {
     status: 503,
@@ -96,9 +95,8 @@ const storeUnavailable = (error: StoreUnavailable | StoreConflict): Denial => {
   }
 }
 
-const countUnknown = "The request was not passed on. Its use may have been counted; try again in a moment."
+const countUnknown = "The request was not passed on, but its use may have been counted. Try again in a moment."
 
-/** A refusal as a problem that names the request. */
 const toDenialResult = (
   { status, type, title, detail, headers, members }: Denial,
   instance: string
@@ -108,25 +106,26 @@ const toDenialResult = (
   problem: { type: `urn:tollgate:problem:${type}`, title, status, detail, instance, ...members }
 })
 
-const fromProblem = (from: unknown): string | undefined => {
+const validateFrom = (from: unknown): string | undefined => {
   if (from === undefined) return undefined
-  const names = typeof from === "object" && from !== null ? Object.entries(from) : []
-  const [[where, name] = ["", ""]] = names
-  const isOne = names.length === 1 && (where === "header" || where === "query")
-  return isOne && typeof name === "string" && name !== "" ? undefined : "give { header: name } or { query: name }"
+  const entries = typeof from === "object" && from !== null ? Object.entries(from) : []
+  const [[location, name] = ["", ""]] = entries
+  const hasOneLocation = entries.length === 1 && (location === "header" || location === "query")
+  const isValid = hasOneLocation && typeof name === "string" && name !== ""
+  return isValid ? undefined : "expected { header: name } or { query: name }"
 }
 
-/** Checks the options once; the result decides for every request whether to let it in or what to answer. */
+/** Validates the options once, and returns the function that authorizes each request. */
 export const makeAuthorizeRequest = (
   gate: Authorizer,
   options: RequireApiKeyOptions
 ): ((request: RequestLike) => Promise<AuthorizeRequestResult>) => {
   if (typeof gate?.authorize !== "function") {
-    throw new ConfigurationError({ option: "gate", problem: "give the result of await createTollgate(…)" })
+    throw new ConfigurationError({ option: "gate", problem: "expected the result of `await createTollgate(…)`" })
   }
   const invalidOption = checkAuthorizeOptions(options ?? {}, ["from"])
   if (invalidOption !== undefined) throw invalidOption
-  const problem = fromProblem(options.from)
+  const problem = validateFrom(options.from)
   if (problem !== undefined) throw new ConfigurationError({ option: "from", problem })
   const { account, bucket, metering, from } = options
   return (request) =>
@@ -139,21 +138,21 @@ const authorizeRequest = async (
   from: RequireApiKeyOptions["from"],
   request: RequestLike
 ): Promise<AuthorizeRequestResult> => {
-  const requestId = () => requestIdFor(request.header("x-request-id"))
-  let answer: AuthorizeResultJson
+  const getRequestId = () => requestIdFor(request.header("x-request-id"))
+  let result: AuthorizeResultJson
   try {
-    answer = await gate.authorize({ ...options, key: extractKey(request, from) })
+    result = await gate.authorize({ ...options, key: extractKey(request, from) })
   } catch (error) {
     if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw error
-    const instance = requestId()
+    const instance = getRequestId()
     logRequestError(instance, error.message)
-    return toDenialResult(storeUnavailable(error), instance)
+    return toDenialResult(toStoreDenial(error), instance)
   }
-  if (!answer.allowed) return toDenialResult(denialFor(answer), requestId())
-  const { consumer, keyId, quotas } = answer
+  if (!result.allowed) return toDenialResult(toDenial(result), getRequestId())
+  const { consumer, keyId, quotas } = result
   const meters = Object.entries(quotas?.meters ?? {})
-  const reset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)
-  const limits = meters.map(([meter, { remaining }]) => `"${meter}";r=${remaining};t=${reset}`)
+  const secondsToReset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)
+  const limits = meters.map(([meter, { remaining }]) => `"${meter}";r=${remaining};t=${secondsToReset}`)
   return {
     headers: limits.length === 0 ? {} : { ratelimit: limits.join(", ") },
     consumer: {

@@ -1,16 +1,15 @@
 /**
- * Ends a response to a request whose body has not been received in full. A client that is still sending reads the
- * response only if the server keeps reading for a while: a connection or stream closed at once can take it along.
+ * Ends a response to a request whose body has not been received completely (lingering close). Closing the connection or
+ * stream immediately can discard the response before the client reads it, so the server keeps reading for up to 2 s.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ServerHttp2Stream } from "node:http2"
 import { http2Stream } from "./http2Stream.ts"
 import { stopReading } from "./nodeBody.ts"
 
-/** How long a client may go on sending after an early response. */
 const lingerMs = 2_000
 
-/** Discards the rest of the request's body, for up to `lingerMs`. */
+/** Reads and discards the rest of the request body, for up to `lingerMs`. */
 const drainRequest = (req: IncomingMessage): Promise<void> =>
   new Promise((resolve) => {
     if (req.complete || req.destroyed) return resolve()
@@ -23,13 +22,13 @@ const drainRequest = (req: IncomingMessage): Promise<void> =>
     req.once("end", done).once("close", done).on("error", done).resume()
   })
 
-/** How often, and how many times, to look whether a response has been sent to its end. */
+/** How often, and at most how many times, to check whether the response has been sent completely. */
 const [pollMs, maxPolls] = [100, 300]
 
 /**
- * RST_STREAM with NO_ERROR after a complete response tells the client to stop sending and to keep the response (RFC
- * 9113, 8.1). Node's `finish` event comes before the frame that ends the response, or before anyone can listen, so the
- * state of the stream is what counts: a reset that comes too soon makes the response incomplete.
+ * After a complete response, RST_STREAM with NO_ERROR makes the client stop sending and keep the response (RFC 9113,
+ * 8.1). A reset before the frame that ends the response would make the response incomplete. Node emits `finish` before
+ * it sends that frame, so this polls the state of the stream.
  */
 const resetAfterResponse = (stream: ServerHttp2Stream, polls = 0): void => {
   if (stream.destroyed || stream.closed) return

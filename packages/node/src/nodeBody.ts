@@ -1,11 +1,12 @@
 /**
- * The body of a request: whole, or as it comes, without a copy, and read no faster than it is asked for.
+ * Reads the body of a Node request, as one buffer or as a byte stream with backpressure. Chunks are copied only if
+ * their memory is shared.
  */
 import type { IncomingMessage } from "node:http"
 
 /**
- * A stream of bytes hands the memory itself over. What is not this piece's alone is copied: a piece of a shared pool, or
- * one that somebody else listens to as well.
+ * A byte stream transfers each chunk's ArrayBuffer to its reader. A chunk is copied when it is a slice of Node's buffer
+ * pool, or when another `data` listener receives it too.
  */
 const toOwnedChunk = (chunk: Buffer | string, isShared: boolean): Uint8Array<ArrayBuffer> => {
   if (typeof chunk === "string") return new Uint8Array(Buffer.from(chunk))
@@ -14,73 +15,77 @@ const toOwnedChunk = (chunk: Buffer | string, isShared: boolean): Uint8Array<Arr
     : (chunk as Uint8Array as Uint8Array<ArrayBuffer>)
 }
 
-const aborted = () => new Error("The request was cut off")
+const makeDisconnectError = () => new Error("The client disconnected before it sent the whole body")
 
-const readers = new WeakMap<IncomingMessage, () => void>()
+/** For each request whose body is being read, the function that removes the listeners. */
+const detachFunctions = new WeakMap<IncomingMessage, () => void>()
 
-/** Nobody reads the body any more; what still comes of it may be thrown away. */
+/** Removes the listeners that read the body, so that the rest of it can be discarded. */
 export const stopReading = (req: IncomingMessage): void => {
-  readers.get(req)?.()
-  // It may still fail, and nobody else listens.
+  detachFunctions.get(req)?.()
+  // Without a listener, an error of the request would be thrown as an uncaught exception.
   req.on("error", () => {})
 }
 
-interface Reader {
-  readonly take: (chunk: Buffer | string) => void
-  readonly end: () => void
-  readonly fail: (error: Error) => void
+interface BodyListener {
+  readonly onChunk: (chunk: Buffer | string) => void
+  readonly onEnd: () => void
+  readonly onError: (error: Error) => void
 }
 
-/** Reads a body until its end, its failure, or somebody abandons it; paused until it is resumed. */
-const listen = (req: IncomingMessage, { take, end, fail }: Reader): void => {
+/**
+ * Listens to the body until it ends, until the client disconnects (`onError`), or until `stopReading`. The request is
+ * paused until the caller resumes it.
+ */
+const listenToBody = (req: IncomingMessage, { onChunk, onEnd, onError }: BodyListener): void => {
   if (req.destroyed) {
-    fail(aborted())
+    onError(makeDisconnectError())
     return
   }
-  const ended = () => {
+  const handleEnd = () => {
     detach()
-    end()
+    onEnd()
   }
-  const failed = () => {
+  const handleDisconnect = () => {
     detach()
-    fail(aborted())
+    onError(makeDisconnectError())
   }
   const detach = () => {
-    readers.delete(req)
-    req.off("data", take).off("end", ended).off("error", failed).off("close", failed)
+    detachFunctions.delete(req)
+    req.off("data", onChunk).off("end", handleEnd).off("error", handleDisconnect).off("close", handleDisconnect)
   }
-  readers.set(req, detach)
-  req.on("data", take).once("end", ended).once("error", failed).once("close", failed).pause()
+  detachFunctions.set(req, detach)
+  req.on("data", onChunk).once("end", handleEnd).once("error", handleDisconnect).once("close", handleDisconnect).pause()
 }
 
-/** The body whole, or nothing if it is longer than that. */
-export const readAll = (req: IncomingMessage, limit: number): Promise<Uint8Array | undefined> =>
+/** Reads the whole body; resolves with `undefined` if it is longer than `maxBytes`. */
+export const readAll = (req: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> =>
   new Promise((resolve, reject) => {
     const chunks: Array<Uint8Array> = []
     let size = 0
-    const take = (chunk: Buffer | string) => {
-      const piece = typeof chunk === "string" ? Buffer.from(chunk) : chunk
-      size += piece.byteLength
-      if (size <= limit) return void chunks.push(piece)
+    const onChunk = (chunk: Buffer | string) => {
+      const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk
+      size += bytes.byteLength
+      if (size <= maxBytes) return void chunks.push(bytes)
       stopReading(req)
       req.pause()
       resolve(undefined)
     }
-    listen(req, { take, end: () => resolve(Buffer.concat(chunks)), fail: reject })
+    listenToBody(req, { onChunk, onEnd: () => resolve(Buffer.concat(chunks)), onError: reject })
     req.resume()
   })
 
 /**
- * A stream of bytes, so that its reader matches each piece. Whoever has read enough leaves the request as it is: it still
- * has to be answered.
+ * The body as a byte stream. Cancelling the stream pauses the request and does not destroy it, because the response has
+ * yet to be sent on the same connection.
  */
 export const toByteStream = (req: IncomingMessage): ReadableStream<Uint8Array> => {
   const start = (controller: ReadableByteStreamController) => {
-    const take = (chunk: Buffer | string) => {
+    const onChunk = (chunk: Buffer | string) => {
       controller.enqueue(toOwnedChunk(chunk, req.listenerCount("data") > 1))
       if ((controller.desiredSize ?? 0) <= 0) req.pause()
     }
-    listen(req, { take, end: () => controller.close(), fail: (error) => controller.error(error) })
+    listenToBody(req, { onChunk, onEnd: () => controller.close(), onError: (error) => controller.error(error) })
   }
   return new ReadableStream(
     {

@@ -1,66 +1,70 @@
 /**
- * Node's request as the interface is asked; as a web request only for whoever wants one.
+ * Converts a Node request to Tollgate's `TransportRequest`. It creates a web `Request` only when a caller needs one.
+ *
+ * When the client disconnects, two things happen: `signal` aborts, and a body that is still being read fails (see
+ * `nodeBody.ts`). `toNodeHandler.ts` makes the signal.
  */
 import type { IncomingMessage } from "node:http"
 import { readBody, type TransportRequest } from "@tollgate/core"
 import { readAll, toByteStream } from "./nodeBody.ts"
 
 type Body = string | Buffer | ReadableStream<Uint8Array>
+type Headers = Record<string, string>
 
-/** A body that cannot be given as it was sent, with the reason for whoever reads it. */
-const erroredBody = (reason: string): ReadableStream<Uint8Array> =>
+/** A body that fails when it is read. Tollgate shows the message of an error of this name to the client. */
+const makeFailingBody = (message: string): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start: (controller) => {
-      const error = new Error(reason)
+      const error = new Error(message)
       error.name = "TakenApart"
       controller.error(error)
     }
   })
 
-const bodyAlreadyConsumed = () =>
-  erroredBody("a body parser in front of Tollgate has taken it apart; mount Tollgate before the parser")
+const makeConsumedBody = () =>
+  makeFailingBody("a body parser in front of Tollgate has already read the body; mount Tollgate before the parser")
 
-/** What a parser has read as infinite would be written as nothing. */
-const restringify = (value: unknown): Body => {
+/** Parsers read 1e999 as Infinity, which `JSON.stringify` would turn into null: reject it instead. */
+const toJsonBody = (parsed: unknown): Body => {
   let isExact = true
-  const text = JSON.stringify(value, (_, part) => {
-    if (typeof part === "number" && !Number.isFinite(part)) isExact = false
-    return part
+  const json = JSON.stringify(parsed, (_, value) => {
+    if (typeof value === "number" && !Number.isFinite(value)) isExact = false
+    return value
   })
-  return isExact ? text : erroredBody("a number in it is too large")
+  return isExact ? json : makeFailingBody("the body contains a number that is too large")
 }
 
 const isForm = (headers: Headers): boolean =>
   /^(application\/x-www-form-urlencoded|multipart\/)/i.test(headers["content-type"] ?? "")
 
-/** Whether there was a body at all. */
 const hadBody = (headers: Headers): boolean =>
   Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined
 
-/** What a body parser of the host has left, as it was sent, or nearly. */
-const preParsedBody = (req: IncomingMessage, path: string, headers: Headers): Body | undefined => {
+/**
+ * Restores the body from `req.body` if a body parser has already read the request; `undefined` if the body can still be
+ * read. Forms and uploads cannot be restored byte for byte, so they fail.
+ */
+const getPreParsedBody = (req: IncomingMessage, path: string, headers: Headers): Body | undefined => {
   if (!req.readableEnded) return undefined
   const { body } = req as { readonly body?: unknown }
-  // Somebody has read it and kept it: to go on as if nothing had been sent would make what nobody asked for.
-  if (body === undefined) return hadBody(headers) ? bodyAlreadyConsumed() : undefined
+  // The body was read but is not in `req.body`: fail, because an empty body could mean something else to the endpoint.
+  if (body === undefined) return hadBody(headers) ? makeConsumedBody() : undefined
   if (Buffer.isBuffer(body)) return body
-  if (path.startsWith("/v1/uploads/")) return bodyAlreadyConsumed()
+  if (path.startsWith("/v1/uploads/")) return makeConsumedBody()
   if (typeof body === "string") return body
-  return isForm(headers) ? bodyAlreadyConsumed() : restringify(body)
+  return isForm(headers) ? makeConsumedBody() : toJsonBody(body)
 }
 
-/** Methods that no web request can have are answered like any other that there is not. */
+/** A web `Request` cannot have these methods; under another name they get the same 404 or 405 as unknown methods. */
 const getMethod = ({ method = "GET" }: IncomingMessage): string =>
   /^(connect|trace|track)$/i.test(method) ? "UNKNOWN" : method
-
-type Headers = Record<string, string>
 
 const getHeaders = ({ rawHeaders }: IncomingMessage): Headers => {
   const headers: Headers = Object.create(null)
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? "").toLowerCase()
     const value = rawHeaders[index + 1] ?? ""
-    // HTTP/2 keeps the method and the path among the headers.
+    // HTTP/2 sends the host, the method and the path as pseudo-headers, whose names begin with a colon.
     if (name === ":authority") headers["host"] = value
     else if (name === "host") headers["host"] ??= value
     else if (!name.startsWith(":")) {
@@ -71,7 +75,7 @@ const getHeaders = ({ rawHeaders }: IncomingMessage): Headers => {
   return headers
 }
 
-/** They told of the body as it was sent, and not as a parser has left it. */
+/** These headers describe the body as it was sent, not as the parser has changed it. */
 const withoutBodyHeaders = (headers: Headers): Headers => {
   const { "content-length": _, "transfer-encoding": __, "content-encoding": ___, ...rest } = headers
   return rest
@@ -80,39 +84,46 @@ const withoutBodyHeaders = (headers: Headers): Headers => {
 const toStream = (body: Body): ReadableStream<Uint8Array> | null =>
   body instanceof ReadableStream ? body : new Response(typeof body === "string" ? body : new Uint8Array(body)).body
 
+/**
+ * @param path the path and query below the mount point
+ * @param basePath the path at which Tollgate is mounted
+ * @param signal a signal that aborts when the client disconnects; called only when it is needed
+ */
 export const fromNodeRequest = (
   req: IncomingMessage,
   path: string,
-  base: string,
+  basePath: string,
   signal: () => AbortSignal
 ): TransportRequest => {
   const method = getMethod(req)
-  const hasBody = method !== "GET" && method !== "HEAD"
-  const sent = getHeaders(req)
-  const parsed = hasBody ? preParsedBody(req, path, sent) : undefined
-  const headers = parsed === undefined ? sent : withoutBodyHeaders(sent)
-  const stream = (): ReadableStream<Uint8Array> | null => {
-    if (!hasBody) return null
-    return parsed === undefined ? (req.readableEnded ? null : toByteStream(req)) : toStream(parsed)
+  const canHaveBody = method !== "GET" && method !== "HEAD"
+  const sentHeaders = getHeaders(req)
+  const preParsedBody = canHaveBody ? getPreParsedBody(req, path, sentHeaders) : undefined
+  const headers = preParsedBody === undefined ? sentHeaders : withoutBodyHeaders(sentHeaders)
+  const openBody = (): ReadableStream<Uint8Array> | null => {
+    if (!canHaveBody) return null
+    if (preParsedBody !== undefined) return toStream(preParsedBody)
+    return req.readableEnded ? null : toByteStream(req)
   }
-  const read = async (limit: number): Promise<Uint8Array | undefined> => {
-    if (parsed === undefined && hasBody && !req.readableEnded) return readAll(req, limit)
-    return readBody(stream(), limit)
+  const readBytes = async (maxBytes: number): Promise<Uint8Array | undefined> => {
+    if (preParsedBody === undefined && canHaveBody && !req.readableEnded) return readAll(req, maxBytes)
+    return readBody(openBody(), maxBytes)
   }
-  let made: Request | undefined
+  // Once there is a web request, it owns the body.
+  let webRequest: Request | undefined
   return {
     method,
     url: path,
-    basePath: base,
+    basePath,
     headers,
     signal,
-    body: () => (made === undefined ? stream() : made.body),
-    bytes: (limit) => (made === undefined ? read(limit) : readBody(made.body, limit)),
+    body: () => (webRequest === undefined ? openBody() : webRequest.body),
+    bytes: (maxBytes) => (webRequest === undefined ? readBytes(maxBytes) : readBody(webRequest.body, maxBytes)),
     toWebRequest: () => {
-      if (made !== undefined) return made
-      const init = { method, headers, signal: signal(), body: stream(), duplex: "half" }
-      made = new Request(`http://localhost${path}`, init as RequestInit)
-      return made
+      if (webRequest !== undefined) return webRequest
+      const init = { method, headers, signal: signal(), body: openBody(), duplex: "half" }
+      webRequest = new Request(`http://localhost${path}`, init as RequestInit)
+      return webRequest
     }
   }
 }

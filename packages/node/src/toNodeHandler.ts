@@ -1,5 +1,8 @@
 /**
- * Node's requests and responses ↔ the interface, or any web handler: streamed both ways, aborted when the client leaves.
+ * Runs Tollgate, or any web handler, as a Node request listener. Request and response bodies are streamed.
+ *
+ * When the client disconnects before the response is complete, `watchForDisconnect` aborts the request's signal.
+ * Tollgate then interrupts the fiber that handles the request, and no response is sent.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
@@ -12,26 +15,26 @@ import { fromNodeRequest } from "./nodeRequest.ts"
 
 export interface HandlerSource {
   readonly handler: (request: Request) => Promise<Response>
-  /** The same without web objects, which cost more than many an answer; called instead, where there is one. */
-  readonly dispatch?: (asked: TransportRequest) => Promise<TransportResponse>
-  /** Whether a request is for it, by its path and its `Host` header. */
+  /** Does the same as `handler` without creating web objects, which is faster. Used instead of `handler` if present. */
+  readonly dispatch?: (request: TransportRequest) => Promise<TransportResponse>
+  /** Whether Tollgate handles a request with this path and `Host` header. */
   readonly matches: (path: string, host: string) => boolean
-  /** Whether a host serves sites and nothing else: then the prefix does not apply. */
+  /** Whether this host serves only deployed sites. The prefix does not apply to such hosts. */
   readonly isSitesHost?: ((host: string) => boolean) | undefined
 }
 
 export interface NodeHandlerOptions {
-  /** The path below which the interface is mounted, where the host has not taken it off already. */
+  /** The path at which the HTTP API is mounted, such as `/api/dev`. Omit it if the framework strips the path itself. */
   readonly prefix?: string
 }
 
 type Next = (error?: unknown) => void
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse, next?: Next) => Promise<void>
 
-/** The path and query below the prefix; none if the request is for elsewhere. */
+/** The path and query below the prefix; `undefined` if the request is not below the prefix. */
 const getPath = (req: IncomingMessage, prefix: string): string | undefined => {
   const url = req.url ?? "/"
-  // A proxy may send the address whole.
+  // Proxies may send an absolute URL instead of a path.
   const path = /^https?:\/\//i.test(url) ? url.replace(/^https?:\/\/[^/?]*/i, "") || "/" : url
   if (!path.startsWith("/")) return undefined
   if (prefix === "") return path
@@ -40,36 +43,38 @@ const getPath = (req: IncomingMessage, prefix: string): string | undefined => {
   return below?.startsWith("/") === true ? below : below?.startsWith("?") === true ? `/${below}` : undefined
 }
 
-/** The host that was asked for. Over HTTP/2 it is a header of another name. */
+/** HTTP/2 sends the host as `:authority`. */
 const getHost = ({ headers }: IncomingMessage): string => {
   const { ":authority": authority, host = "" } = headers
   return typeof authority === "string" ? authority : host
 }
 
-/** Where the interface is mounted; Express tells what it has taken off the path. */
+/** The path at which the HTTP API is mounted. Express puts the part that it has stripped into `req.baseUrl`. */
 const getBasePath = (req: IncomingMessage, prefix: string): string => {
   const { baseUrl } = req as { readonly baseUrl?: unknown }
   return typeof baseUrl === "string" ? baseUrl + prefix : prefix
 }
 
-/** Asks a web handler. */
 const callWebHandler = async (
   handler: HandlerSource["handler"],
-  asked: TransportRequest
+  request: TransportRequest
 ): Promise<TransportResponse> => {
-  const answer = fromWebResponse(await handler(asked.toWebRequest()))
-  return asked.method === "HEAD" ? { ...answer, body: undefined } : answer
+  const response = fromWebResponse(await handler(request.toWebRequest()))
+  return request.method === "HEAD" ? { ...response, body: undefined } : response
 }
 
-/** What is small is read whole: a stream for it would cost more than the answer, and could fail in the middle of it. */
-const bufferSmallBody = async (answer: TransportResponse): Promise<TransportResponse> => {
-  const isSmall = Number(answer.headers["content-length"] ?? Number.NaN) <= 64 * 1024
-  if (!isSmall || !(answer.body instanceof ReadableStream)) return answer
-  return { ...answer, body: new Uint8Array(await new Response(answer.body).arrayBuffer()) }
+/**
+ * Reads a small body into memory. A stream would cost more than the rest of the response, and could fail after the
+ * headers have been sent.
+ */
+const bufferSmallBody = async (response: TransportResponse): Promise<TransportResponse> => {
+  const isSmall = Number(response.headers["content-length"] ?? Number.NaN) <= 64 * 1024
+  if (!isSmall || !(response.body instanceof ReadableStream)) return response
+  return { ...response, body: new Uint8Array(await new Response(response.body).arrayBuffer()) }
 }
 
-/** Puts an answer's status and headers down, and gives a way to take them back. */
-const writeHead = ({ status, headers }: TransportResponse, res: ServerResponse): (() => void) => {
+/** Sets the status and the headers; returns a function that removes the headers again. */
+const setHead = ({ status, headers }: TransportResponse, res: ServerResponse): (() => void) => {
   res.statusCode = status
   for (const name in headers) res.setHeader(name, headers[name] ?? "")
   return () => {
@@ -79,20 +84,20 @@ const writeHead = ({ status, headers }: TransportResponse, res: ServerResponse):
 
 const internalServerError: TransportResponse = { status: 500, headers: { "content-length": "0" }, body: undefined }
 
-const send = async (answer: TransportResponse, req: IncomingMessage, res: ServerResponse): Promise<void> => {
-  const { status, headers, body } = answer
+const send = async (response: TransportResponse, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  const { status, headers, body } = response
   const isEarly = !req.complete
   if (!isEarly && !(body instanceof ReadableStream)) {
     return void res.writeHead(status, headers as Record<string, string | Array<string>>).end(body)
   }
-  const undoHead = writeHead(answer, res)
-  // What was not read of the request's body would be taken for the next request.
+  const removeHeaders = setHead(response, res)
+  // On a kept-alive connection, the unread rest of the request body would be parsed as the next request.
   if (isEarly && req.httpVersionMajor === 1) res.setHeader("connection", "close")
   try {
     if (body instanceof ReadableStream) await pipeline(Readable.fromWeb(body as never), res, { end: false })
     else if (body !== undefined) res.write(body)
   } catch (error) {
-    if (!res.headersSent) undoHead()
+    if (!res.headersSent) removeHeaders()
     throw error
   }
   res.flushHeaders()
@@ -100,9 +105,44 @@ const send = async (answer: TransportResponse, req: IncomingMessage, res: Server
   else res.end()
 }
 
+/** Whether the client disconnected before the handler was called, for example while other middleware ran. */
+const hasDisconnected = (req: IncomingMessage, res: ServerResponse): boolean =>
+  res.destroyed || http2Stream(req)?.closed === true || (req.destroyed && !req.readableEnded)
+
+interface DisconnectWatch {
+  readonly isDisconnected: () => boolean
+  /** Aborts when the client disconnects. Created on first use, because most requests never need it. */
+  readonly signal: () => AbortSignal
+  readonly stop: () => void
+}
+
+/** Watches for the client to disconnect before the response is complete. */
+const watchForDisconnect = (req: IncomingMessage, res: ServerResponse): DisconnectWatch => {
+  // Over HTTP/2, the response to a HEAD request does not emit `close` when its stream closes; the stream does.
+  const connection = http2Stream(req) ?? res
+  let isDisconnected = false
+  let controller: AbortController | undefined
+  const onClose = () => {
+    // `close` also follows a complete response.
+    if (res.writableEnded) return
+    isDisconnected = true
+    controller?.abort()
+  }
+  connection.once("close", onClose)
+  return {
+    isDisconnected: () => isDisconnected,
+    signal: () => {
+      controller ??= new AbortController()
+      if (isDisconnected) controller.abort()
+      return controller.signal
+    },
+    stop: () => void connection.off("close", onClose)
+  }
+}
+
 /**
- * A request listener for `node:http`, and middleware for whatever calls `(req, res, next)`. With `next`, paths that
- * are not the interface's are passed on.
+ * A request listener for `node:http`, and middleware for frameworks that call `(req, res, next)`. With `next`, it passes
+ * on requests that are not for Tollgate.
  *
  * @example
  * ```ts
@@ -111,49 +151,33 @@ const send = async (answer: TransportResponse, req: IncomingMessage, res: Server
  * ```
  */
 export const toNodeHandler = (gate: HandlerSource, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
-  const { handler, dispatch = (asked: TransportRequest) => callWebHandler(handler, asked), matches, isSitesHost } = gate
+  const { handler, matches, isSitesHost } = gate
+  const { dispatch = (request: TransportRequest) => callWebHandler(handler, request) } = gate
   return async (req, res, next) => {
     const host = getHost(req)
-    const below = getPath(req, prefix)
-    const isOutside = below === undefined && isSitesHost?.(host) === true
-    const path = isOutside ? getPath(req, "") : below
+    const pathBelowPrefix = getPath(req, prefix)
+    const ignoresPrefix = pathBelowPrefix === undefined && isSitesHost?.(host) === true
+    const path = ignoresPrefix ? getPath(req, "") : pathBelowPrefix
     if (next !== undefined && (path === undefined || !matches(path, host))) return next()
-    const stream = http2Stream(req)
-    // The client may have left while the host was busy.
-    if (res.destroyed || stream?.closed === true || (req.destroyed && !req.readableEnded)) return
-    let isGone = false
-    let abort: AbortController | undefined
-    const leave = () => {
-      if (res.writableEnded) return
-      isGone = true
-      abort?.abort()
-    }
-    const signal = () => {
-      abort ??= new AbortController()
-      if (isGone) abort.abort()
-      return abort.signal
-    }
-    // Over HTTP/2 a response to HEAD does not tell when its stream closes.
-    const connection = stream ?? res
-    connection.once("close", leave)
+    if (hasDisconnected(req, res)) return
+    const { isDisconnected, signal, stop } = watchForDisconnect(req, res)
     try {
-      const answer = await dispatch(
-        fromNodeRequest(req, path ?? "/", getBasePath(req, isOutside ? "" : prefix), signal)
-      )
-      if (!isGone) await send(await bufferSmallBody(answer), req, res)
+      const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
+      const response = await dispatch(fromNodeRequest(req, path ?? "/", basePath, signal))
+      if (!isDisconnected()) await send(await bufferSmallBody(response), req, res)
     } catch (error) {
-      if (isGone || res.destroyed) return
-      // Without an error, an HTTP/2 stream is reset as if the response were complete.
-      if (res.headersSent) return void res.destroy(stream && new Error("The response was cut off"))
+      if (isDisconnected() || res.destroyed) return
+      // Without an error, `destroy` resets an HTTP/2 stream as if the response were complete.
+      if (res.headersSent) return void res.destroy(http2Stream(req) && new Error("The response body failed"))
       if (next === undefined) return await send(internalServerError, req, res)
-      // The host responds: a body that nobody goes on reading would hold up its connection.
+      // The framework sends the response. Discard the rest of the body, which would otherwise block the connection.
       if (req.readableDidRead) {
         stopReading(req)
         req.resume()
       }
       next(error)
     } finally {
-      connection.off("close", leave)
+      stop()
     }
   }
 }

@@ -10,7 +10,7 @@ import {
 } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
-import { makeSubscription } from "@tollgate/testing"
+import { eventually, makeSubscription } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 
 const token = "a-management-token-for-tests"
@@ -26,7 +26,7 @@ beforeAll(async () => {
   baseUrl = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/api/dev`
   gate = await createTollgate({
     store: MemoryStore.open(),
-    secret: "a secret of the tests, and of nobody else",
+    secret: "test-secret-with-at-least-32-characters",
     tokens: [
       { token, account: "acme" },
       { token: "a-token-that-may-only-read", account: "acme", access: "read" },
@@ -44,29 +44,30 @@ afterAll(async () => {
   await gate.close()
 })
 
-const failureOf = (attempt: Promise<unknown>) =>
+/** The error that a promise rejects with. */
+const getError = (attempt: Promise<unknown>) =>
   attempt.then(
-    () => expect.fail("it succeeded"),
+    () => expect.fail("The call succeeded"),
     (error) => error
   )
 
-describe("a client in another process", () => {
-  it("has the shape of the gate, and gives the same answers", async () => {
-    const made = await client.consumers.create(
+describe("createClient, over HTTP", () => {
+  it("returns the same results as the gate", async () => {
+    const created = await client.consumers.create(
       "acme",
       "b",
       { name: "alice", tags: { team: "blue" }, managers: ["boss@example.com"] },
       { withApiKey: true }
     )
-    const view = { apiKeys: true, managers: true, managerInvites: true, keyFormat: "visible" } as const
-    expect(await client.consumers.get("acme", "b", "alice", view)).toEqual(
-      await gate.consumers.get("acme", "b", "alice", view)
+    const include = { apiKeys: true, managers: true, managerInvites: true, keyFormat: "visible" } as const
+    expect(await client.consumers.get("acme", "b", "alice", include)).toEqual(
+      await gate.consumers.get("acme", "b", "alice", include)
     )
     const query = { limit: 1, tags: { team: "blue" }, managerEmail: "BOSS@example.com" }
     expect(await client.consumers.list("acme", "b", query)).toEqual(await gate.consumers.list("acme", "b", query))
-    const key = made.apiKeys?.[0]?.key ?? ""
+    const key = created.apiKeys?.[0]?.key ?? ""
     expect(await client.keys.verify("acme", "b", key)).toEqual(await gate.keys.verify("acme", "b", key))
-    expect(await client.keys.verify("acme", "b", "nonsense")).toEqual({ valid: false, reason: "invalid" })
+    expect(await client.keys.verify("acme", "b", "unknown-key")).toEqual({ valid: false, reason: "invalid" })
     const [first] = (await client.keys.createMany("acme", "b", "alice", [{ description: "1" }, {}])).data
     const id = first?.id ?? ""
     await client.keys.update("acme", "b", "alice", id, { expiresOn: "2031-01-01T00:00:00Z", description: null })
@@ -75,53 +76,57 @@ describe("a client in another process", () => {
     expect(await client.keys.list("acme", "b", "alice")).toEqual(await gate.keys.list("acme", "b", "alice"))
     expect(await client.keys.verify("acme", "b", rolled.key ?? "")).toMatchObject({ valid: true, keyId: rolled.id })
     await client.keys.remove("acme", "b", "alice", rolled.id)
-    const changed = await client.consumers.update(
+    const updated = await client.consumers.update(
       "acme",
       "b",
       "alice",
       { description: "d" },
       { ifTags: { team: "blue" } }
     )
-    expect(changed.description).toBe("d")
+    expect(updated.description).toBe("d")
     await client.consumers.remove("acme", "b", "alice")
     expect((await gate.consumers.list("acme", "b")).total).toBe(0)
   })
 
-  it("meters", async () => {
+  it("manages metering buckets, plans, subscriptions and usage", async () => {
     const { id: bucketId } = await client.meteringBuckets.create("acme", { idempotencyKey: "once" })
     expect((await client.meteringBuckets.create("acme", { idempotencyKey: "once" })).id).toBe(bucketId)
     expect(await client.meteringBuckets.list("acme")).toEqual(await gate.meteringBuckets.list("acme"))
-    expect(await failureOf(client.meteringBuckets.list("other"))).toMatchObject({ _tag: "Forbidden" })
+    expect(await getError(client.meteringBuckets.list("other"))).toMatchObject({ _tag: "Forbidden" })
     await gate.meteringBuckets.create("other")
-    const everybody = createClient({ baseUrl, token: "a-token-for-all-accounts" })
-    expect(await everybody.meteringBuckets.list("acme")).toEqual(await gate.meteringBuckets.list("acme"))
-    expect(await everybody.meteringBuckets.list("*")).toEqual(await gate.meteringBuckets.list("*"))
+    const adminClient = createClient({ baseUrl, token: "a-token-for-all-accounts" })
+    expect(await adminClient.meteringBuckets.list("acme")).toEqual(await gate.meteringBuckets.list("acme"))
+    expect(await adminClient.meteringBuckets.list("*")).toEqual(await gate.meteringBuckets.list("*"))
     const plan = await client.plans.create(bucketId, {
       label: "P",
       planExternalId: "p",
       meters: { requests: { max: 2 } }
     })
-    const made = await client.subscriptions.create(bucketId, makeSubscription(plan.id, "p", {}))
+    const subscription = await client.subscriptions.create(bucketId, makeSubscription(plan.id, "p", {}))
     expect(await client.subscriptions.list(bucketId, { status: "active" })).toEqual(
       await gate.subscriptions.list(bucketId)
     )
-    expect((await client.usage.consume(bucketId, made.id, { requests: 2 })).meters["requests"]?.remaining).toBe(0)
-    expect(await client.usage.quotas(bucketId, made.id)).toEqual(await gate.usage.quotas(bucketId, made.id))
-    const over = await failureOf(client.usage.consume(bucketId, made.id, { requests: 1 }))
-    expect(over).toMatchObject({ _tag: "QuotaExceeded", meter: "requests", max: 2 })
-    expect(await failureOf(client.plans.remove(bucketId, plan.id))).toMatchObject({
+    expect((await client.usage.consume(bucketId, subscription.id, { requests: 2 })).meters["requests"]?.remaining).toBe(
+      0
+    )
+    expect(await client.usage.quotas(bucketId, subscription.id)).toEqual(
+      await gate.usage.quotas(bucketId, subscription.id)
+    )
+    const overQuota = await getError(client.usage.consume(bucketId, subscription.id, { requests: 1 }))
+    expect(overQuota).toMatchObject({ _tag: "QuotaExceeded", meter: "requests", max: 2 })
+    expect(await getError(client.plans.remove(bucketId, plan.id))).toMatchObject({
       _tag: "PlanInUse",
       planId: plan.id
     })
-    await client.subscriptions.update(bucketId, made.id, { status: "canceled" })
-    const inactive = await failureOf(client.usage.consume(bucketId, made.id, { requests: 1 }))
+    await client.subscriptions.update(bucketId, subscription.id, { status: "canceled" })
+    const inactive = await getError(client.usage.consume(bucketId, subscription.id, { requests: 1 }))
     expect(inactive).toMatchObject({ _tag: "SubscriptionNotActive", status: "canceled" })
-    await client.subscriptions.remove(bucketId, made.id)
+    await client.subscriptions.remove(bucketId, subscription.id)
     await client.plans.update(bucketId, plan.id, { label: "Q" })
     expect((await client.plans.get(bucketId, plan.id)).label).toBe("Q")
     await client.plans.remove(bucketId, plan.id)
     await client.meteringBuckets.remove(bucketId)
-    expect(await failureOf(client.meteringBuckets.get(bucketId))).toMatchObject({
+    expect(await getError(client.meteringBuckets.get(bucketId))).toMatchObject({
       _tag: "MeteringBucketNotFound",
       bucketId
     })
@@ -130,9 +135,9 @@ describe("a client in another process", () => {
   it("fails with the same tagged errors", async () => {
     await client.consumers.create("acme", "errors", { name: "alice", apiKeys: [{ key: "a-value-that-is-taken" }] })
     const tags = async (...attempts: ReadonlyArray<Promise<unknown>>) =>
-      Promise.all(attempts.map(async (attempt) => (await failureOf(attempt))._tag))
+      Promise.all(attempts.map(async (attempt) => (await getError(attempt))._tag))
     const reader = createClient({ baseUrl, token: "a-token-that-may-only-read" })
-    const stranger = createClient({ baseUrl, token: "a-token-that-nobody-has" })
+    const unauthenticated = createClient({ baseUrl, token: "an-unknown-management-token" })
     expect(
       await tags(
         client.consumers.create("acme", "errors", { name: "alice" }),
@@ -142,9 +147,9 @@ describe("a client in another process", () => {
         client.keys.create("acme", "errors", "alice", { key: "a-value-that-is-taken" }),
         client.consumers.list("other", "errors"),
         reader.consumers.create("acme", "errors", { name: "bob" }),
-        stranger.consumers.list("acme", "errors"),
+        unauthenticated.consumers.list("acme", "errors"),
         createClient({ baseUrl: "http://127.0.0.1:1", token }).consumers.list("acme", "errors"),
-        createClient({ baseUrl: `${baseUrl}/elsewhere`, token }).consumers.list("acme", "errors")
+        createClient({ baseUrl: `${baseUrl}/wrong-path`, token }).consumers.list("acme", "errors")
       )
     ).toEqual([
       "ConsumerNameTaken",
@@ -160,19 +165,17 @@ describe("a client in another process", () => {
     ])
   })
 
-  it("gives a server up that stays silent", async () => {
+  it("times out when the server does not respond", async () => {
     const silent = createServer(() => undefined).listen(0, "127.0.0.1")
     await once(silent, "listening")
     const address = silent.address()
     const port = typeof address === "object" && address !== null ? address.port : 0
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     try {
-      const asking = failureOf(
-        createClient({ baseUrl: `http://127.0.0.1:${port}`, token }).meteringBuckets.list("acme")
-      )
+      const error = getError(createClient({ baseUrl: `http://127.0.0.1:${port}`, token }).meteringBuckets.list("acme"))
       await once(silent, "request")
       await vi.advanceTimersByTimeAsync(30_000)
-      expect(await asking).toMatchObject({ _tag: "StoreUnavailable", retryable: true })
+      expect(await error).toMatchObject({ _tag: "StoreUnavailable", retryable: true })
     } finally {
       vi.useRealTimers()
       silent.close()
@@ -180,32 +183,32 @@ describe("a client in another process", () => {
     }
   })
 
-  it("knows without asking that what is no text is no key", async () => {
+  it("reports malformed keys as invalid without a request", async () => {
     for (const key of [undefined, null, 5, "\ud800", "a\u0000b"]) {
-      const given = key as unknown as string
-      expect(await client.keys.verify("acme", "errors", given)).toEqual({ valid: false, reason: "invalid" })
+      const malformedKey = key as unknown as string
+      expect(await client.keys.verify("acme", "errors", malformedKey)).toEqual({ valid: false, reason: "invalid" })
     }
   })
 
-  it("says at creation what to set", () => {
+  it("validates its options", () => {
     expect(() => createClient({ baseUrl: "nowhere", token })).toThrow("baseUrl: must be an HTTP(S) URL")
     expect(() => createClient({ baseUrl, token: "" })).toThrow("token: must be a management token")
   })
 
-  it("deploys, below any prefix", async () => {
+  it("uploads and deploys, with the HTTP API mounted at a prefix", async () => {
     const branch = { accountName: "acme", projectName: "web", branchName: "main" }
     const { uploadUrl } = await client.deployments.createSource(branch)
     expect(uploadUrl.startsWith(`${baseUrl}/v1/uploads/`)).toBe(true)
     const archive = new TextEncoder().encode("an archive")
     const large = new Uint8Array(1001)
-    expect(await failureOf(client.deployments.upload(uploadUrl, large))).toMatchObject({
+    expect(await getError(client.deployments.upload(uploadUrl, large))).toMatchObject({
       _tag: "SourceTooLarge",
       limit: 1000
     })
-    const empty = await failureOf(client.deployments.upload(uploadUrl, new Uint8Array()))
+    const empty = await getError(client.deployments.upload(uploadUrl, new Uint8Array()))
     expect(empty).toMatchObject({ _tag: "UploadInterrupted" })
-    expect(await failureOf(client.deployments.get(".."))).toMatchObject({ _tag: "DeploymentNotFound" })
-    expect(await failureOf(client.deployments.status("acme", "web", ""))).toMatchObject({ _tag: "StatusNotFound" })
+    expect(await getError(client.deployments.get(".."))).toMatchObject({ _tag: "DeploymentNotFound" })
+    expect(await getError(client.deployments.status("acme", "web", ""))).toMatchObject({ _tag: "StatusNotFound" })
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         controller.enqueue(archive)
@@ -214,11 +217,11 @@ describe("a client in another process", () => {
     })
     const { id, bytes } = await client.deployments.upload(uploadUrl, stream)
     expect(bytes).toBe(10)
-    expect(await failureOf(client.deployments.upload(uploadUrl, archive))).toMatchObject({ _tag: "AlreadyUploaded" })
-    expect(await failureOf(client.deployments.upload(`${uploadUrl}0`, archive))).toMatchObject({
+    expect(await getError(client.deployments.upload(uploadUrl, archive))).toMatchObject({ _tag: "AlreadyUploaded" })
+    expect(await getError(client.deployments.upload(`${uploadUrl}0`, archive))).toMatchObject({
       _tag: "UploadForbidden"
     })
-    const status = await vi.waitFor(async () => {
+    const status = await eventually(async () => {
       const status = await client.deployments.status("acme", "web", id)
       expect(status.status).toBe("SUCCESS")
       return status
@@ -233,10 +236,10 @@ describe("a client in another process", () => {
     expect(await client.deployments.get(name)).toEqual(await gate.deployments.get(name))
     expect(await client.deployments.deploy(name, { idempotencyKey: "again" })).toEqual({ status: "request enqueued" })
     await client.deployments.remove(name)
-    expect(await failureOf(client.deployments.get(name))).toMatchObject({
+    expect(await getError(client.deployments.get(name))).toMatchObject({
       _tag: "DeploymentNotFound",
       deployment: name
     })
-    expect(await failureOf(client.deployments.status("acme", "web", id))).toMatchObject({ _tag: "StatusNotFound" })
+    expect(await getError(client.deployments.status("acme", "web", id))).toMatchObject({ _tag: "StatusNotFound" })
   })
 })

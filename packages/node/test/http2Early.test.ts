@@ -1,12 +1,12 @@
 /**
- * Responses over HTTP/2 to clients that are still sending.
+ * Tests HTTP/2 responses to clients that are still sending the request body.
  */
 import { once } from "node:events"
 import type { ClientHttp2Session } from "node:http2"
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { closeGracefully, isReset, openRaw, openSession, responding, sequenceOf, serve } from "./http2Support.ts"
+import { closeGracefully, isReset, listFrames, makeSource, openRaw, openSession, serve } from "./http2Support.ts"
 
 const token = "a-management-token-for-tests"
 const authorization = `Bearer ${token}`
@@ -16,13 +16,13 @@ let gate: Tollgate
 beforeAll(async () => {
   gate = await createTollgate({
     store: MemoryStore.open(),
-    secret: "a secret of the tests, and of nobody else",
+    secret: "test-secret-with-at-least-32-characters",
     tokens: [{ token, account: "acme" }]
   })
 })
 afterAll(() => gate.close())
 
-/** A request that never stops sending, and the response that it gets. */
+/** Starts a request that never stops sending, and reads its response. */
 const sendEndlessly = (session: ClientHttp2Session, headers: Record<string, string> = {}) => {
   const stream = session.request({ ":method": "POST", ":path": consumers, ...headers })
   const chunk = Buffer.alloc(65_536)
@@ -31,7 +31,7 @@ const sendEndlessly = (session: ClientHttp2Session, headers: Record<string, stri
   }
   stream.on("drain", sendMore).on("error", () => undefined)
   sendMore()
-  const read = async () => {
+  const readResponse = async () => {
     const ended = once(stream, "end")
     const [head] = await once(stream, "response")
     let text = ""
@@ -41,10 +41,10 @@ const sendEndlessly = (session: ClientHttp2Session, headers: Record<string, stri
     await ended
     return { status: head[":status"], text }
   }
-  return { stream, response: read() }
+  return { stream, response: readResponse() }
 }
 
-const ask = async (session: ClientHttp2Session, headers: Record<string, string>, body?: string) => {
+const send = async (session: ClientHttp2Session, headers: Record<string, string>, body?: string) => {
   const stream = session.request({ authorization, ...headers })
   stream.end(body)
   const [head] = await once(stream, "response")
@@ -54,7 +54,7 @@ const ask = async (session: ClientHttp2Session, headers: Record<string, string>,
 }
 
 describe.concurrent("an early response over HTTP/2", { timeout: 30_000 }, () => {
-  it("is read whole by a client that never stops sending, and its stream is closed", async () => {
+  it("reaches a client that never stops sending, and the stream closes", async () => {
     const { server, port, requests } = await serve(gate)
     const session = openSession(port)
     const { stream, response } = sendEndlessly(session, { authorization })
@@ -72,7 +72,7 @@ describe.concurrent("an early response over HTTP/2", { timeout: 30_000 }, () => 
   it.each([
     ["413", { authorization }],
     ["401", {}]
-  ])("is a %s whose stream closes on both sides, though the client never ends it", async (status, headers) => {
+  ])("with status %s closes the stream on both sides although the client never ends it", async (status, headers) => {
     const { server, port } = await serve(gate)
     const session = openSession(port)
     const stream = session.request({ ":method": "POST", ":path": consumers, ...headers })
@@ -93,18 +93,18 @@ describe.concurrent("an early response over HTTP/2", { timeout: 30_000 }, () => 
     raw.request(3, "GET", "/healthz")
     raw.finish(3)
     await raw.waitFor((frame) => frame.stream === 3 && frame.isLast)
-    expect(raw.bodyOf(1).toString()).toContain('"status":401')
-    expect(sequenceOf(raw.frames, 1)).toEqual(["headers", "data", "data, end"])
+    expect(raw.getBody(1).toString()).toContain('"status":401')
+    expect(listFrames(raw.frames, 1)).toEqual(["headers", "data", "data, end"])
   })
 
-  it("to an upload without a token ends before the stream is reset with NO_ERROR", async () => {
+  it("to a POST without a token ends before the stream is reset with NO_ERROR", async () => {
     const { port, requests } = await serve(gate)
     const raw = openRaw(port)
     raw.request(1, "POST", consumers)
     raw.send(1, Buffer.alloc(10_000))
     await raw.waitFor(isReset(1))
-    expect(sequenceOf(raw.frames, 1)).toEqual(["headers", "data", "data, end", "reset 0"])
-    expect(raw.bodyOf(1).toString()).toContain('"status":401')
+    expect(listFrames(raw.frames, 1)).toEqual(["headers", "data", "data, end", "reset 0"])
+    expect(raw.getBody(1).toString()).toContain('"status":401')
     await requests[0]?.closed
   })
 
@@ -114,21 +114,21 @@ describe.concurrent("an early response over HTTP/2", { timeout: 30_000 }, () => 
     raw.request(1, "HEAD", "/healthz")
     raw.send(1, Buffer.alloc(10_000))
     await raw.waitFor(isReset(1))
-    expect(sequenceOf(raw.frames, 1)).toEqual(["headers, end", "reset 0"])
+    expect(listFrames(raw.frames, 1)).toEqual(["headers, end", "reset 0"])
     await requests[0]?.closed
   })
 
   it.each([204, 304])("with status %i ends before the stream is reset with NO_ERROR", async (status) => {
-    const { port } = await serve(responding(() => new Response(null, { status })))
+    const { port } = await serve(makeSource(() => new Response(null, { status })))
     const raw = openRaw(port)
     raw.request(1, "POST", "/")
     raw.send(1, Buffer.alloc(10_000))
     await raw.waitFor(isReset(1))
-    expect(sequenceOf(raw.frames, 1)).toEqual(["headers, end", "reset 0"])
+    expect(listFrames(raw.frames, 1)).toEqual(["headers, end", "reset 0"])
   })
 
   it("with a large body leaves no stream behind on the server", async () => {
-    const { port, requests } = await serve(responding(() => new Response("x".repeat(500_000))))
+    const { port, requests } = await serve(makeSource(() => new Response("x".repeat(500_000))))
     const stream = openSession(port).request({ ":method": "POST", ":path": "/" })
     stream.write(Buffer.alloc(2_000_000))
     let received = 0
@@ -137,50 +137,50 @@ describe.concurrent("an early response over HTTP/2", { timeout: 30_000 }, () => 
     await requests[0]?.closed
   })
 
-  it("is sent whole to a client that reads it late", async () => {
+  it("is complete for a client that reads slowly", async () => {
     const body = "x".repeat(50_000)
     const headers = { "content-length": "50000" }
-    const { port, requests } = await serve(responding(() => new Response(body, { headers })))
+    const { port, requests } = await serve(makeSource(() => new Response(body, { headers })))
     const raw = openRaw(port, 1_000)
     raw.request(1, "POST", "/")
     raw.send(1, Buffer.alloc(10_000))
-    await raw.waitFor(() => raw.bodyOf(1).length === 1_000)
-    // The server no longer waits for the rest of the request, and cannot send the rest of the response yet.
+    await raw.waitFor(() => raw.getBody(1).length === 1_000)
+    // The server has stopped reading the request. Flow control prevents it from sending the rest of the response.
     await requests[0]?.handled
-    expect(sequenceOf(raw.frames, 1)).toEqual(["headers", "data"])
+    expect(listFrames(raw.frames, 1)).toEqual(["headers", "data"])
     raw.openWindow(1, 60_000)
     await raw.waitFor(isReset(1))
-    expect(raw.bodyOf(1).toString()).toBe(body)
-    expect(sequenceOf(raw.frames, 1)).toEqual(["headers", "data", "data, end", "reset 0"])
+    expect(raw.getBody(1).toString()).toBe(body)
+    expect(listFrames(raw.frames, 1)).toEqual(["headers", "data", "data, end", "reset 0"])
   })
 
-  it("does not disturb the other streams of its session", async () => {
+  it("does not affect other streams of the session", async () => {
     const { server, port, requests } = await serve(gate)
     const session = openSession(port)
     const endless = [sendEndlessly(session, { authorization }), sendEndlessly(session)]
     const created = Array.from({ length: 10 }, (_, index) =>
-      ask(session, { ":method": "POST", ":path": consumers }, JSON.stringify({ name: `alongside-${index}` }))
+      send(session, { ":method": "POST", ":path": consumers }, JSON.stringify({ name: `concurrent-${index}` }))
     )
     expect((await Promise.all(created)).map(({ status }) => status)).toEqual(created.map(() => 200))
     const early = await Promise.all(endless.map(({ response }) => response))
     expect(early.map(({ status }) => status)).toEqual([413, 401])
     await Promise.all(requests.map(({ handled }) => handled))
-    const listed = await ask(session, { ":path": consumers })
+    const listed = await send(session, { ":path": consumers })
     expect(JSON.parse(listed.text).total).toBe(10)
     for (const { stream } of endless) stream.destroy()
     await closeGracefully(session, server)
   })
 
-  it("is a 500 when the handler fails", async () => {
-    const mounted = responding(async (request) => {
+  it("has status 500 when the handler fails", async () => {
+    const source = makeSource(async (request) => {
       await request.body?.getReader().read()
-      throw new Error("of the handler")
+      throw new Error("handler failed")
     })
-    const { port } = await serve(mounted)
+    const { port } = await serve(source)
     const raw = openRaw(port)
     raw.request(1, "POST", "/")
     raw.send(1, Buffer.alloc(10_000))
     await raw.waitFor(isReset(1))
-    expect(sequenceOf(raw.frames, 1)).toEqual(["headers", "data, end", "reset 0"])
+    expect(listFrames(raw.frames, 1)).toEqual(["headers", "data, end", "reset 0"])
   })
 })

@@ -1,5 +1,5 @@
 /**
- * HTTP/2 servers and clients for the tests; whatever is still open when a test file ends is closed.
+ * HTTP/2 servers and clients for the tests. They are closed when the test file ends.
  */
 import { once } from "node:events"
 import { type ClientHttp2Session, connect, createServer, type Http2Server, type ServerHttp2Stream } from "node:http2"
@@ -7,59 +7,59 @@ import { type HandlerSource, type NodeHandler, toNodeHandler } from "@tollgate/n
 import { afterAll } from "vitest"
 import { connectRaw, type Frame, frameTypes } from "./rawHttp2.ts"
 
-const closers: Array<() => void> = []
+const finalizers: Array<() => void> = []
 afterAll(() => {
-  for (const close of closers) close()
+  for (const close of finalizers) close()
 })
 
-interface Serving {
+interface RunningServer {
   readonly server: Http2Server
   readonly port: number
   readonly requests: Array<ServedRequest>
 }
 
-/** The server's side of a request. */
+/** A request, seen from the server. */
 interface ServedRequest {
   readonly stream: ServerHttp2Stream
-  /** Settles as the handler does. */
+  /** Settles when the handler does. */
   readonly handled: Promise<void>
   /** Resolves when the stream has closed. */
   readonly closed: Promise<void>
 }
 
-export const serveHandler = async (handle: NodeHandler): Promise<Serving> => {
+export const serveHandler = async (handle: NodeHandler): Promise<RunningServer> => {
   const requests: Array<ServedRequest> = []
   const server = createServer((req, res) => {
     const { stream } = req
     const closed = new Promise<void>((resolve) => stream.once("close", resolve))
     requests.push({ stream, closed, handled: handle(req as never, res as never) })
   }).listen(0, "127.0.0.1")
-  closers.push(() => void server.close())
+  finalizers.push(() => void server.close())
   await once(server, "listening")
   const address = server.address()
   return { server, port: typeof address === "object" && address !== null ? address.port : 0, requests }
 }
 
-export const serve = (mounted: HandlerSource): Promise<Serving> => serveHandler(toNodeHandler(mounted))
+export const serve = (source: HandlerSource): Promise<RunningServer> => serveHandler(toNodeHandler(source))
 
-export const responding = (respond: (request: Request) => Response | Promise<Response>): HandlerSource => ({
+export const makeSource = (respond: (request: Request) => Response | Promise<Response>): HandlerSource => ({
   matches: () => true,
   handler: async (request) => respond(request)
 })
 
 export const openSession = (port: number): ClientHttp2Session => {
   const session = connect(`http://127.0.0.1:${port}`)
-  closers.push(() => session.destroy())
+  finalizers.push(() => session.destroy())
   return session
 }
 
 export const openRaw = (port: number, initialWindow?: number) => {
   const raw = connectRaw(port, initialWindow)
-  closers.push(raw.close)
+  finalizers.push(raw.close)
   return raw
 }
 
-/** Closes a session and then its server, both gracefully: an open stream would hold them up. */
+/** Closes a session and then its server. Both wait for open streams, so a leaked stream fails the test. */
 export const closeGracefully = async (session: ClientHttp2Session, server: Http2Server): Promise<void> => {
   session.close()
   await once(session, "close")
@@ -70,8 +70,8 @@ export const closeGracefully = async (session: ClientHttp2Session, server: Http2
 export const isReset = (stream: number) => (frame: Frame) =>
   frame.type === frameTypes.rstStream && frame.stream === stream
 
-/** The frames of a stream, in order, by name; `data` stands for all that precede the end of the response. */
-export const sequenceOf = (frames: ReadonlyArray<Frame>, stream: number): ReadonlyArray<string> =>
+/** The names of a stream's frames, in order. Consecutive data frames are listed once. */
+export const listFrames = (frames: ReadonlyArray<Frame>, stream: number): ReadonlyArray<string> =>
   frames
     .filter((frame) => frame.stream === stream && frame.type !== frameTypes.windowUpdate)
     .map(({ type, isLast, payload }) => {

@@ -1,5 +1,5 @@
 /**
- * A client that shows the HTTP/2 frames themselves. Node's own client hides them, and some of its releases never close a
+ * An HTTP/2 client that exposes the frames. Node's client hides them, and in some Node releases it never closes a
  * stream that the server resets while a write is pending.
  */
 import { connect } from "node:net"
@@ -24,7 +24,7 @@ const encodeFrame = (type: number, flags: number, stream: number, payload: Buffe
   return Buffer.concat([head, payload])
 }
 
-/** HPACK literals, neither indexed nor compressed: each text is at most 126 bytes long. */
+/** HPACK literals, neither indexed nor compressed: each name and value is at most 126 bytes long. */
 const encodeHeaders = (headers: Readonly<Record<string, string>>): Buffer =>
   Buffer.concat(
     Object.entries(headers).flatMap(([name, value]) => [
@@ -35,7 +35,7 @@ const encodeHeaders = (headers: Readonly<Record<string, string>>): Buffer =>
     ])
   )
 
-/** SETTINGS_INITIAL_WINDOW_SIZE: how much of each response the server may send unasked. */
+/** SETTINGS_INITIAL_WINDOW_SIZE: how much of each response the server may send before a WINDOW_UPDATE. */
 const encodeWindow = (bytes: number): Buffer => {
   const setting = Buffer.alloc(6)
   setting.writeUInt16BE(4)
@@ -46,21 +46,21 @@ const encodeWindow = (bytes: number): Buffer => {
 export const connectRaw = (port: number, initialWindow = 65_535) => {
   const socket = connect(port, "127.0.0.1")
   const frames: Array<Frame> = []
-  let waiting: Array<() => void> = []
-  let rest = Buffer.alloc(0)
+  let waiters: Array<() => void> = []
+  let unparsed = Buffer.alloc(0)
   const wake = () => {
-    const woken = waiting
-    waiting = []
-    for (const resolve of woken) resolve()
+    const current = waiters
+    waiters = []
+    for (const resolve of current) resolve()
   }
   socket.on("data", (chunk) => {
-    rest = Buffer.concat([rest, chunk])
-    while (rest.length >= 9 && rest.length >= 9 + rest.readUIntBE(0, 3)) {
-      const end = 9 + rest.readUIntBE(0, 3)
-      const [type, flags, stream] = [rest.readUInt8(3), rest.readUInt8(4), rest.readUInt32BE(5)]
+    unparsed = Buffer.concat([unparsed, chunk])
+    while (unparsed.length >= 9 && unparsed.length >= 9 + unparsed.readUIntBE(0, 3)) {
+      const end = 9 + unparsed.readUIntBE(0, 3)
+      const [type, flags, stream] = [unparsed.readUInt8(3), unparsed.readUInt8(4), unparsed.readUInt32BE(5)]
       const isLast = (type === frameTypes.data || type === frameTypes.headers) && (flags & endStream) !== 0
-      frames.push({ type, stream, isLast, payload: rest.subarray(9, end) })
-      rest = rest.subarray(end)
+      frames.push({ type, stream, isLast, payload: unparsed.subarray(9, end) })
+      unparsed = unparsed.subarray(end)
     }
     wake()
   })
@@ -70,37 +70,39 @@ export const connectRaw = (port: number, initialWindow = 65_535) => {
   socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
   write(frameTypes.settings, 0, 0, encodeWindow(initialWindow))
 
-  /** Resolves with the first frame that fits, received already or later. */
-  const waitFor = async (fits: (frame: Frame) => boolean): Promise<Frame> => {
+  /** Resolves with the first matching frame, as soon as it has been received. */
+  const waitFor = async (matches: (frame: Frame) => boolean): Promise<Frame> => {
     for (;;) {
-      const found = frames.find(fits)
-      if (found !== undefined) return found
-      if (socket.destroyed) throw new Error("The connection closed before the frame came")
-      await new Promise<void>((resolve) => waiting.push(resolve))
+      const frame = frames.find(matches)
+      if (frame !== undefined) return frame
+      if (socket.destroyed) throw new Error("The connection closed before the frame arrived")
+      await new Promise<void>((resolve) => waiters.push(resolve))
     }
   }
 
   return {
     frames,
     waitFor,
-    /** Opens a stream, and leaves it open for a body. */
+    /** Opens a stream without ending it. */
     request: (stream: number, method: string, path: string, headers: Readonly<Record<string, string>> = {}) => {
-      const all = { ":method": method, ":scheme": "http", ":path": path, ":authority": "x", ...headers }
-      write(frameTypes.headers, endHeaders, stream, encodeHeaders(all))
+      const allHeaders = { ":method": method, ":scheme": "http", ":path": path, ":authority": "x", ...headers }
+      write(frameTypes.headers, endHeaders, stream, encodeHeaders(allHeaders))
     },
     send: (stream: number, chunk: Buffer) => write(frameTypes.data, 0, stream, chunk),
     finish: (stream: number) => write(frameTypes.data, endStream, stream, Buffer.alloc(0)),
-    /** Lets the server send more, of the stream and of the connection. */
+    /** Enlarges the flow-control windows of the stream and of the connection. */
     openWindow: (stream: number, bytes: number) => {
       const payload = Buffer.alloc(4)
       payload.writeUInt32BE(bytes)
       write(frameTypes.windowUpdate, 0, stream, payload)
       write(frameTypes.windowUpdate, 0, 0, payload)
     },
-    /** What the server has sent of a response's body. */
-    bodyOf: (stream: number) =>
+    /** The response body received so far. */
+    getBody: (stream: number) =>
       Buffer.concat(
-        frames.filter((frame) => frame.type === frameTypes.data && frame.stream === stream).map((f) => f.payload)
+        frames
+          .filter((frame) => frame.type === frameTypes.data && frame.stream === stream)
+          .map(({ payload }) => payload)
       ),
     close: () => void socket.destroy()
   }

@@ -28,7 +28,7 @@ const subscription = (planId: string, customerKey: string, status: "active" | "u
 })
 
 beforeAll(async () => {
-  gate = await createTollgate({ store: MemoryStore.open(), secret: "a secret of the tests, and of nobody else" })
+  gate = await createTollgate({ store: MemoryStore.open(), secret: "test-secret-with-at-least-32-characters" })
   const consumer = { name: "alice", tags: { plan: "pro" }, metadata: { seats: 3 } }
   key = (await gate.consumers.create("acme", "b", consumer, { withApiKey: true })).apiKeys?.[0]?.key ?? ""
 })
@@ -37,14 +37,14 @@ afterAll(async () => {
   await gate.close()
 })
 
-/** The gate that routes ask; a test may let its store down. */
-const asked: Tollgate = new Proxy({} as Tollgate, {
-  get: (_, name) => (isDown && name === "authorize" ? () => Promise.reject(down) : Reflect.get(gate, name))
+/** Forwards to the gate, or fails as if the store were down. */
+const faultyGate: Tollgate = new Proxy({} as Tollgate, {
+  get: (_, name) => (isStoreDown && name === "authorize" ? () => Promise.reject(storeDown) : Reflect.get(gate, name))
 })
-let isDown = false
-const down = new StoreUnavailable({
+let isStoreDown = false
+const storeDown = new StoreUnavailable({
   operation: "getByUniqueKey",
-  problem: "a secret place is not reachable",
+  problem: "internal-host:6379 is not reachable",
   retryable: true,
   outcome: "not-applied"
 })
@@ -54,7 +54,7 @@ const frameworks: ReadonlyArray<readonly [string, (options: RequireApiKeyOptions
     "Express",
     (options) => {
       const app = express()
-      app.get("/", requireInExpress(asked, options), (req, res) => void res.json(req.consumer))
+      app.get("/", requireInExpress(faultyGate, options), (req, res) => void res.json(req.consumer))
       return app
     }
   ],
@@ -62,7 +62,7 @@ const frameworks: ReadonlyArray<readonly [string, (options: RequireApiKeyOptions
     "Koa",
     (options) => {
       const app = new Koa()
-      app.use(requireInKoa(asked, options))
+      app.use(requireInKoa(faultyGate, options))
       app.use((ctx) => {
         ctx.body = ctx.state["consumer"]
       })
@@ -71,7 +71,7 @@ const frameworks: ReadonlyArray<readonly [string, (options: RequireApiKeyOptions
   ]
 ]
 
-describe.each(frameworks)("a route protected in %s", (_, protect) => {
+describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
   const serve = async (options: Partial<RequireApiKeyOptions> = {}): Promise<string> => {
     const server = createServer(protect({ account: "acme", bucket: "b", ...options })).listen(0, "127.0.0.1")
     servers.push(server)
@@ -81,10 +81,10 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
   }
   const bearer = (value = key) => ({ headers: { authorization: `Bearer ${value}` } })
 
-  it("knows who is calling", async () => {
-    const answer = await fetch(await serve(), bearer())
-    expect(answer.status).toBe(200)
-    expect(await answer.json()).toEqual({
+  it("gives the route the consumer", async () => {
+    const response = await fetch(await serve(), bearer())
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({
       sub: "alice",
       id: expect.stringMatching(/^csmr_/),
       keyId: expect.stringMatching(/^key_/),
@@ -94,54 +94,54 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
     })
   })
 
-  it("lets nobody in without a valid key, and says no more", async () => {
+  it("responds with 401 without a valid key", async () => {
     const url = await serve()
     for (const options of [{}, bearer("wrong"), bearer(`${key}x`), { headers: { authorization: key } }]) {
-      const answer = await fetch(url, options)
-      expect(answer.status).toBe(401)
-      expect(answer.headers.get("www-authenticate")).toBe("Bearer")
-      expect(answer.headers.get("content-type")).toContain("application/problem+json")
-      expect(await answer.json()).toMatchObject({ status: 401, type: "urn:tollgate:problem:unauthorized" })
+      const response = await fetch(url, options)
+      expect(response.status).toBe(401)
+      expect(response.headers.get("www-authenticate")).toBe("Bearer")
+      expect(response.headers.get("content-type")).toContain("application/problem+json")
+      expect(await response.json()).toMatchObject({ status: 401, type: "urn:tollgate:problem:unauthorized" })
     }
   })
 
-  it("says that the store is away, when to come again, and no more", async () => {
+  it("responds with 503 when the store is unavailable, without internal details", async () => {
     const url = await serve()
     const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
-    isDown = true
-    const answer = await fetch(url, bearer())
-    isDown = false
-    const lines = log.mock.calls.map((line) => inspect(line))
+    isStoreDown = true
+    const response = await fetch(url, bearer())
+    isStoreDown = false
+    const logLines = log.mock.calls.map((line) => inspect(line))
     log.mockRestore()
-    const logged = lines.filter((line) => line.includes(answer.headers.get("x-request-id") ?? "no id"))
-    expect(logged).toHaveLength(1)
-    expect(answer.status).toBe(503)
-    expect(answer.headers.get("retry-after")).toBe("1")
-    expect(answer.headers.get("content-type")).toContain("application/problem+json")
-    const text = await answer.text()
+    const requestLines = logLines.filter((line) => line.includes(response.headers.get("x-request-id") ?? "no id"))
+    expect(requestLines).toHaveLength(1)
+    expect(response.status).toBe(503)
+    expect(response.headers.get("retry-after")).toBe("1")
+    expect(response.headers.get("content-type")).toContain("application/problem+json")
+    const text = await response.text()
     expect(JSON.parse(text)).toMatchObject({
       type: "urn:tollgate:problem:store-unavailable",
-      instance: answer.headers.get("x-request-id"),
+      instance: response.headers.get("x-request-id"),
       outcome: "not-applied"
     })
-    expect(text).not.toContain("secret place")
+    expect(text).not.toContain("internal-host")
   })
 
-  it("checks its options when it is made, and names the one that is wrong", async () => {
+  it("validates its options, and names the invalid one", async () => {
     const metering = { meteringBucketId: "bckt_1", meters: { requests: 1 } }
-    const wrong: ReadonlyArray<readonly [option: string, options: object]> = [
+    const invalidOptions: ReadonlyArray<readonly [option: string, options: object]> = [
       ["meter", { meter: metering }],
       ["acount", { acount: "acme" }],
       ["account", { account: "ac me" }],
       ["account", { account: undefined }],
       ["bucket", { bucket: "" }],
-      ["metering.bucketId", { metering: { ...metering, bucketId: undefined } }],
+      ["metering.meteringBucketId", { metering: { ...metering, meteringBucketId: undefined } }],
       ["metering.meters.requests", { metering: { ...metering, meters: { requests: 0 } } }],
       ["metering.meter", { metering: { ...metering, meter: 1 } }],
       ["from", { from: { cookie: "key" } }],
       ["from", { from: "x-api-key" }]
     ]
-    for (const [option, options] of wrong) {
+    for (const [option, options] of invalidOptions) {
       expect(() => protect({ account: "acme", bucket: "b", ...options } as RequireApiKeyOptions)).toThrow(
         expect.objectContaining({ _tag: "ConfigurationError", option })
       )
@@ -149,7 +149,7 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
     protect({ account: "acme", bucket: "b", metering })
   })
 
-  it("finds the key in the header or the query parameter of choice", async () => {
+  it("reads the key from the configured header or query parameter", async () => {
     const byHeader = await serve({ from: { header: "X-Api-Key" } })
     expect((await fetch(byHeader, { headers: { "x-api-key": key } })).status).toBe(200)
     expect((await fetch(byHeader, bearer())).status).toBe(401)
@@ -158,7 +158,7 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
     expect((await fetch(`${byQuery}?api_key=${key}&api_key=${key}`)).status).toBe(401)
   })
 
-  it("counts, tells what is left, and ends with 429 and when to come again", async () => {
+  it("counts uses, reports the remaining quota, and responds with 429 and Retry-After", async () => {
     bucketId = (await gate.meteringBuckets.create("acme")).id
     const plan = await gate.plans.create(bucketId, {
       label: "P",
@@ -175,9 +175,9 @@ describe.each(frameworks)("a route protected in %s", (_, protect) => {
     expect(first.headers.get("ratelimit")).toMatch(/^"requests";r=1;t=\d+$/)
     expect(await first.json()).toMatchObject({ remaining: { requests: 1 } })
     await fetch(url, bearer())
-    const over = await fetch(url, bearer())
-    expect(over.status).toBe(429)
-    expect(Number(over.headers.get("retry-after"))).toBeGreaterThan(86_400)
-    expect(over.headers.get("ratelimit")).toMatch(/^"requests";r=0;t=\d+$/)
+    const overQuota = await fetch(url, bearer())
+    expect(overQuota.status).toBe(429)
+    expect(Number(overQuota.headers.get("retry-after"))).toBeGreaterThan(86_400)
+    expect(overQuota.headers.get("ratelimit")).toMatch(/^"requests";r=0;t=\d+$/)
   })
 })

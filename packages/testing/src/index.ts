@@ -1,5 +1,6 @@
 export { ensureChromium } from "./chromiumBinary.ts"
 export * as Contention from "./contention.ts"
+export { eventually } from "./eventually.ts"
 export { startFaultyProxy } from "./faultyProxy.ts"
 export { heapAfterCollection, openFilesIn } from "./leaks.ts"
 export { makeSubscription } from "./makeSubscription.ts"
