@@ -77,7 +77,7 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
     app.use(tollgate(gate))
     const metering = { meteringBucketId: demo.meteringBucketId, meters: { requests: 1 } }
     app.get("/hello", requireApiKey(gate, { account, bucket, metering }), (req, res) => {
-      res.json({ hello: req.consumer?.sub, remaining: req.consumer?.remaining["requests"] })
+      res.json({ hello: req.consumer?.name, remaining: req.consumer?.remaining["requests"] })
     })
     // For unknown paths below /v1, send Tollgate's 404 problem instead of Express's HTML page.
     const handleUnknownPath = toNodeHandler(gate)

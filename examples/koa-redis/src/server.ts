@@ -36,7 +36,7 @@ export const start = async ({ redis, secret, token, meteringBucketId }: Options)
   app.use(tollgate(gate, { prefix: "/api/dev" }))
   app.use(requireApiKey(gate, { account: "acme", bucket: "production", metering }))
   app.use((ctx) => {
-    ctx.body = { hello: ctx.state["consumer"].sub, remaining: ctx.state["consumer"].remaining.requests }
+    ctx.body = { hello: ctx.state["consumer"].name, remaining: ctx.state["consumer"].remaining.requests }
   })
 
   const server = app.listen(0, "127.0.0.1")

@@ -7,7 +7,7 @@ import { PrincipalShape, Unauthorized } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { SecretBox } from "./crypto/SecretBox.ts"
 import { Deployments } from "./deployments/Deployments.ts"
-import { DeploymentConfig, deploymentConfigLayer } from "./deployments/ports/DeploymentConfig.ts"
+import { DeploymentConfig, parseDeploymentConfig } from "./deployments/ports/DeploymentConfig.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { type Services, toWebHandler } from "./Http.ts"
@@ -146,7 +146,7 @@ const layer = ({
       Layer.mergeAll(
         secretBox,
         // Not the whole options object: it contains the tokens, and the layer would keep them in memory.
-        Layer.effect(DeploymentConfig, deploymentConfigLayer({ deployments, publicUrl, sitesUrl })),
+        Layer.effect(DeploymentConfig, parseDeploymentConfig({ deployments, publicUrl, sitesUrl })),
         Layer.effect(Limits, parseLimits(options.limits))
       )
     )
@@ -216,7 +216,7 @@ export const createTollgate = async (options: TollgateOptions) => {
       sites: options.deployments?.target.serve !== undefined
     })
     const sites = Context.get(context, DeploymentConfig)?.sites
-    const isSitesHost = (host: string): boolean => sites?.siteAt(host) !== undefined
+    const isSitesHost = (host: string): boolean => sites?.matchHost(host) !== undefined
     return {
       consumers: consumersPromise(Context.get(context, Consumers)),
       keys: {

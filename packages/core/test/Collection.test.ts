@@ -53,10 +53,10 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
       const entry = yield* people.get(partition, "alice")
       assert.deepStrictEqual(
         entry,
-        Option.some({ value: person("alice"), version: people.versionIn(committed, "alice") })
+        Option.some({ value: person("alice"), version: people.getVersion(committed, "alice") })
       )
-      assert.isAbove(people.versionIn(committed, "alice"), 0)
-      assert.strictEqual(people.versionIn(committed, "bob"), 0)
+      assert.isAbove(people.getVersion(committed, "alice"), 0)
+      assert.strictEqual(people.getVersion(committed, "bob"), 0)
       assert.deepStrictEqual(yield* people.get(partition, "bob"), Option.none())
     })
   )

@@ -120,10 +120,10 @@ describe("a run", () => {
         limit: 1,
         offset: 0
       })).data
-      const served = yield* second.deployments.served(name)
+      const served = yield* second.deployments.getServedRelease(name)
       assert.match(served, /\.2$/, "expected the second attempt to be served")
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual(yield* first.deployments.served(name), served)
+      assert.strictEqual(yield* first.deployments.getServedRelease(name), served)
     }).pipe(Effect.scoped)
   )
 
@@ -246,7 +246,7 @@ describe("two uploads of a branch", () => {
         // Only the latest version can be deployed again, so it is the one whose source is stored.
         assert.strictEqual((yield* deployments.deploy(name)).status, "request enqueued")
         yield* waitForSuccess(deployments, latest ?? "")
-        assert.include(yield* deployments.served(name), latest)
+        assert.include(yield* deployments.getServedRelease(name), latest)
         yield* stop
       }
     }).pipe(Effect.scoped)

@@ -63,7 +63,7 @@ describe("KeyFormat", () => {
 
   it("shows only the last four characters", () => {
     const value = "tg_0123456789012345678901234567890123456789_abcdef"
-    assert.strictEqual(KeyFormat.mask(KeyFormat.suffixOf(value)), "****cdef")
+    assert.strictEqual(KeyFormat.mask(KeyFormat.getSuffix(value)), "****cdef")
   })
 })
 

@@ -69,7 +69,7 @@ describe("Period", () => {
             const end = all[index + 1] ?? 0
             const inside = start + Math.floor(((end - start - 1) * within) / 1_000_000)
             return [start, inside, end - 1].every((timestamp) => {
-              const period = Period.containing(anchor, strategy, DateTime.makeUnsafe(timestamp))
+              const period = Period.periodAt(anchor, strategy, DateTime.makeUnsafe(timestamp))
               return DateTime.toEpochMillis(period.start) === start && DateTime.toEpochMillis(period.end) === end
             })
           })
@@ -83,7 +83,7 @@ describe("Period", () => {
   it("starts on the 31st again after a shorter month, and on 29 February in leap years", () => {
     const starts = (anchor: string, strategy: "monthly" | "yearly", ...timestamps: ReadonlyArray<string>) =>
       timestamps.map((timestamp) =>
-        toIso(Period.containing(parseTimestamp(anchor), strategy, parseTimestamp(timestamp)).start).slice(0, 10)
+        toIso(Period.periodAt(parseTimestamp(anchor), strategy, parseTimestamp(timestamp)).start).slice(0, 10)
       )
     assert.deepStrictEqual(
       starts(

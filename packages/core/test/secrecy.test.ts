@@ -15,7 +15,7 @@ import {
 import { MemoryStore } from "@tollgate/memory"
 import { Effect, Exit, Layer, Logger, References, Tracer } from "effect"
 import { describe, expect, it } from "vitest"
-import { clientOf } from "./http/client.ts"
+import { makeClient } from "./http/client.ts"
 import { grants, secret, tokens } from "./stores.ts"
 
 const suppliedKey = "supplied-value-of-a-key-2468"
@@ -90,7 +90,7 @@ describe("secrets", () => {
       )
     )
     const { handler, dispose } = toWebHandler(services)
-    const call = clientOf(handler)
+    const call = makeClient(handler)
     const P = "/v1/accounts/acme/key-buckets/b"
     const created = await call("POST", `${P}/consumers?with-api-key=true`, { body: { name: "alice" } })
     const value = created.body.apiKeys[0].key as string
@@ -200,7 +200,7 @@ describe("an idempotent request", () => {
       const gate = await createTollgate({ store, secret, tokens: grants })
       await gate.consumers.create("acme", "b", create, { idempotencyKey: "once" })
       await gate.consumers.remove("acme", "b", "alice")
-      const call = clientOf(gate.handler)
+      const call = makeClient(gate.handler)
       const headers = { "idempotency-key": "once" }
       await call("POST", "/v1/accounts/acme/key-buckets/b/consumers", { body: create, headers })
       await gate.close()
@@ -235,7 +235,7 @@ describe("an idempotent request", () => {
       access: "write" as const
     })
     const gate = await createTollgate({ store: MemoryStore.open(), secret, authenticate })
-    const call = clientOf(gate.handler)
+    const call = makeClient(gate.handler)
     const make = (organisation: string) =>
       call("POST", "/v1/metering", { headers: { "x-organisation": organisation, "idempotency-key": "k" } })
     const [a, b, replayed] = [await make("a"), await make("b"), await make("a")]
@@ -254,7 +254,7 @@ describe("an unavailable store", () => {
         ? store.commit(...args)
         : Effect.fail(new StoreUnavailable({ operation: "commit", problem: "broken", retryable: true, outcome }))
     const gate = await createTollgate({ store: { ...store, commit }, secret, tokens: grants })
-    const call = clientOf(gate.handler)
+    const call = makeClient(gate.handler)
     const make = () => call("POST", "/v1/accounts/acme/key-buckets/b/consumers", { body: { name: "alice" } })
     outcome = "unknown"
     const unknown = await make()
@@ -274,7 +274,7 @@ describe("an unavailable store", () => {
       secret,
       tokens: grants
     })
-    const call = clientOf(gate.handler)
+    const call = makeClient(gate.handler)
     maxCalls = 0
     for (const path of ["/v1/accounts/acme/key-buckets/b/consumers", "/readyz"]) {
       const response = await call("GET", path)

@@ -19,12 +19,12 @@ export const secret = "test-secret-with-at-least-32-characters"
 export const tokens = {
   writer: "token-of-acme-that-may-write",
   reader: "token-of-acme-that-may-read",
-  stranger: "token-of-another-account",
+  otherAccount: "token-of-another-account",
   admin: "token-for-all-accounts"
 }
 export const grants = [
   { token: tokens.writer, account: "acme" },
   { token: tokens.reader, account: "acme", access: "read" },
-  { token: tokens.stranger, account: "other" },
+  { token: tokens.otherAccount, account: "other" },
   { token: tokens.admin, account: "*" }
 ] as const

@@ -25,7 +25,7 @@ export const tollgate = (gate: Tollgate): RequestHandler => toNodeHandler(gate)
  * @example
  * ```ts
  * app.get("/hello", requireApiKey(gate, { account: "acme", bucket: "production" }), (req, res) => {
- *   res.send(`Hello, ${req.consumer?.sub}`)
+ *   res.send(`Hello, ${req.consumer?.name}`)
  * })
  * ```
  */

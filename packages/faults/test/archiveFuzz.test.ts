@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, it } from "vitest"
 import { defaultLimits, InvalidArchiveError } from "../../sites/src/limits.ts"
 import { ReleaseWorkers } from "../../sites/src/ReleaseWorkers.ts"
 import { unpack } from "../../sites/src/unpack.ts"
-import { type Entry, entryOf, pax } from "../../sites/test/archives.ts"
+import { type Entry, makeEntry, makePaxRecord } from "../../sites/test/archives.ts"
 import { makeRandom, type Random, readSeed } from "./random.ts"
 
 const limits = { ...defaultLimits, entries: 40, bytes: 400_000, depth: 6, pathBytes: 2_000, headerBytes: 20_000 }
@@ -78,7 +78,7 @@ const makePaxRecords = (random: Random): string => {
       "SCHILY.xattr.b"
     ])
     const value = pick([makePath(random), String(below(2000)), "", "1".repeat(below(40)), "=", "\n"])
-    const complete = pax(key, value)
+    const complete = makePaxRecord(key, value)
     return chance(0.95) ? complete : complete.slice(0, below(complete.length)) + pick(["", "\n", "0 ", "99999 "])
   }
   return Array.from({ length: 1 + below(3) }, makeRecord).join("")
@@ -145,7 +145,7 @@ const makeArchive = (random: Random): Buffer => {
   const { below, chance } = random
   const count = chance(0.05) ? 60 : below(10)
   const entries = Array.from({ length: count }, () => makeEntries(random)).flat()
-  let tar: Buffer = Buffer.concat([...entries.map(entryOf), Buffer.alloc(chance(0.9) ? 2 * block : below(3000))])
+  let tar: Buffer = Buffer.concat([...entries.map(makeEntry), Buffer.alloc(chance(0.9) ? 2 * block : below(3000))])
   while (chance(0.35)) tar = mutateTar(tar, random)
   const cut = below(tar.length + 1)
   const parts = chance(0.9) ? [tar] : [tar.subarray(0, cut), tar.subarray(cut)]

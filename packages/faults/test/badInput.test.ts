@@ -179,7 +179,7 @@ const makeInputs = (fixture: Fixture): Readonly<Record<string, ReadonlyArray<Inp
       method,
       path,
       body,
-      token: tokens.stranger,
+      token: tokens.otherAccount,
       status: path.startsWith("/v1/accounts") || path === "/v1/deployments/sources" ? 403 : 404
     })),
     "a read-only token": endpoints

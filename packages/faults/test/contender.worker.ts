@@ -1,7 +1,7 @@
 import { createTollgate } from "@tollgate/core"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { worker } from "@tollgate/testing"
+import { runAsWorker } from "@tollgate/testing"
 import { type ContentionInput, compete } from "./contention.ts"
 
 export interface ContenderInput extends ContentionInput {
@@ -12,7 +12,7 @@ export interface ContenderInput extends ContentionInput {
 }
 
 /** Runs one contender in its own process, and returns the quota thresholds that it was notified of. */
-worker(async ({ store: kind, location, secret, ...input }: ContenderInput) => {
+runAsWorker(async ({ store: kind, location, secret, ...input }: ContenderInput) => {
   const thresholds: Array<number> = []
   const store = kind === "SQLite" ? await SqliteStore.open(location) : await RedisStore.open(location)
   const gate = await createTollgate({

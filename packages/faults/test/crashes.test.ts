@@ -14,7 +14,7 @@ import { SqliteStore } from "@tollgate/sqlite"
 import { eventually, startRedis } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { pageOf } from "../../sites/test/archives.ts"
+import { makePageArchive } from "../../sites/test/archives.ts"
 import { startTestServer, type TestServer } from "../../sites/test/testServer.ts"
 import type { PausedDeploymentInput } from "./pausedDeployment.worker.ts"
 
@@ -73,7 +73,7 @@ const startBusyServer = async (store: StoreOperations, sitesFolder: string): Pro
   })
   for (let index = 0; index < 4; index++) {
     const { uploadUrl, id } = await server.source(`busy-${index}`)
-    await server.put(uploadUrl, pageOf("busy"))
+    await server.put(uploadUrl, makePageArchive("busy"))
     await eventually(async () => expect((await server.status(`busy-${index}`, id)).steps.unpack.status).toBe("running"))
   }
   return server
@@ -91,7 +91,7 @@ const killDuring = async (kind: StoreKind, pauseAt: Step): Promise<void> => {
   const [location, sitesFolder, command] = [await makeLocation(kind, ownFolder), join(ownFolder, "sites"), "echo built"]
   const store = await openStore(kind, location)
   const first = await startTestServer(store, { folder: sitesFolder, build: { command } })
-  const { url } = await first.deploy("p", pageOf("one"))
+  const { url } = await first.deploy("p", makePageArchive("one"))
   const { pathname } = new URL(url)
   await first.close()
 
@@ -99,7 +99,7 @@ const killDuring = async (kind: StoreKind, pauseAt: Step): Promise<void> => {
   const child = await startPausedWorker({ store: kind, location, folder: sitesFolder, pauseAt, command })
   const { uploadUrl, id } = await busyServer.source("p")
   const paused = waitForMessage(child, "paused")
-  await busyServer.put(uploadUrl, pageOf("two"))
+  await busyServer.put(uploadUrl, makePageArchive("two"))
   await paused
   child.kill("SIGKILL")
   await once(child, "exit")
@@ -143,7 +143,7 @@ describe("two processes on one store", () => {
       const ids: Array<string> = []
       for (let upload = 0; upload < 8; upload++) {
         const { uploadUrl, id } = await server.source(`p${upload}`)
-        await server.put(uploadUrl, pageOf("x"))
+        await server.put(uploadUrl, makePageArchive("x"))
         ids.push(id)
       }
       for (const [index, id] of ids.entries()) expect((await server.ended(`p${index}`, id)).status).toBe("SUCCESS")
@@ -162,7 +162,7 @@ describe("a server that stops", () => {
     const command = `while [ ! -e ${goFile} ]; do sleep 0.05; done`
     const first = await startTestServer(store, { folder: join(folder, "sites"), build: { command } })
     const { uploadUrl, id } = await first.source("p")
-    await first.put(uploadUrl, pageOf("x"))
+    await first.put(uploadUrl, makePageArchive("x"))
     await eventually(async () => expect((await first.status("p", id)).steps.build.status).toBe("running"))
     await first.close()
     writeFileSync(goFile, "")
@@ -177,7 +177,7 @@ describe("files of killed processes", () => {
   it("are deleted at the next start, and no other files", async () => {
     const store = MemoryStore.open()
     const first = await startTestServer(store, { folder: join(folder, "sites") })
-    const { id, url } = await first.deploy("p", pageOf("served"))
+    const { id, url } = await first.deploy("p", makePageArchive("served"))
     await first.close()
     const twoHoursAgo = new Date(Date.now() - 2 * 60 * 60 * 1000)
     const leaveFile = (subfolder: string, name: string, modifiedAt?: Date) => {

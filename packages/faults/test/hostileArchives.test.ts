@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
-import { pageOf } from "../../sites/test/archives.ts"
+import { makePageArchive } from "../../sites/test/archives.ts"
 import { hostileArchives } from "../../sites/test/hostileArchives.ts"
 
 const main = new URL("../../../examples/express-sqlite/src/main.ts", import.meta.url)
@@ -112,13 +112,14 @@ it("20 concurrent hostile archives do not delay other requests", async () => {
   const others = hostileArchives.filter(({ name }) => !expensive.test(name))
   const selected = [...hostileArchives.filter(({ name }) => expensive.test(name)), ...others].slice(0, 20)
   const archives = selected.map(({ make, reason }) => ({ archive: make(), reason }))
-  for (const warmUp of [1, 2, 3]) await waitForEnd("other", await upload("other", `warm-${warmUp}`, pageOf("warm")))
+  for (const warmUp of [1, 2, 3])
+    await waitForEnd("other", await upload("other", `warm-${warmUp}`, makePageArchive("warm")))
   const idleMiB = readResidentMiB()
 
   const stopMonitor = startMonitor()
   const statusPaths = await Promise.all(archives.map(({ archive }, index) => upload("acme", `p${index}`, archive)))
   const start = performance.now()
-  const honest = await waitForEnd("other", await upload("other", "honest", pageOf("honest")))
+  const honest = await waitForEnd("other", await upload("other", "honest", makePageArchive("honest")))
   const honestMs = performance.now() - start
   const results = await Promise.all(statusPaths.map((statusPath) => waitForEnd("acme", statusPath)))
   const rejectedMs = performance.now() - start

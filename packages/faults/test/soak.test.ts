@@ -13,7 +13,7 @@ import { createTollgate, type StoreOperations } from "@tollgate/core"
 import { toNodeHandler } from "@tollgate/node"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { heapAfterCollection, makeSubscription, type RedisServer, startRedis } from "@tollgate/testing"
+import { makeSubscription, measureHeapAfterGc, type RedisServer, startRedis } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, expect, it } from "vitest"
 import { makeRandom, readSeed } from "./random.ts"
@@ -124,7 +124,7 @@ const runSoak = async (store: StoreOperations, redis?: RedisServer) => {
   const heaps: Array<number> = []
   for (let sample = 1; sample <= samples; sample++) {
     await delay((sample / samples) * seconds * 1000 - (performance.now() - started))
-    heaps.push(heapAfterCollection() / 1024 / 1024)
+    heaps.push(measureHeapAfterGc() / 1024 / 1024)
     if (redis !== undefined && sample % 2 === 0) await Effect.runPromise(redis.restart)
   }
   isOver = true

@@ -8,13 +8,13 @@ import { readdirSync, statSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { pageOf } from "../../sites/test/archives.ts"
+import { makePageArchive } from "../../sites/test/archives.ts"
 import { startTestServer, type TestServer } from "../../sites/test/testServer.ts"
 import { setUpStore, stores } from "./stores.ts"
 
 const chunkSize = 64 * 1024
 // Random bytes cannot be compressed, so the archive is larger than 1 MiB.
-const archive = pageOf("whole", { name: "noise", content: randomBytes(1024 * 1024) })
+const archive = makePageArchive("whole", { name: "noise", content: randomBytes(1024 * 1024) })
 
 describe.each(stores)("on %s", (name, layer) => {
   const makeEmptyStore = setUpStore(layer)

@@ -44,7 +44,7 @@ export const tollgate = (gate: Tollgate, options: NodeHandlerOptions = {}): Midd
  * @example
  * ```ts
  * router.get("/hello", requireApiKey(gate, { account: "acme", bucket: "production" }), (ctx) => {
- *   ctx.body = `Hello, ${ctx.state.consumer.sub}`
+ *   ctx.body = `Hello, ${ctx.state.consumer.name}`
  * })
  * ```
  */

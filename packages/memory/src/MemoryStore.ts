@@ -22,10 +22,10 @@ const make = (): StoreOperations => {
         const now = clock.currentTimeMillisUnsafe()
         return Effect.succeed(names.map((name) => read(partition).counter(name, now)))
       }),
-    commit: (partition, changes, once) =>
+    commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) => {
         const state = partitions.get(partition) ?? new PartitionState()
-        const result = state.commit(changes, once, clock.currentTimeMillisUnsafe())
+        const result = state.commit(changes, idempotency, clock.currentTimeMillisUnsafe())
         if (result instanceof StoreConflict) return Effect.fail(result)
         partitions.set(partition, state)
         return Effect.succeed(result)

@@ -60,10 +60,10 @@ export class PartitionState {
 
   commit(
     changes: ReadonlyArray<Change>,
-    once: IdempotencyRecord | undefined,
+    idempotency: IdempotencyRecord | undefined,
     now: number
   ): CommitResult | StoreConflict {
-    const replay = once === undefined ? undefined : this.#replays.get(once.id, now)
+    const replay = idempotency === undefined ? undefined : this.#replays.get(idempotency.id, now)
     if (replay !== undefined) return structuredClone(replay)
 
     const conflict = Preconditions.firstViolation(changes, {
@@ -75,9 +75,9 @@ export class PartitionState {
     if (conflict !== undefined) return conflict
 
     const result = this.#apply(changes, now)
-    if (once !== undefined) {
-      const replayed = { fingerprint: once.fingerprint, result: once.result }
-      this.#replays.set(once.id, structuredClone({ ...result, replayed }), now + once.ttl, now)
+    if (idempotency !== undefined) {
+      const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
+      this.#replays.set(idempotency.id, structuredClone({ ...result, replayed }), now + idempotency.ttl, now)
     }
     return result
   }

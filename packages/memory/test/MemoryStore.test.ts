@@ -22,13 +22,13 @@ it.effect("expires counters and idempotency ids", () =>
     const store = MemoryStore.open()
     const partition = Partition.keys("acme", "production")
     const add = (counter: string) => Change.Add({ counter, by: 1, ttl: 1_000 })
-    const once = { id: "id", fingerprint: "", result: "", ttl: 1_000 }
-    yield* store.commit(partition, [add("n")], once)
+    const idempotency = { id: "id", fingerprint: "", result: "", ttl: 1_000 }
+    yield* store.commit(partition, [add("n")], idempotency)
     yield* TestClock.adjust("999 millis")
     expect(yield* store.counters(partition, ["n"])).toEqual([1])
-    expect((yield* store.commit(partition, [], once)).replayed).toBeDefined()
+    expect((yield* store.commit(partition, [], idempotency)).replayed).toBeDefined()
     yield* TestClock.adjust("1 millis")
     expect(yield* store.counters(partition, ["n"])).toEqual([0])
-    expect((yield* store.commit(partition, [], once)).replayed).toBeUndefined()
+    expect((yield* store.commit(partition, [], idempotency)).replayed).toBeUndefined()
   })
 )

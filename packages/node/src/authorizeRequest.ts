@@ -10,7 +10,7 @@ import {
   checkAuthorizeOptions,
   logRequestError,
   parseBearer,
-  requestIdFor,
+  resolveRequestId,
   StoreConflict,
   StoreUnavailable,
   unavailableDetail
@@ -19,13 +19,13 @@ import {
 /** The options of `gate.authorize`, and where to read the key from. */
 export interface RequireApiKeyOptions extends AuthorizeOptions {
   /** The header or query parameter that contains the key. Default: `Authorization: Bearer`. */
-  readonly from?: { readonly header: string } | { readonly query: string }
+  readonly keyFrom?: { readonly header: string } | { readonly query: string }
 }
 
 /** The consumer whose key authorized the request, as a protected route sees it. */
 export interface RequestConsumer {
   /** The consumer's name. */
-  readonly sub: string
+  readonly name: string
   readonly id: string
   readonly keyId: string
   readonly tags: Readonly<Record<string, string | number | boolean>>
@@ -50,9 +50,9 @@ interface Authorizer {
   readonly authorize: (input: AuthorizeInput) => Promise<AuthorizeResultJson>
 }
 
-const extractKey = ({ header, query }: RequestLike, from: RequireApiKeyOptions["from"]): string => {
-  if (from === undefined) return parseBearer(header("authorization")) ?? ""
-  const key = "header" in from ? header(from.header) : query(from.query)
+const extractKey = ({ header, query }: RequestLike, keyFrom: RequireApiKeyOptions["keyFrom"]): string => {
+  if (keyFrom === undefined) return parseBearer(header("authorization")) ?? ""
+  const key = "header" in keyFrom ? header(keyFrom.header) : query(keyFrom.query)
   return typeof key === "string" ? key : ""
 }
 
@@ -106,9 +106,9 @@ const toDenialResult = (
   problem: { type: `urn:tollgate:problem:${type}`, title, status, detail, instance, ...members }
 })
 
-const validateFrom = (from: unknown): string | undefined => {
-  if (from === undefined) return undefined
-  const entries = typeof from === "object" && from !== null ? Object.entries(from) : []
+const validateKeyFrom = (keyFrom: unknown): string | undefined => {
+  if (keyFrom === undefined) return undefined
+  const entries = typeof keyFrom === "object" && keyFrom !== null ? Object.entries(keyFrom) : []
   const [[location, name] = ["", ""]] = entries
   const hasOneLocation = entries.length === 1 && (location === "header" || location === "query")
   const isValid = hasOneLocation && typeof name === "string" && name !== ""
@@ -123,25 +123,25 @@ export const makeAuthorizeRequest = (
   if (typeof gate?.authorize !== "function") {
     throw new ConfigurationError({ option: "gate", problem: "expected the result of `await createTollgate(…)`" })
   }
-  const invalidOption = checkAuthorizeOptions(options ?? {}, ["from"])
+  const invalidOption = checkAuthorizeOptions(options ?? {}, ["keyFrom"])
   if (invalidOption !== undefined) throw invalidOption
-  const problem = validateFrom(options.from)
-  if (problem !== undefined) throw new ConfigurationError({ option: "from", problem })
-  const { account, bucket, metering, from } = options
+  const problem = validateKeyFrom(options.keyFrom)
+  if (problem !== undefined) throw new ConfigurationError({ option: "keyFrom", problem })
+  const { account, bucket, metering, keyFrom } = options
   return (request) =>
-    authorizeRequest(gate, { account, bucket, ...(metering === undefined ? {} : { metering }) }, from, request)
+    authorizeRequest(gate, { account, bucket, ...(metering === undefined ? {} : { metering }) }, keyFrom, request)
 }
 
 const authorizeRequest = async (
   gate: Authorizer,
   options: AuthorizeOptions,
-  from: RequireApiKeyOptions["from"],
+  keyFrom: RequireApiKeyOptions["keyFrom"],
   request: RequestLike
 ): Promise<AuthorizeRequestResult> => {
-  const getRequestId = () => requestIdFor(request.header("x-request-id"))
+  const getRequestId = () => resolveRequestId(request.header("x-request-id"))
   let result: AuthorizeResultJson
   try {
-    result = await gate.authorize({ ...options, key: extractKey(request, from) })
+    result = await gate.authorize({ ...options, key: extractKey(request, keyFrom) })
   } catch (error) {
     if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw error
     const instance = getRequestId()
@@ -156,7 +156,7 @@ const authorizeRequest = async (
   return {
     headers: limits.length === 0 ? {} : { ratelimit: limits.join(", ") },
     consumer: {
-      sub: consumer.name,
+      name: consumer.name,
       id: consumer.id,
       keyId,
       tags: consumer.tags,

@@ -5,20 +5,16 @@
  * `nodeBody.ts`). `toNodeHandler.ts` makes the signal.
  */
 import type { IncomingMessage } from "node:http"
-import { readBody, type TransportRequest } from "@tollgate/core"
+import { BodyConsumedError, readBody, type TransportRequest } from "@tollgate/core"
 import { readAll, toByteStream } from "./nodeBody.ts"
 
 type Body = string | Buffer | ReadableStream<Uint8Array>
 type Headers = Record<string, string>
 
-/** A body that fails when it is read. Tollgate shows the message of an error of this name to the client. */
+/** A body that fails when it is read. Tollgate shows the message to the client. */
 const makeFailingBody = (message: string): ReadableStream<Uint8Array> =>
   new ReadableStream({
-    start: (controller) => {
-      const error = new Error(message)
-      error.name = "TakenApart"
-      controller.error(error)
-    }
+    start: (controller) => controller.error(new BodyConsumedError(message))
   })
 
 const makeConsumedBody = () =>

@@ -11,7 +11,7 @@ import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import { sites } from "@tollgate/sites"
-import { heapAfterCollection, openFilesIn } from "@tollgate/testing"
+import { listOpenFiles, measureHeapAfterGc } from "@tollgate/testing"
 import { expect, it } from "vitest"
 
 it("leaks nothing after ten thousand requests whose clients disconnect", async () => {
@@ -61,14 +61,14 @@ it("leaks nothing after ten thousand requests whose clients disconnect", async (
 
   await sendRequests(2_000)
   await waitForDisconnects()
-  const heapBefore = heapAfterCollection()
+  const heapBefore = measureHeapAfterGc()
   await sendRequests(8_000)
   await waitForDisconnects()
-  const heapAfter = heapAfterCollection()
+  const heapAfter = measureHeapAfterGc()
   // A leak of 1 KiB per request would be 8 MiB.
   expect(heapAfter - heapBefore).toBeLessThan(4 * 1024 * 1024)
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
-  expect(openFilesIn(folder)).toEqual([])
+  expect(listOpenFiles(folder)).toEqual([])
   await expect.poll(() => readdirSync(join(folder, "sources")), { timeout: 30_000 }).toEqual([])
   server.close()
   server.closeAllConnections()

@@ -138,7 +138,7 @@ describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
       ["metering.meteringBucketId", { metering: { ...metering, meteringBucketId: undefined } }],
       ["metering.meters.requests", { metering: { ...metering, meters: { requests: 0 } } }],
       ["metering.meter", { metering: { ...metering, meter: 1 } }],
-      ["from", { from: { cookie: "key" } }],
+      ["keyFrom", { keyFrom: { cookie: "key" } }],
       ["from", { from: "x-api-key" }]
     ]
     for (const [option, options] of invalidOptions) {
@@ -150,10 +150,10 @@ describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
   })
 
   it("reads the key from the configured header or query parameter", async () => {
-    const byHeader = await serve({ from: { header: "X-Api-Key" } })
+    const byHeader = await serve({ keyFrom: { header: "X-Api-Key" } })
     expect((await fetch(byHeader, { headers: { "x-api-key": key } })).status).toBe(200)
     expect((await fetch(byHeader, bearer())).status).toBe(401)
-    const byQuery = await serve({ from: { query: "api_key" } })
+    const byQuery = await serve({ keyFrom: { query: "api_key" } })
     expect((await fetch(`${byQuery}?api_key=${key}`)).status).toBe(200)
     expect((await fetch(`${byQuery}?api_key=${key}&api_key=${key}`)).status).toBe(401)
   })

@@ -38,10 +38,10 @@ export const makeCommitRequest = (
   keys: Keys,
   attempt: string,
   changes: ReadonlyArray<Change>,
-  once: IdempotencyRecord | undefined,
+  idempotency: IdempotencyRecord | undefined,
   existing: ReadonlyMap<string, StoreRecord>
 ): CommitRequest => {
-  const replayKey = once === undefined ? keys.attempt(attempt) : keys.expiringKey(toReplayMember(once.id))
+  const replayKey = idempotency === undefined ? keys.attempt(attempt) : keys.expiringKey(toReplayMember(idempotency.id))
   const scriptKeys = [keys.records, keys.uniqueKeys, keys.sequence, keys.expiring, replayKey]
   const positions = new Map<string, number>()
   /** The position of a key in KEYS, which Lua counts from 1. */
@@ -52,11 +52,16 @@ export const makeCommitRequest = (
     positions.set(key, position)
     return position
   }
-  const replay = JSON.stringify([attempt, once?.fingerprint ?? "", once?.result ?? "", once && collectNames(changes)])
+  const replay = JSON.stringify([
+    attempt,
+    idempotency?.fingerprint ?? "",
+    idempotency?.result ?? "",
+    idempotency && collectNames(changes)
+  ])
   const args: Array<Argument> = [
     replay,
-    once?.ttl ?? attemptTtl,
-    once === undefined ? "" : toReplayMember(once.id),
+    idempotency?.ttl ?? attemptTtl,
+    idempotency === undefined ? "" : toReplayMember(idempotency.id),
     changes.length
   ]
   const pushList = (items: ReadonlyArray<Argument>) => {

@@ -76,12 +76,12 @@ const makeOperations = (
     partition: Partition.Partition,
     attempt: string,
     changes: ReadonlyArray<Change>,
-    once: IdempotencyRecord | undefined,
+    idempotency: IdempotencyRecord | undefined,
     existing: ReadonlyArray<StoreRecord | undefined>
   ): Promise<CommitResult | StoreConflict> => {
     const existingByKey = new Map<string, StoreRecord>()
     for (const record of existing) if (record !== undefined) existingByKey.set(record.key, record)
-    const request = makeCommitRequest(getKeys(partition), attempt, changes, once, existingByKey)
+    const request = makeCommitRequest(getKeys(partition), attempt, changes, idempotency, existingByKey)
     return readCommitReply(await write(scripts.commit, request.keys, request.arguments), attempt, changes)
   }
 
@@ -161,14 +161,20 @@ const makeOperations = (
         const values = await client.mget(names.map((name) => keys.expiringKey(toCounterMember(name))))
         return values.map((value) => Number(value ?? 0))
       }),
-    commit: (partition, changes, once) => {
-      if (once === undefined && isCounterOnly(changes))
+    commit: (partition, changes, idempotency) => {
+      if (idempotency === undefined && isCounterOnly(changes))
         return Effect.flatMap(countBatch(partition, changes), failOnConflict)
       return Effect.suspend(() => {
         const attempt = randomUUID()
         const keysToRead = collectReplacedKeys(changes)
         const apply = async () =>
-          send(partition, attempt, changes, once, keysToRead.length === 0 ? [] : await get(partition, keysToRead))
+          send(
+            partition,
+            attempt,
+            changes,
+            idempotency,
+            keysToRead.length === 0 ? [] : await get(partition, keysToRead)
+          )
         return Effect.flatMap(withRetry("commit", apply), failOnConflict)
       })
     },

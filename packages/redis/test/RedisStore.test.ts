@@ -10,7 +10,14 @@ import {
 } from "@tollgate/core"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { storeContract } from "@tollgate/store-testkit"
-import { Contention, freePort, runWorkers, startFaultyProxy, startRedis, startRedisCluster } from "@tollgate/testing"
+import {
+  Contention,
+  findFreePort,
+  runWorkers,
+  startFaultyProxy,
+  startRedis,
+  startRedisCluster
+} from "@tollgate/testing"
 import { Effect, Fiber, Layer, Logger, References, type Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 
@@ -60,7 +67,7 @@ storeContract("a Redis Cluster of three masters", Layer.unwrap(Effect.map(cluste
 describe("opening a Redis store", () => {
   it.live("reports the problem, the location and the remedy, but never the password", () =>
     Effect.gen(function* () {
-      const port = yield* freePort
+      const port = yield* findFreePort
       const unreachable = yield* getOpenError(`redis://user:s3cret@127.0.0.1:${port}`)
       assert.strictEqual(
         unreachable.message,
@@ -165,10 +172,10 @@ describe("a Redis store", () => {
           committed.versions.get(`r${round}`)
         )
       }
-      const once = { id: "id", fingerprint: "f", result: "mark 6", ttl: 60_000 }
+      const idempotency = { id: "id", fingerprint: "f", result: "mark 6", ttl: 60_000 }
       proxy.cutReplyTo("mark 6")
-      assert.isUndefined((yield* store.commit(partition, [add("n")], once)).replayed)
-      assert.strictEqual((yield* store.commit(partition, [add("n")], once)).replayed?.result, "mark 6")
+      assert.isUndefined((yield* store.commit(partition, [add("n")], idempotency)).replayed)
+      assert.strictEqual((yield* store.commit(partition, [add("n")], idempotency)).replayed?.result, "mark 6")
       assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [6])
     })
   )

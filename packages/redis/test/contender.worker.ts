@@ -1,7 +1,7 @@
 import { RedisStore } from "@tollgate/redis"
-import { Contention, worker } from "@tollgate/testing"
+import { Contention, runAsWorker } from "@tollgate/testing"
 
-worker(async (url: string) => {
+runAsWorker(async (url: string) => {
   const store = await RedisStore.open(url)
   const result = await Contention.compete(store)
   await store.close()

@@ -20,7 +20,7 @@ const block = 512
 const padToBlock = (content: Uint8Array): Buffer =>
   Buffer.concat([content], Math.ceil(content.byteLength / block) * block)
 
-export const entryOf = ({
+export const makeEntry = ({
   name,
   prefix = "",
   type = "0",
@@ -51,7 +51,7 @@ export const entryOf = ({
 }
 
 /** Makes a record of an extended header. Its length includes the length itself. */
-export const pax = (key: string, value: string): string => {
+export const makePaxRecord = (key: string, value: string): string => {
   const rest = ` ${key}=${value}\n`
   let length = Buffer.byteLength(rest)
   while (String(length).length + Buffer.byteLength(rest) !== length) {
@@ -60,11 +60,11 @@ export const pax = (key: string, value: string): string => {
   return `${length}${rest}`
 }
 
-export const tarOf = (...entries: ReadonlyArray<Entry>): Buffer =>
-  Buffer.concat([...entries.map(entryOf), Buffer.alloc(2 * block)])
+export const makeTar = (...entries: ReadonlyArray<Entry>): Buffer =>
+  Buffer.concat([...entries.map(makeEntry), Buffer.alloc(2 * block)])
 
-export const archiveOf = (...entries: ReadonlyArray<Entry>): Buffer => gzipSync(tarOf(...entries), { level: 1 })
+export const makeArchive = (...entries: ReadonlyArray<Entry>): Buffer => gzipSync(makeTar(...entries), { level: 1 })
 
 /** Makes the archive of a site with one page. */
-export const pageOf = (content: string, ...extraEntries: ReadonlyArray<Entry>): Buffer =>
-  archiveOf({ name: "index.html", content }, ...extraEntries)
+export const makePageArchive = (content: string, ...extraEntries: ReadonlyArray<Entry>): Buffer =>
+  makeArchive({ name: "index.html", content }, ...extraEntries)

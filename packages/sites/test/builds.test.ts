@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { MemoryStore } from "@tollgate/memory"
 import { sites } from "@tollgate/sites"
 import { afterEach, describe, expect, it } from "vitest"
-import { pageOf } from "./archives.ts"
+import { makePageArchive } from "./archives.ts"
 import { startTestServer, type TestServer } from "./testServer.ts"
 
 let server: TestServer
@@ -31,7 +31,7 @@ describe("a build", () => {
         output: "dist"
       }
     )
-    const { status, steps, buildResult, url } = await deploy("p", pageOf("hello"))
+    const { status, steps, buildResult, url } = await deploy("p", makePageArchive("hello"))
     expect({ status, build: steps.build.status }).toEqual({ status: "SUCCESS", build: "done" })
     expect(buildResult).toMatchObject({ exitCode: 0, files: 1 })
     expect(buildResult.log).toContain("built")
@@ -44,7 +44,7 @@ describe("a build", () => {
     const { deploy, call } = await startWithBuild("env | sort > index.html; pwd >> index.html", {
       env: { GREETING: "hi" }
     })
-    const { url } = await deploy("p", pageOf("x"))
+    const { url } = await deploy("p", makePageArchive("x"))
     const environment = (await call("GET", url)).body
     delete process.env["TOLLGATE_TEST_SECRET"]
     expect(environment).not.toContain("secret value")
@@ -69,7 +69,7 @@ describe("a build", () => {
   it.runIf(isRoot)("cannot read the server process when it runs as another user (requires root)", async () => {
     const { deploy, folder, call } = await startWithBuild(readServer, { uid: 65_534, gid: 65_534 })
     chmodSync(folder, 0o755)
-    const { status, buildResult, url } = await deploy("p", pageOf("mine", { name: "d/e/f" }))
+    const { status, buildResult, url } = await deploy("p", makePageArchive("mine", { name: "d/e/f" }))
     expect(status).toBe("SUCCESS")
     expect(buildResult.log.join("\n")).toMatch(/environ: Permission denied/)
     expect(buildResult.log.join("\n")).toMatch(/uid=65534\S* gid=65534\S* groups=65534/)
@@ -90,7 +90,7 @@ describe("a build", () => {
 
   it("reports a failure with the log", async () => {
     const { deploy, call } = await startWithBuild("echo out; echo err >&2; exit 3")
-    const { status, steps, buildResult, url } = await deploy("p", pageOf("x"))
+    const { status, steps, buildResult, url } = await deploy("p", makePageArchive("x"))
     expect(status).toBe("ERROR")
     expect(steps.build).toMatchObject({ status: "failed", message: "The build exited with code 3" })
     expect(buildResult).toMatchObject({ exitCode: 3, error: "The build exited with code 3" })
@@ -105,18 +105,18 @@ describe("a build", () => {
 
   it("reports a missing command and a missing output folder", async () => {
     const { deploy } = await startWithBuild("no-such-command-here", { output: "dist" })
-    const missing = await deploy("p", pageOf("x"))
+    const missing = await deploy("p", makePageArchive("x"))
     expect(missing.buildResult.exitCode).toBe(127)
     await server.close()
     const empty = await startWithBuild("true", { output: "dist" })
-    const { steps, buildResult } = await empty.deploy("p", pageOf("x"))
+    const { steps, buildResult } = await empty.deploy("p", makePageArchive("x"))
     expect(steps.check).toMatchObject({ status: "failed", message: "The folder to serve does not exist" })
     expect(buildResult.error).toBe("The folder to serve does not exist")
   })
 
   it("is killed at its timeout, with all its processes", async () => {
     const { deploy } = await startWithBuild("echo started; sleep 4711 & sleep 4711", { timeout: 500 })
-    const { status, steps, buildResult } = await deploy("p", pageOf("x"))
+    const { status, steps, buildResult } = await deploy("p", makePageArchive("x"))
     expect(status).toBe("ERROR")
     expect(steps.build.message).toMatch(/exceeded its timeout/)
     expect(buildResult.log).toContain("started")
@@ -128,7 +128,7 @@ describe("a build", () => {
       "yes flood | head -c 50000000; head -c 20000000 /dev/zero | tr '\\0' z; echo; echo the end"
     )
     const results = await Promise.all([
-      deploy("p", pageOf("x")),
+      deploy("p", makePageArchive("x")),
       ...Array.from({ length: 50 }, () => call("GET", "/healthz"))
     ])
     const [{ status, buildResult }, ...healthChecks] = results as [
@@ -146,7 +146,7 @@ describe("a build", () => {
     const { deploy } = await startWithBuild(
       "setsid sleep 4712 & (setsid sh -c 'sleep 4713 & sleep 4713' &) ; nohup sleep 4714 & for i in 1 2 3 4 5; do sleep 4715 & done; echo forked"
     )
-    const { status, buildResult } = await deploy("p", pageOf("x"))
+    const { status, buildResult } = await deploy("p", makePageArchive("x"))
     expect(status).toBe("SUCCESS")
     expect(buildResult.log).toContain("forked")
     for (const pattern of ["sleep 4712", "sleep 4713", "sleep 4714", "sleep 4715"])
@@ -158,7 +158,7 @@ describe("a build", () => {
       "echo first line; while [ ! -e ../../../go ]; do sleep 0.05; done; echo last line"
     )
     const { uploadUrl, id } = await source("p")
-    await put(uploadUrl, pageOf("x"))
+    await put(uploadUrl, makePageArchive("x"))
     await expect.poll(async () => (await status("p", id)).buildResult.log, { timeout: 10_000 }).toContain("first line")
     expect(await status("p", id)).toMatchObject({
       status: "IN_PROGRESS",
@@ -182,10 +182,10 @@ describe("a build", () => {
       "grep -q slow index.html && sleep 4716; echo done"
     )
     const slow = await source("p")
-    await put(slow.uploadUrl, pageOf("slow"))
+    await put(slow.uploadUrl, makePageArchive("slow"))
     await expect.poll(async () => (await status("p", slow.id)).steps.build.status).toBe("running")
     const quick = await source("p")
-    await put(quick.uploadUrl, pageOf("quick"))
+    await put(quick.uploadUrl, makePageArchive("quick"))
     expect(await ended("p", slow.id)).toMatchObject({
       status: "ERROR",
       steps: { build: { status: "failed", message: "Superseded by a later upload" } }
@@ -195,7 +195,7 @@ describe("a build", () => {
     await expect.poll(() => findProcesses("sleep 4716"), { timeout: 10_000 }).toBe("")
 
     const second = await source("p")
-    await put(second.uploadUrl, pageOf("slow"))
+    await put(second.uploadUrl, makePageArchive("slow"))
     await expect.poll(async () => (await status("p", second.id)).steps.build.status).toBe("running")
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
     await expect.poll(() => findProcesses("sleep 4716"), { timeout: 10_000 }).toBe("")
@@ -210,7 +210,7 @@ describe("a build", () => {
     for (let upload = 0; upload < 12; upload++) {
       const project = upload === 5 ? "second" : `first-${upload}`
       const { uploadUrl, id } = await source(project)
-      await put(uploadUrl, pageOf(project))
+      await put(uploadUrl, makePageArchive(project))
       ids.push([project, id])
     }
     for (const [project, id] of ids) expect((await ended(project, id)).status).toBe("SUCCESS")
@@ -222,7 +222,7 @@ describe("a build", () => {
 
   it("finds an escaped process with an empty environment by its working directory", async () => {
     const { deploy } = await startWithBuild("env -i setsid sleep 4717 & echo done")
-    expect((await deploy("p", pageOf("x"))).status).toBe("SUCCESS")
+    expect((await deploy("p", makePageArchive("x"))).status).toBe("SUCCESS")
     expect(findProcesses("sleep 4717")).toBe("")
   })
 
@@ -232,7 +232,7 @@ describe("a build", () => {
       { output: "dist" }
     )
     for (const kind of ["link", "loop", "file", "up"]) {
-      const { status, steps, buildResult } = await deploy("p", pageOf(kind))
+      const { status, steps, buildResult } = await deploy("p", makePageArchive(kind))
       expect({ status, message: steps.check.message }, kind).toEqual({
         status: "ERROR",
         message: expect.stringMatching(/^The folder to serve (does not exist|is a symbolic link)$/)
@@ -243,7 +243,7 @@ describe("a build", () => {
 
   it("rejects output that is too large without reading it", async () => {
     const { deploy } = await startWithBuild("mkdir dist; truncate -s 1T dist/huge.bin", { output: "dist" })
-    expect((await deploy("p", pageOf("x"))).steps.check.message).toMatch(
+    expect((await deploy("p", makePageArchive("x"))).steps.check.message).toMatch(
       /"huge.bin" exceeds the limit of 524288000 bytes/
     )
   })
@@ -255,14 +255,14 @@ describe("a build", () => {
         output: "dist"
       }
     )
-    const { url } = await deploy("p", pageOf("x"))
+    const { url } = await deploy("p", makePageArchive("x"))
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
     expect(server.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
   })
 
   it("ends as soon as its command exits", async () => {
     const { deploy } = await startWithBuild("true")
-    const { steps } = await deploy("p", pageOf("x"))
+    const { steps } = await deploy("p", makePageArchive("x"))
     const elapsed = Date.parse(steps.build.finishedOn ?? "") - Date.parse(steps.build.startedOn ?? "")
     expect(elapsed).toBeLessThan(1000)
   })
@@ -271,7 +271,7 @@ describe("a build", () => {
     server = await startTestServer(MemoryStore.open())
     const { steps } = await server.deploy(
       "p",
-      pageOf("x", { name: "build.sh", content: "touch /tmp/never", mode: 0o755 })
+      makePageArchive("x", { name: "build.sh", content: "touch /tmp/never", mode: 0o755 })
     )
     expect(steps.build).toEqual({ status: "skipped" })
     expect(existsSync("/tmp/never")).toBe(false)
@@ -281,7 +281,7 @@ describe("a build", () => {
     const { deploy, call } = await startWithBuild(
       "ln -s /etc/passwd passwd; ln -s /etc etc; ln -sf /etc/hostname index.html; echo real > real.txt"
     )
-    const { url } = await deploy("p", pageOf("x"))
+    const { url } = await deploy("p", makePageArchive("x"))
     for (const path of ["passwd", "etc/passwd", "index.html", ""])
       expect((await call("GET", `${url}${path}`)).status).toBe(404)
     expect((await call("GET", `${url}real.txt`)).body).toBe("real\n")

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stores, tokens } from "../../core/test/stores.ts"
-import { pageOf } from "./archives.ts"
+import { makePageArchive } from "./archives.ts"
 import { startTestServer, type TestServer } from "./testServer.ts"
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -30,7 +30,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       body: { type: "urn:tollgate:problem:status-not-found" }
     })
 
-    const archive = pageOf("<h1>one</h1>", { name: "docs/a.txt", content: "a" })
+    const archive = makePageArchive("<h1>one</h1>", { name: "docs/a.txt", content: "a" })
     const digest = createHash("sha256").update(archive).digest("hex")
     expect(await put(uploadUrl, archive)).toMatchObject({ status: 200, body: { id, digest, bytes: archive.length } })
     const status = await ended(project, id)
@@ -86,7 +86,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       }
     }
     const polling = Promise.all(Array.from({ length: 8 }, poll))
-    expect((await put(next.uploadUrl, pageOf("<h1>two</h1>"))).status).toBe(200)
+    expect((await put(next.uploadUrl, makePageArchive("<h1>two</h1>"))).status).toBe(200)
     expect((await ended(project, next.id)).status).toBe("SUCCESS")
     expect(await call("GET", url)).toMatchObject({ body: "<h1>two</h1>" })
     isReplaced = true
@@ -112,7 +112,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   it("can be deployed again from the same source", async () => {
     const { call, deploy, ended } = server
     const project = newProject()
-    const { id, url } = await deploy(project, pageOf("again"))
+    const { id, url } = await deploy(project, makePageArchive("again"))
     const name = url.split("/").at(-2)
     expect(await call("POST", `/v1/deployments/${name}/deploy`)).toMatchObject({
       status: 200,
@@ -137,11 +137,11 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   it("show PRODUCTION for the production branch, and accept any branch name", async () => {
     const { call, deploy } = server
     const project = newProject()
-    const { url } = await deploy(project, pageOf("x"))
+    const { url } = await deploy(project, makePageArchive("x"))
     const name = url.split("/").at(-2) ?? ""
     expect((await call("GET", `/v1/deployments/${name}`)).body.environmentType).toBe("PRODUCTION")
     for (const branch of ["日本", "-", "a".repeat(255), "feature/ÄÖÜ#1"]) {
-      const deployed = await deploy(project, pageOf(branch), branch)
+      const deployed = await deploy(project, makePageArchive(branch), branch)
       const { pathname } = new URL(deployed.url)
       expect(pathname).toMatch(/^\/sites\/[a-z0-9][a-z0-9-]{0,49}-[a-z2-7]{12}\/$/)
       expect((await call("GET", pathname)).body).toBe(branch)
@@ -185,9 +185,9 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   it("are accessible to their account only", async () => {
     const { call, deploy } = server
     const project = newProject()
-    const { url, id } = await deploy(project, pageOf("mine"))
+    const { url, id } = await deploy(project, makePageArchive("mine"))
     const name = url.split("/").at(-2)
-    const token = tokens.stranger
+    const token = tokens.otherAccount
     for (const [method, path] of [
       ["GET", `/v1/deployments/${name}`],
       ["DELETE", `/v1/deployments/${name}`],
@@ -215,7 +215,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     it("requires an unmodified upload URL", async () => {
       const { source, put, url } = server
       const { uploadUrl, id } = await source(newProject())
-      const archive = pageOf("x")
+      const archive = makePageArchive("x")
       const modify = (change: (url: URL) => void) => {
         const url = new URL(uploadUrl)
         change(url)
@@ -249,7 +249,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       const project = newProject()
       const { uploadUrl, id } = await source(project)
       const responses = await Promise.all(
-        Array.from({ length: 6 }, (_, index) => put(uploadUrl, pageOf(`number ${index}`)))
+        Array.from({ length: 6 }, (_, index) => put(uploadUrl, makePageArchive(`number ${index}`)))
       )
       expect(responses.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
       const winner = responses.findIndex(({ status }) => status === 200)
@@ -262,7 +262,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     it("does not modify the buffers of an in-process caller", async () => {
       const { gate, ended, call } = server
       const project = newProject()
-      const archive = pageOf("kept")
+      const archive = makePageArchive("kept")
       const before = Buffer.from(archive)
       for (const source of [
         archive,
@@ -302,7 +302,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     it("must match its Content-Digest", async () => {
       const { source, put } = server
       const { uploadUrl, id } = await source(newProject())
-      const archive = pageOf("x")
+      const archive = makePageArchive("x")
       const digest = (algorithm: string, content: Uint8Array) => createHash(algorithm).update(content).digest("base64")
       const invalidDigests = [
         `sha-256=:${digest("sha256", Buffer.from("other"))}:`,
@@ -327,7 +327,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   it("report why a source was rejected, and keep serving the previous release", async () => {
     const { deploy, call } = server
     const project = newProject()
-    const invalid = pageOf("x", { name: "../evil", content: "x" })
+    const invalid = makePageArchive("x", { name: "../evil", content: "x" })
     const rejected = await deploy(project, invalid)
     const name = rejected.url.split("/").at(-2)
     expect(rejected).toMatchObject({
@@ -352,7 +352,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     })
     expect((await call("GET", rejected.url)).status).toBe(404)
 
-    await deploy(project, pageOf("good"))
+    await deploy(project, makePageArchive("good"))
     expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({ state: "STARTED", message: "" })
     await deploy(project, invalid)
     expect((await call("GET", `/v1/deployments/${name}`)).body).toMatchObject({
@@ -367,7 +367,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     const { source, put, call, ended } = server
     const project = newProject()
     const created = await Promise.all(Array.from({ length: 40 }, () => source(project)))
-    for (const { uploadUrl } of created) expect((await put(uploadUrl, pageOf(uploadUrl))).status).toBe(200)
+    for (const { uploadUrl } of created) expect((await put(uploadUrl, makePageArchive(uploadUrl))).status).toBe(200)
     const last = created.at(-1)?.id ?? ""
     const { url } = await ended(project, last)
     const listRemaining = () =>
@@ -381,14 +381,15 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
       expect((await call("GET", `/v1/accounts/acme/projects/${project}/deployment-status/${id}`)).status).toBe(404)
     }
     // A used upload URL stays used after its deployment is removed.
-    expect((await put(created[0]?.uploadUrl ?? "", pageOf("again"))).status).toBe(409)
+    expect((await put(created[0]?.uploadUrl ?? "", makePageArchive("again"))).status).toBe(409)
   })
 
   it("keep the last ten versions and the last source", async () => {
     const { deploy, call } = server
     const project = newProject()
     const ids: Array<string> = []
-    for (let version = 0; version < 13; version++) ids.push((await deploy(project, pageOf(`version ${version}`))).id)
+    for (let version = 0; version < 13; version++)
+      ids.push((await deploy(project, makePageArchive(`version ${version}`))).id)
     const path = (id: string) => `/v1/accounts/acme/projects/${project}/deployment-status/${id}`
     await expect
       .poll(async () => Promise.all(ids.map(async (id) => (await call("GET", path(id))).status)))

@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { pageOf } from "./archives.ts"
+import { makePageArchive } from "./archives.ts"
 import { hostileArchives } from "./hostileArchives.ts"
 import { startTestServer, type TestServer } from "./testServer.ts"
 
@@ -48,7 +48,7 @@ describe("a hostile upload", () => {
       const other = await startTestServer(MemoryStore.open(), { limits })
       try {
         const links = Array.from({ length: 15_000 }, (_, index) => ({ name: `${"n".repeat(90)}${index}`, type: "2" }))
-        const { status, steps, buildResult } = await other.deploy("p", pageOf("x", ...links))
+        const { status, steps, buildResult } = await other.deploy("p", makePageArchive("x", ...links))
         expect(status).toBe("ERROR")
         expect(steps.unpack.message).toMatch(reason)
         expect(buildResult.log).toEqual([expect.stringMatching(/^Received/), steps.unpack.message])

@@ -3,7 +3,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { gzipSync } from "node:zlib"
-import { archiveOf, type Entry, entryOf, pageOf, pax, tarOf } from "./archives.ts"
+import { type Entry, makeArchive, makeEntry, makePageArchive, makePaxRecord, makeTar } from "./archives.ts"
 
 export interface HostileArchive {
   readonly name: string
@@ -24,11 +24,11 @@ const longLink = (content: string): Entry => ({ name: "././@LongLink", type: "K"
 const withPage =
   (...entries: ReadonlyArray<Entry>) =>
   () =>
-    pageOf("x", ...entries)
+    makePageArchive("x", ...entries)
 
 /** Makes an archive of `count` entries, without holding each in memory twice. */
 const repeatEntries = (count: number, entry: (index: number) => Entry): Buffer =>
-  gzipSync(Buffer.concat([entryOf(page), ...Array.from({ length: count }, (_, index) => entryOf(entry(index)))]), {
+  gzipSync(Buffer.concat([makeEntry(page), ...Array.from({ length: count }, (_, index) => makeEntry(entry(index)))]), {
     level: 1
   })
 
@@ -58,12 +58,12 @@ const outside: ReadonlyArray<HostileArchive> = [
   { name: "a backslash", make: withPage(file("..\\evil")), reason: /has a backslash/ },
   {
     name: "a PAX path to the parent folder",
-    make: withPage(paxHeader(pax("path", "../evil")), file("a")),
+    make: withPage(paxHeader(makePaxRecord("path", "../evil")), file("a")),
     reason: /"\.\.\/evil" points outside/
   },
   {
     name: "a cancelled PAX path before a path to the parent folder",
-    make: withPage(paxHeader(pax("path", "good") + pax("path", "")), file("../evil")),
+    make: withPage(paxHeader(makePaxRecord("path", "good") + makePaxRecord("path", "")), file("../evil")),
     reason: /"\.\.\/evil" points outside/
   },
   {
@@ -79,7 +79,7 @@ const outside: ReadonlyArray<HostileArchive> = [
   { name: "an absolute ustar prefix", make: withPage({ name: "evil", prefix: "/etc" }), reason: /is an absolute path/ },
   {
     name: "a global header with a path",
-    make: withPage({ name: "global", type: "g", content: pax("path", "../evil") }, file("a")),
+    make: withPage({ name: "global", type: "g", content: makePaxRecord("path", "../evil") }, file("a")),
     reason: /"global" is a global header that sets the path/
   },
   {
@@ -109,7 +109,7 @@ const outside: ReadonlyArray<HostileArchive> = [
   },
   {
     name: "a PAX link path outside",
-    make: withPage(paxHeader(pax("linkpath", "../../etc/passwd")), symlink("link", "index.html")),
+    make: withPage(paxHeader(makePaxRecord("linkpath", "../../etc/passwd")), symlink("link", "index.html")),
     reason: /"link" is a link that points outside/
   },
   {
@@ -123,7 +123,7 @@ const names: ReadonlyArray<HostileArchive> = [
   { name: "a NUL byte in a name", make: withPage(file("a\0b")), reason: /"a\\u0000b" has a NUL byte in its name/ },
   {
     name: "a NUL byte in a PAX path",
-    make: withPage(paxHeader(pax("path", "a\0b")), file("a")),
+    make: withPage(paxHeader(makePaxRecord("path", "a\0b")), file("a")),
     reason: /"a\\u0000b" has a NUL byte in its name/
   },
   {
@@ -151,12 +151,12 @@ const names: ReadonlyArray<HostileArchive> = [
   },
   {
     name: "a name that is too long for the disk",
-    make: withPage(paxHeader(pax("path", "a".repeat(300))), file("a")),
+    make: withPage(paxHeader(makePaxRecord("path", "a".repeat(300))), file("a")),
     reason: /"a{200}…" has a name longer than 255 bytes/
   },
   {
     name: "a path that is too long",
-    make: withPage(paxHeader(pax("path", `${"a/".repeat(600)}b`)), file("a")),
+    make: withPage(paxHeader(makePaxRecord("path", `${"a/".repeat(600)}b`)), file("a")),
     reason: /is longer than 1024 characters/
   },
   {
@@ -199,7 +199,10 @@ const kinds: ReadonlyArray<HostileArchive> = [
   { name: "a GNU sparse file", make: withPage({ name: "s.bin", type: "S" }), reason: /"s.bin" is a sparse file/ },
   {
     name: "a PAX sparse file",
-    make: withPage(paxHeader(pax("GNU.sparse.major", "1") + pax("GNU.sparse.name", "s.bin")), file("a")),
+    make: withPage(
+      paxHeader(makePaxRecord("GNU.sparse.major", "1") + makePaxRecord("GNU.sparse.name", "s.bin")),
+      file("a")
+    ),
     reason: /"s.bin" is a sparse file/
   },
   {
@@ -303,22 +306,22 @@ const headers: ReadonlyArray<HostileArchive> = [
   },
   {
     name: "a PAX size that exceeds the limit",
-    make: withPage(paxHeader(pax("size", "999999999999999")), file("a")),
+    make: withPage(paxHeader(makePaxRecord("size", "999999999999999")), file("a")),
     reason: /"a" exceeds the limit of 524288000 bytes for all files/
   },
   {
     name: "a negative PAX size",
-    make: withPage(paxHeader(pax("size", "-1")), file("a")),
+    make: withPage(paxHeader(makePaxRecord("size", "-1")), file("a")),
     reason: /damaged or truncated/
   },
   {
     name: "a PAX size in hex",
-    make: withPage(paxHeader(pax("size", "0x10")), file("a")),
+    make: withPage(paxHeader(makePaxRecord("size", "0x10")), file("a")),
     reason: /damaged or truncated/
   },
   {
     name: "a PAX size that hides an entry in another's content",
-    make: withPage(paxHeader(pax("size", "0")), { name: "a", content: entryOf(file("../evil")) }),
+    make: withPage(paxHeader(makePaxRecord("size", "0")), { name: "a", content: makeEntry(file("../evil")) }),
     reason: /points outside/
   },
   {
@@ -335,7 +338,7 @@ const headers: ReadonlyArray<HostileArchive> = [
   },
   {
     name: "a long name without an entry",
-    make: () => gzipSync(entryOf(longName("a\0"))),
+    make: () => gzipSync(makeEntry(longName("a\0"))),
     reason: /damaged or truncated/
   }
 ]
@@ -352,7 +355,10 @@ const amounts: ReadonlyArray<HostileArchive> = [
       gzipSync(
         Buffer.concat(
           Array.from({ length: 200 }, (_, index) =>
-            Buffer.concat([entryOf(paxHeader(pax("path", `${index}/${folders(507, "a")}f`))), entryOf({ name: "f" })])
+            Buffer.concat([
+              makeEntry(paxHeader(makePaxRecord("path", `${index}/${folders(507, "a")}f`))),
+              makeEntry({ name: "f" })
+            ])
           )
         )
       ),
@@ -380,7 +386,7 @@ const amounts: ReadonlyArray<HostileArchive> = [
         Buffer.concat(
           Array.from({ length: 15_000 }, (_, index) => {
             const path = `${"a".repeat(200)}/${"b".repeat(200)}/${"c".repeat(200)}/${"d".repeat(200)}/${index}`
-            return Buffer.concat([entryOf(longName(`${path}\0`)), entryOf({ name: "f" })])
+            return Buffer.concat([makeEntry(longName(`${path}\0`)), makeEntry({ name: "f" })])
           })
         ),
         { level: 1 }
@@ -395,7 +401,7 @@ const amounts: ReadonlyArray<HostileArchive> = [
   {
     name: "100 links to a file of 10 MiB",
     make: () =>
-      archiveOf(
+      makeArchive(
         { name: "large", content: Buffer.alloc(10 * MiB) },
         ...Array.from({ length: 100 }, (_, index) => hardLink(`copy${index}`, "large"))
       ),
@@ -403,20 +409,20 @@ const amounts: ReadonlyArray<HostileArchive> = [
   },
   {
     name: "600 MiB of zeros after the end",
-    make: () => Buffer.concat([pageOf("x"), zeros(600)]),
+    make: () => Buffer.concat([makePageArchive("x"), zeros(600)]),
     reason: /There are more than 1048576 bytes after the end/
   },
   {
     name: "600 MiB in repeated entries of one file",
     make: () => {
-      const member = gzipSync(entryOf({ name: "a", content: Buffer.alloc(15 * MiB) }))
+      const member = gzipSync(makeEntry({ name: "a", content: Buffer.alloc(15 * MiB) }))
       return Buffer.concat(Array.from({ length: 40 }, () => member))
     },
     reason: /"a" exceeds the limit of 524288000 bytes for all files/
   },
   {
     name: "600 MiB in the padding and content of folders",
-    make: () => Buffer.concat([gzipSync(entryOf({ name: "d", type: "5", size: "77777777777" })), zeros(600)]),
+    make: () => Buffer.concat([gzipSync(makeEntry({ name: "d", type: "5", size: "77777777777" })), zeros(600)]),
     reason: /The archive contains no files|after the end/
   }
 ]
@@ -424,32 +430,40 @@ const amounts: ReadonlyArray<HostileArchive> = [
 const broken: ReadonlyArray<HostileArchive> = [
   {
     name: "a wrong checksum",
-    make: () => gzipSync(Buffer.concat([entryOf(file("a")), entryOf(file("b")).fill("1", 0, 3)])),
+    make: () => gzipSync(Buffer.concat([makeEntry(file("a")), makeEntry(file("b")).fill("1", 0, 3)])),
     reason: /damaged or truncated after "a"/
   },
-  { name: "half a header", make: () => gzipSync(entryOf(file("a")).subarray(0, 300)), reason: /damaged/ },
+  { name: "half a header", make: () => gzipSync(makeEntry(file("a")).subarray(0, 300)), reason: /damaged/ },
   {
     name: "truncated content",
-    make: () => gzipSync(entryOf({ name: "a", content: "x".repeat(5000) }).subarray(0, 3000)),
+    make: () => gzipSync(makeEntry({ name: "a", content: "x".repeat(5000) }).subarray(0, 3000)),
     reason: /damaged or truncated after "a"/
   },
-  { name: "truncated gzip", make: () => pageOf("x".repeat(5000)).subarray(0, -9), reason: /damaged or truncated/ },
+  {
+    name: "truncated gzip",
+    make: () => makePageArchive("x".repeat(5000)).subarray(0, -9),
+    reason: /damaged or truncated/
+  },
   {
     name: "a second archive after the first",
-    make: () => Buffer.concat([pageOf("x"), archiveOf(file("evil"))]),
+    make: () => Buffer.concat([makePageArchive("x"), makeArchive(file("evil"))]),
     reason: /data after the end/
   },
   {
     name: "an entry after one block of zeros",
-    make: () => gzipSync(Buffer.concat([entryOf(page), Buffer.alloc(512), entryOf(file("evil"))])),
+    make: () => gzipSync(Buffer.concat([makeEntry(page), Buffer.alloc(512), makeEntry(file("evil"))])),
     reason: /data after the end/
   },
-  { name: "noise after gzip", make: () => Buffer.concat([pageOf("x"), Buffer.alloc(999, "z")]), reason: /damaged/ },
-  { name: "tar without gzip", make: () => tarOf(file("a")), reason: /not a gzip archive/ },
+  {
+    name: "noise after gzip",
+    make: () => Buffer.concat([makePageArchive("x"), Buffer.alloc(999, "z")]),
+    reason: /damaged/
+  },
+  { name: "tar without gzip", make: () => makeTar(file("a")), reason: /not a gzip archive/ },
   { name: "plain text", make: () => Buffer.from("hello"), reason: /not a gzip archive/ },
   { name: "gzip without tar", make: () => gzipSync("hello"), reason: /damaged/ },
   { name: "gzip of noise", make: () => gzipSync(randomBytes(100_000)), reason: /damaged/ },
-  { name: "gzip in gzip", make: () => gzipSync(pageOf("x")), reason: /damaged/ },
+  { name: "gzip in gzip", make: () => gzipSync(makePageArchive("x")), reason: /damaged/ },
   { name: "empty gzip", make: () => gzipSync(""), reason: /The archive contains no files/ },
   {
     name: "100,000 empty gzip members",
@@ -457,7 +471,7 @@ const broken: ReadonlyArray<HostileArchive> = [
     reason: /The archive contains no files/
   },
   { name: "an empty archive", make: () => gzipSync(Buffer.alloc(10_240)), reason: /The archive contains no files/ },
-  { name: "only folders", make: () => archiveOf({ name: "./", type: "5" }), reason: /The archive contains no files/ }
+  { name: "only folders", make: () => makeArchive({ name: "./", type: "5" }), reason: /The archive contains no files/ }
 ]
 
 export const hostileArchives: ReadonlyArray<HostileArchive> = [

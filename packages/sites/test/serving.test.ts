@@ -1,8 +1,8 @@
 import { request as httpRequest } from "node:http"
 import { MemoryStore } from "@tollgate/memory"
-import { openFilesIn } from "@tollgate/testing"
+import { listOpenFiles } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { archiveOf, pageOf } from "./archives.ts"
+import { makeArchive, makePageArchive } from "./archives.ts"
 import { startTestServer, type TestServer } from "./testServer.ts"
 
 let server: TestServer
@@ -11,7 +11,7 @@ const digits = "0123456789".repeat(20_000)
 
 beforeAll(async () => {
   server = await startTestServer(MemoryStore.open(), {})
-  const archive = archiveOf(
+  const archive = makeArchive(
     { name: "index.html", content: "<h1>hello</h1>" },
     { name: "404.html", content: "custom 404" },
     { name: "app.js", content: "1" },
@@ -108,10 +108,10 @@ describe("a site", () => {
   })
 
   it("keeps the ETag of a file that a new version does not change", async () => {
-    const { url } = await server.deploy("tags", pageOf("same", { name: "a.txt", content: "one" }))
+    const { url } = await server.deploy("tags", makePageArchive("same", { name: "a.txt", content: "one" }))
     const getETag = async (path: string) => (await fetch(`${url}${path}`)).headers.get("etag")
     const before = [await getETag(""), await getETag("a.txt")]
-    await server.deploy("tags", pageOf("same", { name: "a.txt", content: "two" }))
+    await server.deploy("tags", makePageArchive("same", { name: "a.txt", content: "two" }))
     expect(await getETag("")).toBe(before[0])
     expect(await getETag("a.txt")).not.toBe(before[1])
   })
@@ -154,7 +154,10 @@ describe("a site", () => {
   })
 
   it("closes its files when the client disconnects", async () => {
-    const { url } = await server.deploy("large", pageOf("x", { name: "large.bin", content: Buffer.alloc(3_000_000) }))
+    const { url } = await server.deploy(
+      "large",
+      makePageArchive("x", { name: "large.bin", content: Buffer.alloc(3_000_000) })
+    )
     const { hostname, port, pathname } = new URL(url)
     const download = (disconnectAt: 0 | 1 | 2) =>
       new Promise<void>((resolve) => {
@@ -167,7 +170,7 @@ describe("a site", () => {
         if (disconnectAt === 1) setImmediate(() => setImmediate(() => request.destroy()))
       })
     for (let round = 0; round < 30; round++) await Promise.all([download(0), download(1), download(2), download(2)])
-    await expect.poll(() => openFilesIn(server.folder), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => listOpenFiles(server.folder), { timeout: 5_000 }).toEqual([])
   })
 
   it("does not serve files outside its folder, or dotfiles", async () => {

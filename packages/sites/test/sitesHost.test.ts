@@ -11,7 +11,7 @@ import { toNodeHandler } from "@tollgate/node"
 import express from "express"
 import Koa from "koa"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { pageOf } from "./archives.ts"
+import { makePageArchive } from "./archives.ts"
 import { startTestServer, type TestServer } from "./testServer.ts"
 
 interface RequestInput {
@@ -42,7 +42,7 @@ describe("a shared host for all sites", () => {
     sendRequest(new URL(server.url).port, host, path, input)
   beforeAll(async () => {
     server = await startTestServer(MemoryStore.open(), { sitesUrl: "http://sites.example:8080/" })
-    const { url } = await server.deploy("origin", pageOf("own"))
+    const { url } = await server.deploy("origin", makePageArchive("own"))
     expect(url).toMatch(/^http:\/\/sites\.example:8080\/sites\/origin-main-[a-z2-7]{12}\/$/)
     path = new URL(url).pathname
   })
@@ -92,7 +92,7 @@ describe("a host for each deployment", () => {
   beforeAll(async () => {
     server = await startTestServer(MemoryStore.open(), { sitesUrl: "https://{name}.sites.example" })
     const files = ["v1/docs/index.html", "healthz", "api/dev/x"].map((name) => ({ name, content: `site: ${name}` }))
-    const { url } = await server.deploy("origin", pageOf("root", ...files))
+    const { url } = await server.deploy("origin", makePageArchive("root", ...files))
     expect(url).toMatch(/^https:\/\/origin-main-[a-z2-7]{12}\.sites\.example\/$/)
     host = new URL(url).host
   })

@@ -19,7 +19,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { defaultLimits, InvalidArchiveError, type UnpackLimits } from "../src/limits.ts"
 import { ReleaseWorkers } from "../src/ReleaseWorkers.ts"
 import { unpack } from "../src/unpack.ts"
-import { archiveOf, type Entry, entryOf, pageOf, pax, tarOf } from "./archives.ts"
+import { type Entry, makeArchive, makeEntry, makePageArchive, makePaxRecord, makeTar } from "./archives.ts"
 
 let parent: string
 let folder: string
@@ -55,7 +55,7 @@ const file = (name: string): Entry => ({ name, content: "x" })
 describe("unpack", () => {
   it("unpacks files and folders from chunks of any size", async () => {
     const large = Buffer.alloc(300_000, "0123456789")
-    const archive = archiveOf(
+    const archive = makeArchive(
       { name: "./", type: "5" },
       { name: "./index.html", content: "<h1>hello</h1>" },
       { name: "./empty", type: "5" },
@@ -100,8 +100,8 @@ describe("unpack", () => {
   it("unpacks long names in PAX and GNU headers", async () => {
     const [one, other] = [`${"a".repeat(150)}.txt`, `${"b".repeat(150)}.txt`]
     await run(
-      archiveOf(
-        { name: "PaxHeader", type: "x", content: pax("path", one) },
+      makeArchive(
+        { name: "PaxHeader", type: "x", content: makePaxRecord("path", one) },
         file("short"),
         { name: "././@LongLink", type: "L", content: `${other}\0` },
         file("short")
@@ -111,11 +111,19 @@ describe("unpack", () => {
   })
 
   it("unpacks archives with the extensions of git archive, macOS and npm pack", async () => {
-    const archive = archiveOf(
-      { name: "pax_global_header", type: "g", content: pax("comment", "0123456789abcdef") },
-      { name: "PaxHeader/a", type: "x", content: pax("SCHILY.xattr.com.apple.x", "\0binary\0") + pax("uid", "501") },
+    const archive = makeArchive(
+      { name: "pax_global_header", type: "g", content: makePaxRecord("comment", "0123456789abcdef") },
+      {
+        name: "PaxHeader/a",
+        type: "x",
+        content: makePaxRecord("SCHILY.xattr.com.apple.x", "\0binary\0") + makePaxRecord("uid", "501")
+      },
       file("package/a"),
-      { name: "PaxHeader/ü", type: "x", content: pax("LIBARCHIVE.creationtime", "1") + pax("hdrcharset", "BINARY") },
+      {
+        name: "PaxHeader/ü",
+        type: "x",
+        content: makePaxRecord("LIBARCHIVE.creationtime", "1") + makePaxRecord("hdrcharset", "BINARY")
+      },
       file("package/ü"),
       { name: "package/._a", content: "x" },
       { name: "package/contiguous", type: "7", content: "x" },
@@ -129,12 +137,12 @@ describe("unpack", () => {
   })
 
   it("accepts several gzip members, zeros after the end, and a missing end", async () => {
-    const tar = tarOf(file("a"))
+    const tar = makeTar(file("a"))
     for (const archive of [
       Buffer.concat([gzipSync(tar.subarray(0, 700)), gzipSync(tar.subarray(700))]),
       Buffer.concat([gzipSync(tar), Buffer.alloc(100_000)]),
       gzipSync(Buffer.concat([tar, Buffer.alloc(1_000_000)])),
-      gzipSync(entryOf(file("a")))
+      gzipSync(makeEntry(file("a")))
     ]) {
       for (const size of [100, 1000, 1_000_000]) {
         emptyFolder()
@@ -144,7 +152,7 @@ describe("unpack", () => {
   })
 
   it("replaces links to files of the archive with copies, also through other links", async () => {
-    const archive = archiveOf(
+    const archive = makeArchive(
       { name: "early", type: "2", link: "a/real.txt" },
       { name: "a/real.txt", content: "real" },
       { name: "a/b/up", type: "2", link: "../real.txt" },
@@ -157,7 +165,7 @@ describe("unpack", () => {
       expect(readFileSync(join(folder, name), "utf8")).toBe("real")
     }
     const large = { name: "large", content: Buffer.alloc(6000) }
-    const copies = archiveOf(large, { name: "copy", type: "2", link: "large" })
+    const copies = makeArchive(large, { name: "copy", type: "2", link: "large" })
     await expect(run(copies, { bytes: 10_000 })).rejects.toThrow(
       /"copy" exceeds the limit of 10000 bytes for all files/
     )
@@ -174,21 +182,21 @@ describe("unpack", () => {
   })
 
   it("keeps the last of several entries with the same name", async () => {
-    await run(archiveOf({ name: "a", content: "longer than that" }, { name: "a", content: "short" }))
+    await run(makeArchive({ name: "a", content: "longer than that" }, { name: "a", content: "short" }))
     expect(readFileSync(join(folder, "a"), "utf8")).toBe("short")
   })
 
   it("rejects an archive that is truncated at any byte", async () => {
-    const archive = pageOf("x".repeat(5000), { name: "b", content: Buffer.alloc(5000, "abcdefg") })
+    const archive = makePageArchive("x".repeat(5000), { name: "b", content: Buffer.alloc(5000, "abcdefg") })
     for (let length = 0; length < archive.length; length++) {
       await expect(run(archive.subarray(0, length)), `${length} bytes`).rejects.toBeInstanceOf(InvalidArchiveError)
     }
-    const tar = tarOf(file("a"), { name: "b", content: "x".repeat(2000) })
+    const tar = makeTar(file("a"), { name: "b", content: "x".repeat(2000) })
     await expect(run(gzipSync(tar.subarray(0, 2000)))).rejects.toThrow(/damaged or truncated/)
   })
 
   it("rejects a bomb from its header, before it writes anything", async () => {
-    const bomb = archiveOf(file("index.html"), { name: "bomb", content: Buffer.alloc(20_000_000) })
+    const bomb = makeArchive(file("index.html"), { name: "bomb", content: Buffer.alloc(20_000_000) })
     await expect(run(bomb, { bytes: 10_000_000 })).rejects.toThrow(
       /"bomb" exceeds the limit of 10000000 bytes for all files/
     )
@@ -196,14 +204,14 @@ describe("unpack", () => {
   })
 
   it("counts each file and folder as at least one disk block", async () => {
-    const small = archiveOf(...Array.from({ length: 10 }, (_, index) => file(`d${index}/f`)))
+    const small = makeArchive(...Array.from({ length: 10 }, (_, index) => file(`d${index}/f`)))
     await expect(run(small, { bytes: 20 * 4096 - 1 })).rejects.toThrow(/"d9\/f" exceeds the limit of 81919 bytes/)
     emptyFolder()
     expect(await run(small, { bytes: 20 * 4096 })).toEqual({ files: 10, bytes: 10 })
   })
 
   it("counts implied parent folders", async () => {
-    const deep = archiveOf(file("a/b/c/d/e"), file("a/b/c/d/f"))
+    const deep = makeArchive(file("a/b/c/d/e"), file("a/b/c/d/f"))
     await expect(run(deep, { entries: 5 })).rejects.toThrow(/"a\/b\/c\/d\/f" exceeds the limit of 5 entries/)
     emptyFolder()
     expect(await run(deep, { entries: 6 })).toMatchObject({ files: 2 })
@@ -215,8 +223,12 @@ describe("unpack", () => {
   it("unpacks 19,999 files with names of 50 characters, each with a PAX header", async () => {
     const name = (index: number) => `assets/${String(index).padStart(38, "x")}.html`
     const entries = Array.from({ length: 19_999 }, (_, index) => [
-      entryOf({ name: "pax", type: "x", content: pax("mtime", "1700000000.123456789") + pax("path", name(index)) }),
-      entryOf({ name: "short" })
+      makeEntry({
+        name: "pax",
+        type: "x",
+        content: makePaxRecord("mtime", "1700000000.123456789") + makePaxRecord("path", name(index))
+      }),
+      makeEntry({ name: "short" })
     ])
     const archive = gzipSync(Buffer.concat([...entries.flat(), Buffer.alloc(1024)]), { level: 1 })
     expect(await runInWorker(inChunks(archive, 65_536))).toEqual({ files: 19_999, bytes: 0 })
@@ -226,7 +238,9 @@ describe("unpack", () => {
   }, 120_000)
 
   it("rejects a source that exceeds the time limit", async () => {
-    const stalled = Stream.toAsyncIterable(Stream.concat(Stream.succeed(pageOf("x").subarray(0, 50)), Stream.never))
+    const stalled = Stream.toAsyncIterable(
+      Stream.concat(Stream.succeed(makePageArchive("x").subarray(0, 50)), Stream.never)
+    )
     const error = await runInWorker(stalled, { timeoutMs: 500 }).catch((error: unknown) => error)
     expect(error).toBeInstanceOf(InvalidArchiveError)
     expect(String(error)).toMatch(/takes longer than the limit of 500 ms/)
@@ -234,9 +248,9 @@ describe("unpack", () => {
 
   it("rejects a source that exceeds the memory limit", async () => {
     const names = Array.from({ length: 15_000 }, (_, index) =>
-      entryOf({ name: `${"n".repeat(90)}${index}`, type: "2" })
+      makeEntry({ name: `${"n".repeat(90)}${index}`, type: "2" })
     )
-    const archive = gzipSync(Buffer.concat([entryOf(file("n")), ...names]), { level: 1 })
+    const archive = gzipSync(Buffer.concat([makeEntry(file("n")), ...names]), { level: 1 })
     const error = await runInWorker(inChunks(archive, 65_536), { memoryMb: 8 }).catch((error: unknown) => error)
     expect(error).toBeInstanceOf(InvalidArchiveError)
     expect(String(error)).toMatch(/takes more than the limit of 8 MiB of memory/)
@@ -244,7 +258,7 @@ describe("unpack", () => {
 
   it("fails with the error of the source", async () => {
     const failing = async function* () {
-      yield pageOf("x").subarray(0, 50)
+      yield makePageArchive("x").subarray(0, 50)
       throw new Error("disk failure")
     }
     await expect(runInWorker(failing())).rejects.toThrow("disk failure")
@@ -252,7 +266,9 @@ describe("unpack", () => {
 
   it("stops when the signal aborts", async () => {
     const abort = new AbortController()
-    const firstChunk = Stream.tap(Stream.succeed(pageOf("x").subarray(0, 50)), () => Effect.sync(() => abort.abort()))
+    const firstChunk = Stream.tap(Stream.succeed(makePageArchive("x").subarray(0, 50)), () =>
+      Effect.sync(() => abort.abort())
+    )
     const endless = Stream.toAsyncIterable(Stream.concat(firstChunk, Stream.never))
     await expect(runInWorker(endless, {}, abort.signal)).rejects.toThrow(/abort/i)
   })

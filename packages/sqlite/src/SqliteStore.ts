@@ -115,11 +115,11 @@ const makeOperations = (database: Database, tables: Tables, queue: CommitQueue):
       Effect.clockWith((clock) =>
         read("counters", () => tables.counters(partition, names, clock.currentTimeMillisUnsafe()))
       ),
-    commit: (partition, changes, once) =>
+    commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) => {
         const now = clock.currentTimeMillisUnsafe()
         return queue
-          .submit("commit", () => tables.apply(partition, changes, once, now))
+          .submit("commit", () => tables.apply(partition, changes, idempotency, now))
           .pipe(
             Effect.flatMap((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
           )

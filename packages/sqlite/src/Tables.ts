@@ -99,12 +99,12 @@ export class Tables {
   apply(
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>,
-    once: IdempotencyRecord | undefined,
+    idempotency: IdempotencyRecord | undefined,
     now: number
   ): CommitResult | StoreConflict {
     const sql = this.#sql
     const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? missingPartitionId
-    const replay = once === undefined ? undefined : sql.replay.get(existingId, once.id, now)
+    const replay = idempotency === undefined ? undefined : sql.replay.get(existingId, idempotency.id, now)
     if (replay !== undefined) return decodeReplay(replay, changes)
 
     const counterValues = new Map<string, number>()
@@ -122,11 +122,11 @@ export class Tables {
 
     const id = existingId === missingPartitionId ? requireRow(sql.insertPartition.get(partition)) : existingId
     const result = this.#write(id, changes, counterValues, now)
-    if (once !== undefined) {
-      const replayed = { fingerprint: once.fingerprint, result: once.result }
-      sql.insertReplay.run(id, once.id, encodeReplay(result, replayed), now + once.ttl)
+    if (idempotency !== undefined) {
+      const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
+      sql.insertReplay.run(id, idempotency.id, encodeReplay(result, replayed), now + idempotency.ttl)
     }
-    if (once !== undefined || result.totals.size > 0) this.#sweep(now)
+    if (idempotency !== undefined || result.totals.size > 0) this.#sweep(now)
     return result
   }
 

@@ -313,14 +313,14 @@ describe("a SQLite store", () => {
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
-      const once = { id: "id", fingerprint: "f", result: "a", ttl: 60_000 }
+      const idempotency = { id: "id", fingerprint: "f", result: "a", ttl: 60_000 }
       const changes = [put("a"), Change.Add({ counter: "n", by: 2, ttl: 60_000 }), put("b")]
-      yield* store.commit(partition, changes, once)
+      yield* store.commit(partition, changes, idempotency)
       const database = new Sqlite(path)
       const stored = { versions: [7, 8], totals: [2], replayed: { fingerprint: "f", answer: "a" } }
       database.prepare("UPDATE tollgate_once SET committed = ?").run(JSON.stringify(stored))
       database.close()
-      assert.deepStrictEqual(yield* store.commit(partition, changes, once), {
+      assert.deepStrictEqual(yield* store.commit(partition, changes, idempotency), {
         versions: new Map([
           ["a", 7],
           ["b", 8]
@@ -412,15 +412,15 @@ describe("a SQLite store", () => {
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
-      const once = { id: "id", fingerprint: "", result: "", ttl: 1_000 }
-      yield* store.commit(partition, [Change.Add({ counter: "n", by: 3, ttl: 1_000 })], once)
+      const idempotency = { id: "id", fingerprint: "", result: "", ttl: 1_000 }
+      yield* store.commit(partition, [Change.Add({ counter: "n", by: 3, ttl: 1_000 })], idempotency)
       yield* TestClock.adjust("999 millis")
       assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [3])
-      assert.isDefined((yield* store.commit(partition, [], once)).replayed)
+      assert.isDefined((yield* store.commit(partition, [], idempotency)).replayed)
       yield* TestClock.adjust("1 millis")
       assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [0])
       assert.isUndefined(
-        (yield* store.commit(partition, [Change.Add({ counter: "m", by: 1, ttl: 1_000 })], once)).replayed
+        (yield* store.commit(partition, [Change.Add({ counter: "m", by: 1, ttl: 1_000 })], idempotency)).replayed
       )
       const reader = new Sqlite(path)
       assert.deepStrictEqual(reader.prepare("SELECT name FROM tollgate_counters").pluck().all(), ["m"])

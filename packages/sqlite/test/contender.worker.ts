@@ -1,7 +1,7 @@
 import { SqliteStore } from "@tollgate/sqlite"
-import { Contention, worker } from "@tollgate/testing"
+import { Contention, runAsWorker } from "@tollgate/testing"
 
-worker(async (path: string) => {
+runAsWorker(async (path: string) => {
   const store = await SqliteStore.open(path)
   const result = await Contention.compete(store)
   await store.close()

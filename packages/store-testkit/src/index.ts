@@ -1,8 +1,8 @@
 /**
  * The contract that every Tollgate store must pass, as tests for authors of stores.
  */
-export type { Concern, ContractCase } from "./ContractCase.ts"
-export { type Fault, type FaultyStore, makeFaultyStore } from "./FaultyStore.ts"
-export * as ReferenceModel from "./ReferenceModel.ts"
-export { type PartitionSnapshot, type Snapshot, StoreState, stateHash } from "./StoreState.ts"
+export type { ContractCase, ContractGroup } from "./contract/ContractCase.ts"
 export { contractCases, storeContract } from "./storeContract.ts"
+export { type Fault, type FaultyStore, makeFaultyStore } from "./stores/FaultyStore.ts"
+export * as ReferenceModel from "./stores/ReferenceModel.ts"
+export { type PartitionSnapshot, type Snapshot, StoreState, stateHash } from "./stores/StoreState.ts"

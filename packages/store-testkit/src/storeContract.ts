@@ -12,15 +12,15 @@ import { layer as withLayer } from "@effect/vitest"
 import type { Store } from "@tollgate/core"
 import type { Layer } from "effect"
 import { describe } from "vitest"
-import type { Concern, ContractCase } from "./ContractCase.ts"
+import type { ContractCase, ContractGroup } from "./contract/ContractCase.ts"
 import { clear } from "./contract/clear.ts"
 import { commits } from "./contract/commits.ts"
 import { concurrency } from "./contract/concurrency.ts"
 import { counters } from "./contract/counters.ts"
+import { idempotency } from "./contract/idempotency.ts"
 import { listing } from "./contract/listing.ts"
 import { misuse } from "./contract/misuse.ts"
 import { model } from "./contract/model.ts"
-import { idempotency } from "./contract/once.ts"
 import { parents } from "./contract/parents.ts"
 import { records } from "./contract/records.ts"
 import { scale } from "./contract/scale.ts"
@@ -46,7 +46,7 @@ const caseTimeoutMs = 120_000
 
 /** Registers all cases with vitest. They share one store. */
 export const storeContract = <E>(name: string, layer: Layer.Layer<Store, E>): void => {
-  const byConcern = Map.groupBy(contractCases, ({ concern }): Concern => concern)
+  const byConcern = Map.groupBy(contractCases, ({ group: concern }): ContractGroup => concern)
   // Stores depend on real time, not on the TestClock.
   withLayer(layer, { excludeTestServices: true, timeout: "2 minutes" })(`${name} passes the store contract`, (it) => {
     for (const [concern, cases] of byConcern) {

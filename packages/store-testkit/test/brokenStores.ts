@@ -20,7 +20,9 @@ const replaceCommit =
 
 /** Rewrites the changes of every commit. */
 const rewriteChanges = (rewrite: (change: Change) => ReadonlyArray<Change>): BrokenStore["breakStore"] =>
-  replaceCommit((inner) => (partition, changes, once) => inner.commit(partition, changes.flatMap(rewrite), once))
+  replaceCommit(
+    (inner) => (partition, changes, idempotency) => inner.commit(partition, changes.flatMap(rewrite), idempotency)
+  )
 
 /** Runs another effect after every successful commit. */
 const afterCommit = (
@@ -31,8 +33,8 @@ const afterCommit = (
   ) => Effect.Effect<unknown, unknown>
 ): BrokenStore["breakStore"] =>
   replaceCommit(
-    (inner) => (partition, changes, once) =>
-      Effect.tap(inner.commit(partition, changes, once), () => Effect.ignore(effect(inner, partition, changes)))
+    (inner) => (partition, changes, idempotency) =>
+      Effect.tap(inner.commit(partition, changes, idempotency), () => Effect.ignore(effect(inner, partition, changes)))
   )
 
 const mapPages =
@@ -59,23 +61,23 @@ const makeLeftover = (fields: Partial<Tagged<"Put">>): Change =>
 /** Replaces the expected version of the affected puts by the current one. */
 const ignoreExpected = (isAffected: (change: Tagged<"Put">) => boolean): BrokenStore["breakStore"] =>
   replaceCommit((inner) =>
-    Effect.fnUntraced(function* (partition, changes, once) {
+    Effect.fnUntraced(function* (partition, changes, idempotency) {
       const replaced = yield* readReplaced(inner, partition, changes)
       const current = new Map(replaced.map((record) => [record?.key, record?.version]))
       const rewritten = changes.map((change) =>
         change._tag === "Put" && isAffected(change) ? { ...change, expect: current.get(change.key) ?? 0 } : change
       )
-      return yield* inner.commit(partition, rewritten, once)
+      return yield* inner.commit(partition, rewritten, idempotency)
     })
   )
 
 /** Deletes a record, but keeps its index terms or its unique keys. */
 const keepAfterDelete = (field: "indexTerms" | "uniqueKeys"): BrokenStore["breakStore"] =>
   replaceCommit((inner) =>
-    Effect.fnUntraced(function* (partition, changes, once) {
+    Effect.fnUntraced(function* (partition, changes, idempotency) {
       const deleted = new Set(changes.flatMap((change) => (change._tag === "Delete" ? [change.key] : [])))
       const replaced = yield* readReplaced(inner, partition, changes)
-      const result = yield* inner.commit(partition, changes, once)
+      const result = yield* inner.commit(partition, changes, idempotency)
       const leftovers = replaced.flatMap((record) => (record && deleted.has(record.key) ? record[field] : []))
       yield* Effect.ignore(
         inner.commit(partition, leftovers.length === 0 ? [] : [makeLeftover({ [field]: leftovers })])
@@ -86,7 +88,7 @@ const keepAfterDelete = (field: "indexTerms" | "uniqueKeys"): BrokenStore["break
 
 /** Checks the maximum, yields to other fibers, and then adds without checking again. */
 const checkMaximumEarly: BrokenStore["breakStore"] = replaceCommit((inner) =>
-  Effect.fnUntraced(function* (partition, changes, once) {
+  Effect.fnUntraced(function* (partition, changes, idempotency) {
     const adds = changes.filter((change) => change._tag === "Add")
     const values = yield* inner.counters(
       partition,
@@ -96,7 +98,11 @@ const checkMaximumEarly: BrokenStore["breakStore"] = replaceCommit((inner) =>
     if (full !== undefined) return yield* new StoreConflict({ reason: "exceeded", subject: full.counter })
     yield* Effect.yieldNow
     const unlimited = adds.map(({ counter, by, ttl }) => Change.Add({ counter, by, ttl }))
-    return yield* inner.commit(partition, [...changes.filter((change) => change._tag !== "Add"), ...unlimited], once)
+    return yield* inner.commit(
+      partition,
+      [...changes.filter((change) => change._tag !== "Add"), ...unlimited],
+      idempotency
+    )
   })
 )
 
@@ -125,15 +131,15 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     fault: "unique keys are not enforced",
     caughtBy: "a unique key of another record conflicts",
     breakStore: replaceCommit(
-      (inner) => (partition, changes, once) =>
+      (inner) => (partition, changes, idempotency) =>
         Effect.catchIf(
-          inner.commit(partition, changes, once),
+          inner.commit(partition, changes, idempotency),
           (error) => error._tag === "StoreConflict" && error.reason === "unique-key",
           () =>
             inner.commit(
               partition,
               changes.map((change) => ("uniqueKeys" in change ? { ...change, uniqueKeys: [] } : change)),
-              once
+              idempotency
             )
         )
     )
@@ -189,9 +195,9 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     fault: "a commit is applied partially",
     caughtBy: "a rejected commit changes nothing, whichever change conflicts",
     breakStore: replaceCommit(
-      (inner) => (partition, changes, once) =>
+      (inner) => (partition, changes, idempotency) =>
         Effect.map(
-          Effect.forEach(changes, (change) => inner.commit(partition, [change], once)),
+          Effect.forEach(changes, (change) => inner.commit(partition, [change], idempotency)),
           (all) => ({
             versions: new Map(all.flatMap(({ versions }) => [...versions])),
             totals: new Map(all.flatMap(({ totals }) => [...totals]))
@@ -234,8 +240,10 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     fault: "a rejected commit uses up its id",
     caughtBy: "a rejected commit does not use up its id",
     breakStore: replaceCommit(
-      (inner) => (partition, changes, once) =>
-        Effect.tapError(inner.commit(partition, changes, once), () => Effect.ignore(inner.commit(partition, [], once)))
+      (inner) => (partition, changes, idempotency) =>
+        Effect.tapError(inner.commit(partition, changes, idempotency), () =>
+          Effect.ignore(inner.commit(partition, [], idempotency))
+        )
     )
   },
   {
@@ -245,9 +253,9 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
       const short = new Set<string>()
       return {
         ...inner,
-        commit: (partition, changes, once) => {
+        commit: (partition, changes, idempotency) => {
           for (const change of changes) if (change._tag === "Add" && change.ttl < 1_000) short.add(change.counter)
-          return inner.commit(partition, changes, once)
+          return inner.commit(partition, changes, idempotency)
         },
         counters: (partition, names) =>
           Effect.map(inner.counters(partition, names), (values) =>
@@ -263,11 +271,15 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
       const ids: Array<string> = []
       return {
         ...inner,
-        commit: (partition, changes, once) => {
-          if (once === undefined) return inner.commit(partition, changes)
-          const isRecent = ids.slice(-10).includes(once.id)
-          ids.push(once.id)
-          return inner.commit(partition, changes, isRecent ? once : { ...once, id: `${once.id} ${ids.length}` })
+        commit: (partition, changes, idempotency) => {
+          if (idempotency === undefined) return inner.commit(partition, changes)
+          const isRecent = ids.slice(-10).includes(idempotency.id)
+          ids.push(idempotency.id)
+          return inner.commit(
+            partition,
+            changes,
+            isRecent ? idempotency : { ...idempotency, id: `${idempotency.id} ${ids.length}` }
+          )
         }
       }
     }
@@ -282,7 +294,8 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
           Effect.forEach(queries, (query) => Effect.andThen(Effect.yieldNow, inner.list(partition, [query]))),
           (pages) => pages.flat()
         ),
-      commit: (partition, changes, once) => Effect.andThen(Effect.yieldNow, inner.commit(partition, changes, once))
+      commit: (partition, changes, idempotency) =>
+        Effect.andThen(Effect.yieldNow, inner.commit(partition, changes, idempotency))
     })
   },
   {
@@ -319,8 +332,8 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     fault: "versions are returned under the wrong keys",
     caughtBy: "a commit returns the versions of its puts by key and the totals of its adds by counter",
     breakStore: replaceCommit(
-      (inner) => (partition, changes, once) =>
-        Effect.map(inner.commit(partition, changes, once), (result) => {
+      (inner) => (partition, changes, idempotency) =>
+        Effect.map(inner.commit(partition, changes, idempotency), (result) => {
           const keys = [...result.versions.keys()].reverse()
           return { ...result, versions: new Map([...result.versions.values()].map((v, i) => [keys[i] ?? "", v])) }
         })
@@ -330,8 +343,8 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     fault: "a replay returns the names of the repeated commit",
     caughtBy: "a replay returns the record and counter names of the first commit",
     breakStore: replaceCommit(
-      (inner) => (partition, changes, once) =>
-        Effect.map(inner.commit(partition, changes, once), (result) => {
+      (inner) => (partition, changes, idempotency) =>
+        Effect.map(inner.commit(partition, changes, idempotency), (result) => {
           if (result.replayed === undefined) return result
           const puts = changes.flatMap((change) => (change._tag === "Put" ? [change.key] : []))
           return { ...result, versions: new Map([...result.versions.values()].map((v, i) => [puts[i] ?? "", v])) }
@@ -350,8 +363,8 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
           Effect.map(inner.get(partition, keys), (records) =>
             records.map((record) => record && { ...record, version: lower(partition, record.version) })
           ),
-        commit: (partition, changes, once) =>
-          Effect.map(inner.commit(partition, changes, once), (result) => ({
+        commit: (partition, changes, idempotency) =>
+          Effect.map(inner.commit(partition, changes, idempotency), (result) => ({
             ...result,
             versions: new Map([...result.versions].map(([key, version]) => [key, lower(partition, version)]))
           })),
@@ -401,7 +414,7 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
           partition,
           queries.map((query) => ({ ...query, indexTerms: query.indexTerms.map((term) => term.toLowerCase()) }))
         ),
-      commit: (partition, changes, once) =>
+      commit: (partition, changes, idempotency) =>
         inner.commit(
           partition,
           changes.map((change) =>
@@ -409,7 +422,7 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
               ? { ...change, indexTerms: change.indexTerms.map((term) => term.toLowerCase()) }
               : change
           ),
-          once
+          idempotency
         )
     })
   },
@@ -417,7 +430,7 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     fault: "a commit is truncated to a thousand changes",
     caughtBy: "a commit of ten thousand changes is applied completely",
     breakStore: replaceCommit(
-      (inner) => (partition, changes, once) => inner.commit(partition, changes.slice(0, 1_000), once)
+      (inner) => (partition, changes, idempotency) => inner.commit(partition, changes.slice(0, 1_000), idempotency)
     )
   },
   {

@@ -8,9 +8,10 @@ import { brokenStores } from "./brokenStores.ts"
 
 describe("the reference model passes the contract", () => {
   // The model copies everything on every commit, so it is too slow for the large cases.
-  const cases = contractCases.filter(({ concern }) => concern !== "scale" && concern !== "model")
-  it.each(cases.map(({ concern, name, run }) => [concern, name, run] as const))("%s: %s", (_concern, _name, run) =>
-    Effect.runPromise(Effect.provideService(run, Store, ReferenceModel.make()))
+  const cases = contractCases.filter(({ group: concern }) => concern !== "scale" && concern !== "model")
+  it.each(cases.map(({ group: concern, name, run }) => [concern, name, run] as const))(
+    "%s: %s",
+    (_concern, _name, run) => Effect.runPromise(Effect.provideService(run, Store, ReferenceModel.make()))
   )
 })
 
@@ -33,7 +34,7 @@ describe("the contract catches", () => {
 
 describe("the contract", () => {
   it("has no duplicate case names", () => {
-    const names = contractCases.map(({ concern, name }) => `${concern}: ${name}`)
+    const names = contractCases.map(({ group: concern, name }) => `${concern}: ${name}`)
     expect(new Set(names).size).toBe(names.length)
   })
 
@@ -44,11 +45,11 @@ describe("the contract", () => {
   })
 
   it("finds faults with the model that no single case checks", async () => {
-    const model = contractCases.filter(({ concern }) => concern === "model")
+    const model = contractCases.filter(({ group: concern }) => concern === "model")
     // Drops the first index term, but only in a commit that also adds to a counter.
     const dropFirstTerm = (inner: Store["Service"]): Store["Service"] => ({
       ...inner,
-      commit: (partition, changes, once) =>
+      commit: (partition, changes, idempotency) =>
         inner.commit(
           partition,
           changes.some(({ _tag }) => _tag === "Add")
@@ -56,7 +57,7 @@ describe("the contract", () => {
                 change._tag === "Put" ? { ...change, indexTerms: change.indexTerms.slice(1) } : change
               )
             : changes,
-          once
+          idempotency
         )
     })
     for (const { run } of model) {

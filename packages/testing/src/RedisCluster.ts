@@ -4,7 +4,7 @@
 import { setTimeout as delay } from "node:timers/promises"
 import { Effect, type Scope } from "effect"
 import { Redis } from "ioredis"
-import { freePort, type RedisServer, startRedis } from "./RedisServer.ts"
+import { findFreePort, type RedisServer, startRedis } from "./RedisServer.ts"
 
 export interface RedisCluster {
   readonly nodes: ReadonlyArray<{ readonly host: string; readonly port: number }>
@@ -68,7 +68,7 @@ export const startRedisCluster = (
     const busPorts: Array<number> = []
     const servers: Array<RedisServer> = []
     for (let index = 0; index < count; index++) {
-      const busPort = yield* freePort
+      const busPort = yield* findFreePort
       busPorts.push(busPort)
       servers.push(
         yield* startRedis({

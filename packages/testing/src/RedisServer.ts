@@ -29,7 +29,7 @@ export interface RedisServerOptions {
   readonly arguments?: ReadonlyArray<string>
 }
 
-export const freePort: Effect.Effect<number> = Effect.promise(async () => {
+export const findFreePort: Effect.Effect<number> = Effect.promise(async () => {
   const probe = createServer().listen(0, "127.0.0.1")
   await once(probe, "listening")
   const address = probe.address()
@@ -79,7 +79,7 @@ export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<Redi
         resume: unsupported
       }
     }
-    const port = options.tcp === true ? yield* freePort : 0
+    const port = options.tcp === true ? yield* findFreePort : 0
     const socket = join(folder, "redis.sock")
     const listenOptions =
       port === 0 ? ["--port", "0", "--unixsocket", socket] : ["--port", String(port), "--bind", "127.0.0.1"]

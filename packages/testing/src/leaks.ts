@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
 /** Runs the garbage collector and returns the bytes that remain on the heap. */
-export const heapAfterCollection = (): number => {
+export const measureHeapAfterGc = (): number => {
   setFlagsFromString("--expose-gc")
   const collect = runInNewContext("gc") as () => void
   collect()
@@ -15,7 +15,7 @@ export const heapAfterCollection = (): number => {
 }
 
 /** The files below a folder that this process has open. */
-export const openFilesIn = (folder: string): ReadonlyArray<string> =>
+export const listOpenFiles = (folder: string): ReadonlyArray<string> =>
   readdirSync("/proc/self/fd").flatMap((fd) => {
     try {
       const path = readlinkSync(`/proc/self/fd/${fd}`)

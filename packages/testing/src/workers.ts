@@ -42,7 +42,7 @@ export const runWorkers = async <Result>(
 }
 
 /** Runs `work` with the input of this process and sends its result to `runWorkers`. */
-export const worker = <Input>(work: (input: Input) => Promise<unknown>): void => {
+export const runAsWorker = <Input>(work: (input: Input) => Promise<unknown>): void => {
   const send = (message: Message) => process.send?.(message)
   process.once("message", (message: Message) => {
     if (message._tag !== "start") return

@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises"
 import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { sites } from "@tollgate/sites"
-import { pageOf } from "../../sites/test/archives.ts"
+import { makePageArchive } from "../../sites/test/archives.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-built-"))
 const store = MemoryStore.open()
@@ -27,7 +27,7 @@ const request = async (path: string, init: RequestInit = {}) => {
 try {
   const branch = { accountName: "acme", projectName: "web", branchName: "main" }
   const { uploadUrl } = await gate.deployments.createSource(branch)
-  await request(uploadUrl, { method: "PUT", body: new Uint8Array(pageOf("built")) })
+  await request(uploadUrl, { method: "PUT", body: new Uint8Array(makePageArchive("built")) })
   const id = new URL(uploadUrl).pathname.split("/").at(-1)?.replace(".tar.gz", "")
   const path = `/v1/accounts/acme/projects/web/deployment-status/${id}`
   let status = { status: "IN_PROGRESS", url: "", buildResult: { error: "" } }

@@ -62,8 +62,8 @@ interface RemoteServices {
   readonly buckets: Omit<MeteringBuckets["Service"], "owner">
   readonly plans: Plans["Service"]
   readonly subscriptions: Subscriptions["Service"]
-  readonly usage: Omit<Usage["Service"], "consumeFor">
-  readonly deployments: Omit<Deployments["Service"], "served">
+  readonly usage: Omit<Usage["Service"], "consumeForCustomer">
+  readonly deployments: Omit<Deployments["Service"], "getServedRelease">
   readonly uploads: Uploads["Service"]
 }
 

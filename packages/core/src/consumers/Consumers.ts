@@ -23,7 +23,7 @@ import { findConsumer } from "../records/findConsumer.ts"
 import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { byConsumer, keyRecords, maxKeysPerConsumer, withoutExpiryByConsumer } from "../records/keyRecords.ts"
 import { type ManagersCreate, managerTerm } from "../records/Manager.ts"
-import { forEachInTurns } from "../runtime/inTurns.ts"
+import { forEachYielding } from "../runtime/forEachYielding.ts"
 import { LimitReached, Limits } from "../runtime/Limits.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
       getPartition(bucket),
       limits.map(({ name, limit }) => ({ where: [byConsumer(name)], offset: 0, limit }))
     )
-    return yield* forEachInTurns(results, (consumer, index) =>
+    return yield* forEachYielding(results, (consumer, index) =>
       index >= limits.length
         ? Effect.succeed(consumer)
         : Effect.map(
@@ -213,7 +213,7 @@ const make = Effect.gen(function* () {
           previousResult === undefined
             ? withApiKeys(plaintextKeys)
             : { ...previousResult, ...omitUndefined({ apiKeys: replayedKeys }) }
-        return { value, version: consumerRecords.versionIn(committed, name) }
+        return { value, version: consumerRecords.getVersion(committed, name) }
       },
       withStore,
       withSafeSpan("Consumers.create")
@@ -252,7 +252,7 @@ const make = Effect.gen(function* () {
             updatedOn: yield* DateTime.now
           }
           const committed = yield* store.commit(getPartition(bucket), [consumerRecords.replace(entry, value)])
-          return { value: toConsumer(value, {}), version: consumerRecords.versionIn(committed, name) }
+          return { value: toConsumer(value, {}), version: consumerRecords.getVersion(committed, name) }
         })
         return yield* withCacheInvalidation(bucket, retryOnConflict(attempt))
       },

@@ -38,5 +38,5 @@ export const make = (prefix: string): KeyFormat => {
 }
 
 /** The last characters of a key value, by which its owner recognizes it. */
-export const suffixOf = (value: string): string => value.slice(-4)
+export const getSuffix = (value: string): string => value.slice(-4)
 export const mask = (suffix: string): string => `****${suffix}`

@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
           deployments.remove(deployment),
           ...entries.map(versions.remove)
         ])
-        return { value: removal, version: removals.versionIn(committed, removal.id) }
+        return { value: removal, version: removals.getVersion(committed, removal.id) }
       })
     )
 
@@ -148,7 +148,7 @@ const make = Effect.gen(function* () {
         const { value: project } = yield* findDeployment(name)
         const partition = projectPartition(project)
         const attempt = Effect.gen(function* () {
-          const previousResult = yield* idempotentDeploy.recall(partition, idempotency)
+          const previousResult = yield* idempotentDeploy.findReplay(partition, idempotency)
           if (previousResult !== undefined) return previousResult
           const deployment = yield* findDeployment(name)
           const version = yield* versions.get(partition, deployment.value.latest)
@@ -184,7 +184,7 @@ const make = Effect.gen(function* () {
       withSafeSpan("Deployments.remove")
     ),
 
-    served: Effect.fnUntraced(function* (name) {
+    getServedRelease: Effect.fnUntraced(function* (name) {
       const { value } = yield* findDeployment(name)
       return value.served === undefined ? yield* new DeploymentNotFound({ deployment: name }) : value.served
     }, withStore)
@@ -218,7 +218,7 @@ export class Deployments extends Context.Service<
       conditions?: { readonly ifMatch?: ReadonlyArray<number> | undefined }
     ) => Effect.Effect<void, StoreError | DeploymentsNotConfigured | DeploymentNotFound | VersionMismatch>
     /** Gets the id of the release that a deployment serves. */
-    readonly served: (name: string) => Effect.Effect<string, StoreError | DeploymentNotFound>
+    readonly getServedRelease: (name: string) => Effect.Effect<string, StoreError | DeploymentNotFound>
   }
 >()("@tollgate/core/deployments/Deployments") {
   static readonly layer = Layer.effect(Deployments, make)

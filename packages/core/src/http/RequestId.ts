@@ -9,7 +9,7 @@ export const RequestId = Context.Reference<string>("@tollgate/core/http/RequestI
 const isValidRequestId = (id: string): boolean => /^[\x21-\x7e]{1,128}$/.test(id)
 
 /** Returns the client's request ID if it is valid; otherwise generates a random one of 22 hexadecimal digits. */
-export const requestIdFor = (clientId: string | undefined, { bytes } = SecureRandom.defaultValue()): string => {
+export const resolveRequestId = (clientId: string | undefined, { bytes } = SecureRandom.defaultValue()): string => {
   if (clientId !== undefined && isValidRequestId(clientId)) return clientId
   const { buffer, byteOffset, byteLength } = bytes(11)
   return Buffer.from(buffer, byteOffset, byteLength).toString("hex")

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "../api/problems.ts"
-import { bodyErrorMessage } from "../runtime/bodyErrorMessage.ts"
+import { bodyErrorMessage } from "../runtime/BodyConsumedError.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
 import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
 import { findUnsafeJson, maxDepth } from "../schema/SafeJson.ts"

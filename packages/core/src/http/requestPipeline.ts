@@ -11,7 +11,7 @@ import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import { ResponseEncodingError, type RouteHandler } from "./buildRoutes.ts"
 import { type HttpConfig, RequestContext } from "./RequestContext.ts"
-import { RequestId, requestIdFor } from "./RequestId.ts"
+import { RequestId, resolveRequestId } from "./RequestId.ts"
 import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
 import { problemToResponse } from "./toProblems.ts"
 
@@ -138,7 +138,7 @@ export const makeRequestHandler = (
   const findRoute = (method: string, url: string) =>
     router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
 
-  const getSite = ({ headers }: TransportRequest) => config.sites?.siteAt(headers["host"] ?? "")
+  const getSite = ({ headers }: TransportRequest) => config.sites?.matchHost(headers["host"] ?? "")
 
   const getAllowedMethods = (request: TransportRequest, path: string): ReadonlyArray<string> => {
     const site = getSite(request)
@@ -165,7 +165,7 @@ export const makeRequestHandler = (
   return (request) =>
     Effect.flatMap(SecureRandom, (random) => {
       const { method, headers } = request
-      const id = requestIdFor(headers["x-request-id"], random)
+      const id = resolveRequestId(headers["x-request-id"], random)
       const url = parseUrl(request.url)
       const isInvalid = url instanceof InvalidInput
       const { path, search } = isInvalid ? { path: request.url.split("?", 1)[0] ?? "", search: "" } : url

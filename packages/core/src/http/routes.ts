@@ -49,4 +49,4 @@ export const makeRoutes = (enabled: { readonly docs: boolean; readonly sites: bo
 
 /** The methods that a path allows on a host that serves sites only. */
 export const methodsOnSitesHost = (site: SiteHost, path: string): ReadonlyArray<string> =>
-  site.kind === "own" || path.startsWith("/sites/") ? ["GET", "HEAD"] : []
+  site.kind === "dedicated" || path.startsWith("/sites/") ? ["GET", "HEAD"] : []

@@ -113,7 +113,7 @@ const make = Effect.gen(function* () {
         const [value] = page.data
         return value === undefined
           ? yield* Effect.die("The commit created no key")
-          : { value, version: keyRecords.versionIn(committed, value.id) }
+          : { value, version: keyRecords.getVersion(committed, value.id) }
       },
       withStore,
       withSafeSpan("ApiKeys.create")
@@ -165,7 +165,7 @@ const make = Effect.gen(function* () {
                   Effect.catchTag("KeyNotRetained", Effect.die)
                 )
               : KeyValues.withPlaintext({ stored, value: patch.key })
-          return { value, version: keyRecords.versionIn(committed, keyId) }
+          return { value, version: keyRecords.getVersion(committed, keyId) }
         })
         return yield* toKeyErrors(cache.invalidateAfter(getPartition(bucket), retryOnConflict(attempt)))
       },

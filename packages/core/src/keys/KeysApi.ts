@@ -16,7 +16,7 @@ import {
   KeyValueTakenProblem,
   PreconditionFailedProblem
 } from "../api/problems.ts"
-import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maximumBulk } from "../records/ApiKey.ts"
+import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maxKeysPerRequest } from "../records/ApiKey.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { Page } from "../schema/Page.ts"
 import { Verification } from "./Verification.ts"
@@ -28,7 +28,7 @@ const keyFormat = { "key-format": Schema.optionalKey(KeyVisibility) }
 
 /** A single object is accepted as an array of one. */
 const BulkCreate = Schema.Union([
-  Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk))),
+  Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maxKeysPerRequest))),
   ApiKeyCreate
 ])
 

@@ -3,7 +3,7 @@
  */
 import { type DateTime, Effect } from "effect"
 import * as Id from "../crypto/Id.ts"
-import { mask, suffixOf } from "../crypto/KeyFormat.ts"
+import { getSuffix, mask } from "../crypto/KeyFormat.ts"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import { type ApiKey, type ApiKeyCreate, KeyId, type KeyVisibility, type StoredKey } from "../records/ApiKey.ts"
 import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
@@ -27,7 +27,7 @@ export const protect = Effect.fnUntraced(function* (
   id: KeyId,
   value: string
 ) {
-  const fields = { suffix: suffixOf(value), hashes: secretBox.hashes(value) }
+  const fields = { suffix: getSuffix(value), hashes: secretBox.hashes(value) }
   if (secretBox.storage === "hash-only") return fields
   return { ...fields, sealed: yield* secretBox.encrypt(value, associatedData(bucket, id)) }
 })

@@ -70,7 +70,7 @@ export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLim
   const cached = cachedLimits.get(entitlement)
   if (cached !== undefined && Period.includes(cached.period, now)) return cached
   const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
-  const period = Period.containing(quotaResetAnchor, renewalStrategy, now)
+  const period = Period.periodAt(quotaResetAnchor, renewalStrategy, now)
   const meters = new Map(
     [...quotaLimits(entitlement, period)].map(([meter, max]) => [
       meter,

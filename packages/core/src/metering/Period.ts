@@ -33,7 +33,7 @@ export const includes = ({ start, end }: Period, timestamp: DateTime.Utc): boole
 }
 
 /** The period that contains a timestamp, which may be before the anchor. */
-export const containing = (anchor: DateTime.Utc, strategy: RenewalStrategy, timestamp: DateTime.Utc): Period => {
+export const periodAt = (anchor: DateTime.Utc, strategy: RenewalStrategy, timestamp: DateTime.Utc): Period => {
   const step = monthsPerPeriod[strategy]
   const first = DateTime.toDate(anchor)
   const date = DateTime.toDate(timestamp)

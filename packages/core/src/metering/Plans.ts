@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
 
   const toEntry = (value: Plan, committed: CommitResult): Entry<Plan> => ({
     value,
-    version: planRecords.versionIn(committed, value.id)
+    version: planRecords.getVersion(committed, value.id)
   })
 
   const mapUniqueKeyConflict = <A, E, R>(
@@ -113,7 +113,7 @@ const make = Effect.gen(function* () {
             rootRecords.assertUnchanged(root),
             planRecords.replace(entry, value)
           ])
-          return yield* toPlanEntry(bucketId, { value, version: planRecords.versionIn(committed, planId) })
+          return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(committed, planId) })
         })
         return yield* mapUniqueKeyConflict(patch.planExternalId, retryOnConflict(attempt))
       },

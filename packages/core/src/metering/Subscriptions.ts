@@ -125,7 +125,7 @@ const make = Effect.gen(function* () {
     ...stored,
     planExternalIds: stored.planIds.map((id) => externalIds.get(id) ?? ""),
     status: Trial.statusAt(stored, now),
-    nextBillingCycle: nextBillingCycle ?? Period.containing(stored.quotaResetAnchor, stored.renewalStrategy, now).end
+    nextBillingCycle: nextBillingCycle ?? Period.periodAt(stored.quotaResetAnchor, stored.renewalStrategy, now).end
   })
 
   const toSubscriptionEntry = Effect.fnUntraced(function* (
@@ -140,7 +140,7 @@ const make = Effect.gen(function* () {
 
   const toEntry = (value: Subscription, committed: CommitResult): Entry<Subscription> => ({
     value,
-    version: subscriptionRecords.versionIn(committed, value.id)
+    version: subscriptionRecords.getVersion(committed, value.id)
   })
 
   const mapUniqueKeyConflict = <A, E, R>(
@@ -266,7 +266,7 @@ const make = Effect.gen(function* () {
           ])
           return yield* toSubscriptionEntry(bucketId, {
             value,
-            version: subscriptionRecords.versionIn(committed, value.id)
+            version: subscriptionRecords.getVersion(committed, value.id)
           })
         })
         return yield* retryOnConflict(attempt)
@@ -313,7 +313,7 @@ const planChange = (
     return unchanged
   const newPlans = { planIds: plans.map(({ id }) => id) }
   if (prorate === undefined) return newPlans
-  const periodStart = Period.containing(quotaResetAnchor, renewalStrategy, now).start
+  const periodStart = Period.periodAt(quotaResetAnchor, renewalStrategy, now).start
   return { ...newPlans, prorated: { periodStart, share: prorate } }
 }
 

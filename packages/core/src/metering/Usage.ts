@@ -225,7 +225,7 @@ const make = Effect.gen(function* () {
   }
 
   /** Counts usage for a customer, first with the cached entitlements, then with the current ones. */
-  const consumeFor = (accountName: string, bucketId: string, customerKey: string, amounts: Amounts) => {
+  const consumeForCustomer = (accountName: string, bucketId: string, customerKey: string, amounts: Amounts) => {
     // The key contains the account, so that a cached customer is never used for a different account.
     const cacheKey = `${accountName} ${bucketId} ${customerKey}`
     const reread = () =>
@@ -265,7 +265,7 @@ const make = Effect.gen(function* () {
       return idempotentConsume.orReplay(partition, idempotency, replay, attempt).pipe(withSafeSpan("Usage.consume"))
     },
 
-    consumeFor
+    consumeForCustomer
   })
 })
 
@@ -292,7 +292,7 @@ export class Usage extends Context.Service<
      * Counts usage for a customer, against the newest subscription that allows usage and has all the meters. Usually needs
      * only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to another account.
      */
-    readonly consumeFor: (
+    readonly consumeForCustomer: (
       accountName: string,
       bucketId: string,
       customerKey: string,

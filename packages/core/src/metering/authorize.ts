@@ -54,21 +54,30 @@ export const makeAuthorize =
         if (!verification.valid) return Effect.succeed(invalidKey)
         const { consumer, keyId } = verification
         if (metering === undefined) return Effect.succeed({ allowed: true, consumer, keyId })
-        return usage.consumeFor(bucket.accountName, metering.meteringBucketId, consumer.name, metering.meters).pipe(
-          Effect.map(
-            (outcome): AuthorizeResult =>
-              typeof outcome === "string"
-                ? { allowed: false, reason: outcome, consumer }
-                : { allowed: true, consumer, keyId, quotas: outcome }
-          ),
-          Effect.catchTags({
-            QuotaExceeded: ({ meter, max, resetsOn }) =>
-              Effect.succeed<AuthorizeResult>({ allowed: false, reason: "over-quota", consumer, meter, max, resetsOn }),
-            SubscriptionNotActive: () =>
-              Effect.succeed<AuthorizeResult>({ allowed: false, reason: "subscription-not-active", consumer }),
-            IdempotencyKeyReused: Effect.die,
-            ReplayUnavailable: Effect.die
-          })
-        )
+        return usage
+          .consumeForCustomer(bucket.accountName, metering.meteringBucketId, consumer.name, metering.meters)
+          .pipe(
+            Effect.map(
+              (outcome): AuthorizeResult =>
+                typeof outcome === "string"
+                  ? { allowed: false, reason: outcome, consumer }
+                  : { allowed: true, consumer, keyId, quotas: outcome }
+            ),
+            Effect.catchTags({
+              QuotaExceeded: ({ meter, max, resetsOn }) =>
+                Effect.succeed<AuthorizeResult>({
+                  allowed: false,
+                  reason: "over-quota",
+                  consumer,
+                  meter,
+                  max,
+                  resetsOn
+                }),
+              SubscriptionNotActive: () =>
+                Effect.succeed<AuthorizeResult>({ allowed: false, reason: "subscription-not-active", consumer }),
+              IdempotencyKeyReused: Effect.die,
+              ReplayUnavailable: Effect.die
+            })
+          )
       }
     )

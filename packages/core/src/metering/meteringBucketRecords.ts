@@ -12,7 +12,7 @@ const rootKey = "root"
 export const rootRecords = Collection.make({ name: "bucket", format: 1, schema: MeteringBucket, key: () => rootKey })
 
 /** The version of a bucket's root after a commit. */
-export const getRootVersion = (committed: CommitResult): number => rootRecords.versionIn(committed, rootKey)
+export const getRootVersion = (committed: CommitResult): number => rootRecords.getVersion(committed, rootKey)
 
 export const getRoot = (bucketId: MeteringBucketId) => rootRecords.get(Partition.metering(bucketId), rootKey)
 

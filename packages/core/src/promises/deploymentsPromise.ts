@@ -40,7 +40,7 @@ const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, Uploa
 }
 
 export const deploymentsPromise = (
-  deployments: Omit<Deployments["Service"], "served">,
+  deployments: Omit<Deployments["Service"], "getServedRelease">,
   uploads: Uploads["Service"]
 ) => ({
   /**
@@ -67,7 +67,7 @@ export const deploymentsPromise = (
   ): Promise<{ readonly id: string; readonly digest: string; readonly bytes: number }> =>
     Promises.run(
       Effect.flatMap(parseUploadUrl(uploadUrl), (signedUrl) =>
-        uploads.receive(signedUrl, toSourceStream(source), { isHandedOver: true })
+        uploads.receive(signedUrl, toSourceStream(source), { transferOwnership: true })
       )
     ),
 

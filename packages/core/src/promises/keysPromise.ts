@@ -4,7 +4,7 @@
 import { DateTime, Effect, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Verification } from "../keys/Verification.ts"
-import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maximumBulk } from "../records/ApiKey.ts"
+import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maxKeysPerRequest } from "../records/ApiKey.ts"
 import { firstPage, Page, PageQuery } from "../schema/Page.ts"
 import { TagFilter } from "../schema/Tags.ts"
 import type { ApiKeyJson, PageJson } from "./consumersPromise.ts"
@@ -20,7 +20,7 @@ const GetOptions = Schema.Struct({
 })
 const IfTags = Schema.Struct({ ifTags: Schema.optionalKey(TagFilter) })
 const CreateManyInput = Schema.Array(ApiKeyCreate).pipe(
-  Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maximumBulk))
+  Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maxKeysPerRequest))
 )
 
 const decodeListQuery = Promises.decodeParameters(ListQuery)

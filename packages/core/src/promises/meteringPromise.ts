@@ -156,7 +156,7 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
     Promises.run(subscriptions.remove(bucketId, subscriptionId))
 })
 
-export const usagePromise = (usage: Omit<Usage["Service"], "consumeFor">) => ({
+export const usagePromise = (usage: Omit<Usage["Service"], "consumeForCustomer">) => ({
   /** Returns the quotas of a subscription, and their usage in the current period. */
   quotas: (bucketId: string, subscriptionId: string): Promise<QuotasJson> =>
     Promises.run(Effect.map(usage.quotas(bucketId, subscriptionId), encodeQuotas)),

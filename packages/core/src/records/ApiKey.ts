@@ -43,7 +43,7 @@ export const ApiKeyUpdate = Schema.Struct({
 }).annotate({ identifier: "ApiKeyUpdate" })
 export type ApiKeyUpdate = typeof ApiKeyUpdate.Type
 
-export const maximumBulk = 1000
+export const maxKeysPerRequest = 1000
 
 /** `sealed` is the encrypted value, absent with `keyStorage: "hash-only"`. The hashes are the record's unique keys. */
 export const StoredKey = Schema.Struct({

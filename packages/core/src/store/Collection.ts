@@ -22,7 +22,7 @@
 import { Effect, Option, Schema } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
-import { forEachInTurns } from "../runtime/inTurns.ts"
+import { forEachYielding } from "../runtime/forEachYielding.ts"
 import type { Partition } from "./Partition.ts"
 import { retryOnConflict } from "./retryOnConflict.ts"
 import { Change, type CommitResult, Store, type StoreRecord } from "./Store.ts"
@@ -99,7 +99,7 @@ export interface Collection<A, I = unknown> {
     Store
   >
   /** The version of a value after a commit; 0 if the commit did not write it. */
-  readonly versionIn: (committed: CommitResult, key: string) => number
+  readonly getVersion: (committed: CommitResult, key: string) => number
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
   /** Parses a body without validating it, for hot paths where decoding is too slow. */
   readonly parseUnchecked: (record: StoreRecord) => I | RecordUnreadable
@@ -214,11 +214,11 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     const store = yield* Store
     const storePages = yield* store.list(partition, queries.map(toStoreQuery))
     return yield* Effect.forEach(storePages, ({ records, total }) =>
-      Effect.map(forEachInTurns(records, decode), (entries) => ({ entries, total }))
+      Effect.map(forEachYielding(records, decode), (entries) => ({ entries, total }))
     )
   })
 
-  const versionIn = ({ versions }: CommitResult, key: string): number => versions.get(recordKey(key)) ?? 0
+  const getVersion = ({ versions }: CommitResult, key: string): number => versions.get(recordKey(key)) ?? 0
 
   return {
     recordKey,
@@ -239,7 +239,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
       const entry = yield* decode(match.record)
       return Option.some({ entry, ...(match.parent === undefined ? {} : { parent: match.parent }) })
     }),
-    versionIn,
+    getVersion,
     decode,
     parseUnchecked,
     // A truncated body, or one without the expected prefix, may still contain the field: the caller must parse it.
@@ -253,7 +253,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
           if (Option.isNone(current)) return current
           const value = yield* change(current.value.value)
           const committed = yield* store.commit(partition, [put(value, current.value.version, current.value.value)])
-          return Option.some({ value, version: versionIn(committed, key) })
+          return Option.some({ value, version: getVersion(committed, key) })
         })
       )
   }

@@ -164,5 +164,5 @@ export const idempotentCommit = <A, I>(
               )
         )
 
-  return { commit, recall: findReplay, orReplay }
+  return { commit, findReplay: findReplay, orReplay }
 }

@@ -6,13 +6,13 @@ import { createTollgate, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { grants, secret } from "../stores.ts"
-import { type Client, clientOf } from "./client.ts"
+import { type Client, makeClient } from "./client.ts"
 
 let gate: Tollgate
 let call: Client
 beforeAll(async () => {
   gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: grants })
-  call = clientOf(gate.handler)
+  call = makeClient(gate.handler)
 })
 afterAll(() => gate.close())
 
@@ -150,7 +150,7 @@ describe("limits", () => {
   it("hold for consumers, key buckets and metering buckets, also under concurrent requests", async () => {
     const limits = { consumersPerKeyBucket: 3, keyBucketsPerAccount: 2, meteringBucketsPerAccount: 2 }
     const limited = await createTollgate({ store: MemoryStore.open(), secret, tokens: grants, limits })
-    const callLimited = clientOf(limited.handler)
+    const callLimited = makeClient(limited.handler)
     const countCreated = async (calls: ReadonlyArray<Promise<{ status: number; body: unknown }>>, limit: string) => {
       const responses = await Promise.all(calls)
       const rejected = responses.filter(({ status }) => status === 409)

@@ -21,7 +21,7 @@ export interface Call {
 
 export type Client = (method: string, path: string, call?: Call) => Promise<TestResponse>
 
-export const clientOf =
+export const makeClient =
   (handler: (request: Request) => Promise<Response>, prefix = ""): Client =>
   async (method, path, { body, raw, headers = {}, token = tokens.writer } = {}) => {
     const content = raw ?? (body === undefined ? undefined : JSON.stringify(body))

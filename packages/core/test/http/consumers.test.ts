@@ -1,7 +1,7 @@
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { grants, secret, stores, tokens } from "../stores.ts"
-import { type Client, clientOf, freshBucket } from "./client.ts"
+import { type Client, freshBucket, makeClient } from "./client.ts"
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const consumerId = expect.stringMatching(/^csmr_[0-9A-Za-z]{24}$/)
@@ -13,7 +13,7 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
   let call: Client
   beforeAll(async () => {
     gate = await createTollgate({ store, secret, tokens: grants })
-    call = clientOf(gate.handler)
+    call = makeClient(gate.handler)
   }, 30_000)
   afterAll(() => gate.close())
 

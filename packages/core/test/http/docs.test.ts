@@ -3,7 +3,7 @@ import { createTollgate, type Tollgate, type TollgateOptions } from "@tollgate/c
 import { MemoryStore } from "@tollgate/memory"
 import { afterEach, describe, expect, it } from "vitest"
 import { grants, secret, tokens } from "../stores.ts"
-import { type Client, clientOf } from "./client.ts"
+import { type Client, makeClient } from "./client.ts"
 
 const pagePath = "/v1/docs"
 const descriptionPath = "/v1/openapi.json"
@@ -13,7 +13,7 @@ const gates: Array<Tollgate> = []
 const open = async (options: Partial<TollgateOptions> = {}): Promise<{ gate: Tollgate; call: Client }> => {
   const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: grants, ...options })
   gates.push(gate)
-  return { gate, call: clientOf(gate.handler) }
+  return { gate, call: makeClient(gate.handler) }
 }
 afterEach(async () => {
   for (const gate of gates.splice(0)) await gate.close()
@@ -99,7 +99,7 @@ describe("a protected description", () => {
       expect(rejected).toMatchObject({ status: 401, body: { type: "urn:tollgate:problem:unauthorized" } })
       expect(rejected.headers.get("etag")).toBeNull()
     }
-    for (const token of [tokens.reader, tokens.stranger, tokens.admin]) {
+    for (const token of [tokens.reader, tokens.otherAccount, tokens.admin]) {
       const allowed = await call("GET", descriptionPath, { token })
       expect([allowed.status, allowed.headers.get("cache-control")]).toEqual([200, "private, no-cache"])
     }
@@ -116,7 +116,7 @@ describe("a protected description", () => {
         request.headers.get("cookie") === "session=1" ? { id: "me", account: "acme", access: "read" } : undefined
     })
     gates.push(gate)
-    const call = clientOf(gate.handler)
+    const call = makeClient(gate.handler)
     expect((await call("GET", descriptionPath, { token: null })).status).toBe(401)
     expect((await call("GET", descriptionPath, { token: null, headers: { cookie: "session=1" } })).status).toBe(200)
   })

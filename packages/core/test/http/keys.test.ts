@@ -1,7 +1,7 @@
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { grants, secret, stores, tokens } from "../stores.ts"
-import { type Client, clientOf, freshBucket } from "./client.ts"
+import { type Client, freshBucket, makeClient } from "./client.ts"
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const keyId = expect.stringMatching(/^key_[0-9A-Za-z]{24}$/)
@@ -12,7 +12,7 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
   let call: Client
   beforeAll(async () => {
     gate = await createTollgate({ store, secret, tokens: grants })
-    call = clientOf(gate.handler)
+    call = makeClient(gate.handler)
   }, 30_000)
   afterAll(() => gate.close())
 
@@ -212,7 +212,7 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     }
     expect((await verify({})).status).toBe(400)
     expect((await verify({ key: 5 })).status).toBe(400)
-    expect((await verify({ key }, tokens.stranger)).status).toBe(403)
+    expect((await verify({ key }, tokens.otherAccount)).status).toBe(403)
     const elsewhere = await call("POST", `${freshBucket()}/$verify`, { body: { key } })
     expect(elsewhere.body.valid).toBe(false)
     expect((await call("GET", keys)).body.total).toBe(2)

@@ -1,7 +1,7 @@
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { grants, secret, stores, tokens } from "../stores.ts"
-import { type Client, clientOf } from "./client.ts"
+import { type Client, makeClient } from "./client.ts"
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const planInput = (planExternalId: string, fields: object = {}) => ({
@@ -16,7 +16,7 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
   let call: Client
   beforeAll(async () => {
     gate = await createTollgate({ store, secret, tokens: grants })
-    call = clientOf(gate.handler)
+    call = makeClient(gate.handler)
   }, 30_000)
   afterAll(() => gate.close())
 
@@ -92,12 +92,14 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         "/subscriptions/sbsc_x",
         "/subscriptions/sbsc_x/quotas"
       ]) {
-        const response = await call("GET", `${bucket}${path}`, { token: tokens.stranger })
+        const response = await call("GET", `${bucket}${path}`, { token: tokens.otherAccount })
         expect(response).toMatchObject({ status: 404, body: { type: "urn:tollgate:problem:bucket-not-found" } })
       }
-      expect((await call("DELETE", bucket, { token: tokens.stranger })).status).toBe(404)
-      expect((await call("POST", `${bucket}/plans`, { token: tokens.stranger, body: planInput("x") })).status).toBe(404)
-      const own = (await call("GET", "/v1/metering", { token: tokens.stranger })).body
+      expect((await call("DELETE", bucket, { token: tokens.otherAccount })).status).toBe(404)
+      expect((await call("POST", `${bucket}/plans`, { token: tokens.otherAccount, body: planInput("x") })).status).toBe(
+        404
+      )
+      const own = (await call("GET", "/v1/metering", { token: tokens.otherAccount })).body
       expect(own.data.every(({ accountName }: { accountName: string }) => accountName === "other")).toBe(true)
       const all = (await call("GET", "/v1/metering", { token: tokens.admin })).body
       for (const account of ["acme", "other"]) {
@@ -105,7 +107,7 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
         const accounts = filtered.body.data.map(({ accountName }: { accountName: string }) => accountName)
         expect(new Set(accounts)).toEqual(new Set([account]))
         expect(filtered.body.total).toBe(accounts.length)
-        const theirs = await call("GET", `/v1/metering?accountName=${account}`, { token: tokens.stranger })
+        const theirs = await call("GET", `/v1/metering?accountName=${account}`, { token: tokens.otherAccount })
         expect(theirs.status).toBe(account === "other" ? 200 : 403)
       }
       expect((await call("GET", "/v1/metering?accountName=a%20b", { token: tokens.admin })).status).toBe(400)

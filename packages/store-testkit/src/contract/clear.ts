@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Effect, Result } from "effect"
-import { add, cases, getVersions, once, put } from "../ContractCase.ts"
+import { add, cases, getVersions, makeIdempotency, put } from "./ContractCase.ts"
 
 export const clear = cases("clear", {
   *"clear removes records, index terms, unique keys, counters and idempotency records"({
@@ -12,14 +12,14 @@ export const clear = cases("clear", {
     findOwner,
     counter
   }) {
-    yield* commit([put("a", { indexTerms: ["t", "u"], uniqueKeys: ["c"] }), add("n", 3)], once("id"))
+    yield* commit([put("a", { indexTerms: ["t", "u"], uniqueKeys: ["c"] }), add("n", 3)], makeIdempotency("id"))
     yield* store.clear(partition)
     equal(yield* get("a"), undefined)
     deepEqual(yield* list(["t"]), { keys: [], total: 0 })
     deepEqual(yield* list(["t", "u"]), { keys: [], total: 0 })
     equal(yield* findOwner("c"), undefined)
     equal(yield* counter("n"), 0)
-    deepEqual(yield* commit([add("n", 1)], once("id")), { versions: new Map(), totals: new Map([["n", 1]]) })
+    deepEqual(yield* commit([add("n", 1)], makeIdempotency("id")), { versions: new Map(), totals: new Map([["n", 1]]) })
   },
 
   *"clear does not affect other partitions"({ commit, get, store, partition }) {

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { add, cases, emptyResult, getVersions, put } from "../ContractCase.ts"
+import { add, cases, emptyResult, getVersions, put } from "./ContractCase.ts"
 
 export const commits = cases("commits", {
   *"a commit returns the versions of its puts by key and the totals of its adds by counter"({ commit, get }) {

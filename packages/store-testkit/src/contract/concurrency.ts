@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { Change, StoreConflict } from "@tollgate/core"
 import { Effect } from "effect"
-import { add, cases, getVersions, once, put, type StoreFixture } from "../ContractCase.ts"
+import { add, cases, getVersions, makeIdempotency, put, type StoreFixture } from "./ContractCase.ts"
 
 const times = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -125,7 +125,7 @@ export const concurrency = cases("concurrency", {
   },
 
   *"concurrent commits with one idempotency id are applied once"({ commit, counter }) {
-    const results = yield* Effect.forEach(times(20), () => commit([add("n", 1)], once("id")), {
+    const results = yield* Effect.forEach(times(20), () => commit([add("n", 1)], makeIdempotency("id")), {
       concurrency: "unbounded"
     })
     equal(yield* counter("n"), 1)

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { add, cases, getVersions } from "../ContractCase.ts"
+import { add, cases, getVersions } from "./ContractCase.ts"
 
 export const counters = cases("counters", {
   *"a counter starts at 0 and accumulates"({ commit, counter }) {

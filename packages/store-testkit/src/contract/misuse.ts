@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { Change } from "@tollgate/core"
 import { Effect, Exit } from "effect"
-import { add, cases, getVersions, once, put } from "../ContractCase.ts"
+import { add, cases, getVersions, makeIdempotency, put } from "./ContractCase.ts"
 
 export const misuse = cases("misuse", {
   *"an invalid commit dies and changes nothing"({ commit, store, partition, get, counter }) {
@@ -35,7 +35,7 @@ export const misuse = cases("misuse", {
       const exit = yield* Effect.exit(commit([put("z"), ...changes]))
       ok(Exit.hasDies(exit), `should die: ${JSON.stringify(changes)}`)
     }
-    ok(Exit.hasDies(yield* Effect.exit(commit([put("z")], once("id", { ttl: 0 })))))
+    ok(Exit.hasDies(yield* Effect.exit(commit([put("z")], makeIdempotency("id", { ttl: 0 })))))
     deepEqual(yield* store.get(partition, ["a", "b", "z"]), [before, undefined, undefined])
     equal(yield* counter("n"), 1)
   },

@@ -2,9 +2,9 @@ import { deepEqual } from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { Change, type CommitResult, StoreConflict } from "@tollgate/core"
 import { Arbitrary, Effect, Result, Schema } from "effect"
-import { type ContractCase, makeFixture, type StoreFixture } from "../ContractCase.ts"
-import * as ReferenceModel from "../ReferenceModel.ts"
-import { type Snapshot, StoreState } from "../StoreState.ts"
+import * as ReferenceModel from "../stores/ReferenceModel.ts"
+import { type Snapshot, StoreState } from "../stores/StoreState.ts"
+import { type ContractCase, makeFixture, type StoreFixture } from "./ContractCase.ts"
 
 const Key = Schema.Literals(["a", "b", "c", "d"])
 const Names = Schema.Array(Schema.Literals(["x", "y", "z"])).check(Schema.isMaxLength(3))
@@ -32,7 +32,7 @@ const Step = Schema.Union([
 const Action = Schema.Union([
   Schema.TaggedStruct("Commit", {
     steps: Schema.Array(Step).check(Schema.isMaxLength(5)),
-    once: Schema.optionalKey(Schema.Literals(["i", "j"]))
+    idempotency: Schema.optionalKey(Schema.Literals(["i", "j"]))
   }),
   Schema.TaggedStruct("Commit", { steps: Schema.Array(Step).check(Schema.isMaxLength(3)) }),
   Schema.TaggedStruct("List", { indexTerms: Names, offset: Small, limit: Small }),
@@ -93,9 +93,10 @@ const runAction = Effect.fnUntraced(function* (fixture: StoreFixture, action: Ac
   switch (action._tag) {
     case "Commit": {
       const changes = removeDuplicates(yield* Effect.forEach(action.steps, (step) => toChange(fixture, step)))
-      const id = "once" in action ? action.once : undefined
-      const once = id === undefined ? undefined : { id, fingerprint: `${changes.length}`, result: id, ttl: 600_000 }
-      return toOutcome(yield* Effect.result(fixture.commit(changes, once)))
+      const id = "idempotency" in action ? action.idempotency : undefined
+      const idempotency =
+        id === undefined ? undefined : { id, fingerprint: `${changes.length}`, result: id, ttl: 600_000 }
+      return toOutcome(yield* Effect.result(fixture.commit(changes, idempotency)))
     }
     case "List":
       return yield* fixture.list(action.indexTerms.length === 0 ? ["x"] : action.indexTerms, action)
@@ -132,7 +133,7 @@ const replay = process.env["STORE_TESTKIT_REPLAY"]
 
 export const model: ReadonlyArray<ContractCase> = [
   {
-    concern: "model",
+    group: "model",
     name: "random sequences of operations match the reference model",
     run: Effect.gen(function* () {
       const result = yield* Arbitrary.checkEffect(

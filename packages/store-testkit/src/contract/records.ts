@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, emptyResult, getVersions, put } from "../ContractCase.ts"
+import { cases, emptyResult, getVersions, put } from "./ContractCase.ts"
 
 /** Strings that break wrong quoting, escaping or encoding. */
 const unusualStrings = [

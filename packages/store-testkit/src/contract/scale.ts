@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, getVersions, put } from "../ContractCase.ts"
+import { cases, getVersions, put } from "./ContractCase.ts"
 
 const keys = (count: number, prefix = "r") => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core"
-import { cases, getVersions, put } from "../ContractCase.ts"
+import { cases, getVersions, put } from "./ContractCase.ts"
 
 export const uniqueKeys = cases("unique keys", {
   *"a lookup by unique key returns its record"({ commit, store, partition }) {

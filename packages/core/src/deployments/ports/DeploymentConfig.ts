@@ -58,7 +58,7 @@ export const deploymentUrl = ({ target, publicUrl, sites }: DeploymentConfigShap
   target.url?.(name) ?? sites?.siteUrl(name) ?? `${publicUrl}/sites/${name}/`
 
 /** Validates the options and fills in the defaults. */
-export const deploymentConfigLayer = Effect.fnUntraced(function* ({
+export const parseDeploymentConfig = Effect.fnUntraced(function* ({
   deployments,
   publicUrl,
   sitesUrl

@@ -10,13 +10,13 @@ const placeholder = "{name}"
 /**
  * The sites of a host: `shared` serves all sites below `/sites/`, `own` serves the site that the host is named after.
  */
-export type SiteHost = { readonly kind: "shared" } | { readonly kind: "own"; readonly name: string }
+export type SiteHost = { readonly kind: "shared" } | { readonly kind: "dedicated"; readonly name: string }
 
 export interface SitesUrl {
   /** The public URL of a deployment. */
   readonly siteUrl: (name: string) => string
   /** Finds the sites of a host by its `Host` header. Returns undefined if the host does not serve sites. */
-  readonly siteAt: (host: string) => SiteHost | undefined
+  readonly matchHost: (host: string) => SiteHost | undefined
 }
 
 /** Removes the port and trailing dots, and converts to lower case. */
@@ -40,7 +40,7 @@ const makeSharedHost = (baseUrl: string): SitesUrl => {
   const hostname = getHostname(baseUrl)
   return {
     siteUrl: (name) => `${baseUrl}/sites/${name}/`,
-    siteAt: (host) => (normalizeHost(host) === hostname ? { kind: "shared" } : undefined)
+    matchHost: (host) => (normalizeHost(host) === hostname ? { kind: "shared" } : undefined)
   }
 }
 
@@ -49,9 +49,9 @@ const makeHostPerSite = (template: string): SitesUrl => {
   const suffix = getHostname(template.replace(placeholder, "name")).replace(/^name/, "")
   return {
     siteUrl: (name) => `${template.replace(placeholder, name)}/`,
-    siteAt: (host) => {
+    matchHost: (host) => {
       const hostname = normalizeHost(host)
-      return hostname.endsWith(suffix) ? { kind: "own", name: hostname.slice(0, -suffix.length) } : undefined
+      return hostname.endsWith(suffix) ? { kind: "dedicated", name: hostname.slice(0, -suffix.length) } : undefined
     }
   }
 }
@@ -69,7 +69,7 @@ export const parseSitesUrl = Effect.fnUntraced(function* (
   }
   const sample = yield* parseBaseUrl("sitesUrl", isOwn ? sitesUrl.replace(placeholder, "name") : sitesUrl)
   const sites = isOwn ? makeHostPerSite(sitesUrl.replace(/\/+$/, "")) : makeSharedHost(sample)
-  if (publicUrl !== undefined && sites.siteAt(new URL(publicUrl).hostname) !== undefined) {
+  if (publicUrl !== undefined && sites.matchHost(new URL(publicUrl).hostname) !== undefined) {
     return yield* configurationError(
       "must have a different host than publicUrl, regardless of the port, since sites are untrusted code"
     )

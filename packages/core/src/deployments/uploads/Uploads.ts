@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
     create: Effect.fnUntraced(
       function* (branch, { idempotency } = {}) {
         const { publicUrl } = yield* getConfig
-        const previousResult = yield* idempotentUpload.recall(directory, idempotency)
+        const previousResult = yield* idempotentUpload.findReplay(directory, idempotency)
         if (previousResult !== undefined) return { uploadUrl: signUploadUrl(publicUrl, previousResult) }
         const expiresOn = DateTime.add(yield* DateTime.now, urlTtl)
         const { accountName, projectName, branchName } = branch
@@ -154,7 +154,7 @@ const make = Effect.gen(function* () {
     ),
 
     receive: Effect.fnUntraced(
-      function* (url, content, { contentLength, contentDigest, isHandedOver = false } = {}) {
+      function* (url, content, { contentLength, contentDigest, transferOwnership = false } = {}) {
         const config = yield* getConfig
         const { sources, sourceLimit } = config
         const upload = yield* verifyUploadUrl(url)
@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
         }
         const startedOn = yield* DateTime.now
         const nonce = Buffer.from((yield* SecureRandom).bytes(8)).toString("hex")
-        const chunks = isHandedOver ? content : Stream.map(content, (chunk) => new Uint8Array(chunk))
+        const chunks = transferOwnership ? content : Stream.map(content, (chunk) => new Uint8Array(chunk))
         const { stream, failWhenStalled, getResult } = meterUpload(chunks, sourceLimit, contentDigest)
         const name = yield* leases.withLease(upload, (lease) =>
           Effect.gen(function* () {
@@ -228,7 +228,7 @@ export class Uploads extends Context.Service<
         readonly contentLength?: number | undefined
         readonly contentDigest?: string | undefined
         /** Whether the chunks' buffers belong to the upload. Otherwise the upload copies each chunk. */
-        readonly isHandedOver?: boolean
+        readonly transferOwnership?: boolean
       }
     ) => Effect.Effect<
       UploadResult & { readonly id: StatusId },

@@ -78,7 +78,7 @@ export const UploadsHttp = Effect.gen(function* () {
             { id, expires: query.expires ?? "", signature: query.signature ?? "" },
             toSourceStream(request.body()),
             {
-              isHandedOver: true,
+              transferOwnership: true,
               contentLength: contentLength === undefined ? undefined : Number(contentLength),
               contentDigest: headers["content-digest"]
             }

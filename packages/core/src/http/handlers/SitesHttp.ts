@@ -27,7 +27,7 @@ interface SitePath {
 /** Determines the deployment and the file that a request is for. */
 const parseSitePath = (site: SiteHost | undefined, basePath: string, pathname: string): SitePath => {
   // A site begins at the root of its host, wherever the host application has mounted the API.
-  if (site?.kind === "own") return { name: site.name, path: basePath + pathname, isSandboxed: false }
+  if (site?.kind === "dedicated") return { name: site.name, path: basePath + pathname, isSandboxed: false }
   const [, name = "", path] = /^\/sites\/([^/]*)(\/.*)?$/.exec(pathname) ?? []
   return { name, path, isSandboxed: site === undefined }
 }
@@ -51,10 +51,10 @@ export const SitesHttp = Effect.gen(function* () {
   const deployments = yield* Deployments
 
   const respond = Effect.fnUntraced(function* ({ headers, basePath = "" }: TransportRequest, request: Request) {
-    const site = config.sites?.siteAt(headers["host"] ?? "")
+    const site = config.sites?.matchHost(headers["host"] ?? "")
     const { name, path, isSandboxed } = parseSitePath(site, basePath, new URL(request.url).pathname)
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const release = yield* deployments.served(name)
+      const release = yield* deployments.getServedRelease(name)
       if (path === undefined) {
         // Relative, since only the browser knows where the HTTP API is mounted.
         const location = `./${name}/${new URL(request.url).search}`

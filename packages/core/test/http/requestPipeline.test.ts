@@ -5,7 +5,7 @@ import { StoreState } from "@tollgate/store-testkit"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { grants, secret, tokens } from "../stores.ts"
-import { type Call, type Client, clientOf } from "./client.ts"
+import { type Call, type Client, makeClient } from "./client.ts"
 
 const watched = StoreState.watch(MemoryStore.open())
 const stateHash = () => Effect.runPromise(watched.state.hash)
@@ -15,7 +15,7 @@ let gate: Tollgate
 let call: Client
 beforeAll(async () => {
   gate = await createTollgate({ store: watched.store, secret, tokens: grants, bodyLimit: 100_000 })
-  call = clientOf(gate.handler)
+  call = makeClient(gate.handler)
   await call("POST", consumers, { body: { name: "alice", tags: { team: "blue" } } })
 })
 afterAll(() => gate.close())
@@ -180,7 +180,7 @@ describe("a cross-site request", () => {
   it("is 403 when it would change data with the user's cookie", async () => {
     const authenticate = () => ({ id: "user", account: "acme", access: "write" as const })
     const gate = await createTollgate({ store: MemoryStore.open(), secret, authenticate })
-    const call = clientOf(gate.handler)
+    const call = makeClient(gate.handler)
     const path = "/v1/accounts/acme/key-buckets/b/consumers"
     for (const headers of crossSite) {
       for (const [method, target] of [
@@ -394,7 +394,7 @@ describe("access", () => {
       ]) {
         expect((await callAs(null, { authorization })).status).toBe(401)
       }
-      expect((await callAs(tokens.stranger)).status).toBe(403)
+      expect((await callAs(tokens.otherAccount)).status).toBe(403)
       if (method !== "GET") expect((await callAs(tokens.reader)).status).toBe(403)
       expect(await stateHash()).toBe(before)
     }
@@ -413,7 +413,7 @@ describe("access", () => {
 
   it("is denied without configuration, and decided by authenticate if it is set", async () => {
     const closed = await createTollgate({ store: MemoryStore.open(), secret })
-    expect((await clientOf(closed.handler)("GET", consumers)).status).toBe(401)
+    expect((await makeClient(closed.handler)("GET", consumers)).status).toBe(401)
     await closed.close()
     const customGate = await createTollgate({
       store: MemoryStore.open(),
@@ -421,8 +421,8 @@ describe("access", () => {
       authenticate: async (request) =>
         request.headers.get("x-user") === "root" ? { id: "root", account: "*", access: "write" } : undefined
     })
-    expect((await clientOf(customGate.handler)("GET", consumers)).status).toBe(401)
-    expect((await clientOf(customGate.handler)("GET", consumers, { headers: { "x-user": "root" } })).status).toBe(200)
+    expect((await makeClient(customGate.handler)("GET", consumers)).status).toBe(401)
+    expect((await makeClient(customGate.handler)("GET", consumers, { headers: { "x-user": "root" } })).status).toBe(200)
     await customGate.close()
   })
 
@@ -433,7 +433,7 @@ describe("access", () => {
       authenticate: async (request) =>
         (await request.clone().text()).includes("alice") ? { id: "me", account: "acme", access: "write" } : undefined
     })
-    const send = clientOf(customGate.handler)
+    const send = makeClient(customGate.handler)
     expect(await send("POST", consumers, { body: { name: "alice" } })).toMatchObject({ status: 200 })
     expect(await send("POST", consumers, { body: { name: "bob" } })).toMatchObject({ status: 401 })
     await customGate.close()

@@ -84,9 +84,9 @@ const findConflict = (before: State, after: State, changes: ReadonlyArray<Change
 const commit = (
   state: State,
   changes: ReadonlyArray<Change>,
-  once: IdempotencyRecord | undefined
+  idempotency: IdempotencyRecord | undefined
 ): [State, CommitResult] | StoreConflict => {
-  const replay = once === undefined ? undefined : state.replays.get(once.id)
+  const replay = idempotency === undefined ? undefined : state.replays.get(idempotency.id)
   if (replay !== undefined) return [state, replay]
   let after = state
   const versions = new Map<string, number>()
@@ -98,10 +98,10 @@ const commit = (
   }
   const conflict = findConflict(state, after, changes)
   if (conflict !== undefined) return conflict
-  if (once === undefined) return [after, { versions, totals }]
-  const replayed = { fingerprint: once.fingerprint, result: once.result }
+  if (idempotency === undefined) return [after, { versions, totals }]
+  const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
   return [
-    { ...after, replays: new Map([...after.replays, [once.id, { versions, totals, replayed }]]) },
+    { ...after, replays: new Map([...after.replays, [idempotency.id, { versions, totals, replayed }]]) },
     { versions, totals }
   ]
 }
@@ -127,9 +127,9 @@ export const make = (): StoreOperations => {
         })
       ),
     counters: (partition, names) => Effect.sync(() => names.map((name) => read(partition).counters.get(name) ?? 0)),
-    commit: (partition, changes, once) =>
+    commit: (partition, changes, idempotency) =>
       Effect.suspend(() => {
-        const result = commit(read(partition), changes, once)
+        const result = commit(read(partition), changes, idempotency)
         if (result instanceof StoreConflict) return Effect.fail(result)
         states.set(partition, result[0])
         return Effect.succeed(result[1])

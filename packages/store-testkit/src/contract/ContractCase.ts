@@ -15,14 +15,14 @@ import {
 } from "@tollgate/core"
 import { Effect } from "effect"
 
-export type Concern =
+export type ContractGroup =
   | "records"
   | "unique keys"
   | "listing"
   | "commits"
   | "parents"
   | "counters"
-  | "once"
+  | "idempotency"
   | "concurrency"
   | "clear"
   | "misuse"
@@ -30,7 +30,7 @@ export type Concern =
   | "model"
 
 export interface ContractCase {
-  readonly concern: Concern
+  readonly group: ContractGroup
   readonly name: string
   /** Fails or dies if the store violates the contract. */
   readonly run: Effect.Effect<void, unknown, Store>
@@ -59,10 +59,10 @@ export interface StoreFixture {
   readonly withStore: (store: StoreOperations) => StoreFixture
 }
 
-const makeFixtureFor = (store: StoreOperations, partition: Partition.Partition): StoreFixture => ({
+const fixtureOver = (store: StoreOperations, partition: Partition.Partition): StoreFixture => ({
   store,
   partition,
-  withStore: (store) => makeFixtureFor(store, partition),
+  withStore: (store) => fixtureOver(store, partition),
   get: (key) => Effect.map(store.get(partition, [key]), ([record]) => record),
   list: (terms, { offset = 0, limit = 1000 } = {}) =>
     Effect.map(store.list(partition, [{ indexTerms: terms, offset, limit }]), ([page]) => ({
@@ -83,16 +83,16 @@ const makeFixtureFor = (store: StoreOperations, partition: Partition.Partition):
 })
 
 export const makeFixture: Effect.Effect<StoreFixture, never, Store> = Effect.map(Store, (store) =>
-  makeFixtureFor(store, Partition.keys("contract", randomUUID()))
+  fixtureOver(store, Partition.keys("contract", randomUUID()))
 )
 
 /** Makes the cases of one group. */
 export const cases = (
-  concern: Concern,
+  group: ContractGroup,
   programs: Record<string, (fixture: StoreFixture) => Generator<Effect.Effect<unknown, unknown>, void, never>>
 ): ReadonlyArray<ContractCase> =>
   Object.entries(programs).map(([name, run]) => ({
-    concern,
+    group,
     name,
     run: Effect.flatMap(makeFixture, (fixture) => Effect.gen(() => run(fixture)))
   }))
@@ -112,7 +112,7 @@ export const put = (key: string, fields: Fields<"Put"> = {}): Change =>
 export const add = (counter: string, by: number, max?: number): Change =>
   Change.Add({ counter, by, ttl: 600_000, ...(max === undefined ? {} : { max }) })
 
-export const once = (id: string, fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
+export const makeIdempotency = (id: string, fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
   id,
   fingerprint: `fingerprint of ${id}`,
   result: `result of ${id}`,

@@ -104,11 +104,11 @@ export class StoreState extends Context.Service<
     return {
       store: {
         ...store,
-        commit: (partition, changes, once) => {
+        commit: (partition, changes, idempotency) => {
           const names = namesByPartition.get(partition) ?? new Names()
           namesByPartition.set(partition, names)
           for (const change of changes) names.add(change)
-          return store.commit(partition, changes, once)
+          return store.commit(partition, changes, idempotency)
         }
       },
       state: { snapshot, hash: Effect.map(snapshot, (content) => hash("sha256", JSON.stringify(content))) }

@@ -9,7 +9,7 @@ const maxTurnNanos = 10_000_000n
 const liveClock = Clock.Clock.defaultValue()
 
 /** Like a sequential `Effect.forEach`, but yields to other fibers and the event loop after every 10 ms. */
-export const forEachInTurns = <A, B, E, R>(
+export const forEachYielding = <A, B, E, R>(
   items: ReadonlyArray<A>,
   run: (item: A, index: number) => Effect.Effect<B, E, R>
 ): Effect.Effect<Array<B>, E, R> =>
