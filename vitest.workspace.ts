@@ -26,6 +26,7 @@ export default defineConfig({
     // Generous, because test machines are shared; a test that hangs still ends.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    expect: { poll: { timeout: 30_000 } },
     projects,
     globalSetup: "packages/testing/setup/redis.ts"
   }

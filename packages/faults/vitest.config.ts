@@ -14,6 +14,7 @@ export default defineConfig({
     globalSetup: "packages/testing/setup/redis.ts",
     fileParallelism: false,
     testTimeout: 60_000,
-    hookTimeout: 60_000
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } }
   }
 })

@@ -3,8 +3,8 @@
  */
 
 export * from "./access/Authenticator.ts"
-export { parseBearer } from "./access/bearer.ts"
 export * from "./access/Principal.ts"
+export { parseBearerToken } from "./access/parseBearerToken.ts"
 export { unavailableDetail } from "./api/problems.ts"
 export { type ClientOptions, createClient, type TollgateClient } from "./client/createClient.ts"
 export { type ConsumerInclude, Consumers, type WriteConditions } from "./consumers/Consumers.ts"

@@ -69,10 +69,10 @@ const startServer = async (
 const startBusyServer = async (store: StoreOperations, sitesFolder: string): Promise<TestServer> => {
   const server = await startServer(store, {
     folder: sitesFolder,
-    changed: (same) => ({ ...same, target: { ...same.target, unpack: () => Effect.never } })
+    mapDeployments: (same) => ({ ...same, target: { ...same.target, unpack: () => Effect.never } })
   })
   for (let index = 0; index < 4; index++) {
-    const { uploadUrl, id } = await server.source(`busy-${index}`)
+    const { uploadUrl, id } = await server.createSource(`busy-${index}`)
     await server.put(uploadUrl, makePageArchive("busy"))
     await eventually(async () => expect((await server.status(`busy-${index}`, id)).steps.unpack.status).toBe("running"))
   }
@@ -97,7 +97,7 @@ const killDuring = async (kind: StoreKind, pauseAt: Step): Promise<void> => {
 
   const busyServer = await startBusyServer(store, sitesFolder)
   const child = await startPausedWorker({ store: kind, location, folder: sitesFolder, pauseAt, command })
-  const { uploadUrl, id } = await busyServer.source("p")
+  const { uploadUrl, id } = await busyServer.createSource("p")
   const paused = waitForMessage(child, "paused")
   await busyServer.put(uploadUrl, makePageArchive("two"))
   await paused
@@ -107,7 +107,7 @@ const killDuring = async (kind: StoreKind, pauseAt: Step): Promise<void> => {
   expect((await busyServer.call("GET", pathname)).body).toBe("one")
   const second = await startServer(store, { folder: sitesFolder, build: { command } })
   expect((await second.call("GET", pathname)).body).toBe("one")
-  const finalStatus = await second.ended("p", id)
+  const finalStatus = await second.waitForEnd("p", id)
   expect(finalStatus.status).toBe("SUCCESS")
   expect(finalStatus.buildResult.log).toContain("Taken over from a process that stopped responding")
   expect((await second.call("GET", pathname)).body).toBe("two")
@@ -142,11 +142,11 @@ describe("two processes on one store", () => {
       const server = await startServer(await openStore(kind, location), { build: { command } })
       const ids: Array<string> = []
       for (let upload = 0; upload < 8; upload++) {
-        const { uploadUrl, id } = await server.source(`p${upload}`)
+        const { uploadUrl, id } = await server.createSource(`p${upload}`)
         await server.put(uploadUrl, makePageArchive("x"))
         ids.push(id)
       }
-      for (const [index, id] of ids.entries()) expect((await server.ended(`p${index}`, id)).status).toBe("SUCCESS")
+      for (const [index, id] of ids.entries()) expect((await server.waitForEnd(`p${index}`, id)).status).toBe("SUCCESS")
       const builds = readFileSync(buildLog, "utf8").trim().split("\n").length
       console.log(`deployments, ${kind}: ${ids.length} uploads, 4 processes, ${builds} builds`)
       expect(builds).toBe(ids.length)
@@ -161,13 +161,13 @@ describe("a server that stops", () => {
     const goFile = join(folder, "go")
     const command = `while [ ! -e ${goFile} ]; do sleep 0.05; done`
     const first = await startTestServer(store, { folder: join(folder, "sites"), build: { command } })
-    const { uploadUrl, id } = await first.source("p")
+    const { uploadUrl, id } = await first.createSource("p")
     await first.put(uploadUrl, makePageArchive("x"))
     await eventually(async () => expect((await first.status("p", id)).steps.build.status).toBe("running"))
     await first.close()
     writeFileSync(goFile, "")
     const second = await startServer(store, { build: { command } })
-    const finalStatus = await second.ended("p", id)
+    const finalStatus = await second.waitForEnd("p", id)
     expect(finalStatus.status).toBe("SUCCESS")
     expect(finalStatus.buildResult.log).not.toContain("Taken over from a process that stopped responding")
   }, 30_000)

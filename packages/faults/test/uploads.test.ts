@@ -25,7 +25,7 @@ describe.each(stores)("on %s", (name, layer) => {
   afterAll(() => server.close())
 
   it("an interrupted upload leaves no file, and its URL still works", async () => {
-    const { uploadUrl, id } = await server.source("p")
+    const { uploadUrl, id } = await server.createSource("p")
     const { hostname, port, pathname, search } = new URL(uploadUrl)
     const statusPath = `/v1/accounts/acme/projects/p/deployment-status/${id}`
     const folder = join(server.folder, "sources")
@@ -72,7 +72,7 @@ describe.each(stores)("on %s", (name, layer) => {
     expect(kept).toBe(0)
     expect(readdirSync(folder)).toEqual([])
     expect((await server.put(uploadUrl, archive)).status).toBe(200)
-    const finalStatus = await server.ended("p", id)
+    const finalStatus = await server.waitForEnd("p", id)
     expect(finalStatus.status).toBe("SUCCESS")
     expect((await server.call("GET", finalStatus.url)).body).toBe("whole")
     console.log(

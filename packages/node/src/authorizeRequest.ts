@@ -9,7 +9,7 @@ import {
   ConfigurationError,
   checkAuthorizeOptions,
   logRequestError,
-  parseBearer,
+  parseBearerToken,
   resolveRequestId,
   StoreConflict,
   StoreUnavailable,
@@ -51,7 +51,7 @@ interface Authorizer {
 }
 
 const extractKey = ({ header, query }: RequestLike, keyFrom: RequireApiKeyOptions["keyFrom"]): string => {
-  if (keyFrom === undefined) return parseBearer(header("authorization")) ?? ""
+  if (keyFrom === undefined) return parseBearerToken(header("authorization")) ?? ""
   const key = "header" in keyFrom ? header(keyFrom.header) : query(keyFrom.query)
   return typeof key === "string" ? key : ""
 }
@@ -73,12 +73,12 @@ const toDenial = (result: Extract<AuthorizeResultJson, { readonly allowed: false
     return { status: 401, type: "unauthorized", title: "Not authenticated", detail: "Send a valid API key", headers }
   }
   if (result.reason !== "over-quota") {
-    const [title, detail] = ["No active subscription", "Subscribe to a plan, or pay what is overdue"]
+    const [title, detail] = ["Subscription not active", "Subscribe to a plan, or pay what is overdue"]
     return { status: 403, type: "subscription-not-active", title, detail, headers: {} }
   }
   const seconds = secondsUntil(result.resetsOn)
   const headers = { "retry-after": String(seconds), ratelimit: `"${result.meter}";r=0;t=${seconds}` }
-  const [title, detail] = ["The quota is used up", `The quota resets on ${result.resetsOn}`]
+  const [title, detail] = ["Quota exceeded", `The quota resets on ${result.resetsOn}`]
   return { status: 429, type: "quota-exceeded", title, detail, headers }
 }
 
@@ -88,7 +88,7 @@ const toStoreDenial = (error: StoreUnavailable | StoreConflict): Denial => {
   return {
     status: 503,
     type: "store-unavailable",
-    title: "The store cannot be reached",
+    title: "Store unavailable",
     detail: outcome === "unknown" ? countUnknown : unavailableDetail[outcome],
     headers: { "retry-after": "1" },
     members: { outcome }

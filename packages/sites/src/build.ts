@@ -54,7 +54,7 @@ const chownBack = async ({ uid }: BuildOptions, ...folders: ReadonlyArray<string
   await promisify(execFile)("chmod", ["-R", "u+rwX,go-w", "--", ...folders])
 }
 
-export const defaultTimeout = 10 * 60 * 1000
+const defaultTimeout = 10 * 60 * 1000
 
 /** The environment variable that marks the processes of a build, to find those that left its process group. */
 const marker = "TOLLGATE_RELEASE"

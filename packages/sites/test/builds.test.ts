@@ -154,9 +154,14 @@ describe("a build", () => {
   })
 
   it("shows its progress in the status", async () => {
-    const { source, put, status, ended, folder, call } = await startWithBuild(
-      "echo first line; while [ ! -e ../../../go ]; do sleep 0.05; done; echo last line"
-    )
+    const {
+      createSource: source,
+      put,
+      status,
+      waitForEnd: ended,
+      folder,
+      call
+    } = await startWithBuild("echo first line; while [ ! -e ../../../go ]; do sleep 0.05; done; echo last line")
     const { uploadUrl, id } = await source("p")
     await put(uploadUrl, makePageArchive("x"))
     await expect.poll(async () => (await status("p", id)).buildResult.log, { timeout: 10_000 }).toContain("first line")
@@ -178,9 +183,13 @@ describe("a build", () => {
   })
 
   it("stops for a later upload and for a removal", async () => {
-    const { source, put, ended, call, status } = await startWithBuild(
-      "grep -q slow index.html && sleep 4716; echo done"
-    )
+    const {
+      createSource: source,
+      put,
+      waitForEnd: ended,
+      call,
+      status
+    } = await startWithBuild("grep -q slow index.html && sleep 4716; echo done")
     const slow = await source("p")
     await put(slow.uploadUrl, makePageArchive("slow"))
     await expect.poll(async () => (await status("p", slow.id)).steps.build.status).toBe("running")
@@ -203,9 +212,12 @@ describe("a build", () => {
   }, 30_000)
 
   it("of one project does not delay another project", async () => {
-    const { source, put, ended, folder } = await startWithBuild(
-      "cat index.html >> ../../../order; echo >> ../../../order; sleep 0.2"
-    )
+    const {
+      createSource: source,
+      put,
+      waitForEnd: ended,
+      folder
+    } = await startWithBuild("cat index.html >> ../../../order; echo >> ../../../order; sleep 0.2")
     const ids: Array<readonly [string, string]> = []
     for (let upload = 0; upload < 12; upload++) {
       const project = upload === 5 ? "second" : `first-${upload}`

@@ -17,7 +17,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   afterAll(() => server.close())
 
   it("are uploaded, polled, served, replaced without downtime, and removed", async () => {
-    const { call, source, put, ended } = server
+    const { call, createSource: source, put, waitForEnd: ended } = server
     const project = newProject()
     const { uploadUrl, id } = await source(project, "Main/Line")
     expect(uploadUrl).toMatch(
@@ -110,7 +110,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   }, 60_000)
 
   it("can be deployed again from the same source", async () => {
-    const { call, deploy, ended } = server
+    const { call, deploy, waitForEnd: ended } = server
     const project = newProject()
     const { id, url } = await deploy(project, makePageArchive("again"))
     const name = url.split("/").at(-2)
@@ -213,7 +213,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
 
   describe("an upload", () => {
     it("requires an unmodified upload URL", async () => {
-      const { source, put, url } = server
+      const { createSource: source, put, url } = server
       const { uploadUrl, id } = await source(newProject())
       const archive = makePageArchive("x")
       const modify = (change: (url: URL) => void) => {
@@ -245,7 +245,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     })
 
     it("is accepted once when several arrive concurrently", async () => {
-      const { source, put, ended } = server
+      const { createSource: source, put, waitForEnd: ended } = server
       const project = newProject()
       const { uploadUrl, id } = await source(project)
       const responses = await Promise.all(
@@ -260,7 +260,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     })
 
     it("does not modify the buffers of an in-process caller", async () => {
-      const { gate, ended, call } = server
+      const { gate, waitForEnd: ended, call } = server
       const project = newProject()
       const archive = makePageArchive("kept")
       const before = Buffer.from(archive)
@@ -284,7 +284,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     })
 
     it("may be as large as the limit, and no larger", async () => {
-      const { source, put, url } = server
+      const { createSource: source, put, url } = server
       const { uploadUrl, id } = await source(newProject())
       expect(await put(uploadUrl, Buffer.alloc(300_001))).toMatchObject({ status: 413 })
       const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(50_000)) })
@@ -300,7 +300,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
     })
 
     it("must match its Content-Digest", async () => {
-      const { source, put } = server
+      const { createSource: source, put } = server
       const { uploadUrl, id } = await source(newProject())
       const archive = makePageArchive("x")
       const digest = (algorithm: string, content: Uint8Array) => createHash(algorithm).update(content).digest("base64")
@@ -364,7 +364,7 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
   })
 
   it("accept many uploads, and are removed completely", async () => {
-    const { source, put, call, ended } = server
+    const { createSource: source, put, call, waitForEnd: ended } = server
     const project = newProject()
     const created = await Promise.all(Array.from({ length: 40 }, () => source(project)))
     for (const { uploadUrl } of created) expect((await put(uploadUrl, makePageArchive(uploadUrl))).status).toBe(200)

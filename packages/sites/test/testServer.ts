@@ -37,11 +37,11 @@ export interface TestServer {
     options?: { body?: unknown; headers?: Record<string, string>; token?: string | null }
   ) => Promise<TestResponse>
   /** Requests an upload URL. */
-  readonly source: (projectName: string, branchName?: string) => Promise<{ uploadUrl: string; id: string }>
+  readonly createSource: (projectName: string, branchName?: string) => Promise<{ uploadUrl: string; id: string }>
   readonly put: (uploadUrl: string, archive: Uint8Array, headers?: Record<string, string>) => Promise<TestResponse>
   readonly status: (projectName: string, id: string) => Promise<DeploymentStatusJson>
   /** Waits until the run has ended, and returns its status. */
-  readonly ended: (projectName: string, id: string) => Promise<DeploymentStatusJson>
+  readonly waitForEnd: (projectName: string, id: string) => Promise<DeploymentStatusJson>
   /** Requests an upload URL, uploads, and waits until the run has ended. */
   readonly deploy: (
     projectName: string,
@@ -56,7 +56,7 @@ export interface TestServer {
 export interface TestServerOptions extends Omit<SitesOptions, "folder"> {
   readonly folder?: string
   readonly sitesUrl?: string
-  readonly changed?: (deployments: DeploymentOptions) => DeploymentOptions
+  readonly mapDeployments?: (deployments: DeploymentOptions) => DeploymentOptions
 }
 
 const getPort = (server: Server): number => {
@@ -71,7 +71,7 @@ export const startTestServer = async (
   const {
     folder = mkdtempSync(join(tmpdir(), "tollgate-sites-")),
     sitesUrl,
-    changed = (deployments) => deployments,
+    mapDeployments = (deployments) => deployments,
     ...rest
   } = options
   const server = createServer().listen(0, "127.0.0.1")
@@ -83,7 +83,7 @@ export const startTestServer = async (
     tokens: grants,
     publicUrl: url,
     ...(sitesUrl === undefined ? {} : { sitesUrl }),
-    deployments: changed(sites({ folder, ...rest }))
+    deployments: mapDeployments(sites({ folder, ...rest }))
   })
   const handle = toNodeHandler(gate)
   server.on("request", (req, res) => void handle(req, res))
@@ -104,7 +104,7 @@ export const startTestServer = async (
       })
     )
 
-  const source: TestServer["source"] = async (projectName, branchName = "main") => {
+  const createSource: TestServer["createSource"] = async (projectName, branchName = "main") => {
     const body = { accountName: "acme", projectName, branchName }
     const response = await call("POST", "/v1/deployments/sources", { body })
     expect(response.status).toBe(200)
@@ -118,7 +118,7 @@ export const startTestServer = async (
   const status: TestServer["status"] = async (projectName, id) =>
     (await call("GET", `/v1/accounts/acme/projects/${projectName}/deployment-status/${id}`)).body
 
-  const ended: TestServer["ended"] = (projectName, id) =>
+  const waitForEnd: TestServer["waitForEnd"] = (projectName, id) =>
     vi.waitFor(
       async () => {
         const current = await status(projectName, id)
@@ -133,14 +133,14 @@ export const startTestServer = async (
     folder,
     url,
     call,
-    source,
+    createSource,
     put,
     status,
-    ended,
+    waitForEnd,
     deploy: async (projectName, archive, branchName = "main") => {
-      const { uploadUrl, id } = await source(projectName, branchName)
+      const { uploadUrl, id } = await createSource(projectName, branchName)
       expect((await put(uploadUrl, archive)).status).toBe(200)
-      return { ...(await ended(projectName, id)), id }
+      return { ...(await waitForEnd(projectName, id)), id }
     },
     onDisk: () => {
       const list = (subfolder: string) => {

@@ -6,7 +6,7 @@ import { findOnPath, installPackage } from "./programs.ts"
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 
 /** The path of Chromium or Chrome, if it is installed. */
-export const chromiumBinary = (): string | undefined =>
+const chromiumBinary = (): string | undefined =>
   process.env["CHROME_PATH"] || names.map(findOnPath).find((path) => path !== undefined)
 
 /** Returns the path of Chromium and installs it if necessary, or throws with instructions. */

@@ -6,8 +6,8 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
 import { AccountName } from "../schema/Names.ts"
-import { parseBearer } from "./bearer.ts"
 import { type PrincipalShape, Unauthorized } from "./Principal.ts"
+import { parseBearerToken } from "./parseBearerToken.ts"
 
 /** A host's own way to authenticate a request. */
 export type Authenticate = (request: Request) => Effect.Effect<PrincipalShape, Unauthorized>
@@ -58,7 +58,7 @@ interface HashedToken {
 const makeBearerAuthenticate =
   (hashedTokens: ReadonlyArray<HashedToken>): AuthenticateTransport =>
   ({ headers }) => {
-    const token = parseBearer(headers["authorization"])
+    const token = parseBearerToken(headers["authorization"])
     const hash = digest(token ?? "")
     let match: PrincipalShape | undefined
     for (const { hash: other, principal } of hashedTokens) if (timingSafeEqual(hash, other)) match = principal

@@ -19,7 +19,7 @@ export interface LimitsShape {
 export type LimitName = keyof LimitsShape
 export type LimitOptions = { readonly [Name in LimitName]?: number | undefined }
 
-export const defaultLimits: LimitsShape = {
+const defaultLimits: LimitsShape = {
   consumersPerKeyBucket: 1_000_000,
   keyBucketsPerAccount: 10_000,
   meteringBucketsPerAccount: 10_000,

@@ -23,7 +23,7 @@ export type Tags = typeof Tags.Type
 export const TagFilter = Schema.Record(TagName, Schema.String).pipe(Schema.check(Schema.isMaxProperties(maxTags)))
 export type TagFilter = typeof TagFilter.Type
 
-export const tagTerm = (name: string, value: string | number | boolean): string => `tag:${name}=${value}`
+const tagTerm = (name: string, value: string | number | boolean): string => `tag:${name}=${value}`
 
 export const tagTerms = (tags: Tags | TagFilter | undefined): ReadonlyArray<string> =>
   Object.entries(tags ?? {}).map(([name, value]) => tagTerm(name, value))

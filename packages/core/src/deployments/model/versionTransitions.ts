@@ -7,7 +7,7 @@ import type { BuildResult, Step, StepName, Steps } from "./DeploymentStatus.ts"
 import type { Version } from "./deploymentRecords.ts"
 
 /** The steps that run after the upload, in order. */
-export const runSteps = ["unpack", "build", "check", "publish"] as const
+const runSteps = ["unpack", "build", "check", "publish"] as const
 export type RunStep = (typeof runSteps)[number]
 
 /** The deployment's message for each failed step. */

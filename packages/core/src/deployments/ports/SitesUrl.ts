@@ -20,8 +20,7 @@ export interface SitesUrl {
 }
 
 /** Removes the port and trailing dots, and converts to lower case. */
-export const normalizeHost = (host: string): string =>
-  host.trim().toLowerCase().replace(/:\d*$/, "").replace(/\.+$/, "")
+const normalizeHost = (host: string): string => host.trim().toLowerCase().replace(/:\d*$/, "").replace(/\.+$/, "")
 
 /** Validates an HTTP URL without query and fragment, and removes its trailing slashes. */
 export const parseBaseUrl = (option: string, value: string): Effect.Effect<string, ConfigurationError> => {
