@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import type { Adapter } from "./adapters.ts"
 import { toSpread } from "./measure.ts"
 
-const partition = Partition.keys("bench", "listing")
+const partition = Partition.forKeyBucket("bench", "listing")
 const records = 50_000
 const limit = 100
 const rounds = 15

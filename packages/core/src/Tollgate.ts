@@ -6,8 +6,8 @@ import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 import { PrincipalShape, Unauthorized } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { SecretBox } from "./crypto/SecretBox.ts"
+import { DeploymentConfig, parseDeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
 import { Deployments } from "./deployments/Deployments.ts"
-import { DeploymentConfig, parseDeploymentConfig } from "./deployments/ports/DeploymentConfig.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { type Services, toWebHandler } from "./Http.ts"
@@ -15,7 +15,7 @@ import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import type { ReencryptResult } from "./keys/reencryptKeys.ts"
-import { registerSecrets } from "./keys/secretRecords.ts"
+import { registerPrimarySecret } from "./keys/secretRecords.ts"
 import { VerifyCache } from "./keys/VerifyCache.ts"
 import { MeteringBuckets } from "./metering/MeteringBuckets.ts"
 import { Plans } from "./metering/Plans.ts"
@@ -129,9 +129,9 @@ const layer = ({
   const { deployments, publicUrl, sitesUrl } = options
   const secretBox = SecretBox.layer({
     secrets: parseSecrets(secret),
-    storage: options.keyStorage,
+    keyStorage: options.keyStorage,
     prefix: options.keyPrefix
-  }).pipe(Layer.tap((context) => registerSecrets(Context.get(context, SecretBox))))
+  }).pipe(Layer.tap((context) => registerPrimarySecret(Context.get(context, SecretBox))))
   return Layer.mergeAll(
     Consumers.layer,
     ApiKeys.layer,
@@ -164,7 +164,7 @@ const authenticatorLayer = ({
     )
   }
   if (tokens !== undefined) return Authenticator.layerBearer(tokens)
-  if (authenticate === undefined) return Authenticator.layerClosed
+  if (authenticate === undefined) return Authenticator.layerRejectAll
   const authenticateRequest: Authenticate = (request) =>
     Effect.flatMap(
       Effect.promise(async () => authenticate(request)),

@@ -48,7 +48,7 @@ const commit = (partition: Partition.Partition, ...changes: ReadonlyArray<Change
 layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
   it.effect("reads an inserted value with its version", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "read")
+      const partition = Partition.forKeyBucket("collection", "read")
       const committed = yield* commit(partition, people.insert(person("alice")))
       const entry = yield* people.get(partition, "alice")
       assert.deepStrictEqual(
@@ -63,7 +63,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("pages through all values, or through those with the given terms", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "page")
+      const partition = Partition.forKeyBucket("collection", "page")
       yield* commit(
         partition,
         people.insert(person("carol")),
@@ -86,7 +86,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("finds an entry by unique key, together with its parent", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "unique-key")
+      const partition = Partition.forKeyBucket("collection", "unique-key")
       yield* commit(partition, people.insert(person("bob")), notes.insert({ id: "1", by: "bob", text: "hello" }))
       const match = Option.getOrThrow(yield* notes.getByUniqueKey(partition, "text:hello"))
       assert.strictEqual(match.entry.value.id, "1")
@@ -99,7 +99,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("creates changes that conflict when the record has changed", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "changes")
+      const partition = Partition.forKeyBucket("collection", "changes")
       yield* commit(partition, people.insert(person("alice")))
       const entry = Option.getOrThrow(yield* people.get(partition, "alice"))
       yield* commit(partition, people.assertUnchanged(entry), people.assertAtMost("team:blue", 1))
@@ -125,7 +125,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("keeps fields that only a newer version knows, at any depth, when it replaces a record", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "newer")
+      const partition = Partition.forKeyBucket("collection", "newer")
       const Item = Schema.Struct({ id: Schema.String, size: Schema.Int })
       const fields = {
         id: Schema.String,
@@ -181,7 +181,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("keeps unknown fields of equal items apart, also in long lists", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "equal")
+      const partition = Partition.forKeyBucket("collection", "equal")
       const options = { name: "bag", format: 1, key: ({ id }: { readonly id: string }) => id }
       const older = Collection.make({
         ...options,
@@ -212,7 +212,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("retries a modify after a conflicting write, even while the TestClock is stopped", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "modify")
+      const partition = Partition.forKeyBucket("collection", "modify")
       yield* commit(partition, people.insert(person("alice")))
       const visit = people.modify(partition, "alice", (alice) =>
         Effect.map(Effect.yieldNow, () => new Person({ ...alice, visits: alice.visits + 1 }))
@@ -224,7 +224,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("runs the change of a modify with the TestClock", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "clock")
+      const partition = Partition.forKeyBucket("collection", "clock")
       yield* commit(partition, people.insert(person("alice")))
       yield* TestClock.setTime(Date.UTC(2030, 0, 1))
       const changed = yield* people.modify(partition, "alice", (alice) =>
@@ -236,7 +236,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("fails a modify with a stale StoreConflict after 12 conflicts", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "contention")
+      const partition = Partition.forKeyBucket("collection", "contention")
       yield* commit(partition, people.insert(person("alice")))
       let attempts = 0
       const error = yield* Effect.flip(
@@ -258,7 +258,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("modifies nothing if the value does not exist or the change fails", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "missing")
+      const partition = Partition.forKeyBucket("collection", "missing")
       yield* commit(partition, people.insert(person("alice")))
       const before = yield* stateHash
       assert.deepStrictEqual(yield* people.modify(partition, "bob", Effect.succeed), Option.none())
@@ -269,7 +269,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
 
   it.effect("rejects a body with a newer, missing or invalid format", () =>
     Effect.gen(function* () {
-      const partition = Partition.keys("collection", "newer")
+      const partition = Partition.forKeyBucket("collection", "newer")
       const put = (name: string, body: string) =>
         Change.Put({ key: people.recordKey(name), expect: 0, body, indexTerms: [people.indexTerm()], uniqueKeys: [] })
       yield* commit(

@@ -3,17 +3,17 @@ import { expect, it } from "vitest"
 
 it("gives every account and bucket a different partition name", () => {
   const specialNames = ["a", "b", "a/b", "a%2Fb", "", "{a}", "}", "a:b", "..", "*"]
-  const names = specialNames.flatMap((account) => specialNames.map((bucket) => Partition.keys(account, bucket)))
+  const names = specialNames.flatMap((account) => specialNames.map((bucket) => Partition.forKeyBucket(account, bucket)))
   expect(new Set(names).size).toBe(names.length)
   for (const name of names) expect(name).toMatch(/^keys(\/[^/{}:\s]*){2}$/)
 })
 
 it("gives key buckets, deployments, metering buckets and directories different names", () => {
   const names = [
-    Partition.keys("a", "b"),
-    Partition.deployments("a", "b"),
-    Partition.metering("a"),
-    Partition.metering("a/b"),
+    Partition.forKeyBucket("a", "b"),
+    Partition.forProject("a", "b"),
+    Partition.forMeteringBucket("a"),
+    Partition.forMeteringBucket("a/b"),
     Partition.meteringDirectory,
     Partition.deploymentDirectory
   ]

@@ -32,7 +32,7 @@ const makeTrustedClock = Effect.map(Effect.scoped(Layer.build(TrustedClock.layer
 describe("TrustedClock", () => {
   it.effect("returns to the correct time after a wall clock that jumped ahead is corrected", () =>
     Effect.gen(function* () {
-      const { at } = yield* makeTrustedClock
+      const { readMillis: at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
       machine.set(start + 24 * 365 * hour)
@@ -48,7 +48,7 @@ describe("TrustedClock", () => {
 
   it.effect("stays at the latest time when the wall clock is set back, until it catches up", () =>
     Effect.gen(function* () {
-      const { at } = yield* makeTrustedClock
+      const { readMillis: at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
       machine.pass(hour)
@@ -62,7 +62,7 @@ describe("TrustedClock", () => {
 
   it.effect("accepts a wall clock that stays ahead, for example after the machine was suspended", () =>
     Effect.gen(function* () {
-      const { at } = yield* makeTrustedClock
+      const { readMillis: at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
       machine.set(start + 5 * hour)
@@ -76,7 +76,7 @@ describe("TrustedClock", () => {
 
   it.effect("follows small adjustments forward and never goes back", () =>
     Effect.gen(function* () {
-      const { at } = yield* makeTrustedClock
+      const { readMillis: at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
       for (let step = 1; step <= 10; step++) {

@@ -8,8 +8,8 @@ import {
   ConsumerName,
   Consumers,
   createTollgate,
+  DecryptionError,
   KeyBucketName,
-  KeyDecryptionError,
   KeyFormat,
   SecretBox,
   type ServiceOptions,
@@ -86,7 +86,7 @@ describe("SecretBox", () => {
             const replacement = encrypted[index] === "A" ? "B" : "A"
             const changed = encrypted.slice(0, index) + replacement + encrypted.slice(index + 1)
             const modified = yield* Effect.flip(secretBox.decrypt(changed, associatedData))
-            return decrypted === value && moved instanceof KeyDecryptionError && modified instanceof KeyDecryptionError
+            return decrypted === value && moved instanceof DecryptionError && modified instanceof DecryptionError
           }).pipe(Effect.catch(() => Effect.succeed(false))),
         { runs: 300 }
       )
@@ -98,8 +98,8 @@ describe("SecretBox", () => {
     Effect.gen(function* () {
       const secretBox = yield* makeSecretBox(secret)
       assert.notStrictEqual(yield* secretBox.encrypt("value", "id"), yield* secretBox.encrypt("value", "id"))
-      assert.deepStrictEqual(secretBox.hashes("value"), secretBox.hashes("value"))
-      assert.notInclude(secretBox.hashes("value")[0], "value")
+      assert.deepStrictEqual(secretBox.keyHashes("value"), secretBox.keyHashes("value"))
+      assert.notInclude(secretBox.keyHashes("value")[0], "value")
     })
   )
 
@@ -108,7 +108,7 @@ describe("SecretBox", () => {
       const secretBox = yield* makeSecretBox(secret)
       const hashKey = Buffer.from(hkdfSync("sha256", secret, "tollgate", "tollgate/v1/hash", 32))
       for (const value of ["", "tg_x", "x".repeat(256)]) {
-        assert.deepStrictEqual(secretBox.hashes(value), [
+        assert.deepStrictEqual(secretBox.keyHashes(value), [
           createHmac("sha256", hashKey).update(value).digest("base64url")
         ])
       }
@@ -124,13 +124,13 @@ describe("SecretBox", () => {
       ]
       const encrypted = yield* older.encrypt("value", "id")
       assert.strictEqual(yield* both.decrypt(encrypted, "id"), "value")
-      assert.isFalse(both.isUnderCurrentSecret(encrypted))
+      assert.isFalse(both.isUnderPrimarySecret(encrypted))
       assert.include(
         (yield* Effect.flip(newer.decrypt(encrypted, "id"))).message,
         "not encrypted with any of the configured secrets"
       )
       assert.strictEqual(yield* newer.decrypt(yield* both.encrypt("value", "id"), "id"), "value")
-      assert.deepStrictEqual(both.hashes("value"), [...newer.hashes("value"), ...older.hashes("value")])
+      assert.deepStrictEqual(both.keyHashes("value"), [...newer.keyHashes("value"), ...older.keyHashes("value")])
     })
   )
 })

@@ -693,7 +693,9 @@ describe("listing metering buckets", () => {
       const stuckStore: StoreOperations = {
         ...store,
         get: (partition, keys) =>
-          partition === Partition.metering(bucketId) && isStuck ? Effect.fail(storeDown) : store.get(partition, keys),
+          partition === Partition.forMeteringBucket(bucketId) && isStuck
+            ? Effect.fail(storeDown)
+            : store.get(partition, keys),
         clear: () => Effect.fail(storeDown)
       }
       let isStuck = false
@@ -731,7 +733,9 @@ describe("removing a metering bucket", () => {
         // The background job of the new process may have completed it already.
         const retry = Effect.catchTag(remove, "MeteringBucketNotFound", () => Effect.void)
         if (first._tag === "Failure") yield* Effect.provide(retry, makeServices(store))
-        const [plans] = yield* store.list(Partition.metering(bucketId), [{ indexTerms: ["plan"], offset: 0, limit: 0 }])
+        const [plans] = yield* store.list(Partition.forMeteringBucket(bucketId), [
+          { indexTerms: ["plan"], offset: 0, limit: 0 }
+        ])
         assert.strictEqual(plans?.total, 0)
         const { total } = yield* Effect.provide(
           Effect.flatMap(MeteringBuckets, (buckets) => buckets.list(acme, { limit: 1, offset: 0 })),
@@ -790,7 +794,7 @@ describe("removing a metering bucket", () => {
           `failure at call ${failingCall}: listed ${listed}, ${read._tag}`
         )
         if (removed._tag === "Success") assert.strictEqual(listed, 0)
-        const [root] = yield* store.get(Partition.metering(bucketId), ["bucket/root"])
+        const [root] = yield* store.get(Partition.forMeteringBucket(bucketId), ["bucket/root"])
         const secondRemoval = yield* Effect.result(
           Effect.provide(
             Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId)),

@@ -164,6 +164,6 @@ export const writeLegacyDeployment = (
   const deployment = { ...branch, name, createdOn, updatedOn: createdOn, message: "", latest, served: `${name}.x.1` }
   return Effect.andThen(
     store.commit(Partition.deploymentDirectory, [put("name", name, { ...branch, name })]),
-    store.commit(Partition.deployments(branch.accountName, branch.projectName), [put("deployment", name, deployment)])
+    store.commit(Partition.forProject(branch.accountName, branch.projectName), [put("deployment", name, deployment)])
   )
 }

@@ -43,7 +43,7 @@ describe("returned values", () => {
       key: ({ name }) => name
     })
     const store = MemoryStore.open()
-    const partition = Partition.keys("acme", "pictures")
+    const partition = Partition.forKeyBucket("acme", "pictures")
     const program = Effect.gen(function* () {
       yield* store.commit(partition, [pictures.insert({ name: "a", bytes: new Uint8Array([1, 2, 3]) })])
       yield* pictures.get(partition, "a")

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { defaultLimits, InvalidArchiveError } from "../../sites/src/limits.ts"
+import { defaultLimits, ReleaseRejectedError } from "../../sites/src/limits.ts"
 import { ReleaseWorkers } from "../../sites/src/ReleaseWorkers.ts"
 import { unpack } from "../../sites/src/unpack.ts"
 import { type Entry, makeEntry, makePaxRecord } from "../../sites/test/archives.ts"
@@ -189,7 +189,7 @@ const fuzz = async (
     expect(readdirSync(parent).sort(), label).toEqual(["content", "outside"])
     expect(readFileSync(join(parent, "outside"), "utf8"), label).toBe("untouched")
     if (outcome instanceof Error) {
-      if (!(outcome instanceof InvalidArchiveError)) throw new Error(`${label}: ${outcome.stack}`)
+      if (!(outcome instanceof ReleaseRejectedError)) throw new Error(`${label}: ${outcome.stack}`)
       expect(outcome.message, label).not.toMatch(/takes longer|memory/)
       expect(paths, label).toEqual([])
     } else {

@@ -235,7 +235,7 @@ describe("redis-server", () => {
     const lanes = await Promise.all(
       Array.from({ length: 12 }, async (_, index) => {
         const bucket = `b-${index}`
-        const slot = Number(await cluster.cluster("KEYSLOT", `{${Partition.keys("acme", bucket)}}`))
+        const slot = Number(await cluster.cluster("KEYSLOT", `{${Partition.forKeyBucket("acme", bucket)}}`))
         return { bucket, isOnKilledMaster: slot < slots / 3, keys: [] as Array<string>, rejected: 0 }
       })
     )

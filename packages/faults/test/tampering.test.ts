@@ -12,7 +12,7 @@ const [account, bucket] = ["acme", "b"]
 
 /** The encrypted value of a key's record, and a function that replaces it. */
 const readKeyRecord = async (store: StoreOperations, keyId: string) => {
-  const partition = Partition.keys(account, bucket)
+  const partition = Partition.forKeyBucket(account, bucket)
   const findRecord = async () => {
     const [page] = await Effect.runPromise(store.list(partition, [{ indexTerms: ["key"], offset: 0, limit: 100 }]))
     const record = page?.records.find(({ key }) => key.endsWith(keyId))

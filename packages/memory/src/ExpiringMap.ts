@@ -19,7 +19,7 @@ export class ExpiringMap<A> {
   }
 
   /** Sets a value and extends its expiry. An expiry that is already later stays as it is. */
-  setMax(name: string, value: A, expires: number, now: number): void {
+  setAndExtend(name: string, value: A, expires: number, now: number): void {
     this.set(name, value, Math.max(expires, this.#entries.get(name)?.expires ?? 0), now)
   }
 

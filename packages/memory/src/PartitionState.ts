@@ -99,7 +99,7 @@ export class PartitionState {
       else if (change._tag === "Delete") this.#delete(change.key)
       else if (change._tag === "Add") {
         const total = this.counter(change.counter, now) + change.by
-        this.#counters.setMax(change.counter, total, now + change.ttl, now)
+        this.#counters.setAndExtend(change.counter, total, now + change.ttl, now)
         totals.set(change.counter, total)
       }
     }

@@ -9,7 +9,7 @@ storeContract("memory", MemoryStore.layer)
 
 it("opens a new, empty store for callers outside Effect", async () => {
   const [one, two] = [MemoryStore.open(), MemoryStore.open()]
-  const partition = Partition.keys("acme", "production")
+  const partition = Partition.forKeyBucket("acme", "production")
   await Effect.runPromise(
     one.commit(partition, [Change.Put({ key: "a", expect: 0, body: "", indexTerms: [], uniqueKeys: [] })])
   )
@@ -20,7 +20,7 @@ it("opens a new, empty store for callers outside Effect", async () => {
 it.effect("expires counters and idempotency ids", () =>
   Effect.gen(function* () {
     const store = MemoryStore.open()
-    const partition = Partition.keys("acme", "production")
+    const partition = Partition.forKeyBucket("acme", "production")
     const add = (counter: string) => Change.Add({ counter, by: 1, ttl: 1_000 })
     const idempotency = { id: "id", fingerprint: "", result: "", ttl: 1_000 }
     yield* store.commit(partition, [add("n")], idempotency)

@@ -5,7 +5,7 @@
  * `nodeBody.ts`). `toNodeHandler.ts` makes the signal.
  */
 import type { IncomingMessage } from "node:http"
-import { BodyConsumedError, readBody, type TransportRequest } from "@tollgate/core"
+import { BodyNotRestorableError, readBody, type TransportRequest } from "@tollgate/core"
 import { readAll, toByteStream } from "./nodeBody.ts"
 
 type Body = string | Buffer | ReadableStream<Uint8Array>
@@ -14,7 +14,7 @@ type Headers = Record<string, string>
 /** A body that fails when it is read. Tollgate shows the message to the client. */
 const makeFailingBody = (message: string): ReadableStream<Uint8Array> =>
   new ReadableStream({
-    start: (controller) => controller.error(new BodyConsumedError(message))
+    start: (controller) => controller.error(new BodyNotRestorableError(message))
   })
 
 const makeConsumedBody = () =>
@@ -109,12 +109,12 @@ export const fromNodeRequest = (
   let webRequest: Request | undefined
   return {
     method,
-    url: path,
+    pathAndQuery: path,
     basePath,
     headers,
     signal,
     body: () => (webRequest === undefined ? openBody() : webRequest.body),
-    bytes: (maxBytes) => (webRequest === undefined ? readBytes(maxBytes) : readBody(webRequest.body, maxBytes)),
+    readBytes: (maxBytes) => (webRequest === undefined ? readBytes(maxBytes) : readBody(webRequest.body, maxBytes)),
     toWebRequest: () => {
       if (webRequest !== undefined) return webRequest
       const init = { method, headers, signal: signal(), body: openBody(), duplex: "half" }

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { fromWebResponse, type TransportRequest, type TransportResponse } from "@tollgate/core"
-import { endEarly } from "./endEarly.ts"
+import { endWithIncompleteRequest } from "./endWithIncompleteRequest.ts"
 import { http2Stream } from "./http2Stream.ts"
 import { stopReading } from "./nodeBody.ts"
 import { fromNodeRequest } from "./nodeRequest.ts"
@@ -86,13 +86,13 @@ const internalServerError: TransportResponse = { status: 500, headers: { "conten
 
 const send = async (response: TransportResponse, req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const { status, headers, body } = response
-  const isEarly = !req.complete
-  if (!isEarly && !(body instanceof ReadableStream)) {
+  const isRequestIncomplete = !req.complete
+  if (!isRequestIncomplete && !(body instanceof ReadableStream)) {
     return void res.writeHead(status, headers as Record<string, string | Array<string>>).end(body)
   }
   const removeHeaders = setHead(response, res)
   // On a kept-alive connection, the unread rest of the request body would be parsed as the next request.
-  if (isEarly && req.httpVersionMajor === 1) res.setHeader("connection", "close")
+  if (isRequestIncomplete && req.httpVersionMajor === 1) res.setHeader("connection", "close")
   try {
     if (body instanceof ReadableStream) await pipeline(Readable.fromWeb(body as never), res, { end: false })
     else if (body !== undefined) res.write(body)
@@ -101,7 +101,7 @@ const send = async (response: TransportResponse, req: IncomingMessage, res: Serv
     throw error
   }
   res.flushHeaders()
-  if (isEarly) await endEarly(req, res)
+  if (isRequestIncomplete) await endWithIncompleteRequest(req, res)
   else res.end()
 }
 

@@ -85,7 +85,7 @@ describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
     const response = await fetch(await serve(), bearer())
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({
-      sub: "alice",
+      name: "alice",
       id: expect.stringMatching(/^csmr_/),
       keyId: expect.stringMatching(/^key_/),
       tags: { plan: "pro" },

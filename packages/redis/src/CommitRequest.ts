@@ -6,13 +6,13 @@ import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
 import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
 
 /** Milliseconds for which Redis remembers an attempt: longer than a commit whose reply was lost is retried. */
-export const attemptTtl = 30_000
+export const commitIdTtl = 30_000
 
 type Argument = string | number
 
 export interface CommitRequest {
   /** Distinguishes a retry of this commit from another commit with the same `once` id. */
-  readonly attempt: string
+  readonly commitId: string
   readonly keys: ReadonlyArray<string>
   readonly arguments: ReadonlyArray<Argument>
 }
@@ -36,12 +36,13 @@ const collectNames = (changes: ReadonlyArray<Change>): Names => ({
 
 export const makeCommitRequest = (
   keys: Keys,
-  attempt: string,
+  commitId: string,
   changes: ReadonlyArray<Change>,
   idempotency: IdempotencyRecord | undefined,
   existing: ReadonlyMap<string, StoreRecord>
 ): CommitRequest => {
-  const replayKey = idempotency === undefined ? keys.attempt(attempt) : keys.expiringKey(toReplayMember(idempotency.id))
+  const replayKey =
+    idempotency === undefined ? keys.attempt(commitId) : keys.expiringKey(toReplayMember(idempotency.id))
   const scriptKeys = [keys.records, keys.uniqueKeys, keys.sequence, keys.expiring, replayKey]
   const positions = new Map<string, number>()
   /** The position of a key in KEYS, which Lua counts from 1. */
@@ -53,14 +54,14 @@ export const makeCommitRequest = (
     return position
   }
   const replay = JSON.stringify([
-    attempt,
+    commitId,
     idempotency?.fingerprint ?? "",
     idempotency?.result ?? "",
     idempotency && collectNames(changes)
   ])
   const args: Array<Argument> = [
     replay,
-    idempotency?.ttl ?? attemptTtl,
+    idempotency?.ttl ?? commitIdTtl,
     idempotency === undefined ? "" : toReplayMember(idempotency.id),
     changes.length
   ]
@@ -107,7 +108,7 @@ export const makeCommitRequest = (
         break
     }
   }
-  return { attempt, keys: scriptKeys, arguments: args }
+  return { commitId, keys: scriptKeys, arguments: args }
 }
 
 const parseNumbers = (line: string): ReadonlyArray<number> => (line === "" ? [] : line.split(" ").map(Number))
@@ -126,7 +127,7 @@ type StoredReplay = [attempt: string, fingerprint: string, result: string, names
 
 export const readCommitReply = (
   reply: unknown,
-  attempt: string,
+  commitId: string,
   changes: ReadonlyArray<Change>
 ): CommitResult | StoreConflict => {
   const [outcome, payload] = reply as ["done" | "replay" | StoreConflict["reason"], string]
@@ -135,5 +136,5 @@ export const readCommitReply = (
   const end = payload.indexOf("\n", payload.indexOf("\n") + 1)
   const [storedAttempt, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
   const committed = parseCommitResult(payload, names ?? collectNames(changes))
-  return storedAttempt === attempt ? committed : { ...committed, replayed: { fingerprint, result } }
+  return storedAttempt === commitId ? committed : { ...committed, replayed: { fingerprint, result } }
 }

@@ -19,14 +19,14 @@ import {
 } from "@tollgate/core"
 import { Effect, Layer, type Scope } from "effect"
 import { batchPerTick } from "./batchPerTick.ts"
-import { attemptTtl, collectReplacedKeys, makeCommitRequest, readCommitReply } from "./CommitRequest.ts"
+import { collectReplacedKeys, commitIdTtl, makeCommitRequest, readCommitReply } from "./CommitRequest.ts"
 import { type Connection, connect } from "./connect.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
 import { makePartitionKeys, toCounterMember } from "./Keys.ts"
 import type { RedisStoreOptions } from "./options.ts"
 import { decodeRecord } from "./recordCodec.ts"
 import { retryTransient } from "./retryTransient.ts"
-import { run, runAndWait } from "./run.ts"
+import { runScript, runScriptAndWait } from "./runScript.ts"
 import * as scripts from "./scripts.ts"
 import type { RedisSource } from "./source.ts"
 
@@ -69,20 +69,22 @@ const makeOperations = (
   }
 
   const write = (script: scripts.Script, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>) =>
-    waitReplicas === undefined ? run(writer, script, keys, args) : runAndWait(writer, script, keys, args, waitReplicas)
+    waitReplicas === undefined
+      ? runScript(writer, script, keys, args)
+      : runScriptAndWait(writer, script, keys, args, waitReplicas)
 
   /** Applies a commit, given the records that it replaces. Redis applies the same attempt only once. */
   const send = async (
     partition: Partition.Partition,
-    attempt: string,
+    commitId: string,
     changes: ReadonlyArray<Change>,
     idempotency: IdempotencyRecord | undefined,
     existing: ReadonlyArray<StoreRecord | undefined>
   ): Promise<CommitResult | StoreConflict> => {
     const existingByKey = new Map<string, StoreRecord>()
     for (const record of existing) if (record !== undefined) existingByKey.set(record.key, record)
-    const request = makeCommitRequest(getKeys(partition), attempt, changes, idempotency, existingByKey)
-    return readCommitReply(await write(scripts.commit, request.keys, request.arguments), attempt, changes)
+    const request = makeCommitRequest(getKeys(partition), commitId, changes, idempotency, existingByKey)
+    return readCommitReply(await write(scripts.commit, request.keys, request.arguments), commitId, changes)
   }
 
   /** Removes one batch of records, counters and idempotency records. Returns whether there were any. */
@@ -103,7 +105,7 @@ const makeOperations = (
       for (const change of deletes) await send(partition, randomUUID(), [change], undefined, records)
     }
     const members = await client.zrange(keys.expiring, 0, String(clearBatchSize - 1))
-    await run(client, scripts.deleteExpiring, [keys.expiring, ...members.map(keys.expiringKey)], members)
+    await runScript(client, scripts.deleteExpiring, [keys.expiring, ...members.map(keys.expiringKey)], members)
     return records.length + members.length > 0
   }
 
@@ -114,13 +116,13 @@ const makeOperations = (
   /** Commits that only check records and add to counters. A batch has one attempt id and is retried as a whole. */
   const countBatch = batchPerTick((partition, commits: ReadonlyArray<CounterCommit>) => {
     const { keys, argument, readReply } = encodeCounterBatch(getKeys(partition), randomUUID(), commits)
-    return withRetry("commit", async () => readReply(await write(scripts.countBatch, keys, [attemptTtl, argument])))
+    return withRetry("commit", async () => readReply(await write(scripts.countBatch, keys, [commitIdTtl, argument])))
   })
 
   const getByUniqueKey = batchPerTick((partition, lookups: ReadonlyArray<ReadonlyArray<string>>) =>
     withRetry("getByUniqueKey", async () => {
       const { records, uniqueKeys } = getKeys(partition)
-      const replies = (await run(
+      const replies = (await runScript(
         client,
         scripts.getByUniqueKey,
         [records, uniqueKeys],
@@ -153,7 +155,7 @@ const makeOperations = (
           offset,
           limit
         ])
-        return ((await run(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply>).map(readPage)
+        return ((await runScript(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply>).map(readPage)
       }),
     counters: (partition, names) =>
       withRetry("counters", async () => {
@@ -165,12 +167,12 @@ const makeOperations = (
       if (idempotency === undefined && isCounterOnly(changes))
         return Effect.flatMap(countBatch(partition, changes), failOnConflict)
       return Effect.suspend(() => {
-        const attempt = randomUUID()
+        const commitId = randomUUID()
         const keysToRead = collectReplacedKeys(changes)
         const apply = async () =>
           send(
             partition,
-            attempt,
+            commitId,
             changes,
             idempotency,
             keysToRead.length === 0 ? [] : await get(partition, keysToRead)

@@ -31,13 +31,13 @@ const errorReplies: ReadonlyArray<readonly [pattern: RegExp, problem: string, is
   [/^NOREPLICAS/, "too few replicas are connected to Redis", true]
 ]
 
-const classifyUnknown = (problem: string, isTransient = true): ErrorClass => ({
+const outcomeUnknown = (problem: string, isTransient = true): ErrorClass => ({
   problem,
   isTransient,
   retryable: true,
   outcome: "unknown"
 })
-const classifyNotApplied = (problem: string, isTransient: boolean): ErrorClass => ({
+const outcomeNotApplied = (problem: string, isTransient: boolean): ErrorClass => ({
   problem,
   isTransient,
   retryable: isTransient,
@@ -47,14 +47,14 @@ const classifyNotApplied = (problem: string, isTransient: boolean): ErrorClass =
 export const classifyError = (error: unknown): ErrorClass => {
   const message = getMessage(error)
   const reply = errorReplies.find(([pattern]) => pattern.test(message))
-  if (reply !== undefined) return classifyNotApplied(reply[1], reply[2])
-  if (error instanceof TooFewReplicas) return classifyUnknown(message, false)
+  if (reply !== undefined) return outcomeNotApplied(reply[1], reply[2])
+  if (error instanceof TooFewReplicas) return outcomeUnknown(message, false)
   if (error instanceof Error && error.name === "ReplyError") {
-    return classifyNotApplied(`Redis rejected the command (${message.split(" ", 1)[0]})`, false)
+    return outcomeNotApplied(`Redis rejected the command (${message.split(" ", 1)[0]})`, false)
   }
   // ioredis reports these for a command that it did not send.
   if (/isn't writeable|Cluster isn't ready|Failed to refresh slots|None of startup nodes/.test(message)) {
-    return classifyNotApplied("Redis is not reachable", true)
+    return outcomeNotApplied("Redis is not reachable", true)
   }
   // Not an error from Redis: the store failed to decode a record or made an invalid call.
   if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) {
@@ -65,8 +65,8 @@ export const classifyError = (error: unknown): ErrorClass => {
       outcome: "unknown"
     }
   }
-  if (/timed out/i.test(message)) return classifyUnknown("Redis did not respond in time", false)
-  return classifyUnknown("the connection to Redis was lost")
+  if (/timed out/i.test(message)) return outcomeUnknown("Redis did not respond in time", false)
+  return outcomeUnknown("the connection to Redis was lost")
 }
 
 /** Redis loses its script cache on SCRIPT FLUSH and on a restart. */

@@ -31,7 +31,7 @@ class Interner {
   }
 }
 
-export const encodeCounterBatch = (keys: Keys, attempt: string, commits: ReadonlyArray<CounterCommit>) => {
+export const encodeCounterBatch = (keys: Keys, commitId: string, commits: ReadonlyArray<CounterCommit>) => {
   const [checks, counters] = [new Interner(), new Interner()]
   const numbers: Array<number> = []
   for (const commit of commits) {
@@ -56,7 +56,7 @@ export const encodeCounterBatch = (keys: Keys, attempt: string, commits: Readonl
         const number = Number(outcome.slice(1)) - 1
         return outcome.startsWith("s")
           ? new StoreConflict({ reason: "stale", subject: checks.names[number] ?? "" })
-          : new StoreConflict({ reason: "exceeded", subject: counters.names[number] ?? "" })
+          : new StoreConflict({ reason: "counter-exceeded", subject: counters.names[number] ?? "" })
       }
       const totals = new Map<string, number>()
       for (const change of commit) if (change._tag === "Add") totals.set(change.counter, Number(outcomes[next++]))
@@ -65,7 +65,7 @@ export const encodeCounterBatch = (keys: Keys, attempt: string, commits: Readonl
   }
 
   return {
-    keys: [keys.records, keys.expiring, keys.attempt(attempt), ...counterKeys],
+    keys: [keys.records, keys.expiring, keys.attempt(commitId), ...counterKeys],
     argument: JSON.stringify([checks.names, checks.expected, numbers]),
     readReply
   }

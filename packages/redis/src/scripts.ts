@@ -71,10 +71,10 @@ end
 local new_owners = {}
 for _, change in ipairs(changes) do
   if change.tag == 'L' then
-    if redis.call('ZCARD', change.key) > tonumber(change.at_most) then return {'limit', change.name} end
+    if redis.call('ZCARD', change.key) > tonumber(change.at_most) then return {'too-many-records', change.name} end
   elseif change.tag == 'A' then
     local value = tonumber(redis.call('GET', change.key) or '0')
-    if value + tonumber(change.by) > tonumber(change.max) then return {'exceeded', change.name} end
+    if value + tonumber(change.by) > tonumber(change.max) then return {'counter-exceeded', change.name} end
   else
     local stored = redis.call('HGET', records, change.key)
     local version = stored and string.match(stored, '^%d+') or '0'

@@ -21,7 +21,7 @@ import {
 import { Effect, Fiber, Layer, Logger, References, type Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 
-const partition = Partition.keys("acme", "production")
+const partition = Partition.forKeyBucket("acme", "production")
 const put = (key: string, fields: Partial<Extract<Change, { _tag: "Put" }>> = {}) =>
   Change.Put({ key, expect: 0, body: "body", indexTerms: ["t"], uniqueKeys: [], ...fields })
 const add = (counter: string, by = 1) => Change.Add({ counter, by, ttl: 60_000 })

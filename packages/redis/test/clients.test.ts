@@ -10,7 +10,7 @@ import { Effect, Layer, type Scope } from "effect"
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis"
 import { Cluster as Cluster5, Redis as Redis5, type RedisOptions } from "ioredis5"
 
-const partition = Partition.keys("acme", "production")
+const partition = Partition.forKeyBucket("acme", "production")
 const add = (counter: string) => Change.Add({ counter, by: 1, ttl: 60_000 })
 const put = (key: string, body = "body") => Change.Put({ key, expect: 0, body, indexTerms: ["t"], uniqueKeys: ["c"] })
 

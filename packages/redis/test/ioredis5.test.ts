@@ -12,7 +12,7 @@ import { vi } from "vitest"
 
 vi.mock("ioredis", () => import("ioredis5"))
 
-const partition = Partition.keys("acme", "production")
+const partition = Partition.forKeyBucket("acme", "production")
 
 describe("a Redis store over ioredis 5", () => {
   it.live("applies a commit once and returns its result when the reply is lost", () =>

@@ -9,7 +9,7 @@ import { recordSockets, startFaultyProxy, startRedis } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
 import { Cluster, Redis } from "ioredis"
 
-const partition = Partition.keys("acme", "production")
+const partition = Partition.forKeyBucket("acme", "production")
 
 /** Opens a store with untyped arguments, as JavaScript would. Fails the test if a socket was opened. */
 const getOpenError = Effect.fnUntraced(function* (source: unknown, options?: unknown) {

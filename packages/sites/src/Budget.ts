@@ -1,4 +1,4 @@
-import { diskBytes, InvalidArchiveError, quote, type UnpackLimits } from "./limits.ts"
+import { diskBytes, quote, ReleaseRejectedError, type UnpackLimits } from "./limits.ts"
 
 /** Counts the entries and bytes of a source or a release. Throws for the entry that exceeds a limit. */
 export class Budget {
@@ -17,37 +17,37 @@ export class Budget {
   addEntry(path: string, entry = path): void {
     const { entries, pathBytes } = this.#limits
     if (++this.#entries > entries)
-      throw new InvalidArchiveError(`${quote(entry)} exceeds the limit of ${entries} entries`)
+      throw new ReleaseRejectedError(`${quote(entry)} exceeds the limit of ${entries} entries`)
     this.#pathBytes += Buffer.byteLength(path)
     if (this.#pathBytes > pathBytes) {
-      throw new InvalidArchiveError(`${quote(entry)} exceeds the limit of ${pathBytes} bytes for all paths`)
+      throw new ReleaseRejectedError(`${quote(entry)} exceeds the limit of ${pathBytes} bytes for all paths`)
     }
   }
 
   checkDepth(folders: number, entry: string): void {
     const { depth } = this.#limits
-    if (folders > depth) throw new InvalidArchiveError(`${quote(entry)} is more than ${depth} folders deep`)
+    if (folders > depth) throw new ReleaseRejectedError(`${quote(entry)} is more than ${depth} folders deep`)
   }
 
   addBytes(size: number, entry: string): void {
     const { bytes } = this.#limits
     this.#bytes += diskBytes(size)
     if (this.#bytes > bytes)
-      throw new InvalidArchiveError(`${quote(entry)} exceeds the limit of ${bytes} bytes for all files`)
+      throw new ReleaseRejectedError(`${quote(entry)} exceeds the limit of ${bytes} bytes for all files`)
   }
 
   /** Counts a PAX header or a GNU long name, which costs time although it is not written to the disk. */
   addHeader(size: number, name: string): void {
     const { entries, headerBytes } = this.#limits
     if (++this.#headers > 2 * entries) {
-      throw new InvalidArchiveError(`${quote(name)} exceeds the limit of ${2 * entries} extended headers`)
+      throw new ReleaseRejectedError(`${quote(name)} exceeds the limit of ${2 * entries} extended headers`)
     }
     if (size > maxHeaderBytes) {
-      throw new InvalidArchiveError(`${quote(name)} is an extended header larger than ${maxHeaderBytes} bytes`)
+      throw new ReleaseRejectedError(`${quote(name)} is an extended header larger than ${maxHeaderBytes} bytes`)
     }
     this.#headerBytes += size
     if (this.#headerBytes > headerBytes) {
-      throw new InvalidArchiveError(`${quote(name)} exceeds the limit of ${headerBytes} bytes for extended headers`)
+      throw new ReleaseRejectedError(`${quote(name)} exceeds the limit of ${headerBytes} bytes for extended headers`)
     }
   }
 }

@@ -3,9 +3,9 @@
  * the release points outside it: a link to a file of the same archive becomes a copy, and other links are rejected.
  */
 import type { Budget } from "./Budget.ts"
-import { resolveLinkTarget, safePath } from "./entryPath.ts"
-import { InvalidArchiveError, quote } from "./limits.ts"
+import { quote, ReleaseRejectedError } from "./limits.ts"
 import type { TarEntry } from "./readTar.ts"
+import { resolveLinkTarget, validatePath } from "./validatePath.ts"
 
 export interface PlannedFile {
   readonly path: string
@@ -23,7 +23,7 @@ interface Link {
 const maxLinkHops = 40
 
 const rejectConflict = (entry: string): never => {
-  throw new InvalidArchiveError(`${quote(entry)} conflicts with another entry`)
+  throw new ReleaseRejectedError(`${quote(entry)} conflicts with another entry`)
 }
 
 export class ReleasePlan {
@@ -40,7 +40,7 @@ export class ReleasePlan {
 
   add(entry: TarEntry): void {
     const index = this.#entries++
-    const path = safePath(entry)
+    const path = validatePath(entry)
     const target = entry.kind.endsWith("link") ? resolveLinkTarget(entry) : undefined
     this.#budget.addEntry(path, entry.path)
     if (entry.kind === "folder") this.#addFolder(path, entry.path, true)
@@ -107,7 +107,7 @@ export class ReleasePlan {
     for (let hop = 0; hop < maxLinkHops; hop++) path = this.#links.get(path)?.target ?? path
     const planned = this.#files.get(path)
     if (planned === undefined)
-      throw new InvalidArchiveError(`${quote(entry)} is a link that does not resolve to a file in the archive`)
+      throw new ReleaseRejectedError(`${quote(entry)} is a link that does not resolve to a file in the archive`)
     return planned.file
   }
 }

@@ -4,7 +4,7 @@
  */
 import { extname } from "node:path"
 import { MessageChannel, Worker } from "node:worker_threads"
-import { InvalidArchiveError, type UnpackLimits } from "./limits.ts"
+import { ReleaseRejectedError, type UnpackLimits } from "./limits.ts"
 import { SourceSender } from "./SourceSender.ts"
 import type { UnpackResult } from "./unpack.ts"
 import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
@@ -59,7 +59,7 @@ export class ReleaseWorkers {
   /** Runs a task and returns its result. Throws `InvalidArchiveError` if the content is rejected. */
   async #runTask(task: WorkerTask, options: RunOptions): Promise<unknown> {
     const outcome = await this.#runInWorker(task, options)
-    if (outcome.type === "rejected") throw new InvalidArchiveError(outcome.reason)
+    if (outcome.type === "rejected") throw new ReleaseRejectedError(outcome.reason)
     return outcome.result
   }
 
@@ -71,7 +71,7 @@ export class ReleaseWorkers {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
     const abort = () => reject(signal?.reason)
     signal?.addEventListener("abort", abort)
-    const timeout = () => reject(new InvalidArchiveError(`Processing takes longer than the limit of ${timeoutMs} ms`))
+    const timeout = () => reject(new ReleaseRejectedError(`Processing takes longer than the limit of ${timeoutMs} ms`))
     const timer = timeoutMs === undefined ? undefined : setTimeout(timeout, timeoutMs)
     worker.on("error", (error) => reject(this.#toTaskError(error)))
     worker.on("exit", (code) => reject(new Error(`A worker thread exited unexpectedly with code ${code}`)))
@@ -101,7 +101,7 @@ export class ReleaseWorkers {
   #toTaskError(error: unknown): unknown {
     const { memoryMb } = this.#limits
     return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
-      ? new InvalidArchiveError(`Processing takes more than the limit of ${memoryMb} MiB of memory`)
+      ? new ReleaseRejectedError(`Processing takes more than the limit of ${memoryMb} MiB of memory`)
       : error
   }
 

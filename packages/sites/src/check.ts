@@ -6,7 +6,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
-import { InvalidArchiveError } from "./limits.ts"
+import { ReleaseRejectedError } from "./limits.ts"
 import { findEntryFile, findFile, type Manifest } from "./manifest.ts"
 import { serve } from "./serve.ts"
 
@@ -15,7 +15,7 @@ const requestTimeout = 30_000
 /** Returns the requested path. Throws `InvalidArchiveError` if the release does not serve its entry file. */
 export const checkRelease = async (folder: string, manifest: Manifest, signal: AbortSignal): Promise<string> => {
   const entry = findEntryFile(manifest)
-  if (entry === undefined) throw new InvalidArchiveError("The release contains no files to serve")
+  if (entry === undefined) throw new ReleaseRejectedError("The release contains no files to serve")
   const server = createServer(async (req, res) => {
     try {
       const request = new Request(`http://localhost${req.url}`)
@@ -35,11 +35,11 @@ export const checkRelease = async (folder: string, manifest: Manifest, signal: A
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeout)])
     })
-    if (response.status !== 200) throw new InvalidArchiveError(`GET ${path} returned ${response.status}`)
+    if (response.status !== 200) throw new ReleaseRejectedError(`GET ${path} returned ${response.status}`)
     const hash = createHash("sha256")
     for await (const chunk of response.body ?? []) hash.update(chunk)
     if (hash.digest("base64url") !== findFile(manifest, entry)?.digest)
-      throw new InvalidArchiveError(`GET ${path} did not return the complete file`)
+      throw new ReleaseRejectedError(`GET ${path} did not return the complete file`)
     return path
   } finally {
     server.closeAllConnections()

@@ -44,8 +44,8 @@ export const resolveLimits = (options: Partial<UnpackLimits> = {}): UnpackLimits
 }
 
 /** The source or the release is rejected. The message is shown in the deployment status. */
-export class InvalidArchiveError extends Error {
-  override readonly name = "InvalidArchiveError"
+export class ReleaseRejectedError extends Error {
+  override readonly name = "ReleaseRejectedError"
 }
 
 export const quote = (name: string): string => JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name)

@@ -1,7 +1,7 @@
 /**
  * Reads the records of a PAX header: `<length> <key>=<value>\n`, where the length includes the whole record.
  */
-import { InvalidArchiveError, quote } from "./limits.ts"
+import { quote, ReleaseRejectedError } from "./limits.ts"
 import { DamagedArchiveError, decodeName } from "./tarHeader.ts"
 
 /** The fields of the next entry that an extended header overrides. */
@@ -42,7 +42,7 @@ const forEachRecord = (body: Buffer, visit: (key: number, value: number, end: nu
 }
 
 const decodePath = (value: Buffer): string | undefined => {
-  if (value.includes(0)) throw new InvalidArchiveError(`${quote(value.toString("utf8"))} has a NUL byte in its name`)
+  if (value.includes(0)) throw new ReleaseRejectedError(`${quote(value.toString("utf8"))} has a NUL byte in its name`)
   return value.length === 0 ? undefined : decodeName(value)
 }
 
@@ -61,5 +61,5 @@ export const readRecords = (body: Buffer, overrides: Overrides): void => {
     else if (key.startsWith("GNU.sparse.")) sparse ??= key
   })
   if (sparse !== undefined)
-    throw new InvalidArchiveError(`${quote(sparse)} is a sparse file; create the archive without -S`)
+    throw new ReleaseRejectedError(`${quote(sparse)} is a sparse file; create the archive without -S`)
 }

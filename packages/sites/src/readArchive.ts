@@ -1,7 +1,7 @@
 import { type Budget, maxInflatedBytes } from "./Budget.ts"
 import { ByteReader } from "./ByteReader.ts"
 import { gunzip } from "./gunzip.ts"
-import { InvalidArchiveError, quote, type UnpackLimits } from "./limits.ts"
+import { quote, ReleaseRejectedError, type UnpackLimits } from "./limits.ts"
 import { readTar, type TarEntry } from "./readTar.ts"
 import { DamagedArchiveError } from "./tarHeader.ts"
 
@@ -26,7 +26,7 @@ export const readArchive = async (
     for await (const chunk of chunks) {
       inflated += chunk.length
       if (inflated > maxBytes)
-        throw new InvalidArchiveError(`The archive unpacks to more than the limit of ${limits.bytes} bytes`)
+        throw new ReleaseRejectedError(`The archive unpacks to more than the limit of ${limits.bytes} bytes`)
       yield chunk
     }
   }
@@ -38,8 +38,8 @@ export const readArchive = async (
     }
   } catch (error) {
     if (!isDamage(error)) throw error
-    if (inflated === 0) throw new InvalidArchiveError("The source is not a gzip archive, or is damaged")
-    throw new InvalidArchiveError(
+    if (inflated === 0) throw new ReleaseRejectedError("The source is not a gzip archive, or is damaged")
+    throw new ReleaseRejectedError(
       `The archive is damaged or truncated${lastPath === undefined ? "" : ` after ${quote(lastPath)}`}`
     )
   }

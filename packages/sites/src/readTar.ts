@@ -4,7 +4,7 @@
  */
 import { type Budget, maxPaddingBytes } from "./Budget.ts"
 import type { ByteReader } from "./ByteReader.ts"
-import { InvalidArchiveError, quote } from "./limits.ts"
+import { quote, ReleaseRejectedError } from "./limits.ts"
 import { type Overrides, readRecords } from "./paxRecords.ts"
 import { blockSize, DamagedArchiveError, decodeHeader, decodeName, isZero, type TarHeader } from "./tarHeader.ts"
 
@@ -38,7 +38,7 @@ const rejectedKinds: Readonly<Record<string, string>> = {
 const getKind = ({ type, path }: TarHeader): TarEntry["kind"] => {
   const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined
   if (kind === undefined)
-    throw new InvalidArchiveError(`${quote(path)} is ${rejectedKinds[type] ?? "of an unknown type"}`)
+    throw new ReleaseRejectedError(`${quote(path)} is ${rejectedKinds[type] ?? "of an unknown type"}`)
   // Archives from before the folder type existed mark a folder by a trailing slash.
   return kind === "file" && path.endsWith("/") ? "folder" : kind
 }
@@ -66,7 +66,7 @@ export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerato
       const globalOverrides: Overrides = {}
       readRecords(body, globalOverrides)
       if (Object.values(globalOverrides).some((value) => value !== undefined)) {
-        throw new InvalidArchiveError(
+        throw new ReleaseRejectedError(
           `${quote(path)} is a global header that sets the path, link or size of all entries`
         )
       }
@@ -104,8 +104,8 @@ export async function* readTar(input: ByteReader, budget: Budget): AsyncGenerato
   for (let padding = 0; padding <= maxPaddingBytes; ) {
     const rest = await input.readSome(Number.MAX_SAFE_INTEGER)
     if (rest.length === 0) return
-    if (!isZero(rest)) throw new InvalidArchiveError("There is data after the end of the archive")
+    if (!isZero(rest)) throw new ReleaseRejectedError("There is data after the end of the archive")
     padding += rest.length
   }
-  throw new InvalidArchiveError(`There are more than ${maxPaddingBytes} bytes after the end of the archive`)
+  throw new ReleaseRejectedError(`There are more than ${maxPaddingBytes} bytes after the end of the archive`)
 }

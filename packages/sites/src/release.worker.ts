@@ -4,8 +4,8 @@
 import { once } from "node:events"
 import { setPriority } from "node:os"
 import { type MessagePort, parentPort } from "node:worker_threads"
-import { describeRelease } from "./describeRelease.ts"
-import { InvalidArchiveError } from "./limits.ts"
+import { ReleaseRejectedError } from "./limits.ts"
+import { makeManifest } from "./makeManifest.ts"
 import { removeFolder } from "./removeFolder.ts"
 import { unpack } from "./unpack.ts"
 import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
@@ -29,7 +29,7 @@ const runTask = async (port: MessagePort, task: WorkerTask): Promise<unknown> =>
     case "unpack":
       return unpack(makeSource(port), task.folder, task.limits)
     case "describe":
-      return describeRelease(task.folder, task.root, task.limits)
+      return makeManifest(task.folder, task.root, task.limits)
     case "remove":
       return removeFolder(task.folder)
   }
@@ -38,7 +38,7 @@ const runTask = async (port: MessagePort, task: WorkerTask): Promise<unknown> =>
 const toDoneMessage = (result: unknown): WorkerMessage => ({ type: "done", result })
 
 const toFailureMessage = (error: unknown): WorkerMessage =>
-  error instanceof InvalidArchiveError ? { type: "rejected", reason: error.message } : { type: "failed", error }
+  error instanceof ReleaseRejectedError ? { type: "rejected", reason: error.message } : { type: "failed", error }
 
 if (parentPort !== null) {
   // Lowers the priority below that of the server. Linux only: elsewhere it would apply to the whole process.

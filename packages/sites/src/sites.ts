@@ -17,7 +17,7 @@ import { Effect, Semaphore, Stream } from "effect"
 import { type BuildOptions, build, checkBuildUser } from "./build.ts"
 import { checkRelease } from "./check.ts"
 import { diskSourceStore } from "./diskSourceStore.ts"
-import { defaultLimits, InvalidArchiveError, resolveLimits, type UnpackLimits } from "./limits.ts"
+import { defaultLimits, ReleaseRejectedError, resolveLimits, type UnpackLimits } from "./limits.ts"
 import { decodeJsonManifest, decodeManifest } from "./manifest.ts"
 import { makeManifestCache } from "./manifestCache.ts"
 import { ReleaseWorkers } from "./ReleaseWorkers.ts"
@@ -58,7 +58,7 @@ const parseOutputFolder = ({ output = "" }: BuildOptions): string => {
 
 /** Maps errors that the source's author can fix. A missing source was replaced by a later upload. */
 const toStepFailed = (error: unknown): StepFailed | undefined =>
-  error instanceof InvalidArchiveError || (error instanceof SourceStoreError && isMissing(error.cause))
+  error instanceof ReleaseRejectedError || (error instanceof SourceStoreError && isMissing(error.cause))
     ? new StepFailed({ problem: error.message })
     : undefined
 

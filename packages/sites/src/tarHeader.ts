@@ -2,7 +2,7 @@
  * Decodes the 512-byte header of a tar entry. Strict: rejects input that other programs might interpret differently.
  */
 import { isUtf8 } from "node:buffer"
-import { InvalidArchiveError, quote } from "./limits.ts"
+import { quote, ReleaseRejectedError } from "./limits.ts"
 
 export const blockSize = 512
 
@@ -32,10 +32,10 @@ export const isZero = (bytes: Buffer): boolean => {
 export const decodeName = (bytes: Buffer): string => {
   const nul = bytes.indexOf(0)
   const name = nul === -1 ? bytes : bytes.subarray(0, nul)
-  if (!isUtf8(name)) throw new InvalidArchiveError(`${quote(name.toString("latin1"))} has a name that is not UTF-8`)
+  if (!isUtf8(name)) throw new ReleaseRejectedError(`${quote(name.toString("latin1"))} has a name that is not UTF-8`)
   if (nul !== -1 && !isZero(bytes.subarray(nul))) {
     const end = bytes.findLastIndex((byte) => byte !== 0) + 1
-    throw new InvalidArchiveError(`${quote(bytes.toString("utf8", 0, end))} has a NUL byte in its name`)
+    throw new ReleaseRejectedError(`${quote(bytes.toString("utf8", 0, end))} has a NUL byte in its name`)
   }
   return name.toString("utf8")
 }

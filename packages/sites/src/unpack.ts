@@ -6,7 +6,7 @@
 import { closeSync, constants, copyFileSync, mkdirSync, openSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { Budget } from "./Budget.ts"
-import { InvalidArchiveError, quote, type UnpackLimits } from "./limits.ts"
+import { quote, ReleaseRejectedError, type UnpackLimits } from "./limits.ts"
 import { type PlannedFile, ReleasePlan } from "./ReleasePlan.ts"
 import { readArchive } from "./readArchive.ts"
 import type { TarEntry } from "./readTar.ts"
@@ -19,12 +19,12 @@ export interface UnpackResult {
 const nameErrors = ["EISDIR", "ENOTDIR", "EEXIST", "ENAMETOOLONG", "ENOENT"]
 
 /** Blames the archive for names that conflict on this file system. Other errors are the server's. */
-const attributeNameErrors = (path: string, work: () => void): void => {
+const mapNameErrors = (path: string, work: () => void): void => {
   try {
     work()
   } catch (error) {
     const isNameError = error instanceof Error && "code" in error && nameErrors.includes(String(error.code))
-    throw isNameError ? new InvalidArchiveError(`${quote(path)} conflicts with another entry`) : error
+    throw isNameError ? new ReleaseRejectedError(`${quote(path)} conflicts with another entry`) : error
   }
 }
 
@@ -37,7 +37,7 @@ const writeContent = async (file: number, entry: TarEntry): Promise<void> => {
 const writeFile = async (folder: string, { path, isExecutable }: PlannedFile, entry: TarEntry): Promise<void> => {
   const { O_WRONLY, O_CREAT, O_EXCL } = constants
   let file = -1
-  attributeNameErrors(path, () => {
+  mapNameErrors(path, () => {
     file = openSync(join(folder, path), O_WRONLY | O_CREAT | O_EXCL, isExecutable ? 0o755 : 0o644)
   })
   try {
@@ -57,10 +57,10 @@ export const unpack = async (
   const plan = new ReleasePlan(budget)
   await readArchive(source, budget, limits, async (entry) => plan.add(entry))
   const [files, copies] = [plan.files(), plan.copies()]
-  if (files.size === 0) throw new InvalidArchiveError("The archive contains no files")
+  if (files.size === 0) throw new ReleaseRejectedError("The archive contains no files")
 
   for (const path of plan.folders()) {
-    if (path !== "") attributeNameErrors(path, () => mkdirSync(join(folder, path)))
+    if (path !== "") mapNameErrors(path, () => mkdirSync(join(folder, path)))
   }
   let [index, bytes] = [0, 0]
   await readArchive(source, new Budget(limits), limits, async (entry) => {
@@ -71,7 +71,7 @@ export const unpack = async (
     bytes += file.size
   })
   for (const { from, to } of copies) {
-    attributeNameErrors(to, () => copyFileSync(join(folder, from.path), join(folder, to), constants.COPYFILE_EXCL))
+    mapNameErrors(to, () => copyFileSync(join(folder, from.path), join(folder, to), constants.COPYFILE_EXCL))
     bytes += from.size
   }
   return { files: files.size + copies.length, bytes }

@@ -16,7 +16,7 @@ import { gzipSync } from "node:zlib"
 import { Effect, Stream } from "effect"
 import { create } from "tar"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { defaultLimits, InvalidArchiveError, type UnpackLimits } from "../src/limits.ts"
+import { defaultLimits, ReleaseRejectedError, type UnpackLimits } from "../src/limits.ts"
 import { ReleaseWorkers } from "../src/ReleaseWorkers.ts"
 import { unpack } from "../src/unpack.ts"
 import { type Entry, makeArchive, makeEntry, makePageArchive, makePaxRecord, makeTar } from "./archives.ts"
@@ -189,7 +189,7 @@ describe("unpack", () => {
   it("rejects an archive that is truncated at any byte", async () => {
     const archive = makePageArchive("x".repeat(5000), { name: "b", content: Buffer.alloc(5000, "abcdefg") })
     for (let length = 0; length < archive.length; length++) {
-      await expect(run(archive.subarray(0, length)), `${length} bytes`).rejects.toBeInstanceOf(InvalidArchiveError)
+      await expect(run(archive.subarray(0, length)), `${length} bytes`).rejects.toBeInstanceOf(ReleaseRejectedError)
     }
     const tar = makeTar(file("a"), { name: "b", content: "x".repeat(2000) })
     await expect(run(gzipSync(tar.subarray(0, 2000)))).rejects.toThrow(/damaged or truncated/)
@@ -242,7 +242,7 @@ describe("unpack", () => {
       Stream.concat(Stream.succeed(makePageArchive("x").subarray(0, 50)), Stream.never)
     )
     const error = await runInWorker(stalled, { timeoutMs: 500 }).catch((error: unknown) => error)
-    expect(error).toBeInstanceOf(InvalidArchiveError)
+    expect(error).toBeInstanceOf(ReleaseRejectedError)
     expect(String(error)).toMatch(/takes longer than the limit of 500 ms/)
   })
 
@@ -252,7 +252,7 @@ describe("unpack", () => {
     )
     const archive = gzipSync(Buffer.concat([makeEntry(file("n")), ...names]), { level: 1 })
     const error = await runInWorker(inChunks(archive, 65_536), { memoryMb: 8 }).catch((error: unknown) => error)
-    expect(error).toBeInstanceOf(InvalidArchiveError)
+    expect(error).toBeInstanceOf(ReleaseRejectedError)
     expect(String(error)).toMatch(/takes more than the limit of 8 MiB of memory/)
   }, 30_000)
 

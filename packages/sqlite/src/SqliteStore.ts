@@ -18,8 +18,8 @@ import { CommitQueue } from "./CommitQueue.ts"
 import { classifyError, isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 import { connect } from "./connect.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
+import { SyncOperations } from "./SyncOperations.ts"
 import type { SqliteOptions } from "./source.ts"
-import { Tables } from "./Tables.ts"
 
 /** A backup failed. The file at its path, if any, is unchanged. */
 export class BackupError extends Schema.TaggedError<BackupError>()("BackupError", {
@@ -80,7 +80,7 @@ const makeBackup =
     })
   }
 
-const makeOperations = (database: Database, tables: Tables, queue: CommitQueue): StoreOperations => {
+const makeOperations = (database: Database, tables: SyncOperations, queue: CommitQueue): StoreOperations => {
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
     const attempt = (whenBusy: (error: StoreUnavailable) => Effect.Effect<A, StoreUnavailable>) =>
       Effect.suspend(() => {
@@ -133,7 +133,7 @@ const make = Effect.fnUntraced(function* (
   options: SqliteOptions = {}
 ): Effect.fn.Return<SqliteStoreOperations, StoreOpenError, Scope.Scope> {
   const database = yield* connect(source, options)
-  const tables = new Tables(database)
+  const tables = new SyncOperations(database)
   const queue = yield* Effect.acquireRelease(
     Effect.sync(() => new CommitQueue(database, tables.versions)),
     (queue) => Effect.promise(() => queue.close())

@@ -19,7 +19,7 @@ import Sqlite from "better-sqlite3"
 import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 
-const partition = Partition.keys("acme", "production")
+const partition = Partition.forKeyBucket("acme", "production")
 const put = (key: string, fields: Partial<Extract<Change, { _tag: "Put" }>> = {}) =>
   Change.Put({ key, expect: 0, body: "body", indexTerms: ["t"], uniqueKeys: [], ...fields })
 
@@ -433,7 +433,7 @@ describe("a SQLite store", () => {
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")
       const store = yield* Effect.promise(() => SqliteStore.open(path))
-      const [p, q] = [Partition.keys("acme", "p"), Partition.keys("acme", "q")]
+      const [p, q] = [Partition.forKeyBucket("acme", "p"), Partition.forKeyBucket("acme", "q")]
       // In one transaction: a commit that creates a partition, a clear that must not cache its id, and an invalid commit
       // that rolls both back.
       const invalidPut = Change.Put({ key: "x", expect: 0, body: {} as string, indexTerms: [], uniqueKeys: [] })

@@ -46,11 +46,11 @@ const caseTimeoutMs = 120_000
 
 /** Registers all cases with vitest. They share one store. */
 export const storeContract = <E>(name: string, layer: Layer.Layer<Store, E>): void => {
-  const byConcern = Map.groupBy(contractCases, ({ group: concern }): ContractGroup => concern)
+  const byGroup = Map.groupBy(contractCases, ({ group }): ContractGroup => group)
   // Stores depend on real time, not on the TestClock.
   withLayer(layer, { excludeTestServices: true, timeout: "2 minutes" })(`${name} passes the store contract`, (it) => {
-    for (const [concern, cases] of byConcern) {
-      describe(concern, () => {
+    for (const [group, cases] of byGroup) {
+      describe(group, () => {
         for (const { name, run } of cases) it.effect(name, () => run, caseTimeoutMs)
       })
     }

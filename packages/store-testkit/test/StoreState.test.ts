@@ -11,7 +11,7 @@ layer(StoreState.layer(MemoryStore.layer))("stateHash", (it) => {
   it.effect("changes if and only if the content of the store changes", () =>
     Effect.gen(function* () {
       const store = yield* Store
-      const partition = Partition.keys("state", "hash")
+      const partition = Partition.forKeyBucket("state", "hash")
       const previousHashes = new Set<string>()
       const expectNewHash = Effect.fnUntraced(function* (change: Effect.Effect<unknown, unknown>) {
         yield* change
@@ -23,7 +23,7 @@ layer(StoreState.layer(MemoryStore.layer))("stateHash", (it) => {
       yield* expectNewHash(store.commit(partition, [put("a")]))
       yield* expectNewHash(store.commit(partition, [Change.Add({ counter: "n", by: 1, ttl: 60_000 })]))
       yield* expectNewHash(store.commit(partition, [put("a", 1)]))
-      yield* expectNewHash(store.commit(Partition.keys("state", "other"), [put("a")]))
+      yield* expectNewHash(store.commit(Partition.forKeyBucket("state", "other"), [put("a")]))
       const before = yield* stateHash
       yield* Effect.flip(store.commit(partition, [put("b"), put("a", 1, "lost")]))
       const rejected = Change.Put({
@@ -34,7 +34,7 @@ layer(StoreState.layer(MemoryStore.layer))("stateHash", (it) => {
         uniqueKeys: ["unused"]
       })
       yield* Effect.flip(store.commit(partition, [rejected]))
-      yield* Effect.flip(store.commit(Partition.keys("state", "unused"), [rejected]))
+      yield* Effect.flip(store.commit(Partition.forKeyBucket("state", "unused"), [rejected]))
       yield* store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 10 }])
       yield* store.commit(partition, [Change.Check({ key: "none", expect: 0 })])
       assert.strictEqual(yield* stateHash, before)

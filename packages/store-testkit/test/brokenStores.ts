@@ -95,7 +95,7 @@ const checkMaximumEarly: BrokenStore["breakStore"] = replaceCommit((inner) =>
       adds.map(({ counter }) => counter)
     )
     const full = adds.find(({ by, max = Number.MAX_SAFE_INTEGER }, index) => (values[index] ?? 0) + by > max)
-    if (full !== undefined) return yield* new StoreConflict({ reason: "exceeded", subject: full.counter })
+    if (full !== undefined) return yield* new StoreConflict({ reason: "counter-exceeded", subject: full.counter })
     yield* Effect.yieldNow
     const unlimited = adds.map(({ counter, by, ttl }) => Change.Add({ counter, by, ttl }))
     return yield* inner.commit(

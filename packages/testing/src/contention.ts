@@ -5,7 +5,7 @@
 import { Change, type CommitResult, Partition, StoreConflict, type StoreOperations } from "@tollgate/core"
 import { Effect } from "effect"
 
-const partition = Partition.keys("contention", "shared")
+const partition = Partition.forKeyBucket("contention", "shared")
 const nameCount = 50
 const maximum = 100
 const incrementsPerProcess = 25

@@ -69,7 +69,7 @@ export class Authenticator extends Context.Service<Authenticator, { readonly aut
   "@tollgate/core/access/Authenticator"
 ) {
   /** Rejects every request: the default until the host configures authentication. */
-  static readonly layerClosed: Layer.Layer<Authenticator> = Layer.succeed(Authenticator, {
+  static readonly layerRejectAll: Layer.Layer<Authenticator> = Layer.succeed(Authenticator, {
     authenticate: () => Effect.fail(new Unauthorized())
   })
 

@@ -28,12 +28,13 @@ export const pagination = {
 /** Any number of `tag.<property>=<value>` parameters. */
 const TagParameters = Schema.Record(Schema.TemplateLiteral(["tag.", TagName]), Schema.String)
 
-const hasFewTags = (query: object): boolean => Object.keys(query).filter((name) => name.startsWith("tag.")).length <= 50
+const hasAtMost50Tags = (query: object): boolean =>
+  Object.keys(query).filter((name) => name.startsWith("tag.")).length <= 50
 
 /** Schema of a query with the given parameters and up to 50 tag parameters. */
 export const withTagFilter = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.StructWithRest(Schema.Struct(fields), [TagParameters]).pipe(
-    Schema.check(Schema.makeFilter(hasFewTags, { expected: "at most 50 tags" }))
+    Schema.check(Schema.makeFilter(hasAtMost50Tags, { expected: "at most 50 tags" }))
   )
 
 /** Extracts the tag parameters; `undefined` if the query has none. */

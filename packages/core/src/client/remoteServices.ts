@@ -21,7 +21,7 @@ import type { Usage } from "../metering/Usage.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import type { TagFilter } from "../schema/Tags.ts"
 import type { Idempotency } from "../store/Idempotency.ts"
-import { mapProblems, mapUploadProblems } from "./problemToError.ts"
+import { mapProblemsToErrors, mapUploadProblemsToErrors } from "./mapProblemsToErrors.ts"
 
 /** Additional headers of one request. */
 const RequestHeaders = Context.Reference<Readonly<Record<string, string>>>("@tollgate/core/client/RequestHeaders", {
@@ -59,7 +59,7 @@ const isTransmittable = (key: unknown): boolean =>
 interface RemoteServices {
   readonly consumers: Consumers["Service"]
   readonly keys: Omit<ApiKeys["Service"], "reencryptKeys">
-  readonly buckets: Omit<MeteringBuckets["Service"], "owner">
+  readonly buckets: Omit<MeteringBuckets["Service"], "getAccountName">
   readonly plans: Plans["Service"]
   readonly subscriptions: Subscriptions["Service"]
   readonly usage: Omit<Usage["Service"], "consumeForCustomer">
@@ -83,7 +83,7 @@ const make = Effect.fnUntraced(function* (
 
   const consumers: RemoteServices["consumers"] = {
     list: (params, { limit, offset, tags, managerEmail, ...include }) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.consumers.list({
           params,
           query: {
@@ -96,14 +96,14 @@ const make = Effect.fnUntraced(function* (
         })
       ),
     create: (params, payload, { withApiKey, idempotency } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.consumers
           .create({ params, payload, query: omitUndefined({ "with-api-key": withApiKey }) })
           .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
         { consumer: payload.name }
       ),
     get: (bucket, consumerName, { ifTags, ...include } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         Effect.map(
           client.consumers.get({
             params: { ...bucket, consumerName },
@@ -114,7 +114,7 @@ const make = Effect.fnUntraced(function* (
         { consumer: consumerName }
       ),
     update: (bucket, consumerName, payload, { ifTags, ifMatch } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         Effect.map(
           client.consumers.update({
             params: { ...bucket, consumerName },
@@ -127,7 +127,7 @@ const make = Effect.fnUntraced(function* (
         { consumer: consumerName }
       ),
     remove: (bucket, consumerName, { ifTags, ifMatch } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.consumers.remove({
           params: { ...bucket, consumerName },
           query: toTagParameters(ifTags),
@@ -136,7 +136,7 @@ const make = Effect.fnUntraced(function* (
         { consumer: consumerName }
       ),
     rollKey: (bucket, consumerName, expiresOn, { ifTags, idempotency } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.consumers
           .rollKey({ params: { ...bucket, consumerName }, payload: { expiresOn }, query: toTagParameters(ifTags) })
           .pipe(
@@ -154,7 +154,7 @@ const make = Effect.fnUntraced(function* (
 
   const keys: RemoteServices["keys"] = {
     list: (bucket, consumerName, { limit, offset, keyFormat }) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.keys.list({
           params: { ...bucket, consumerName },
           query: { limit, offset, ...omitUndefined({ "key-format": keyFormat }) }
@@ -162,21 +162,21 @@ const make = Effect.fnUntraced(function* (
         { consumer: consumerName }
       ),
     create: (bucket, consumerName, payload, { idempotency } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.keys
           .create({ params: { ...bucket, consumerName }, payload })
           .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
         { consumer: consumerName }
       ),
     createMany: (bucket, consumerName, payload, { idempotency } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.keys.createMany({ params: { ...bucket, consumerName }, payload }).pipe(withIdempotencyKey(idempotency)),
         {
           consumer: consumerName
         }
       ),
     get: (bucket, consumerName, keyId, { ifTags, keyFormat } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         Effect.map(
           client.keys.get({
             params: { ...bucket, consumerName, keyId },
@@ -187,7 +187,7 @@ const make = Effect.fnUntraced(function* (
         { consumer: consumerName }
       ),
     update: (bucket, consumerName, keyId, payload, { ifTags, ifMatch } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         Effect.map(
           client.keys.update({
             params: { ...bucket, consumerName, keyId },
@@ -200,7 +200,7 @@ const make = Effect.fnUntraced(function* (
         { consumer: consumerName }
       ),
     remove: (bucket, consumerName, keyId, { ifTags, ifMatch } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.keys.remove({
           params: { ...bucket, consumerName, keyId },
           query: toTagParameters(ifTags),
@@ -209,27 +209,33 @@ const make = Effect.fnUntraced(function* (
         { consumer: consumerName }
       ),
     verify: (params, key) =>
-      isTransmittable(key) ? mapProblems(client.keys.verify({ params, payload: { key } })) : Effect.succeed(notVerified)
+      isTransmittable(key)
+        ? mapProblemsToErrors(client.keys.verify({ params, payload: { key } }))
+        : Effect.succeed(notVerified)
   }
 
   const buckets: RemoteServices["buckets"] = {
     list: (account, page) =>
-      mapProblems(client.buckets.list({ query: account === "*" ? page : { ...page, accountName: account } })),
+      mapProblemsToErrors(client.buckets.list({ query: account === "*" ? page : { ...page, accountName: account } })),
     create: (accountName, { idempotency } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.buckets.create({ payload: { accountName } }).pipe(Effect.map(fromETag), withIdempotencyKey(idempotency))
       ),
-    get: (bucketId) => mapProblems(Effect.map(client.buckets.get({ params: { bucketId } }), fromETag), { bucketId }),
+    get: (bucketId) =>
+      mapProblemsToErrors(Effect.map(client.buckets.get({ params: { bucketId } }), fromETag), { bucketId }),
     remove: (bucketId, { ifMatch } = {}) =>
-      mapProblems(client.buckets.remove({ params: { bucketId }, query: {}, headers: toIfMatchHeader(ifMatch) }), {
-        bucketId
-      })
+      mapProblemsToErrors(
+        client.buckets.remove({ params: { bucketId }, query: {}, headers: toIfMatchHeader(ifMatch) }),
+        {
+          bucketId
+        }
+      )
   }
 
   const plans: RemoteServices["plans"] = {
-    list: (bucketId, query) => mapProblems(client.plans.list({ params: { bucketId }, query }), { bucketId }),
+    list: (bucketId, query) => mapProblemsToErrors(client.plans.list({ params: { bucketId }, query }), { bucketId }),
     create: (bucketId, payload, { idempotency } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.plans
           .create({ params: { bucketId }, payload })
           .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
@@ -239,9 +245,12 @@ const make = Effect.fnUntraced(function* (
         }
       ),
     get: (bucketId, planId) =>
-      mapProblems(Effect.map(client.plans.get({ params: { bucketId, planId } }), fromETag), { bucketId, planId }),
+      mapProblemsToErrors(Effect.map(client.plans.get({ params: { bucketId, planId } }), fromETag), {
+        bucketId,
+        planId
+      }),
     update: (bucketId, planId, payload, { ifMatch } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         Effect.map(
           client.plans.update({ params: { bucketId, planId }, payload, query: {}, headers: toIfMatchHeader(ifMatch) }),
           fromETag
@@ -249,28 +258,32 @@ const make = Effect.fnUntraced(function* (
         { bucketId, planId, ...omitUndefined({ planExternalId: payload.planExternalId }) }
       ),
     remove: (bucketId, planId, { ifMatch } = {}) =>
-      mapProblems(client.plans.remove({ params: { bucketId, planId }, query: {}, headers: toIfMatchHeader(ifMatch) }), {
-        bucketId,
-        planId
-      })
+      mapProblemsToErrors(
+        client.plans.remove({ params: { bucketId, planId }, query: {}, headers: toIfMatchHeader(ifMatch) }),
+        {
+          bucketId,
+          planId
+        }
+      )
   }
 
   const subscriptions: RemoteServices["subscriptions"] = {
-    list: (bucketId, query) => mapProblems(client.subscriptions.list({ params: { bucketId }, query }), { bucketId }),
+    list: (bucketId, query) =>
+      mapProblemsToErrors(client.subscriptions.list({ params: { bucketId }, query }), { bucketId }),
     create: (bucketId, payload, { idempotency } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.subscriptions
           .create({ params: { bucketId }, payload })
           .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
         { bucketId, subscriptionExternalId: payload.subscriptionExternalId }
       ),
     get: (bucketId, subscriptionId) =>
-      mapProblems(Effect.map(client.subscriptions.get({ params: { bucketId, subscriptionId } }), fromETag), {
+      mapProblemsToErrors(Effect.map(client.subscriptions.get({ params: { bucketId, subscriptionId } }), fromETag), {
         bucketId,
         subscriptionId
       }),
     update: (bucketId, subscriptionId, payload, { ifMatch } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         Effect.map(
           client.subscriptions.update({
             params: { bucketId, subscriptionId },
@@ -283,7 +296,7 @@ const make = Effect.fnUntraced(function* (
         { bucketId, subscriptionId }
       ),
     remove: (bucketId, subscriptionId, { ifMatch } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.subscriptions.remove({
           params: { bucketId, subscriptionId },
           query: {},
@@ -295,9 +308,12 @@ const make = Effect.fnUntraced(function* (
 
   const usage: RemoteServices["usage"] = {
     quotas: (bucketId, subscriptionId) =>
-      mapProblems(client.subscriptions.quotas({ params: { bucketId, subscriptionId } }), { bucketId, subscriptionId }),
+      mapProblemsToErrors(client.subscriptions.quotas({ params: { bucketId, subscriptionId } }), {
+        bucketId,
+        subscriptionId
+      }),
     consume: (bucketId, subscriptionId, meters, { idempotency } = {}) =>
-      mapProblems(
+      mapProblemsToErrors(
         client.subscriptions
           .consume({ params: { bucketId, subscriptionId }, payload: { meters } })
           .pipe(withIdempotencyKey(idempotency)),
@@ -310,35 +326,40 @@ const make = Effect.fnUntraced(function* (
     Schema.is(DeploymentName)(name) ? Effect.succeed(name) : Effect.fail(new DeploymentNotFound({ deployment: name }))
 
   const deployments: RemoteServices["deployments"] = {
-    list: (params, query) => mapProblems(client.deployments.list({ params, query })),
+    list: (params, query) => mapProblemsToErrors(client.deployments.list({ params, query })),
     get: (deployment) =>
       Effect.flatMap(validateName(deployment), (deploymentName) =>
-        mapProblems(Effect.map(client.deployments.get({ params: { deploymentName } }), fromETag), { deployment })
+        mapProblemsToErrors(Effect.map(client.deployments.get({ params: { deploymentName } }), fromETag), {
+          deployment
+        })
       ),
     status: (project, statusId) =>
       Schema.is(StatusId)(statusId)
-        ? mapProblems(Effect.map(client.deployments.status({ params: { ...project, statusId } }), fromETag), {
+        ? mapProblemsToErrors(Effect.map(client.deployments.status({ params: { ...project, statusId } }), fromETag), {
             statusId
           })
         : Effect.fail(new StatusNotFound({ statusId })),
     deploy: (deployment, { idempotency } = {}) =>
       Effect.flatMap(validateName(deployment), (deploymentName) =>
-        mapProblems(client.deployments.deploy({ params: { deploymentName } }).pipe(withIdempotencyKey(idempotency)), {
-          deployment
-        })
+        mapProblemsToErrors(
+          client.deployments.deploy({ params: { deploymentName } }).pipe(withIdempotencyKey(idempotency)),
+          {
+            deployment
+          }
+        )
       ),
     remove: (deployment, { ifMatch } = {}) =>
       Effect.flatMap(validateName(deployment), (deploymentName) => {
         const request = { params: { deploymentName }, query: {}, headers: toIfMatchHeader(ifMatch) }
-        return mapProblems(client.deployments.remove(request), { deployment })
+        return mapProblemsToErrors(client.deployments.remove(request), { deployment })
       })
   }
 
   const uploads: RemoteServices["uploads"] = {
     create: (payload, { idempotency } = {}) =>
-      mapProblems(client.deployments.createSource({ payload }).pipe(withIdempotencyKey(idempotency))),
+      mapProblemsToErrors(client.deployments.createSource({ payload }).pipe(withIdempotencyKey(idempotency))),
     receive: ({ id, expires, signature }, payload, { contentDigest } = {}) =>
-      mapUploadProblems(
+      mapUploadProblemsToErrors(
         client.uploads.receive({
           params: { file: `${id}.tar.gz` },
           query: { expires, signature },

@@ -20,7 +20,7 @@ import {
 import { ConsumerNameTaken, type ConsumerNotFound } from "../records/ConsumerError.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
-import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
+import { getKeyBucketPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { byConsumer, keyRecords, maxKeysPerConsumer, withoutExpiryByConsumer } from "../records/keyRecords.ts"
 import { type ManagersCreate, managerTerm } from "../records/Manager.ts"
 import { forEachYielding } from "../runtime/forEachYielding.ts"
@@ -32,7 +32,7 @@ import type { Page, PageRequest } from "../schema/Page.ts"
 import { type TagFilter, tagTerms } from "../schema/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
@@ -60,8 +60,8 @@ const makeManagers = Effect.fnUntraced(function* (input: ManagersCreate = [], no
   const managers: Array<StoredConsumer["managers"][number]> = []
   const managerInvites: Array<StoredConsumer["managerInvites"][number]> = []
   for (const item of input) {
-    if (typeof item === "string") managerInvites.push({ id: yield* Id.next("inv"), createdOn: now, email: item })
-    else managers.push({ id: yield* Id.next("mgr"), createdOn: now, ...item })
+    if (typeof item === "string") managerInvites.push({ id: yield* Id.generate("inv"), createdOn: now, email: item })
+    else managers.push({ id: yield* Id.generate("mgr"), createdOn: now, ...item })
   }
   return { managers, managerInvites }
 })
@@ -71,8 +71,8 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const idempotentCreate = idempotentCommit(store, secretBox, Consumer)
-  const idempotentRoll = idempotentCommit(store, secretBox, ApiKey)
+  const idempotentCreate = makeIdempotentCommits(store, secretBox, Consumer)
+  const idempotentRoll = makeIdempotentCommits(store, secretBox, ApiKey)
   const withStore = Effect.provideService(Store, store)
   const { consumersPerKeyBucket } = yield* Limits
 
@@ -93,7 +93,7 @@ const make = Effect.gen(function* () {
     if (include.apiKeys !== true || consumers.length === 0) return results
     const limits = yield* limitEmbeddedKeys(bucket, consumers, maxKeysEach)
     const pages = yield* keyRecords.pages(
-      getPartition(bucket),
+      getKeyBucketPartition(bucket),
       limits.map(({ name, limit }) => ({ where: [byConsumer(name)], offset: 0, limit }))
     )
     return yield* forEachYielding(results, (consumer, index) =>
@@ -119,7 +119,7 @@ const make = Effect.gen(function* () {
   ) {
     if (consumers.length === 1) return consumers.map(({ name }) => ({ name, limit: maxKeysEach }))
     const totals = yield* keyRecords.pages(
-      getPartition(bucket),
+      getKeyBucketPartition(bucket),
       consumers.map(({ name }) => ({ where: [byConsumer(name)], offset: 0, limit: 0 }))
     )
     const limits: Array<{ readonly name: string; readonly limit: number }> = []
@@ -135,24 +135,34 @@ const make = Effect.gen(function* () {
 
   /** All keys with this index term. A consumer's keys always fit into one page. */
   const listKeysByTerm = Effect.fnUntraced(function* (bucket: KeyBucket, term: string) {
-    const page = yield* keyRecords.page(getPartition(bucket), { where: [term], offset: 0, limit: maxKeysPerConsumer })
+    const page = yield* keyRecords.page(getKeyBucketPartition(bucket), {
+      where: [term],
+      offset: 0,
+      limit: maxKeysPerConsumer
+    })
     return page.entries
   })
 
   const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
-    cache.invalidateAfter(getPartition(bucket), effect)
+    cache.invalidateAfter(getKeyBucketPartition(bucket), effect)
 
   /** Removes the key value from a replayed result if key values are not stored. */
   const toReplayedKey = (key: ApiKey) => KeyValues.redactForReplay(secretBox, key)
 
   const isLimitConflict = (term: string) => (error: unknown) =>
-    error instanceof StoreConflict && error.reason === "limit" && error.subject === keyRecords.indexTerm(term)
+    error instanceof StoreConflict &&
+    error.reason === "too-many-records" &&
+    error.subject === keyRecords.indexTerm(term)
 
   return Consumers.of({
     list: Effect.fnUntraced(
       function* (bucket, { limit, offset, tags, managerEmail, ...include }) {
         const where = [...tagTerms(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
-        const page = yield* consumerRecords.page(getPartition(bucket), { where: [...new Set(where)], offset, limit })
+        const page = yield* consumerRecords.page(getKeyBucketPartition(bucket), {
+          where: [...new Set(where)],
+          offset,
+          limit
+        })
         const data = yield* toConsumers(
           bucket,
           page.entries.map(({ value }) => value),
@@ -171,10 +181,10 @@ const make = Effect.gen(function* () {
         const { name, managers, apiKeys, ...fields } = input
         const requestedKeys = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
         const keys = yield* Effect.forEach(requestedKeys, (key, index) =>
-          KeyValues.make(secretBox, bucket, name, key, now, `/apiKeys/${index}`)
+          KeyValues.makeKey(secretBox, bucket, name, key, now, `/apiKeys/${index}`)
         )
         const stored: StoredConsumer = {
-          id: ConsumerId.make(yield* Id.next("csmr")),
+          id: ConsumerId.make(yield* Id.generate("csmr")),
           name,
           createdOn: now,
           updatedOn: now,
@@ -183,11 +193,11 @@ const make = Effect.gen(function* () {
         }
         const withApiKeys = (apiKeys: ReadonlyArray<ApiKey>): Consumer =>
           apiKeys.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys }
-        const plaintextKeys = keys.map(KeyValues.withPlaintext)
-        yield* buckets.ensure(bucket)
-        const committed = yield* idempotentCreate
+        const plaintextKeys = keys.map(KeyValues.toApiKeyWithValue)
+        yield* buckets.ensureListed(bucket)
+        const commitResult = yield* idempotentCreate
           .commit(
-            getPartition(bucket),
+            getKeyBucketPartition(bucket),
             [
               consumerRecords.insert(stored),
               ...keys.map((key) => keyRecords.insert(key.stored)),
@@ -201,19 +211,19 @@ const make = Effect.gen(function* () {
               Effect.fail(
                 conflict.reason === "unique-key"
                   ? new KeyValueTaken()
-                  : conflict.reason === "limit"
+                  : conflict.reason === "too-many-records"
                     ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
                     : new ConsumerNameTaken({ consumer: name })
               )
             )
           )
-        const { previousResult } = committed
+        const { previousResult } = commitResult
         const replayedKeys = previousResult?.apiKeys?.map(toReplayedKey)
         const value =
           previousResult === undefined
             ? withApiKeys(plaintextKeys)
             : { ...previousResult, ...omitUndefined({ apiKeys: replayedKeys }) }
-        return { value, version: consumerRecords.getVersion(committed, name) }
+        return { value, version: consumerRecords.getVersion(commitResult, name) }
       },
       withStore,
       withSafeSpan("Consumers.create")
@@ -251,8 +261,10 @@ const make = Effect.gen(function* () {
             ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
             updatedOn: yield* DateTime.now
           }
-          const committed = yield* store.commit(getPartition(bucket), [consumerRecords.replace(entry, value)])
-          return { value: toConsumer(value, {}), version: consumerRecords.getVersion(committed, name) }
+          const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [
+            consumerRecords.replace(entry, value)
+          ])
+          return { value: toConsumer(value, {}), version: consumerRecords.getVersion(commitResult, name) }
         })
         return yield* withCacheInvalidation(bucket, retryOnConflict(attempt))
       },
@@ -266,7 +278,7 @@ const make = Effect.gen(function* () {
           const entry = yield* findConsumer(bucket, name, conditions.ifTags)
           yield* checkVersion(entry, conditions.ifMatch)
           const keys = yield* listKeysByTerm(bucket, byConsumer(name))
-          yield* store.commit(getPartition(bucket), [
+          yield* store.commit(getKeyBucketPartition(bucket), [
             consumerRecords.remove(entry),
             keyRecords.assertAtMost(byConsumer(name), keys.length),
             ...keys.map(keyRecords.remove)
@@ -289,10 +301,10 @@ const make = Effect.gen(function* () {
           const entry = yield* findConsumer(bucket, name, ifTags)
           const keysWithoutExpiry = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
           const now = yield* DateTime.now
-          const newKey = yield* KeyValues.make(secretBox, bucket, name, {}, now, "")
-          const plaintextKey = KeyValues.withPlaintext(newKey)
-          const committed = yield* idempotentRoll.commit(
-            getPartition(bucket),
+          const newKey = yield* KeyValues.makeKey(secretBox, bucket, name, {}, now, "")
+          const plaintextKey = KeyValues.toApiKeyWithValue(newKey)
+          const commitResult = yield* idempotentRoll.commit(
+            getKeyBucketPartition(bucket),
             [
               consumerRecords.assertUnchanged(entry),
               keyRecords.assertAtMost(withoutExpiryByConsumer(name), keysWithoutExpiry.length),
@@ -303,7 +315,7 @@ const make = Effect.gen(function* () {
             idempotency,
             KeyValues.redactForReplay(secretBox, plaintextKey)
           )
-          return committed.previousResult === undefined ? plaintextKey : toReplayedKey(committed.previousResult)
+          return commitResult.previousResult === undefined ? plaintextKey : toReplayedKey(commitResult.previousResult)
         })
         const rollKeys = withCacheInvalidation(
           bucket,
@@ -312,7 +324,7 @@ const make = Effect.gen(function* () {
           Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
           Effect.catchTag("InvalidInput", Effect.die)
         )
-        return yield* idempotentRoll.orReplay(getPartition(bucket), idempotency, toReplayedKey, rollKeys)
+        return yield* idempotentRoll.orReplay(getKeyBucketPartition(bucket), idempotency, toReplayedKey, rollKeys)
       },
       withStore,
       withSafeSpan("Consumers.rollKey")

@@ -12,5 +12,5 @@ export const Id = (prefix: Prefix) =>
   Schema.String.pipe(Schema.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}$`, "u"))))
 
 /** Generates a new identifier. */
-export const next = (prefix: Prefix): Effect.Effect<string> =>
+export const generate = (prefix: Prefix): Effect.Effect<string> =>
   Effect.map(Base62.random(randomCharacters), (characters) => `${prefix}_${characters}`)

@@ -10,7 +10,7 @@ import * as KeyFormat from "./KeyFormat.ts"
 import { SecureRandom } from "./SecureRandom.ts"
 
 /** The ciphertext was modified, belongs to another record, or was encrypted with a secret that is not configured. */
-export class KeyDecryptionError extends Schema.TaggedError<KeyDecryptionError>()("KeyDecryptionError", {
+export class DecryptionError extends Schema.TaggedError<DecryptionError>()("DecryptionError", {
   problem: Schema.String
 }) {
   override get message(): string {
@@ -24,7 +24,7 @@ export interface SecretBoxOptions {
   /** Newest first, each of at least 32 characters. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   /** `encrypted` stores key values so that they can be shown again; `hash-only` stores only their hashes. */
-  readonly storage?: KeyStorage | undefined
+  readonly keyStorage?: KeyStorage | undefined
   readonly prefix?: string | undefined
 }
 
@@ -41,7 +41,7 @@ const maxFastLength = 256
 const nonceBytes = 12
 const tagBytes = 16
 
-interface Secret {
+interface DerivedKeys {
   /** Identifies the secret in a ciphertext without revealing it. */
   readonly id: string
   readonly hashKey: Uint8Array
@@ -55,7 +55,7 @@ interface Secret {
 }
 
 /** The purposes are part of the stored format: a different purpose gives a different key. */
-const deriveKeys = (secret: string): Secret => {
+const deriveKeys = (secret: string): DerivedKeys => {
   const deriveKey = (purpose: string, bytes: number) =>
     Buffer.from(hkdfSync("sha256", secret, "tollgate", `tollgate/v1/${purpose}`, bytes))
   const hashKey = deriveKey("hash", 32)
@@ -79,7 +79,7 @@ const deriveKeys = (secret: string): Secret => {
  * HMAC-SHA-256 from two one-shot digests in preallocated buffers, which takes half the time of `createHmac`. The inner
  * digest is a binary string, because allocating a buffer for it costs more than the digest itself.
  */
-const hashWith = ({ hashKey, hmacInner: inner, hmacOuter: outer }: Secret, value: string): string => {
+const hashWith = ({ hashKey, hmacInner: inner, hmacOuter: outer }: DerivedKeys, value: string): string => {
   if (value.length > maxFastLength) return createHmac("sha256", hashKey).update(value).digest("base64url")
   const length = inner.write(value, blockBytes)
   outer.write(hash("sha256", inner.subarray(0, blockBytes + length), "binary"), blockBytes, "binary")
@@ -88,7 +88,7 @@ const hashWith = ({ hashKey, hmacInner: inner, hmacOuter: outer }: Secret, value
 }
 
 const encryptWith = (
-  { id, encryptionKey }: Secret,
+  { id, encryptionKey }: DerivedKeys,
   value: string,
   associatedData: string,
   nonce: Uint8Array
@@ -99,7 +99,7 @@ const encryptWith = (
   return `1.${id}.${encrypted.toString("base64url")}`
 }
 
-const decryptWith = ({ encryptionKey }: Secret, encrypted: Buffer, associatedData: string): string => {
+const decryptWith = ({ encryptionKey }: DerivedKeys, encrypted: Buffer, associatedData: string): string => {
   const nonce = encrypted.subarray(0, nonceBytes)
   const decipher = createDecipheriv("aes-256-gcm", encryptionKey, nonce, { authTagLength: tagBytes })
   decipher.setAAD(Buffer.from(associatedData))
@@ -107,13 +107,14 @@ const decryptWith = ({ encryptionKey }: Secret, encrypted: Buffer, associatedDat
   return decipher.update(encrypted.subarray(nonceBytes, -tagBytes), undefined, "utf8") + decipher.final("utf8")
 }
 
-const signWith = ({ signKey }: Secret, text: string): string => createHmac("sha256", signKey).update(text).digest("hex")
+const signWith = ({ signKey }: DerivedKeys, text: string): string =>
+  createHmac("sha256", signKey).update(text).digest("hex")
 
 const constantTimeEquals = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
 const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
-  const { storage = "encrypted", prefix = "tg" } = options
+  const { keyStorage = "encrypted", prefix = "tg" } = options
   const configurationError = (option: string, problem: string) => new ConfigurationError({ option, problem })
   if (!Schema.is(KeyFormat.KeyPrefix)(prefix)) {
     return yield* configurationError(
@@ -121,63 +122,64 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
       "must be 2 to 16 lower-case letters and digits, starting with a letter"
     )
   }
-  if (storage !== "encrypted" && storage !== "hash-only") {
+  if (keyStorage !== "encrypted" && keyStorage !== "hash-only") {
     return yield* configurationError("keyStorage", 'must be "encrypted" or "hash-only"')
   }
-  const [newest, ...older] = options.secrets.map(Redacted.value)
-  if (newest === undefined) {
+  const [primary, ...older] = options.secrets.map(Redacted.value)
+  if (primary === undefined) {
     return yield* configurationError(
       "secret",
       `must have at least ${minSecretLength} characters; Tollgate hashes and encrypts keys with it`
     )
   }
-  const tooShort = [newest, ...older].findIndex((secret) => secret.length < minSecretLength)
-  if (tooShort >= 0) {
+  const tooShortIndex = [primary, ...older].findIndex((secret) => secret.length < minSecretLength)
+  if (tooShortIndex >= 0) {
     return yield* configurationError(
       "secret",
-      `entry ${tooShort + 1} has fewer than ${minSecretLength} characters; use a longer secret`
+      `entry ${tooShortIndex + 1} has fewer than ${minSecretLength} characters; use a longer secret`
     )
   }
-  if (new Set([newest, ...older]).size <= older.length)
+  if (new Set([primary, ...older]).size <= older.length)
     return yield* configurationError("secret", "contains the same secret twice")
-  if ([newest, ...older].some(isExampleSecret)) {
+  if ([primary, ...older].some(isExampleSecret)) {
     return yield* configurationError(
       "secret",
       "is the example from the documentation; generate a random one, for example with `openssl rand -base64 32`"
     )
   }
-  const current = deriveKeys(newest)
+  const current = deriveKeys(primary)
   const secrets = [current, ...older.map(deriveKeys)]
   const format = KeyFormat.make(prefix)
 
   return SecretBox.of({
-    storage,
+    keyStorage,
     secretIds: secrets.map(({ id }) => id),
     generate: format.generate,
     isWellFormed: format.isWellFormed,
-    hashes: (value) => secrets.map((secret) => hashWith(secret, value)),
+    keyHashes: (value) => secrets.map((secret) => hashWith(secret, value)),
     encrypt: (value, associatedData) =>
       Effect.map(SecureRandom, ({ bytes }) => encryptWith(current, value, associatedData, bytes(nonceBytes))),
-    digests: (text) => secrets.map(({ digestKey }) => createHmac("sha256", digestKey).update(text).digest("base64url")),
+    idempotencyDigests: (text) =>
+      secrets.map(({ digestKey }) => createHmac("sha256", digestKey).update(text).digest("base64url")),
     sign: (text) => signWith(current, text),
     verifySignature: (text, signature) =>
       /^[0-9a-f]{64}$/.test(signature) &&
       secrets.some((secret) => constantTimeEquals(signWith(secret, text), signature)),
-    hashName: (text) => createHmac("sha256", current.nameKey).update(text).digest(),
-    isUnderCurrentSecret: (encrypted) => encrypted.startsWith(`1.${current.id}.`),
+    hashDeploymentName: (text) => createHmac("sha256", current.nameKey).update(text).digest(),
+    isUnderPrimarySecret: (encrypted) => encrypted.startsWith(`1.${current.id}.`),
     decrypt: (encrypted, associatedData) =>
       Effect.suspend(() => {
         const [version, id, content = ""] = encrypted.split(".")
         const secret = secrets.find((secret) => secret.id === id)
         if (version !== "1" || secret === undefined) {
           return Effect.fail(
-            new KeyDecryptionError({ problem: "it was not encrypted with any of the configured secrets" })
+            new DecryptionError({ problem: "it was not encrypted with any of the configured secrets" })
           )
         }
         try {
           return Effect.succeed(decryptWith(secret, Buffer.from(content, "base64url"), associatedData))
         } catch {
-          return Effect.fail(new KeyDecryptionError({ problem: "it was modified, or it belongs to another record" }))
+          return Effect.fail(new DecryptionError({ problem: "it was modified, or it belongs to another record" }))
         }
       })
   })
@@ -186,27 +188,27 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
 export class SecretBox extends Context.Service<
   SecretBox,
   {
-    readonly storage: KeyStorage
+    readonly keyStorage: KeyStorage
     /** Ids of the secrets, newest first. An id reveals nothing about its secret. */
     readonly secretIds: ReadonlyArray<string>
     /** Generates a new key value. */
     readonly generate: Effect.Effect<string>
     readonly isWellFormed: (value: string) => boolean
     /** Hashes for looking up a key value: one for each secret, newest first. */
-    readonly hashes: (value: string) => ReadonlyArray<string>
+    readonly keyHashes: (value: string) => ReadonlyArray<string>
     /** Encrypts a value. `decrypt` fails unless it gets the same associated data, which identifies the record. */
     readonly encrypt: (value: string, associatedData: string) => Effect.Effect<string>
-    readonly decrypt: (encrypted: string, associatedData: string) => Effect.Effect<string, KeyDecryptionError>
+    readonly decrypt: (encrypted: string, associatedData: string) => Effect.Effect<string, DecryptionError>
     /** Keyed digests, which cannot be guessed without a secret: one for each secret, newest first. */
-    readonly digests: (text: string) => ReadonlyArray<string>
+    readonly idempotencyDigests: (text: string) => ReadonlyArray<string>
     /** A hexadecimal signature under the newest secret. */
     readonly sign: (text: string) => string
     /** Whether one of the secrets created the signature. Compares in constant time. */
     readonly verifySignature: (text: string, signature: string) => boolean
     /** A keyed hash for deployment names under the newest secret. Without the secret, names cannot be predicted. */
-    readonly hashName: (text: string) => Uint8Array
+    readonly hashDeploymentName: (text: string) => Uint8Array
     /** Whether a value is encrypted with the newest secret. */
-    readonly isUnderCurrentSecret: (encrypted: string) => boolean
+    readonly isUnderPrimarySecret: (encrypted: string) => boolean
   }
 >()("@tollgate/core/crypto/SecretBox") {
   /** Derives the keys immediately, so that the layer does not retain the secrets in memory. */

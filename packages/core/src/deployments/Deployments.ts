@@ -3,16 +3,22 @@
  */
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecretBox } from "../crypto/SecretBox.ts"
-import { logFailure } from "../runtime/logFailure.ts"
+import { runBestEffort } from "../runtime/runBestEffort.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import type { Page, PageRequest } from "../schema/Page.ts"
 import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
 import type { Partition } from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import {
+  DeploymentConfig,
+  type DeploymentConfigShape,
+  deploymentUrl,
+  requireConfig
+} from "./config/DeploymentConfig.ts"
 import type { Deployment } from "./model/Deployment.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./model/DeploymentError.ts"
 import { type DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
@@ -31,7 +37,6 @@ import {
 } from "./model/deploymentRecords.ts"
 import { findDeployment } from "./model/findDeployment.ts"
 import * as Transitions from "./model/versionTransitions.ts"
-import { DeploymentConfig, type DeploymentConfigShape, deploymentUrl, requireConfig } from "./ports/DeploymentConfig.ts"
 import { DeploymentScheduler } from "./runner/DeploymentScheduler.ts"
 import { finishRemoval } from "./runner/finishRemoval.ts"
 
@@ -76,7 +81,7 @@ const make = Effect.gen(function* () {
   const scheduler = yield* DeploymentScheduler
   const getConfig = requireConfig(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
-  const idempotentDeploy = idempotentCommit(store, secretBox, DeployResult)
+  const idempotentDeploy = makeIdempotentCommits(store, secretBox, DeployResult)
 
   /** Removes the deployment and its versions from the store, and records the sources and releases still to remove. */
   const removeDeployment = (name: string, ifMatch: ReadonlyArray<number> | undefined) =>
@@ -178,7 +183,7 @@ const make = Effect.gen(function* () {
         const { value: project } = yield* findDeployment(name)
         yield* markProjectActive(project)
         const removal = yield* removeDeployment(name, ifMatch)
-        yield* logFailure(`Removing the files of ${name}`, finishRemoval(config, project, removal))
+        yield* runBestEffort(`Removing the files of ${name}`, finishRemoval(config, project, removal))
       },
       withStore,
       withSafeSpan("Deployments.remove")

@@ -34,7 +34,7 @@ const item = { deploymentName: Schema.String }
 
 const UploadUrl = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
 
-export const UploadResult = Schema.Struct({
+export const UploadResponse = Schema.Struct({
   id: StatusId,
   /** SHA-256 of the received archive, in hexadecimal. */
   digest: Schema.String,
@@ -94,7 +94,7 @@ export class UploadsApi extends HttpApiGroup.make("uploads")
       query: { expires: Schema.optionalKey(Schema.String), signature: Schema.optionalKey(Schema.String) },
       headers: { "content-digest": Schema.optionalKey(Schema.String) },
       payload: HttpApiSchema.StreamUint8Array({ contentType: "application/gzip" }),
-      success: UploadResult,
+      success: UploadResponse,
       error: [
         UploadForbiddenProblem,
         AlreadyUploadedProblem,

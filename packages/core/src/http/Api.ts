@@ -9,7 +9,7 @@ import { KeysApi } from "../keys/KeysApi.ts"
 import { MeteringBucketsApi } from "../metering/MeteringBucketsApi.ts"
 import { PlansApi } from "../metering/PlansApi.ts"
 import { SubscriptionsApi } from "../metering/SubscriptionsApi.ts"
-import { completeDescription } from "./openApi.ts"
+import { completeOpenApi } from "./openApi.ts"
 
 export class Api extends HttpApi.make("tollgate")
   .add(ConsumersApi)
@@ -26,6 +26,6 @@ export class Api extends HttpApi.make("tollgate")
       version: "1",
       description: "API keys, plans with metered quotas, subscriptions and deployments for the customers of a server.",
       license: { name: "MIT" },
-      transform: completeDescription
+      transform: completeOpenApi
     })
   ) {}

@@ -2,7 +2,7 @@
  * The current request as a service, for handlers that need more than their decoded input.
  */
 import { Context, Effect } from "effect"
-import type { SitesUrl } from "../deployments/ports/SitesUrl.ts"
+import type { SitesUrl } from "../deployments/config/SitesUrl.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
 import { type BodyError, type JsonBody, readJsonBody } from "./body.ts"
 

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "../api/problems.ts"
-import { bodyErrorMessage } from "../runtime/BodyConsumedError.ts"
+import { bodyErrorMessage } from "../runtime/BodyNotRestorableError.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
 import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
 import { findUnsafeJson, maxDepth } from "../schema/SafeJson.ts"
@@ -66,7 +66,7 @@ const parseJsonBody = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput>
 
 /** Reads and validates the body; an empty body counts as `{}`. */
 export const readJsonBody = (
-  { headers, bytes: readBytes }: TransportRequest,
+  { headers, readBytes }: TransportRequest,
   limit: number
 ): Effect.Effect<JsonBody, BodyError> =>
   Effect.gen(function* () {

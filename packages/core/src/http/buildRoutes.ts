@@ -8,15 +8,15 @@ import { Authenticator } from "../access/Authenticator.ts"
 import { Forbidden, Principal } from "../access/Principal.ts"
 import { Authenticated } from "../api/Authenticated.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { encodeOptions } from "../schema/encodeOptions.ts"
 import { bodyIssues, type InputIssue, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { skipChecks } from "../schema/skipChecks.ts"
 import { Api } from "./Api.ts"
 import { authorizeEndpoint } from "./authorizeEndpoint.ts"
 import { isCrossSite } from "./crossSite.ts"
 import { encodePage, isPage } from "./encodePage.ts"
 import type { AllHandlers } from "./GroupHandlers.ts"
+import { mapErrorsToProblems } from "./mapErrorsToProblems.ts"
 import { RequestContext } from "./RequestContext.ts"
-import { toProblems } from "./toProblems.ts"
 
 /** The path parameters and the query, as the router parsed them. */
 interface RouteMatch {
@@ -80,7 +80,7 @@ const makeEncoder = (successes: Successes) => {
   const withBody = declared.filter(([, schema]) => !HttpApiSchema.isNoContent(schema.ast))
   if (withBody.length > 1) throw new Error("An endpoint may declare at most one success response with a body")
   const [status, schema] = withBody[0] ?? [204, HttpApiSchema.NoContent]
-  const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, encodeOptions)
+  const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, skipChecks)
   const toResponse = (body: TransportResponse["body"], headers: ResponseHeaders): TransportResponse => ({
     status,
     headers: { ...json, ...headers },
@@ -106,7 +106,7 @@ interface WithHeaders {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const rejectCrossSite = toProblems(
+const rejectCrossSite = mapErrorsToProblems(
   Effect.fail(
     new Forbidden({
       problem: "Cross-site requests are refused. Send the credential in the Authorization header instead of a cookie."

@@ -140,7 +140,7 @@ const getParameterDocs = (parameter: Parameter) =>
   (parameter.in === "path" ? pathParameterDocs : parameterDocs)[parameter.name]
 
 /** Completes the parameters, the response headers and the security schemes of the description. */
-export const completeDescription = (spec: Json): Json => {
+export const completeOpenApi = (spec: Json): Json => {
   markTimestamps(spec)
   lowercaseSchemes(spec)
   for (const path of Object.values<Json>(spec.paths)) {

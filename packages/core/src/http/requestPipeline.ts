@@ -10,10 +10,10 @@ import type { TransportRequest, TransportResponse } from "../runtime/Transport.t
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import { ResponseEncodingError, type RouteHandler } from "./buildRoutes.ts"
+import { problemToResponse } from "./mapErrorsToProblems.ts"
 import { type HttpConfig, RequestContext } from "./RequestContext.ts"
 import { RequestId, resolveRequestId } from "./RequestId.ts"
 import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
-import { problemToResponse } from "./toProblems.ts"
 
 const isDecodable = (text: string): boolean => {
   if (!text.includes("%")) return true
@@ -166,9 +166,9 @@ export const makeRequestHandler = (
     Effect.flatMap(SecureRandom, (random) => {
       const { method, headers } = request
       const id = resolveRequestId(headers["x-request-id"], random)
-      const url = parseUrl(request.url)
+      const url = parseUrl(request.pathAndQuery)
       const isInvalid = url instanceof InvalidInput
-      const { path, search } = isInvalid ? { path: request.url.split("?", 1)[0] ?? "", search: "" } : url
+      const { path, search } = isInvalid ? { path: request.pathAndQuery.split("?", 1)[0] ?? "", search: "" } : url
       const response = isInvalid ? Effect.fail(url) : Effect.suspend(() => handleRoute(request, url))
       return response.pipe(
         Effect.catchCause((cause) =>

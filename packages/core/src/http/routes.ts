@@ -2,7 +2,7 @@
  * The paths of the HTTP API and the methods that each path allows, derived from the endpoint declarations.
  */
 import { HttpApi } from "effect/http-api"
-import type { SiteHost } from "../deployments/ports/SitesUrl.ts"
+import type { SiteHost } from "../deployments/config/SitesUrl.ts"
 import { Api } from "./Api.ts"
 
 export const openApiPath = "/v1/openapi.json"

@@ -7,7 +7,7 @@ import { ApiKey, type ApiKeyCreate, type ApiKeyUpdate, type KeyVisibility, type 
 import type { ConsumerNotFound } from "../records/ConsumerError.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
-import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
+import { getKeyBucketPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { byConsumer, keyRecords, maxKeysPerConsumer } from "../records/keyRecords.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
@@ -16,7 +16,7 @@ import { Page, type PageRequest } from "../schema/Page.ts"
 import type { TagFilter } from "../schema/Tags.ts"
 import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
@@ -35,13 +35,13 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const idempotentCreate = idempotentCommit(store, secretBox, ApiKeyPage)
+  const idempotentCreate = makeIdempotentCommits(store, secretBox, ApiKeyPage)
   const withStore = Effect.provideService(Store, store)
 
   /** Finds a key by id. Fails unless the key belongs to the consumer and the consumer has the tags. */
   const findKey = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, keyId: string, ifTags?: TagFilter) {
     const consumer = yield* findConsumer(bucket, name, ifTags)
-    const entry = yield* keyRecords.get(getPartition(bucket), keyId)
+    const entry = yield* keyRecords.get(getKeyBucketPartition(bucket), keyId)
     if (Option.isNone(entry) || entry.value.value.consumer !== name) return yield* new KeyNotFound()
     return { consumer, entry: entry.value }
   })
@@ -51,12 +51,12 @@ const make = Effect.gen(function* () {
     Effect.mapError(effect, (error) => {
       if (!(error instanceof StoreConflict)) return error
       if (error.reason === "unique-key") return new KeyValueTaken()
-      return error.reason === "limit" ? new KeyLimitReached() : error
+      return error.reason === "too-many-records" ? new KeyLimitReached() : error
     })
 
-  const toReplayedPage = (previousPage: Page<ApiKey>, committed: CommitResult) => ({
+  const toReplayedPage = (previousPage: Page<ApiKey>, commitResult: CommitResult) => ({
     page: { ...previousPage, data: previousPage.data.map((key) => KeyValues.redactForReplay(secretBox, key)) },
-    committed
+    committed: commitResult
   })
 
   /** Creates keys in one commit. Returns them with their values, and the commit's result. */
@@ -71,12 +71,12 @@ const make = Effect.gen(function* () {
       const consumer = yield* findConsumer(bucket, name)
       const now = yield* DateTime.now
       const keys = yield* Effect.forEach(inputs, (input, index) =>
-        KeyValues.make(secretBox, bucket, name, input, now, toPointer(index))
+        KeyValues.makeKey(secretBox, bucket, name, input, now, toPointer(index))
       )
       const toPage = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
-      const plaintextKeys = keys.map(KeyValues.withPlaintext)
-      const committed = yield* idempotentCreate.commit(
-        getPartition(bucket),
+      const plaintextKeys = keys.map(KeyValues.toApiKeyWithValue)
+      const commitResult = yield* idempotentCreate.commit(
+        getKeyBucketPartition(bucket),
         [
           consumerRecords.assertUnchanged(consumer),
           keyRecords.assertAtMost(byConsumer(name), Math.max(0, maxKeysPerConsumer - keys.length)),
@@ -85,19 +85,19 @@ const make = Effect.gen(function* () {
         idempotency,
         toPage(plaintextKeys.map((key) => KeyValues.redactForReplay(secretBox, key)))
       )
-      return committed.previousResult === undefined
-        ? { page: toPage(plaintextKeys), committed }
-        : toReplayedPage(committed.previousResult, committed)
+      return commitResult.previousResult === undefined
+        ? { page: toPage(plaintextKeys), committed: commitResult }
+        : toReplayedPage(commitResult.previousResult, commitResult)
     })
     const createKeys = toKeyErrors(retryOnConflict(attempt))
-    return yield* idempotentCreate.orReplay(getPartition(bucket), idempotency, toReplayedPage, createKeys)
+    return yield* idempotentCreate.orReplay(getKeyBucketPartition(bucket), idempotency, toReplayedPage, createKeys)
   })
 
   return ApiKeys.of({
     list: Effect.fnUntraced(
       function* (bucket, name, { limit, offset, keyFormat }) {
         yield* findConsumer(bucket, name)
-        const page = yield* keyRecords.page(getPartition(bucket), { where: [byConsumer(name)], offset, limit })
+        const page = yield* keyRecords.page(getKeyBucketPartition(bucket), { where: [byConsumer(name)], offset, limit })
         const data = yield* Effect.forEach(page.entries, ({ value }) =>
           KeyValues.toApiKey(secretBox, bucket, value, keyFormat)
         )
@@ -109,11 +109,11 @@ const make = Effect.gen(function* () {
 
     create: Effect.fnUntraced(
       function* (bucket, name, input, { idempotency } = {}) {
-        const { page, committed } = yield* createAll(bucket, name, [input], () => "", idempotency)
+        const { page, committed: commitResult } = yield* createAll(bucket, name, [input], () => "", idempotency)
         const [value] = page.data
         return value === undefined
           ? yield* Effect.die("The commit created no key")
-          : { value, version: keyRecords.getVersion(committed, value.id) }
+          : { value, version: keyRecords.getVersion(commitResult, value.id) }
       },
       withStore,
       withSafeSpan("ApiKeys.create")
@@ -144,18 +144,18 @@ const make = Effect.gen(function* () {
           const { consumer, entry } = yield* findKey(bucket, name, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
           const { expiresOn: previousExpiry, description: previousDescription, sealed, ...rest } = entry.value
-          const newValue =
-            patch.key === undefined ? undefined : yield* KeyValues.protect(secretBox, bucket, rest.id, patch.key)
+          const protectedValue =
+            patch.key === undefined ? undefined : yield* KeyValues.hashAndEncrypt(secretBox, bucket, rest.id, patch.key)
           const expiresOn = patch.expiresOn === undefined ? previousExpiry : (patch.expiresOn ?? undefined)
           const description = patch.description === undefined ? previousDescription : (patch.description ?? undefined)
           const stored: StoredKey = {
             ...rest,
             ...(expiresOn === undefined ? {} : { expiresOn }),
             ...(description === undefined ? {} : { description }),
-            ...(newValue ?? (sealed === undefined ? {} : { sealed })),
+            ...(protectedValue ?? (sealed === undefined ? {} : { sealed })),
             updatedOn: yield* DateTime.now
           }
-          const committed = yield* store.commit(getPartition(bucket), [
+          const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [
             consumerRecords.assertUnchanged(consumer),
             keyRecords.replace(entry, stored)
           ])
@@ -164,10 +164,10 @@ const make = Effect.gen(function* () {
               ? yield* KeyValues.toApiKey(secretBox, bucket, stored, "masked").pipe(
                   Effect.catchTag("KeyNotRetained", Effect.die)
                 )
-              : KeyValues.withPlaintext({ stored, value: patch.key })
-          return { value, version: keyRecords.getVersion(committed, keyId) }
+              : KeyValues.toApiKeyWithValue({ stored, value: patch.key })
+          return { value, version: keyRecords.getVersion(commitResult, keyId) }
         })
-        return yield* toKeyErrors(cache.invalidateAfter(getPartition(bucket), retryOnConflict(attempt)))
+        return yield* toKeyErrors(cache.invalidateAfter(getKeyBucketPartition(bucket), retryOnConflict(attempt)))
       },
       withStore,
       withSafeSpan("ApiKeys.update")
@@ -178,12 +178,12 @@ const make = Effect.gen(function* () {
         const attempt = Effect.gen(function* () {
           const { consumer, entry } = yield* findKey(bucket, name, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
-          yield* store.commit(getPartition(bucket), [
+          yield* store.commit(getKeyBucketPartition(bucket), [
             consumerRecords.assertUnchanged(consumer),
             keyRecords.remove(entry)
           ])
         })
-        yield* cache.invalidateAfter(getPartition(bucket), retryOnConflict(attempt))
+        yield* cache.invalidateAfter(getKeyBucketPartition(bucket), retryOnConflict(attempt))
       },
       withStore,
       withSafeSpan("ApiKeys.remove")

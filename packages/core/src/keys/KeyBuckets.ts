@@ -27,7 +27,7 @@ export class KeyBuckets extends Context.Service<
   KeyBuckets,
   {
     /** Adds a bucket to the list unless it is already there. */
-    readonly ensure: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable | LimitReached>
+    readonly ensureListed: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable | LimitReached>
     readonly all: Effect.Effect<ReadonlyArray<KeyBucket>, StoreError>
   }
 >()("@tollgate/core/keys/KeyBuckets") {
@@ -36,13 +36,13 @@ export class KeyBuckets extends Context.Service<
     Effect.gen(function* () {
       const store = yield* Store
       const { keyBucketsPerAccount } = yield* Limits
-      const knownBuckets = new BoundedMap<string, true>(10_000)
+      const listedBuckets = new BoundedMap<string, true>(10_000)
       const insert = (bucket: KeyBucket): Effect.Effect<void, StoreUnavailable | LimitReached> => {
         const limit = bucketRecords.assertAtMost(byAccount(bucket.accountName), keyBucketsPerAccount - 1)
         return store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket), limit]).pipe(
           Effect.asVoid,
           Effect.catchTag("StoreConflict", ({ reason }) =>
-            reason === "limit"
+            reason === "too-many-records"
               ? Effect.fail(new LimitReached({ limit: "keyBucketsPerAccount", max: keyBucketsPerAccount }))
               : Effect.void
           )
@@ -57,12 +57,12 @@ export class KeyBuckets extends Context.Service<
 
       return KeyBuckets.of({
         all: readFrom(0),
-        ensure: (bucket) => {
-          const partition = Partition.keys(bucket.accountName, bucket.bucketName)
-          return knownBuckets.has(partition)
+        ensureListed: (bucket) => {
+          const partition = Partition.forKeyBucket(bucket.accountName, bucket.bucketName)
+          return listedBuckets.has(partition)
             ? Effect.void
             : Effect.map(insert(bucket), () => {
-                knownBuckets.set(partition, true)
+                listedBuckets.set(partition, true)
               })
         }
       })

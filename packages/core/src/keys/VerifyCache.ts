@@ -74,8 +74,8 @@ export class VerifyCache extends Context.Service<
           return entry !== undefined && entry.expiresAt > now ? entry.result : undefined
         },
         generation: () => generation,
-        set: (partition, hash, value, now, readGeneration) => {
-          if (readGeneration !== generation) return
+        set: (partition, hash, value, now, generationAtRead) => {
+          if (generationAtRead !== generation) return
           const key = `${partition} ${hash}`
           const existing = entries.get(key)
           if (existing !== undefined) evict(key, existing)

@@ -6,7 +6,7 @@ import * as Id from "../crypto/Id.ts"
 import { getSuffix, mask } from "../crypto/KeyFormat.ts"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import { type ApiKey, type ApiKeyCreate, KeyId, type KeyVisibility, type StoredKey } from "../records/ApiKey.ts"
-import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
+import { getKeyBucketPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
 import { KeyNotRetained } from "./KeyError.ts"
@@ -18,17 +18,17 @@ export interface NewKey {
 }
 
 /** Binds a ciphertext to its record: it cannot be decrypted as the value of another key. */
-const associatedData = (bucket: KeyBucket, id: KeyId): string => `${getPartition(bucket)} ${id}`
+const associatedData = (bucket: KeyBucket, id: KeyId): string => `${getKeyBucketPartition(bucket)} ${id}`
 
 /** The stored form of a key value: its hashes, its suffix and, if configured, its ciphertext. */
-export const protect = Effect.fnUntraced(function* (
+export const hashAndEncrypt = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
   bucket: KeyBucket,
   id: KeyId,
   value: string
 ) {
-  const fields = { suffix: getSuffix(value), hashes: secretBox.hashes(value) }
-  if (secretBox.storage === "hash-only") return fields
+  const fields = { suffix: getSuffix(value), hashes: secretBox.keyHashes(value) }
+  if (secretBox.keyStorage === "hash-only") return fields
   return { ...fields, sealed: yield* secretBox.encrypt(value, associatedData(bucket, id)) }
 })
 
@@ -39,7 +39,7 @@ export const validateSuppliedKey = (secretBox: SecretBox["Service"], value: stri
     : Effect.fail(invalidBody(pointer, "starts with the configured key prefix but has a wrong checksum"))
 
 /** Creates a key for a consumer. `pointer` is the JSON pointer of the key in the request, for error messages. */
-export const make = Effect.fnUntraced(function* (
+export const makeKey = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
   bucket: KeyBucket,
   consumer: string,
@@ -48,7 +48,7 @@ export const make = Effect.fnUntraced(function* (
   pointer: string
 ) {
   if (key !== undefined) yield* validateSuppliedKey(secretBox, key, `${pointer}/key`)
-  const id = KeyId.make(yield* Id.next("key"))
+  const id = KeyId.make(yield* Id.generate("key"))
   const value = key ?? (yield* secretBox.generate)
   const stored: StoredKey = {
     id,
@@ -56,7 +56,7 @@ export const make = Effect.fnUntraced(function* (
     createdOn: now,
     updatedOn: now,
     ...omitUndefined({ expiresOn, description }),
-    ...(yield* protect(secretBox, bucket, id, value))
+    ...(yield* hashAndEncrypt(secretBox, bucket, id, value))
   }
   return { stored, value } satisfies NewKey
 })
@@ -69,7 +69,7 @@ const toPublicFields = ({ id, createdOn, updatedOn, expiresOn, description }: St
 })
 
 /** A new key with its plaintext value. */
-export const withPlaintext = ({ stored, value }: NewKey): ApiKey => ({ ...toPublicFields(stored), key: value })
+export const toApiKeyWithValue = ({ stored, value }: NewKey): ApiKey => ({ ...toPublicFields(stored), key: value })
 
 /** A stored key with its value hidden, masked or decrypted. */
 export const toApiKey = Effect.fnUntraced(function* (
@@ -91,4 +91,4 @@ export const decryptValue = (secretBox: SecretBox["Service"], bucket: KeyBucket,
 
 /** Removes the key value from a result that is stored for replay, unless key values are stored. */
 export const redactForReplay = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
-  secretBox.storage === "hash-only" || key === undefined ? rest : { ...rest, key }
+  secretBox.keyStorage === "hash-only" || key === undefined ? rest : { ...rest, key }

@@ -3,13 +3,13 @@
  */
 import { Effect, Option } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
-import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
+import { getKeyBucketPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { keyRecords } from "../records/keyRecords.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { KeyBuckets } from "./KeyBuckets.ts"
 import * as KeyValues from "./keyValues.ts"
-import { retireSecrets } from "./secretRecords.ts"
+import { deleteOtherSecretIds } from "./secretRecords.ts"
 
 /** How many keys were processed, by outcome. */
 export interface ReencryptResult {
@@ -28,7 +28,7 @@ const pageSize = 200
 export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyBuckets["Service"]) => {
   const reencryptOne = Effect.fnUntraced(function* (bucket: KeyBucket, id: string) {
     const store = yield* Store
-    const entry = yield* keyRecords.get(getPartition(bucket), id)
+    const entry = yield* keyRecords.get(getKeyBucketPartition(bucket), id)
     if (Option.isNone(entry)) return "unchanged" as const
     const stored = entry.value.value
     const { sealed, ...rest } = stored
@@ -36,31 +36,33 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
     const plaintext = yield* Effect.option(KeyValues.decryptValue(secretBox, bucket, stored.id, sealed))
     if (Option.isNone(plaintext)) return "undecryptable" as const
     const { value } = plaintext
-    const hashes = secretBox.hashes(value)
+    const hashes = secretBox.keyHashes(value)
     const hasCurrentHashes =
       hashes.length === stored.hashes.length && hashes.every((hash) => stored.hashes.includes(hash))
-    if (hasCurrentHashes && secretBox.storage === "encrypted" && secretBox.isUnderCurrentSecret(sealed))
+    if (hasCurrentHashes && secretBox.keyStorage === "encrypted" && secretBox.isUnderPrimarySecret(sealed))
       return "unchanged" as const
-    const newValue = yield* KeyValues.protect(secretBox, bucket, stored.id, value)
-    yield* store.commit(getPartition(bucket), [keyRecords.replace(entry.value, { ...rest, ...newValue })])
+    const protectedValue = yield* KeyValues.hashAndEncrypt(secretBox, bucket, stored.id, value)
+    yield* store.commit(getKeyBucketPartition(bucket), [
+      keyRecords.replace(entry.value, { ...rest, ...protectedValue })
+    ])
     return "reencrypted" as const
   })
 
   return function* () {
     const counts = { reencrypted: 0, unchanged: 0, notStored: 0, undecryptable: 0 }
     for (const bucket of yield* buckets.all) {
-      const { total } = yield* keyRecords.page(getPartition(bucket), { offset: 0, limit: 0 })
+      const { total } = yield* keyRecords.page(getKeyBucketPartition(bucket), { offset: 0, limit: 0 })
       // Pages run from the end to the start: a concurrent delete shifts keys towards pages that are still to be read, so
       // none is skipped. Keys that are created meanwhile already use the newest secret.
       for (let end = total; end > 0; end -= pageSize) {
         const offset = Math.max(0, end - pageSize)
-        const page = yield* keyRecords.page(getPartition(bucket), { offset, limit: end - offset })
+        const page = yield* keyRecords.page(getKeyBucketPartition(bucket), { offset, limit: end - offset })
         for (const { value } of page.entries) {
           counts[yield* retryOnConflict(reencryptOne(bucket, value.id))]++
         }
       }
     }
-    if (counts.notStored + counts.undecryptable === 0) yield* retireSecrets(secretBox)
+    if (counts.notStored + counts.undecryptable === 0) yield* deleteOtherSecretIds(secretBox)
     return counts
   }
 }

@@ -24,7 +24,8 @@ const directory = Partition.keysDirectory
 const readAll = Effect.map(secretRecords.page(directory, { offset: 0, limit: 1_000 }), ({ entries }) => entries)
 
 /** Fails if the store was used only with other secrets; otherwise records the newest configured secret. */
-export const registerSecrets = (secretBox: SecretBox["Service"]) => retryOnConflict(register(secretBox), isConflict)
+export const registerPrimarySecret = (secretBox: SecretBox["Service"]) =>
+  retryOnConflict(register(secretBox), isConflict)
 
 /** Any conflict is retried: another process has registered a secret, which may be a different one. */
 const isConflict = (error: unknown): boolean => error instanceof StoreConflict
@@ -54,7 +55,7 @@ const register = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"
 })
 
 /** Removes all secret ids except the newest. Call it only when no key depends on an older secret. */
-export const retireSecrets = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"]) {
+export const deleteOtherSecretIds = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"]) {
   const store = yield* Store
   const retired = (yield* readAll).filter(({ value }) => value.id !== secretIds[0])
   const remove = store.commit(directory, retired.map(secretRecords.remove))

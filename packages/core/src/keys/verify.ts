@@ -7,7 +7,7 @@ import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { KeyId } from "../records/ApiKey.ts"
 import type { ConsumerId, ConsumerName } from "../records/Consumer.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
-import { getPartition, type KeyBucket } from "../records/KeyBucket.ts"
+import { getKeyBucketPartition, type KeyBucket } from "../records/KeyBucket.ts"
 import { byHash, keyRecords } from "../records/keyRecords.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
@@ -37,12 +37,12 @@ const toVerified = ({ record, parent }: RecordWithParent): Verified | RecordUnre
   const verified: Verified = {
     valid: true,
     consumer: { id: id as ConsumerId, name: name as ConsumerName, tags, metadata },
-    keyId: keyRecords.localKey(record) as KeyId
+    keyId: keyRecords.keyInCollection(record) as KeyId
   }
   return expiresOn === undefined ? verified : { ...verified, expiresOn }
 }
 
-const applyExpiry = (verified: Verified | undefined, now: number): Verification =>
+const toVerification = (verified: Verified | undefined, now: number): Verification =>
   verified === undefined || (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now)
     ? notVerified
     : verified
@@ -58,14 +58,14 @@ export const makeVerify = (
       if (typeof key !== "string" || key.length > maxKeyLength || !secretBox.isWellFormed(key)) {
         return Effect.succeed(notVerified)
       }
-      const partition = getPartition(bucket)
-      const hashes = secretBox.hashes(key)
+      const partition = getKeyBucketPartition(bucket)
+      const hashes = secretBox.keyHashes(key)
       const [newestHash = ""] = hashes
-      const now = trustedClock.at(clock)
+      const now = trustedClock.readMillis(clock)
       // The monotonic clock: adjusting the wall clock must not extend the life of a cached result.
       const monotonicNow = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
       const cached = cache.get(partition, newestHash, monotonicNow)
-      if (cached !== undefined) return Effect.succeed(applyExpiry(cached, now))
+      if (cached !== undefined) return Effect.succeed(toVerification(cached, now))
       const generation = cache.generation()
       return Effect.flatMap(
         store.getByUniqueKey(
@@ -80,7 +80,7 @@ export const makeVerify = (
             const bytes = match?.parent?.body.length ?? 0
             cache.set(partition, newestHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
           }
-          return Effect.succeed(applyExpiry(verified, trustedClock.at(clock)))
+          return Effect.succeed(toVerification(verified, trustedClock.readMillis(clock)))
         }
       )
     })

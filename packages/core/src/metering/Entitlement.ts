@@ -7,7 +7,7 @@ import type { Entry } from "../store/Collection.ts"
 import type { Change } from "../store/Store.ts"
 import { floorProduct } from "./decimalProduct.ts"
 import type { MeteringBucket } from "./MeteringBucket.ts"
-import { rootRecords } from "./meteringBucketRecords.ts"
+import { meteringBucketRecords } from "./meteringBucketRecords.ts"
 import * as Period from "./Period.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { planRecords } from "./planRecords.ts"
@@ -20,12 +20,12 @@ export interface Entitlement {
   /** The limits of each plan, by meter. */
   readonly planLimits: ReadonlyArray<ReadonlyMap<string, number>>
   /** Preconditions: bucket, subscription and plans have not changed since they were read. */
-  readonly guards: ReadonlyArray<Change>
+  readonly preconditions: ReadonlyArray<Change>
 }
 
 /** The approximate size of an entitlement in memory, in bytes. */
-export const estimateSize = ({ planLimits, guards }: Entitlement): number =>
-  1_000 + 200 * guards.length + 100 * planLimits.reduce((meters, { size }) => meters + size, 0)
+export const estimateSize = ({ planLimits, preconditions }: Entitlement): number =>
+  1_000 + 200 * preconditions.length + 100 * planLimits.reduce((meters, { size }) => meters + size, 0)
 
 interface EntitlementRecords {
   readonly root: Entry<MeteringBucket>
@@ -36,16 +36,16 @@ interface EntitlementRecords {
 /** Keeps only the limits of the plans, because entitlements are cached. */
 export const make = (
   { root, subscription, plans }: EntitlementRecords,
-  extraGuards: ReadonlyArray<Change> = []
+  extraPreconditions: ReadonlyArray<Change> = []
 ): Entitlement => ({
   root,
   subscription,
   planLimits: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
-  guards: [
-    rootRecords.assertUnchanged(root),
+  preconditions: [
+    meteringBucketRecords.assertUnchanged(root),
     subscriptionRecords.assertUnchanged(subscription),
     ...plans.map(planRecords.assertUnchanged),
-    ...extraGuards
+    ...extraPreconditions
   ]
 })
 

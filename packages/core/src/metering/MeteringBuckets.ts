@@ -11,13 +11,13 @@ import type { AccountName } from "../schema/Names.ts"
 import type { Page, PageRequest } from "../schema/Page.ts"
 import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import * as Collection from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { isOutcomeUnknown, type StoreError } from "../store/StoreError.ts"
 import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./MeteringBucket.ts"
-import { findMeteringBucket, getRoot, getRootVersion, rootRecords } from "./meteringBucketRecords.ts"
+import { findMeteringBucket, getRoot, getRootVersion, meteringBucketRecords } from "./meteringBucketRecords.ts"
 
 const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.Boolean })
 
@@ -26,7 +26,7 @@ const pendingRemoval = "deleting"
 const byAccount = (accountName: string): string => `account:${accountName}`
 
 /** Lists all buckets, indexed by account and by pending removal. */
-const directory = Collection.make({
+const directoryRecords = Collection.make({
   name: "listing",
   format: 1,
   schema: DirectoryEntry,
@@ -43,18 +43,19 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const { meteringBucketsPerAccount } = yield* Limits
   const withStore = Effect.provideService(Store, store)
-  const idempotentCreate = idempotentCommit(store, secretBox, MeteringBucket)
+  const idempotentCreate = makeIdempotentCommits(store, secretBox, MeteringBucket)
 
   /** Completes a removal that is recorded in the directory. Removes the root first, so that no commit to the bucket succeeds. */
   const completeRemoval = (id: MeteringBucketId) =>
     retryOnConflict(
       Effect.gen(function* () {
-        const partition = Partition.metering(id)
+        const partition = Partition.forMeteringBucket(id)
         const root = yield* getRoot(id)
-        if (Option.isSome(root)) yield* store.commit(partition, [rootRecords.remove(root.value)])
+        if (Option.isSome(root)) yield* store.commit(partition, [meteringBucketRecords.remove(root.value)])
         yield* store.clear(partition)
-        const entry = yield* directory.get(Partition.meteringDirectory, id)
-        if (Option.isSome(entry)) yield* store.commit(Partition.meteringDirectory, [directory.remove(entry.value)])
+        const entry = yield* directoryRecords.get(Partition.meteringDirectory, id)
+        if (Option.isSome(entry))
+          yield* store.commit(Partition.meteringDirectory, [directoryRecords.remove(entry.value)])
       })
     )
 
@@ -71,7 +72,7 @@ const make = Effect.gen(function* () {
   ): Effect.Effect<Page<MeteringBucket>, StoreError, Store> =>
     Effect.gen(function* () {
       const accountTerms = accountName === "*" ? [] : [byAccount(accountName)]
-      const [page, pendingRemovals] = yield* directory.pages(Partition.meteringDirectory, [
+      const [page, pendingRemovals] = yield* directoryRecords.pages(Partition.meteringDirectory, [
         { where: accountTerms, offset, limit },
         { where: [...accountTerms, pendingRemoval], offset: 0, limit: sweepSize }
       ])
@@ -88,7 +89,11 @@ const make = Effect.gen(function* () {
   /** Completes interrupted removals. A failure does not stop the others; the next run retries it. */
   const sweep = Effect.gen(function* () {
     const where = [pendingRemoval]
-    const { entries } = yield* directory.page(Partition.meteringDirectory, { where, offset: 0, limit: sweepSize })
+    const { entries } = yield* directoryRecords.page(Partition.meteringDirectory, {
+      where,
+      offset: 0,
+      limit: sweepSize
+    })
     yield* Effect.forEach(entries, ({ value: { bucket } }) =>
       Effect.catchCause(completeRemoval(bucket.id), () =>
         Effect.logWarning(`Removing metering bucket ${bucket.id} failed. Tollgate will retry.`)
@@ -111,27 +116,27 @@ const make = Effect.gen(function* () {
 
   /** Finds a bucket whose removal has started but is not complete. */
   const findPendingRemoval = Effect.fnUntraced(function* (bucketId: string) {
-    const entry = yield* directory.get(Partition.meteringDirectory, bucketId)
+    const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
     return Option.isSome(entry) && entry.value.value.deleting
       ? entry.value.value.bucket
       : yield* new MeteringBucketNotFound({ bucketId: String(bucketId) })
   })
 
   return MeteringBuckets.of({
-    list: (accountName, page) => list(accountName, page).pipe(withStore, withSafeSpan("Buckets.list")),
+    list: (accountName, page) => list(accountName, page).pipe(withStore, withSafeSpan("MeteringBuckets.list")),
 
     create: Effect.fnUntraced(
       function* (accountName, { idempotency } = {}) {
         const previousResult = yield* idempotentCreate.findReplay(Partition.meteringDirectory, idempotency)
         if (previousResult !== undefined) return yield* withCurrentVersion(previousResult)
         const now = yield* DateTime.now
-        const id = MeteringBucketId.make(yield* Id.next("bckt"))
+        const id = MeteringBucketId.make(yield* Id.generate("bckt"))
         const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName }
-        const partition = Partition.metering(id)
-        const rootCommit = yield* store.commit(partition, [rootRecords.insert(bucket)])
+        const partition = Partition.forMeteringBucket(id)
+        const rootCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
         const directoryChanges = [
-          directory.insert({ bucket, deleting: false }),
-          directory.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
+          directoryRecords.insert({ bucket, deleting: false }),
+          directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
         ]
         const committed = yield* idempotentCreate
           .commit(Partition.meteringDirectory, directoryChanges, idempotency, bucket)
@@ -139,7 +144,7 @@ const make = Effect.gen(function* () {
             // If the bucket is certainly not in the directory, remove its partition: nothing else would.
             Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
             Effect.mapError((error) =>
-              error._tag === "StoreConflict" && error.reason === "limit"
+              error._tag === "StoreConflict" && error.reason === "too-many-records"
                 ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
                 : error
             )
@@ -149,12 +154,12 @@ const make = Effect.gen(function* () {
         return yield* withCurrentVersion(committed.previousResult)
       },
       withStore,
-      withSafeSpan("Buckets.create")
+      withSafeSpan("MeteringBuckets.create")
     ),
 
-    get: (bucketId) => findMeteringBucket(bucketId).pipe(withStore, withSafeSpan("Buckets.get")),
+    get: (bucketId) => findMeteringBucket(bucketId).pipe(withStore, withSafeSpan("MeteringBuckets.get")),
 
-    owner: Effect.fnUntraced(
+    getAccountName: Effect.fnUntraced(
       function* (bucketId) {
         const bucket = yield* findMeteringBucket(bucketId).pipe(
           Effect.map(({ value }) => value),
@@ -163,7 +168,7 @@ const make = Effect.gen(function* () {
         return bucket.accountName
       },
       withStore,
-      withSafeSpan("Buckets.owner")
+      withSafeSpan("MeteringBuckets.owner")
     ),
 
     remove: Effect.fnUntraced(
@@ -171,10 +176,10 @@ const make = Effect.gen(function* () {
         const markForRemoval = Effect.gen(function* () {
           const root = yield* findMeteringBucket(bucketId)
           yield* checkVersion(root, ifMatch)
-          const entry = yield* directory.get(Partition.meteringDirectory, bucketId)
+          const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
           const marked = { bucket: root.value, deleting: true }
           yield* store.commit(Partition.meteringDirectory, [
-            Option.isSome(entry) ? directory.replace(entry.value, marked) : directory.insert(marked)
+            Option.isSome(entry) ? directoryRecords.replace(entry.value, marked) : directoryRecords.insert(marked)
           ])
           return root.value
         })
@@ -184,7 +189,7 @@ const make = Effect.gen(function* () {
         yield* completeRemoval(id)
       },
       withStore,
-      withSafeSpan("Buckets.remove")
+      withSafeSpan("MeteringBuckets.remove")
     )
   })
 })
@@ -205,7 +210,7 @@ export class MeteringBuckets extends Context.Service<
       bucketId: string
     ) => Effect.Effect<Collection.Entry<MeteringBucket>, StoreError | MeteringBucketNotFound>
     /** The account of a bucket, also while its removal is pending. */
-    readonly owner: (bucketId: string) => Effect.Effect<AccountName, StoreError | MeteringBucketNotFound>
+    readonly getAccountName: (bucketId: string) => Effect.Effect<AccountName, StoreError | MeteringBucketNotFound>
     /** Removes a bucket and everything in it. Call it again to complete an interrupted removal. */
     readonly remove: (
       bucketId: string,

@@ -8,13 +8,13 @@ import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import type { Page, PageRequest } from "../schema/Page.ts"
 import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
-import { findMeteringBucket, rootRecords } from "./meteringBucketRecords.ts"
+import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import { Plan, type PlanCreate, PlanId, type PlanUpdate, type StoredPlan } from "./Plan.ts"
 import { PlanExternalIdTaken, PlanInUse, type PlanNotFound } from "./PlanError.ts"
 import { findPlan, planRecords } from "./planRecords.ts"
@@ -24,12 +24,12 @@ const make = Effect.gen(function* () {
   const store = yield* Store
   const secretBox = yield* SecretBox
   const withStore = Effect.provideService(Store, store)
-  const idempotentCreate = idempotentCommit(store, secretBox, Plan)
+  const idempotentCreate = makeIdempotentCommits(store, secretBox, Plan)
 
   /** Adds `hasSubscriptions` to plans, in one store call. */
   const toPlans = Effect.fnUntraced(function* (bucketId: string, plans: ReadonlyArray<StoredPlan>) {
     const subscriptionPages = yield* subscriptionRecords.pages(
-      Partition.metering(bucketId),
+      Partition.forMeteringBucket(bucketId),
       plans.map(({ id }) => ({ where: [byPlan(id)], offset: 0, limit: 0 }))
     )
     return plans.map((plan, index): Plan => ({ ...plan, hasSubscriptions: (subscriptionPages[index]?.total ?? 0) > 0 }))
@@ -59,7 +59,7 @@ const make = Effect.gen(function* () {
     list: Effect.fnUntraced(
       function* (bucketId, { limit, offset }) {
         yield* findMeteringBucket(bucketId)
-        const page = yield* planRecords.page(Partition.metering(bucketId), { offset, limit })
+        const page = yield* planRecords.page(Partition.forMeteringBucket(bucketId), { offset, limit })
         const data = yield* toPlans(
           bucketId,
           page.entries.map(({ value }) => value)
@@ -76,18 +76,23 @@ const make = Effect.gen(function* () {
           const root = yield* findMeteringBucket(bucketId)
           const now = yield* DateTime.now
           const stored: StoredPlan = {
-            id: PlanId.make(yield* Id.next("plan")),
+            id: PlanId.make(yield* Id.generate("plan")),
             createdOn: now,
             updatedOn: now,
             ...input
           }
           const plan = { ...stored, hasSubscriptions: false }
-          const changes = [rootRecords.assertUnchanged(root), planRecords.insert(stored)]
-          const committed = yield* idempotentCreate.commit(Partition.metering(bucketId), changes, idempotency, plan)
+          const changes = [meteringBucketRecords.assertUnchanged(root), planRecords.insert(stored)]
+          const committed = yield* idempotentCreate.commit(
+            Partition.forMeteringBucket(bucketId),
+            changes,
+            idempotency,
+            plan
+          )
           return toEntry(committed.previousResult ?? plan, committed)
         })
         const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
-        return yield* idempotentCreate.orReplay(Partition.metering(bucketId), idempotency, toEntry, createPlan)
+        return yield* idempotentCreate.orReplay(Partition.forMeteringBucket(bucketId), idempotency, toEntry, createPlan)
       },
       withStore,
       withSafeSpan("Plans.create")
@@ -109,8 +114,8 @@ const make = Effect.gen(function* () {
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
-          const committed = yield* store.commit(Partition.metering(bucketId), [
-            rootRecords.assertUnchanged(root),
+          const committed = yield* store.commit(Partition.forMeteringBucket(bucketId), [
+            meteringBucketRecords.assertUnchanged(root),
             planRecords.replace(entry, value)
           ])
           return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(committed, planId) })
@@ -127,15 +132,15 @@ const make = Effect.gen(function* () {
           const root = yield* findMeteringBucket(bucketId)
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
-          yield* store.commit(Partition.metering(bucketId), [
-            rootRecords.assertUnchanged(root),
+          yield* store.commit(Partition.forMeteringBucket(bucketId), [
+            meteringBucketRecords.assertUnchanged(root),
             subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0),
             planRecords.remove(entry)
           ])
         })
         yield* retryOnConflict(attempt).pipe(
           Effect.mapError((error) =>
-            error instanceof StoreConflict && error.reason === "limit" ? new PlanInUse({ planId }) : error
+            error instanceof StoreConflict && error.reason === "too-many-records" ? new PlanInUse({ planId }) : error
           )
         )
       },

@@ -26,7 +26,7 @@ export const QuotaThresholds = Context.Reference<QuotaThresholdsShape>("@tollgat
   defaultValue: () => ({ thresholds: [], notify: () => Effect.void })
 })
 
-export const thresholdsReached = (
+export const getReachedThresholds = (
   thresholds: ReadonlyArray<number>,
   used: number,
   max: number

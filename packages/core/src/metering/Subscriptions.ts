@@ -9,14 +9,14 @@ import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import type { Page, PageRequest } from "../schema/Page.ts"
 import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { type RecordUnreadable, StoreConflict, type StoreError } from "../store/StoreError.ts"
 import * as Customer from "./customerRecords.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
-import { findMeteringBucket, rootRecords } from "./meteringBucketRecords.ts"
+import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import * as Period from "./Period.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { UnknownPlan } from "./PlanError.ts"
@@ -63,12 +63,12 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const idempotentCreate = idempotentCommit(store, secretBox, Subscription)
+  const idempotentCreate = makeIdempotentCommits(store, secretBox, Subscription)
 
   /** The plans with these external ids, in the order of the ids. */
   const findPlansByExternalId = Effect.fnUntraced(function* (bucketId: string, planExternalIds: ReadonlyArray<string>) {
     const uniqueKeys = planExternalIds.map((id) => planRecords.uniqueKey(byPlanExternalId(id)))
-    const matches = yield* store.getByUniqueKey(Partition.metering(bucketId), uniqueKeys)
+    const matches = yield* store.getByUniqueKey(Partition.forMeteringBucket(bucketId), uniqueKeys)
     return yield* Effect.forEach(
       matches,
       (match, index): Effect.Effect<Entry<StoredPlan>, UnknownPlan | RecordUnreadable> =>
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
 
   /** The external ids of plans, read in one store call. */
   const readExternalIds = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
-    const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.recordKey))
+    const records = yield* store.get(Partition.forMeteringBucket(bucketId), planIds.map(planRecords.recordKey))
     const externalIds = new Map<string, string>()
     for (const record of records) {
       if (record === undefined) continue
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
         // A plan is missing: the subscription moved to another plan after it was read. Read it again.
         const refreshed = yield* Effect.forEach(subscriptions, (subscription) =>
           Effect.map(
-            subscriptionRecords.get(Partition.metering(bucketId), subscription.id),
+            subscriptionRecords.get(Partition.forMeteringBucket(bucketId), subscription.id),
             Option.match({ onNone: () => subscription, onSome: ({ value }) => value })
           )
         )
@@ -138,9 +138,9 @@ const make = Effect.gen(function* () {
       : { value: subscription, version }
   })
 
-  const toEntry = (value: Subscription, committed: CommitResult): Entry<Subscription> => ({
+  const toEntry = (value: Subscription, commitResult: CommitResult): Entry<Subscription> => ({
     value,
-    version: subscriptionRecords.getVersion(committed, value.id)
+    version: subscriptionRecords.getVersion(commitResult, value.id)
   })
 
   const mapUniqueKeyConflict = <A, E, R>(
@@ -158,7 +158,7 @@ const make = Effect.gen(function* () {
       function* (bucketId, { limit, offset, ...filter }) {
         yield* findMeteringBucket(bucketId)
         if (filter.status !== undefined) yield* persistEndedTrials(bucketId, yield* trustedClock.now)
-        const page = yield* subscriptionRecords.page(Partition.metering(bucketId), {
+        const page = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
           where: toIndexTerms(filter),
           offset,
           limit
@@ -192,7 +192,7 @@ const make = Effect.gen(function* () {
           const plans = planIds.flatMap((id) => plansByExternalId.filter(({ value }) => value.id === id))
           const now = yield* trustedClock.now
           const stored: StoredSubscription = {
-            id: SubscriptionId.make(yield* Id.next("sbsc")),
+            id: SubscriptionId.make(yield* Id.generate("sbsc")),
             createdOn: now,
             updatedOn: now,
             ...fields,
@@ -206,10 +206,10 @@ const make = Effect.gen(function* () {
           }
           const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
           const subscription = toSubscription(stored, externalIds, now)
-          const committed = yield* idempotentCreate.commit(
-            Partition.metering(bucketId),
+          const commitResult = yield* idempotentCreate.commit(
+            Partition.forMeteringBucket(bucketId),
             [
-              rootRecords.assertUnchanged(root),
+              meteringBucketRecords.assertUnchanged(root),
               ...plans.map(planRecords.assertUnchanged),
               Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, stored.customerKey)),
               subscriptionRecords.insert(stored)
@@ -217,10 +217,15 @@ const make = Effect.gen(function* () {
             idempotency,
             subscription
           )
-          return toEntry(committed.previousResult ?? subscription, committed)
+          return toEntry(commitResult.previousResult ?? subscription, commitResult)
         })
         const createSubscription = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
-        return yield* idempotentCreate.orReplay(Partition.metering(bucketId), idempotency, toEntry, createSubscription)
+        return yield* idempotentCreate.orReplay(
+          Partition.forMeteringBucket(bucketId),
+          idempotency,
+          toEntry,
+          createSubscription
+        )
       },
       withStore,
       withSafeSpan("Subscriptions.create")
@@ -258,15 +263,15 @@ const make = Effect.gen(function* () {
             ),
             updatedOn: now
           }
-          const committed = yield* store.commit(Partition.metering(bucketId), [
-            rootRecords.assertUnchanged(root),
+          const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
+            meteringBucketRecords.assertUnchanged(root),
             ...(plans ?? []).map(planRecords.assertUnchanged),
             Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, value.customerKey)),
             subscriptionRecords.replace(entry, value)
           ])
           return yield* toSubscriptionEntry(bucketId, {
             value,
-            version: subscriptionRecords.getVersion(committed, value.id)
+            version: subscriptionRecords.getVersion(commitResult, value.id)
           })
         })
         return yield* retryOnConflict(attempt)
@@ -281,8 +286,8 @@ const make = Effect.gen(function* () {
           const root = yield* findMeteringBucket(bucketId)
           const entry = yield* findSubscription(bucketId, subscriptionId)
           yield* checkVersion(entry, ifMatch)
-          yield* store.commit(Partition.metering(bucketId), [
-            rootRecords.assertUnchanged(root),
+          yield* store.commit(Partition.forMeteringBucket(bucketId), [
+            meteringBucketRecords.assertUnchanged(root),
             Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, entry.value.customerKey)),
             subscriptionRecords.remove(entry)
           ])

@@ -15,7 +15,7 @@ import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import type { Idempotency } from "../store/Idempotency.ts"
-import { type IdempotencyError, idempotentCommit } from "../store/Idempotency.ts"
+import { type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
@@ -23,9 +23,9 @@ import { StoreConflict, type StoreError, type StoreUnavailable } from "../store/
 import { type CustomerEntitlements, quotaFields, readEntitlements, readPlans } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
-import { findMeteringBucket, rootRecords } from "./meteringBucketRecords.ts"
+import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import { type Amounts, type Quota, QuotaExceeded, type Quotas, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
-import { QuotaThresholds, thresholdsReached } from "./QuotaThresholds.ts"
+import { getReachedThresholds, QuotaThresholds } from "./QuotaThresholds.ts"
 import { canConsume } from "./Subscription.ts"
 import type { SubscriptionNotFound } from "./SubscriptionError.ts"
 import { findSubscription } from "./subscriptionRecords.ts"
@@ -38,7 +38,7 @@ const counterGracePeriod = 24 * 60 * 60 * 1000
 const ConsumptionReceipt = Schema.Struct({
   periodStart: Timestamp,
   resetsOn: Timestamp,
-  maxima: Schema.Record(Schema.String, Schema.Finite)
+  maxByMeter: Schema.Record(Schema.String, Schema.Finite)
 })
 type ConsumptionReceipt = typeof ConsumptionReceipt.Type
 
@@ -48,13 +48,13 @@ const makeQuota = (max: number, used = 0) => ({ max, used, remaining: Math.max(0
 const toQuotas = (
   subscriptionId: string,
   amounts: Amounts,
-  { periodStart, resetsOn, maxima }: ConsumptionReceipt,
+  { periodStart, resetsOn, maxByMeter }: ConsumptionReceipt,
   { totals }: CommitResult
 ): Quotas => {
   const meters: Record<string, Quota> = {}
   for (const meter in amounts) {
     const counter = Entitlement.getCounterName(subscriptionId, meter, periodStart)
-    meters[meter] = makeQuota(maxima[meter] ?? 0, totals.get(counter))
+    meters[meter] = makeQuota(maxByMeter[meter] ?? 0, totals.get(counter))
   }
   return { meters, periodStart, resetsOn }
 }
@@ -75,7 +75,7 @@ const make = Effect.gen(function* () {
   const quotaThresholds = yield* QuotaThresholds
   const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const idempotentConsume = idempotentCommit(store, secretBox, ConsumptionReceipt)
+  const idempotentConsume = makeIdempotentCommits(store, secretBox, ConsumptionReceipt)
   const customerCache = new BoundedMap<string, CustomerEntitlements>(maxCacheBytes, estimateCustomerSize)
   const entitlementCache = new BoundedMap<string, Entitlement.Entitlement>(maxCacheBytes, Entitlement.estimateSize)
   const notified = new BoundedMap<string, true>(maxNotified)
@@ -103,12 +103,15 @@ const make = Effect.gen(function* () {
     const ttl =
       DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* trustedClock.now) + counterGracePeriod
     for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
-      for (const threshold of thresholdsReached(quotaThresholds.thresholds, used, max)) {
+      for (const threshold of getReachedThresholds(quotaThresholds.thresholds, used, max)) {
         // Stored counters use the prefix `told:`.
         const marker = `told:${meters.get(meter)?.counter}:${threshold}`
         if (notified.has(marker)) continue
-        const changes = [rootRecords.assertUnchanged(root), Change.Add({ counter: marker, by: 1, max: 1, ttl })]
-        const result = yield* Effect.result(store.commit(Partition.metering(bucketId), changes))
+        const changes = [
+          meteringBucketRecords.assertUnchanged(root),
+          Change.Add({ counter: marker, by: 1, max: 1, ttl })
+        ]
+        const result = yield* Effect.result(store.commit(Partition.forMeteringBucket(bucketId), changes))
         if (Result.isFailure(result) && result.failure._tag === "StoreUnavailable") {
           yield* Effect.logError(result.failure.message)
           continue
@@ -135,7 +138,7 @@ const make = Effect.gen(function* () {
    * Counts usage against an entitlement, in one commit. Fails with `QuotaExceeded` if a counter would exceed its limit, and
    * with a stale `StoreConflict` if the entitlement is outdated. This is the hot path.
    */
-  const consumeEntitlement = (
+  const countOnEntitlement = (
     bucketId: string,
     entitlement: Entitlement.Entitlement,
     amounts: Amounts,
@@ -147,29 +150,29 @@ const make = Effect.gen(function* () {
       const limits = Entitlement.limitsAt(entitlement, now)
       const { period, meters } = limits
       const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + counterGracePeriod
-      const changes = [...entitlement.guards]
-      const maxima: Record<string, number> = {}
+      const changes = [...entitlement.preconditions]
+      const maxByMeter: Record<string, number> = {}
       for (const meter in amounts) {
         const meterLimit = meters.get(meter)
         if (meterLimit === undefined) return Effect.fail(new UnknownMeter({ meter }))
         const { max, counter } = meterLimit
-        maxima[meter] = max
+        maxByMeter[meter] = max
         changes.push(Change.Add({ counter, by: amounts[meter] ?? 0, max, ttl }))
       }
-      const receipt: ConsumptionReceipt = { periodStart: period.start, resetsOn: period.end, maxima }
-      const increment = idempotentConsume.commit(Partition.metering(bucketId), changes, idempotency, receipt)
+      const receipt: ConsumptionReceipt = { periodStart: period.start, resetsOn: period.end, maxByMeter }
+      const increment = idempotentConsume.commit(Partition.forMeteringBucket(bucketId), changes, idempotency, receipt)
       return Effect.matchEffect(increment, {
         onFailure: (error): Effect.Effect<never, CounterError> => {
-          if (!(error instanceof StoreConflict) || error.reason !== "exceeded") return Effect.fail(error)
+          if (!(error instanceof StoreConflict) || error.reason !== "counter-exceeded") return Effect.fail(error)
           // The subject of the conflict is the counter that would exceed its limit.
           const [meter = "", { max } = { max: 0 }] =
             [...meters].find(([, { counter }]) => counter === error.subject) ?? []
           return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: period.end }))
         },
-        onSuccess: (committed) => {
+        onSuccess: (commitResult) => {
           const { id } = entitlement.subscription.value
-          const quotas = toQuotas(id, amounts, committed.previousResult ?? receipt, committed)
-          return committed.previousResult === undefined && quotaThresholds.thresholds.length > 0
+          const quotas = toQuotas(id, amounts, commitResult.previousResult ?? receipt, commitResult)
+          return commitResult.previousResult === undefined && quotaThresholds.thresholds.length > 0
             ? Effect.as(notifyThresholds(bucketId, entitlement, limits, quotas), quotas)
             : Effect.succeed(quotas)
         }
@@ -183,63 +186,67 @@ const make = Effect.gen(function* () {
   }
 
   /** Counts usage against the customer's newest subscription that allows usage and has all the meters. */
-  const consumeNewest = (bucketId: string, { entitlements, total }: CustomerEntitlements, amounts: Amounts) =>
+  const countForNewestMatch = (bucketId: string, { entitlements, total }: CustomerEntitlements, amounts: Amounts) =>
     Effect.flatMap(trustedClock.now, (now): Effect.Effect<Quotas | DenyReason, CounterError> => {
       let newest: Entitlement.Entitlement | undefined
       for (const entitlement of entitlements) {
         if (!canConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
         // A customer may have several subscriptions with different meters, for example a plan and an add-on.
-        if (hasMeters(entitlement, amounts, now)) return consumeEntitlement(bucketId, entitlement, amounts, undefined)
+        if (hasMeters(entitlement, amounts, now)) return countOnEntitlement(bucketId, entitlement, amounts, undefined)
         newest ??= entitlement
       }
       // No subscription has all the meters: the newest one fails with `UnknownMeter`.
-      if (newest !== undefined) return consumeEntitlement(bucketId, newest, amounts, undefined)
+      if (newest !== undefined) return countOnEntitlement(bucketId, newest, amounts, undefined)
       return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
     })
 
   const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
   /** Cached data may allow usage but never deny it: it may be outdated, so Tollgate reads again before it refuses. */
-  const shouldReread = (error: { readonly _tag: string }): boolean =>
+  const shouldRetryWithCurrentData = (error: { readonly _tag: string }): boolean =>
     isStale(error) || ["QuotaExceeded", "UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
 
   /** Counts usage for a subscription, first with the cached entitlement, then with the current one. */
-  const consumeSubscription = (
+  const countForSubscription = (
     bucketId: string,
     subscriptionId: string,
     amounts: Amounts,
     idempotency: Idempotency | undefined
   ) => {
     const cacheKey = `${bucketId} ${subscriptionId}`
-    const reread = () =>
+    const retryWithCurrentData = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlement(bucketId, subscriptionId), (entitlement) => {
           entitlementCache.set(cacheKey, entitlement)
-          return consumeEntitlement(bucketId, entitlement, amounts, idempotency)
+          return countOnEntitlement(bucketId, entitlement, amounts, idempotency)
         })
       ).pipe(withStore)
     const cached = entitlementCache.get(cacheKey)
     return cached === undefined
-      ? reread()
-      : Effect.catchIf(consumeEntitlement(bucketId, cached, amounts, idempotency), shouldReread, reread)
+      ? retryWithCurrentData()
+      : Effect.catchIf(
+          countOnEntitlement(bucketId, cached, amounts, idempotency),
+          shouldRetryWithCurrentData,
+          retryWithCurrentData
+        )
   }
 
   /** Counts usage for a customer, first with the cached entitlements, then with the current ones. */
   const consumeForCustomer = (accountName: string, bucketId: string, customerKey: string, amounts: Amounts) => {
     // The key contains the account, so that a cached customer is never used for a different account.
     const cacheKey = `${accountName} ${bucketId} ${customerKey}`
-    const reread = () =>
+    const retryWithCurrentData = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
           customerCache.set(cacheKey, customer)
-          return consumeNewest(bucketId, customer, amounts)
+          return countForNewestMatch(bucketId, customer, amounts)
         })
       ).pipe(withStore)
     const cached = customerCache.get(cacheKey)
-    if (cached === undefined) return reread()
-    return Effect.matchEffect(consumeNewest(bucketId, cached, amounts), {
-      onFailure: (error) => (shouldReread(error) ? reread() : Effect.fail(error)),
-      onSuccess: (outcome) => (typeof outcome === "string" ? reread() : Effect.succeed(outcome))
+    if (cached === undefined) return retryWithCurrentData()
+    return Effect.matchEffect(countForNewestMatch(bucketId, cached, amounts), {
+      onFailure: (error) => (shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)),
+      onSuccess: (outcome) => (typeof outcome === "string" ? retryWithCurrentData() : Effect.succeed(outcome))
     })
   }
 
@@ -249,7 +256,7 @@ const make = Effect.gen(function* () {
         const entitlement = yield* readEntitlement(bucketId, subscriptionId)
         const { period, meters } = Entitlement.limitsAt(entitlement, yield* trustedClock.now)
         const names = [...meters.values()].map(({ counter }) => counter)
-        const values = yield* store.counters(Partition.metering(bucketId), names)
+        const values = yield* store.counters(Partition.forMeteringBucket(bucketId), names)
         const quotas = [...meters].map(([meter, { max }], index) => [meter, makeQuota(max, values[index])] as const)
         return { meters: Object.fromEntries(quotas), periodStart: period.start, resetsOn: period.end }
       },
@@ -258,10 +265,10 @@ const make = Effect.gen(function* () {
     ),
 
     consume: (bucketId, subscriptionId, amounts, { idempotency } = {}) => {
-      const attempt = consumeSubscription(bucketId, subscriptionId, amounts, idempotency)
-      const replay = (receipt: ConsumptionReceipt, committed: CommitResult) =>
-        toQuotas(subscriptionId, amounts, receipt, committed)
-      const partition = Partition.metering(bucketId)
+      const attempt = countForSubscription(bucketId, subscriptionId, amounts, idempotency)
+      const replay = (receipt: ConsumptionReceipt, commitResult: CommitResult) =>
+        toQuotas(subscriptionId, amounts, receipt, commitResult)
+      const partition = Partition.forMeteringBucket(bucketId)
       return idempotentConsume.orReplay(partition, idempotency, replay, attempt).pipe(withSafeSpan("Usage.consume"))
     },
 

@@ -38,7 +38,7 @@ export const quotaFields = (subscription: StoredSubscription): StoredSubscriptio
 /** The plans with these ids. Missing plans are skipped. */
 export const readPlans = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
   const store = yield* Store
-  const records = yield* store.get(Partition.metering(bucketId), planIds.map(planRecords.recordKey))
+  const records = yield* store.get(Partition.forMeteringBucket(bucketId), planIds.map(planRecords.recordKey))
   return yield* Effect.forEach(
     records.filter((record) => record !== undefined),
     planRecords.decode
@@ -52,7 +52,7 @@ const readNewestByStatus = Effect.fnUntraced(function* (
   status: SubscriptionStatus
 ) {
   const where = [byCustomer(customerKey), byStatus(status)]
-  const partition = Partition.metering(bucketId)
+  const partition = Partition.forMeteringBucket(bucketId)
   const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: maxPerStatus })
   if (first.total <= maxPerStatus) return first.entries
   const offset = first.total - maxPerStatus
@@ -68,7 +68,11 @@ export const readEntitlements = Effect.fnUntraced(function* (
   if (root.value.accountName !== accountName) return yield* new MeteringBucketNotFound({ bucketId })
   const customerVersion = yield* readCustomerVersion(bucketId, customerKey)
   const where = [byCustomer(customerKey)]
-  const { total } = yield* subscriptionRecords.page(Partition.metering(bucketId), { where, offset: 0, limit: 0 })
+  const { total } = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
+    where,
+    offset: 0,
+    limit: 0
+  })
   const entriesByStatus = yield* Effect.forEach(consumingStatuses, (status) =>
     readNewestByStatus(bucketId, customerKey, status)
   )

@@ -24,7 +24,7 @@ export interface CustomerVersion {
 
 export const readCustomerVersion = (bucketId: string, customerKey: string) =>
   Effect.map(
-    customerRecords.get(Partition.metering(bucketId), customerKey),
+    customerRecords.get(Partition.forMeteringBucket(bucketId), customerKey),
     (entry): CustomerVersion => ({ customerKey, entry })
   )
 

@@ -9,12 +9,18 @@ const rootKey = "root"
 /**
  * The root record in a bucket's partition. Every commit to the partition checks it, so no write succeeds after it is removed.
  */
-export const rootRecords = Collection.make({ name: "bucket", format: 1, schema: MeteringBucket, key: () => rootKey })
+export const meteringBucketRecords = Collection.make({
+  name: "bucket",
+  format: 1,
+  schema: MeteringBucket,
+  key: () => rootKey
+})
 
 /** The version of a bucket's root after a commit. */
-export const getRootVersion = (committed: CommitResult): number => rootRecords.getVersion(committed, rootKey)
+export const getRootVersion = (committed: CommitResult): number => meteringBucketRecords.getVersion(committed, rootKey)
 
-export const getRoot = (bucketId: MeteringBucketId) => rootRecords.get(Partition.metering(bucketId), rootKey)
+export const getRoot = (bucketId: MeteringBucketId) =>
+  meteringBucketRecords.get(Partition.forMeteringBucket(bucketId), rootKey)
 
 /** The root of a bucket. Fails if the bucket does not exist. */
 export const findMeteringBucket = Effect.fnUntraced(function* (bucketId: string) {

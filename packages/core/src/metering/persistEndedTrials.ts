@@ -9,7 +9,7 @@ import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import * as Customer from "./customerRecords.ts"
 import type { MeteringBucket } from "./MeteringBucket.ts"
-import { findMeteringBucket, rootRecords } from "./meteringBucketRecords.ts"
+import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import type { StoredSubscription } from "./Subscription.ts"
 import { byStatus, subscriptionRecords } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
@@ -24,7 +24,7 @@ const noEntries: ReadonlyArray<Entry<StoredSubscription>> = []
 
 /** One batch of subscriptions with an ended trial whose stored status is still `trialing`. */
 const findEndedTrials = Effect.fnUntraced(function* (root: Entry<MeteringBucket>, now: DateTime.Utc) {
-  const partition = Partition.metering(root.value.id)
+  const partition = Partition.forMeteringBucket(root.value.id)
   const terms = [byStatus("trialing"), trialIndexedTerm, ...endedTrialTerms(now)]
   const totals = yield* subscriptionRecords.pages(
     partition,
@@ -47,7 +47,7 @@ const findNotIndexed = Effect.fnUntraced(function* (root: Entry<MeteringBucket>,
   const indexed = subscriptionRecords.indexTerm(trialIndexedTerm)
   const terms = [subscriptionRecords.indexTerm(byStatus("trialing"))]
   for (let offset = 0; offset < total; offset += pageSize) {
-    const [page] = yield* store.list(Partition.metering(root.value.id), [
+    const [page] = yield* store.list(Partition.forMeteringBucket(root.value.id), [
       { indexTerms: terms, offset, limit: pageSize }
     ])
     const records = (page?.records ?? []).filter((record) => !record.indexTerms.includes(indexed))
@@ -67,8 +67,8 @@ const writeStatuses = Effect.fnUntraced(function* (
   const customerVersions = yield* Effect.forEach(customers, (customerKey) =>
     Customer.readCustomerVersion(root.value.id, customerKey)
   )
-  yield* store.commit(Partition.metering(root.value.id), [
-    rootRecords.assertUnchanged(root),
+  yield* store.commit(Partition.forMeteringBucket(root.value.id), [
+    meteringBucketRecords.assertUnchanged(root),
     ...customerVersions.map(Customer.bumpCustomerVersion),
     ...entries.map((entry) => {
       const status = Trial.statusAt(entry.value, now)

@@ -16,6 +16,6 @@ export const planRecords = Collection.make({
 })
 
 export const findPlan = Effect.fnUntraced(function* (bucketId: string, planId: string) {
-  const entry = yield* planRecords.get(Partition.metering(bucketId), planId)
+  const entry = yield* planRecords.get(Partition.forMeteringBucket(bucketId), planId)
   return Option.isNone(entry) ? yield* new PlanNotFound({ planId: String(planId) }) : entry.value
 })

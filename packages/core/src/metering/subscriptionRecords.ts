@@ -29,7 +29,7 @@ export const subscriptionRecords = Collection.make({
 })
 
 export const findSubscription = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
-  const entry = yield* subscriptionRecords.get(Partition.metering(bucketId), subscriptionId)
+  const entry = yield* subscriptionRecords.get(Partition.forMeteringBucket(bucketId), subscriptionId)
   return Option.isNone(entry)
     ? yield* new SubscriptionNotFound({ subscriptionId: String(subscriptionId) })
     : entry.value

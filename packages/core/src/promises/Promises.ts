@@ -7,9 +7,9 @@ import { Cause, Effect, Exit, Schema } from "effect"
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { clonePlain } from "../runtime/deepFreeze.ts"
-import { encodeOptions } from "../schema/encodeOptions.ts"
 import { bodyIssues, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
 import { findUnsafeJson } from "../schema/SafeJson.ts"
+import { skipChecks } from "../schema/skipChecks.ts"
 import type { Idempotency } from "../store/Idempotency.ts"
 
 const rejectUnknown = { onExcessProperty: "error" } as const
@@ -34,7 +34,7 @@ export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>): Promise<A> =
 }
 
 /** Makes a decoder of input that would be the JSON body over HTTP: its errors have JSON pointers. */
-export const decodeBody = <A, I>(schema: Schema.Codec<A, I>) => {
+export const makeBodyDecoder = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownEffect(schema, rejectUnknown)
   return (input: I): Effect.Effect<A, InvalidInput> => {
     const unsafe = findUnsafeJson(input)
@@ -46,19 +46,19 @@ export const decodeBody = <A, I>(schema: Schema.Codec<A, I>) => {
 
 /** Makes an encoder to plain JSON. It copies the value, because services may share frozen or cached data among callers. */
 export const makeEncoder = <A, I>(schema: Schema.Codec<A, I>): ((value: A) => I) => {
-  const encode = Schema.encodeSync(schema, encodeOptions)
+  const encode = Schema.encodeSync(schema, skipChecks)
   return (value) => clonePlain(encode(value))
 }
 
 /** Makes a decoder of input that would be in the path or query over HTTP: its errors name the parameter. */
-export const decodeParameters = <A, I>(schema: Schema.Codec<A, I>) => {
+export const makeParameterDecoder = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownEffect(schema, rejectUnknown)
   return (input: I): Effect.Effect<A, InvalidInput> =>
     Effect.mapError(decode(input), (error) => new InvalidInput({ errors: parameterIssues(error) }))
 }
 
 const keyBuckets = new BoundedMap<string, KeyBucket>(10_000)
-const decodeKeyBucket = decodeParameters(KeyBucket)
+const decodeKeyBucketNames = makeParameterDecoder(KeyBucket)
 
 /** Returns a key bucket that was decoded before. The cache key is unique because neither name may contain a slash. */
 export const cachedKeyBucket = (accountName: string, bucketName: string): KeyBucket | undefined =>
@@ -67,10 +67,10 @@ export const cachedKeyBucket = (accountName: string, bucketName: string): KeyBuc
     : undefined
 
 /** Decodes a key bucket, and caches the result for the hot path. */
-export const keyBucket = (accountName: string, bucketName: string): Effect.Effect<KeyBucket, InvalidInput> => {
+export const decodeKeyBucket = (accountName: string, bucketName: string): Effect.Effect<KeyBucket, InvalidInput> => {
   const cached = cachedKeyBucket(accountName, bucketName)
   if (cached !== undefined) return Effect.succeed(cached)
-  return Effect.map(decodeKeyBucket({ accountName, bucketName }), (bucket) => {
+  return Effect.map(decodeKeyBucketNames({ accountName, bucketName }), (bucket) => {
     keyBuckets.set(`${accountName}/${bucketName}`, bucket)
     return bucket
   })
@@ -80,7 +80,7 @@ export const IdempotencyKey = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[\x21-\x7e]{1,255}$/u, { expected: "1 to 255 visible ASCII characters" }))
 )
 
-const decodeIdempotencyKey = decodeParameters(Schema.Struct({ idempotencyKey: Schema.optionalKey(IdempotencyKey) }))
+const decodeIdempotencyKey = makeParameterDecoder(Schema.Struct({ idempotencyKey: Schema.optionalKey(IdempotencyKey) }))
 
 /** Decodes the options of a call that accepts only an idempotency key. */
 export const decodeIdempotencyOption = (options: {

@@ -42,7 +42,7 @@ export type AuthorizeResultJson =
     }
 
 const Metering = Schema.Struct({ meteringBucketId: Schema.String, meters: Amounts })
-const decodeMetering = Promises.decodeParameters(Schema.Struct({ metering: Metering }))
+const decodeMetering = Promises.makeParameterDecoder(Schema.Struct({ metering: Metering }))
 const allowedParameters = new Set(["account", "bucket", "key", "metering"])
 
 /** The `authorize` options of a protected route; the key comes with each request. */
@@ -107,11 +107,11 @@ export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service
   const authorize = makeAuthorize(keys, usage)
 
   /** Validates the input completely and reports what is wrong. */
-  const authorizeValidated = (input: AuthorizeInput) =>
+  const validateAndAuthorize = (input: AuthorizeInput) =>
     Effect.gen(function* () {
       const unknown = findUnknownParameter(input)
       if (unknown !== undefined) return yield* unknown
-      const bucket = yield* Promises.keyBucket(input.account, input.bucket)
+      const bucket = yield* Promises.decodeKeyBucket(input.account, input.bucket)
       // A value that is not a string is treated like any other invalid key.
       const request = { bucket, key: typeof input.key === "string" ? input.key : "" }
       if (input.metering === undefined) return yield* authorize(request)
@@ -132,7 +132,7 @@ export const authorizePromise = (keys: ApiKeys["Service"], usage: Usage["Service
   return (input: AuthorizeInput): Promise<AuthorizeResultJson> =>
     Promises.runPossiblySync(
       Effect.map(
-        Effect.suspend(() => tryFastPath(input) ?? authorizeValidated(input)),
+        Effect.suspend(() => tryFastPath(input) ?? validateAndAuthorize(input)),
         encode
       )
     )

@@ -43,14 +43,14 @@ const RollOptions = Schema.Struct({
   idempotencyKey: Schema.optionalKey(Promises.IdempotencyKey)
 })
 
-const decodeListQuery = Promises.decodeParameters(ListQuery)
-const decodeGetOptions = Promises.decodeParameters(GetOptions)
-const decodeIfTags = Promises.decodeParameters(IfTags)
-const decodeCreateOptions = Promises.decodeParameters(CreateOptions)
-const decodeRollOptions = Promises.decodeParameters(RollOptions)
-const decodeCreateBody = Promises.decodeBody(ConsumerCreate)
-const decodeUpdateBody = Promises.decodeBody(ConsumerUpdate)
-const decodeRollBody = Promises.decodeBody(Schema.Struct({ expiresOn: Timestamp }))
+const decodeListQuery = Promises.makeParameterDecoder(ListQuery)
+const decodeGetOptions = Promises.makeParameterDecoder(GetOptions)
+const decodeIfTags = Promises.makeParameterDecoder(IfTags)
+const decodeCreateOptions = Promises.makeParameterDecoder(CreateOptions)
+const decodeRollOptions = Promises.makeParameterDecoder(RollOptions)
+const decodeCreateBody = Promises.makeBodyDecoder(ConsumerCreate)
+const decodeUpdateBody = Promises.makeBodyDecoder(ConsumerUpdate)
+const decodeRollBody = Promises.makeBodyDecoder(Schema.Struct({ expiresOn: Timestamp }))
 const encodeConsumer = Promises.makeEncoder(Consumer)
 const encodeKey = Promises.makeEncoder(ApiKey)
 const encodePage = Promises.makeEncoder(Page(Consumer))
@@ -64,7 +64,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<PageJson<ConsumerJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         return encodePage(yield* consumers.list(bucket, { ...firstPage, ...(yield* decodeListQuery(query)) }))
       })
     ),
@@ -78,7 +78,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<ConsumerJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         const operation = ["consumers.create", accountName, bucketName]
         const { withApiKey, idempotencyKey } = yield* decodeCreateOptions(options)
         const consumer = yield* decodeCreateBody(input)
@@ -96,7 +96,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<ConsumerJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         return encodeConsumer((yield* consumers.get(bucket, name, yield* decodeGetOptions(options))).value)
       })
     ),
@@ -111,7 +111,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<ConsumerJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         return encodeConsumer(
           (yield* consumers.update(bucket, name, yield* decodeUpdateBody(patch), yield* decodeIfTags(options))).value
         )
@@ -122,7 +122,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   remove: (accountName: string, bucketName: string, name: string, options: typeof IfTags.Encoded = {}): Promise<void> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         yield* consumers.remove(bucket, name, yield* decodeIfTags(options))
       })
     ),
@@ -137,7 +137,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         const { expiresOn } = yield* decodeRollBody(input)
         const operation = ["consumers.rollKey", accountName, bucketName, name]
         const { ifTags, idempotencyKey } = yield* decodeRollOptions(options)

@@ -18,9 +18,11 @@ export type DeploymentStatusJson = typeof DeploymentStatus.Encoded
 
 type IdempotencyOption = { readonly idempotencyKey?: string }
 
-const decodeProject = Promises.decodeParameters(Schema.Struct({ accountName: AccountName, projectName: ProjectName }))
-const decodePageQuery = Promises.decodeParameters(PageQuery)
-const decodeBranch = Promises.decodeBody(Branch)
+const decodeProject = Promises.makeParameterDecoder(
+  Schema.Struct({ accountName: AccountName, projectName: ProjectName })
+)
+const decodePageQuery = Promises.makeParameterDecoder(PageQuery)
+const decodeBranch = Promises.makeBodyDecoder(Branch)
 
 const encodeDeployment = Schema.encodeSync(Deployment)
 const encodeDeployments = Schema.encodeSync(Page(Deployment))

@@ -23,12 +23,12 @@ const CreateManyInput = Schema.Array(ApiKeyCreate).pipe(
   Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maxKeysPerRequest))
 )
 
-const decodeListQuery = Promises.decodeParameters(ListQuery)
-const decodeGetOptions = Promises.decodeParameters(GetOptions)
-const decodeIfTags = Promises.decodeParameters(IfTags)
-const decodeCreateBody = Promises.decodeBody(ApiKeyCreate)
-const decodeCreateManyBody = Promises.decodeBody(CreateManyInput)
-const decodeUpdateBody = Promises.decodeBody(ApiKeyUpdate)
+const decodeListQuery = Promises.makeParameterDecoder(ListQuery)
+const decodeGetOptions = Promises.makeParameterDecoder(GetOptions)
+const decodeIfTags = Promises.makeParameterDecoder(IfTags)
+const decodeCreateBody = Promises.makeBodyDecoder(ApiKeyCreate)
+const decodeCreateManyBody = Promises.makeBodyDecoder(CreateManyInput)
+const decodeUpdateBody = Promises.makeBodyDecoder(ApiKeyUpdate)
 const encodeKey = Schema.encodeSync(ApiKey)
 const encodePage = Schema.encodeSync(Page(ApiKey))
 
@@ -50,7 +50,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
   ): Promise<PageJson<ApiKeyJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         return encodePage(yield* keys.list(bucket, consumerName, { ...firstPage, ...(yield* decodeListQuery(query)) }))
       })
     ),
@@ -65,7 +65,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         const decoded = yield* decodeCreateBody(input)
         const operation = ["keys.create", accountName, bucketName, consumerName]
         const idempotencyKey = yield* Promises.decodeIdempotencyOption(options)
@@ -84,7 +84,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
   ): Promise<PageJson<ApiKeyJson>> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         const decoded = yield* decodeCreateManyBody(inputs)
         const operation = ["keys.createMany", accountName, bucketName, consumerName]
         const idempotencyKey = yield* Promises.decodeIdempotencyOption(options)
@@ -103,7 +103,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         return encodeKey((yield* keys.get(bucket, consumerName, keyId, yield* decodeGetOptions(options))).value)
       })
     ),
@@ -119,7 +119,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
   ): Promise<ApiKeyJson> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         const conditions = yield* decodeIfTags(options)
         return encodeKey(
           (yield* keys.update(bucket, consumerName, keyId, yield* decodeUpdateBody(patch), conditions)).value
@@ -137,7 +137,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
   ): Promise<void> =>
     Promises.run(
       Effect.gen(function* () {
-        const bucket = yield* Promises.keyBucket(accountName, bucketName)
+        const bucket = yield* Promises.decodeKeyBucket(accountName, bucketName)
         yield* keys.remove(bucket, consumerName, keyId, yield* decodeIfTags(options))
       })
     ),
@@ -147,7 +147,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
     const bucket = Promises.cachedKeyBucket(accountName, bucketName)
     const verification =
       bucket === undefined
-        ? Effect.flatMap(Promises.keyBucket(accountName, bucketName), (bucket) => keys.verify(bucket, key))
+        ? Effect.flatMap(Promises.decodeKeyBucket(accountName, bucketName), (bucket) => keys.verify(bucket, key))
         : keys.verify(bucket, key)
     return Promises.runPossiblySync(Effect.map(verification, encodeVerification))
   }

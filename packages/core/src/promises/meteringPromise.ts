@@ -31,15 +31,15 @@ const SubscriptionQuery = Schema.Struct({
 })
 const AccountOrAll = Schema.Struct({ accountName: Schema.Union([AccountName, Schema.Literal("*")]) })
 
-const decodePageQuery = Promises.decodeParameters(PageQuery)
-const decodeAccountOrAll = Promises.decodeParameters(AccountOrAll)
-const decodeAccount = Promises.decodeParameters(Schema.Struct({ accountName: AccountName }))
-const decodeSubscriptionQuery = Promises.decodeParameters(SubscriptionQuery)
-const decodePlanCreate = Promises.decodeBody(PlanCreate)
-const decodePlanUpdate = Promises.decodeBody(PlanUpdate)
-const decodeSubscriptionCreate = Promises.decodeBody(SubscriptionCreate)
-const decodeSubscriptionUpdate = Promises.decodeBody(SubscriptionUpdate)
-const decodeConsumption = Promises.decodeBody(Consumption)
+const decodePageQuery = Promises.makeParameterDecoder(PageQuery)
+const decodeAccountOrAll = Promises.makeParameterDecoder(AccountOrAll)
+const decodeAccount = Promises.makeParameterDecoder(Schema.Struct({ accountName: AccountName }))
+const decodeSubscriptionQuery = Promises.makeParameterDecoder(SubscriptionQuery)
+const decodePlanCreate = Promises.makeBodyDecoder(PlanCreate)
+const decodePlanUpdate = Promises.makeBodyDecoder(PlanUpdate)
+const decodeSubscriptionCreate = Promises.makeBodyDecoder(SubscriptionCreate)
+const decodeSubscriptionUpdate = Promises.makeBodyDecoder(SubscriptionUpdate)
+const decodeConsumption = Promises.makeBodyDecoder(Consumption)
 
 const encodeBucket = Schema.encodeSync(MeteringBucket)
 const encodeBuckets = Schema.encodeSync(Page(MeteringBucket))
@@ -48,7 +48,7 @@ const encodePlans = Promises.makeEncoder(Page(Plan))
 const encodeSubscription = Promises.makeEncoder(Subscription)
 const encodeSubscriptions = Promises.makeEncoder(Page(Subscription))
 
-export const meteringBucketsPromise = (buckets: Omit<MeteringBuckets["Service"], "owner">) => ({
+export const meteringBucketsPromise = (buckets: Omit<MeteringBuckets["Service"], "getAccountName">) => ({
   /** Returns a page of the metering buckets of an account, or of all accounts (`*`), oldest first. */
   list: (account: string, query: typeof PageQuery.Encoded = {}): Promise<PageJson<MeteringBucketJson>> =>
     Promises.run(
@@ -167,7 +167,7 @@ export const usagePromise = (usage: Omit<Usage["Service"], "consumeForCustomer">
     meters: (typeof Consumption.Encoded)["meters"],
     options?: IdempotencyOption
   ): Promise<QuotasJson> => {
-    const consumeValidated = Effect.gen(function* () {
+    const validateAndConsume = Effect.gen(function* () {
       const amounts = parseAmounts(meters) ?? (yield* decodeConsumption({ meters })).meters
       const key = options === undefined ? undefined : yield* Promises.decodeIdempotencyOption(options)
       const idempotency = Promises.makeIdempotency(key, ["usage.consume", bucketId, subscriptionId], meters)
@@ -176,7 +176,7 @@ export const usagePromise = (usage: Omit<Usage["Service"], "consumeForCustomer">
     // Fast path without a generator, for valid amounts and no options.
     const consumption = Effect.suspend(() => {
       const amounts = options === undefined ? parseAmounts(meters) : undefined
-      return amounts === undefined ? consumeValidated : usage.consume(bucketId, subscriptionId, amounts)
+      return amounts === undefined ? validateAndConsume : usage.consume(bucketId, subscriptionId, amounts)
     })
     return Promises.runPossiblySync(Effect.map(consumption, encodeQuotas))
   }

@@ -11,10 +11,10 @@ export type KeyBucket = typeof KeyBucket.Type
 const partitions = new WeakMap<KeyBucket, Partition.Partition>()
 
 /** The store partition of a bucket. Cached, because encoding the name takes as long as the rest of a lookup. */
-export const getPartition = (bucket: KeyBucket): Partition.Partition => {
+export const getKeyBucketPartition = (bucket: KeyBucket): Partition.Partition => {
   const cached = partitions.get(bucket)
   if (cached !== undefined) return cached
-  const partition = Partition.keys(bucket.accountName, bucket.bucketName)
+  const partition = Partition.forKeyBucket(bucket.accountName, bucket.bucketName)
   partitions.set(bucket, partition)
   return partition
 }

@@ -2,11 +2,11 @@ import { Effect, Option } from "effect"
 import { matchesTags, type TagFilter } from "../schema/Tags.ts"
 import { ConsumerNotFound } from "./ConsumerError.ts"
 import { consumerRecords } from "./consumerRecords.ts"
-import { getPartition, type KeyBucket } from "./KeyBucket.ts"
+import { getKeyBucketPartition, type KeyBucket } from "./KeyBucket.ts"
 
 /** Finds a consumer by name. A consumer without the required tags counts as not found. */
 export const findConsumer = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, ifTags: TagFilter = {}) {
-  const entry = yield* consumerRecords.get(getPartition(bucket), name)
+  const entry = yield* consumerRecords.get(getKeyBucketPartition(bucket), name)
   if (Option.isNone(entry) || !matchesTags(entry.value.value.tags, ifTags)) {
     return yield* new ConsumerNotFound({ consumer: name })
   }

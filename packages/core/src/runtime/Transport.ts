@@ -5,13 +5,13 @@
 export interface TransportRequest {
   readonly method: string
   /** The path and the query, still percent-encoded. */
-  readonly url: string
+  readonly pathAndQuery: string
   /** The path that the HTTP API is mounted at, such as `/api/dev`, if the binding knows it. */
   readonly basePath?: string
   /** Names are in lower case. Repeated headers are joined with commas. */
   readonly headers: Readonly<Record<string, string>>
   /** Reads the whole body; resolves to `undefined` if it is longer than `maxBytes`. */
-  readonly bytes: (maxBytes: number) => Promise<Uint8Array | undefined>
+  readonly readBytes: (maxBytes: number) => Promise<Uint8Array | undefined>
   /** The body as a stream; `null` if there is none. */
   readonly body: () => ReadableStream<Uint8Array> | null
   /** Converts to a web `Request`, which then owns the body. */
@@ -51,10 +51,10 @@ export const fromWebRequest = (request: Request): TransportRequest => {
   const host = url.slice(hostStart, pathStart < 0 ? undefined : pathStart)
   return {
     method,
-    url: pathStart < 0 ? "/" : (url.slice(pathStart).split("#", 1)[0] ?? "/"),
+    pathAndQuery: pathStart < 0 ? "/" : (url.slice(pathStart).split("#", 1)[0] ?? "/"),
     headers: { host, ...Object.fromEntries(request.headers) },
     // Read lazily: `authenticate` may clone the request, which replaces its body.
-    bytes: (maxBytes) => readBody(request.body, maxBytes),
+    readBytes: (maxBytes) => readBody(request.body, maxBytes),
     body: () => request.body,
     toWebRequest: () => request,
     signal: () => request.signal

@@ -35,13 +35,13 @@ export class TrustedClock extends Context.Service<
   TrustedClock,
   {
     /** Milliseconds since the epoch, based on the given clock. */
-    readonly at: (clock: Clock.Clock) => number
+    readonly readMillis: (clock: Clock.Clock) => number
     readonly now: Effect.Effect<DateTime.Utc>
   }
 >()("@tollgate/core/runtime/TrustedClock") {
   static readonly layer = Layer.sync(TrustedClock, () => {
     let current: { readonly clock: Clock.Clock; readonly read: () => number } | undefined
-    const at = (clock: Clock.Clock): number => {
+    const readMillis = (clock: Clock.Clock): number => {
       if (current?.clock !== clock) current = { clock, read: makeReader(clock) }
       return current.read()
     }
@@ -51,6 +51,6 @@ export class TrustedClock extends Context.Service<
       if (DateTime.toEpochMillis(latest) !== millis) latest = DateTime.makeUnsafe(millis)
       return latest
     }
-    return { at, now: Effect.clockWith((clock) => Effect.succeed(toDateTime(at(clock)))) }
+    return { readMillis, now: Effect.clockWith((clock) => Effect.succeed(toDateTime(readMillis(clock)))) }
   })
 }

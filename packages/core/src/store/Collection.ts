@@ -23,11 +23,11 @@ import { Effect, Option, Schema } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
 import { forEachYielding } from "../runtime/forEachYielding.ts"
+import { copyUnknownFields } from "./copyUnknownFields.ts"
 import type { Partition } from "./Partition.ts"
 import { retryOnConflict } from "./retryOnConflict.ts"
 import { Change, type CommitResult, Store, type StoreRecord } from "./Store.ts"
 import { RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
-import { withUnknownFields } from "./withUnknownFields.ts"
 
 /** A stored value and its version. */
 export interface Entry<A> {
@@ -106,7 +106,7 @@ export interface Collection<A, I = unknown> {
   /** Whether the body certainly does not contain this field. Does not parse the body. */
   readonly lacksField: (record: StoreRecord, field: string) => boolean
   /** A record's key within this collection. */
-  readonly localKey: (record: StoreRecord) => string
+  readonly keyInCollection: (record: StoreRecord) => string
 
   /**
    * Replaces a value with the result of `change`. Reads and computes again after a conflicting write; fails with a stale
@@ -145,7 +145,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     if (stored === undefined || previous === undefined) return formatPrefix + body
     const previousBody = encodeBody(previous)
     const content = stored.slice(stored.indexOf(" ") + 1)
-    return formatPrefix + (content === previousBody ? body : withUnknownFields(body, previousBody, content))
+    return formatPrefix + (content === previousBody ? body : copyUnknownFields(body, previousBody, content))
   }
 
   const put = (value: A, expect: number, previous?: A): Change =>
@@ -244,7 +244,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     parseUnchecked,
     // A truncated body, or one without the expected prefix, may still contain the field: the caller must parse it.
     lacksField: ({ body }, field) => body.startsWith(formatPrefix) && body.endsWith("}") && !body.includes(field),
-    localKey: (record) => record.key.slice(name.length + 1),
+    keyInCollection: (record) => record.key.slice(name.length + 1),
     modify: (partition, key, change) =>
       retryOnConflict(
         Effect.gen(function* () {

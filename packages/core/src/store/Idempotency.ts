@@ -32,7 +32,7 @@ export class ReplayUnavailable extends Schema.TaggedError<ReplayUnavailable>()("
 
 export type IdempotencyError = IdempotencyKeyReused | ReplayUnavailable
 
-const day = 24 * 60 * 60 * 1000
+const resultTtlMs = 24 * 60 * 60 * 1000
 
 export interface IdempotentResult<A> extends CommitResult {
   /** The result of the first request, if this is a retry. */
@@ -49,7 +49,7 @@ const isStoreError = (error: unknown): boolean =>
 const alwaysConflicts: Change = { _tag: "Check", key: "never", expect: 1 }
 
 /** Commits that store their result under an idempotency id. A retry returns the stored result. */
-export const idempotentCommit = <A, I>(
+export const makeIdempotentCommits = <A, I>(
   store: StoreOperations,
   secretBox: SecretBox["Service"],
   schema: Schema.Codec<A, I>
@@ -61,9 +61,9 @@ export const idempotentCommit = <A, I>(
 
   /** The digests under which a request is stored: one for each secret, newest first. */
   const toDigests = ({ id, fingerprint }: Idempotency): ReadonlyArray<Idempotency> => {
-    const fingerprints = secretBox.digests(`idempotent request ${fingerprint}`)
+    const fingerprints = secretBox.idempotencyDigests(`idempotent request ${fingerprint}`)
     return secretBox
-      .digests(`idempotency key ${id}`)
+      .idempotencyDigests(`idempotency key ${id}`)
       .map((id, index) => ({ id, fingerprint: fingerprints[index] ?? "" }))
   }
 
@@ -90,7 +90,7 @@ export const idempotentCommit = <A, I>(
   ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
     const { id, fingerprint } = idempotency
     const encrypted = yield* secretBox.encrypt(encode(result), associatedData(partition, id))
-    const record = { id, fingerprint, result: encrypted, ttl: day }
+    const record = { id, fingerprint, result: encrypted, ttl: resultTtlMs }
     return yield* decodeReplay(partition, idempotency, yield* store.commit(partition, changes, record))
   })
 
@@ -102,7 +102,7 @@ export const idempotentCommit = <A, I>(
   ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
     // A commit has one idempotency id, so a result that was stored under an older secret is looked up first.
     const [newest = idempotency, ...older] = toDigests(idempotency)
-    return (yield* lookUp(partition, older)) ?? (yield* commitWithDigest(partition, changes, newest, result))
+    return (yield* findByDigests(partition, older)) ?? (yield* commitWithDigest(partition, changes, newest, result))
   })
 
   const commit = (
@@ -116,9 +116,9 @@ export const idempotentCommit = <A, I>(
       : commitIdempotently(partition, changes, idempotency, result)
 
   /** Looks up the stored result of a request under each of these digests. */
-  const lookUp = Effect.fnUntraced(function* (partition: Partition, digests: ReadonlyArray<Idempotency>) {
+  const findByDigests = Effect.fnUntraced(function* (partition: Partition, digests: ReadonlyArray<Idempotency>) {
     for (const digest of digests) {
-      const record = { id: digest.id, fingerprint: "", result: "", ttl: day }
+      const record = { id: digest.id, fingerprint: "", result: "", ttl: resultTtlMs }
       const committed = yield* Effect.catchTag(
         store.commit(partition, [alwaysConflicts], record),
         "StoreConflict",
@@ -129,7 +129,8 @@ export const idempotentCommit = <A, I>(
     return undefined
   })
 
-  const lookUpRequest = (partition: Partition, idempotency: Idempotency) => lookUp(partition, toDigests(idempotency))
+  const findByRequest = (partition: Partition, idempotency: Idempotency) =>
+    findByDigests(partition, toDigests(idempotency))
 
   const findReplay = (
     partition: Partition,
@@ -137,13 +138,13 @@ export const idempotentCommit = <A, I>(
   ): Effect.Effect<A | undefined, StoreUnavailable | IdempotencyError> =>
     idempotency === undefined
       ? Effect.succeed(undefined)
-      : Effect.map(lookUpRequest(partition, idempotency), (committed) => committed?.previousResult)
+      : Effect.map(findByRequest(partition, idempotency), (committed) => committed?.previousResult)
 
   /**
    * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons that
    * the first request did not have, such as a quota that is used up by now.
    */
-  const orReplay = <B, E, R>(
+  const replayIfFailed = <B, E, R>(
     partition: Partition,
     idempotency: Idempotency | undefined,
     toResult: (previousResult: A, committed: CommitResult) => B,
@@ -154,7 +155,7 @@ export const idempotentCommit = <A, I>(
       : Effect.catch(attempt, (error) =>
           isStoreError(error)
             ? Effect.fail(error)
-            : lookUpRequest(partition, idempotency).pipe(
+            : findByRequest(partition, idempotency).pipe(
                 Effect.catchTag("StoreUnavailable", () => Effect.succeed(undefined)),
                 Effect.flatMap((committed) =>
                   committed?.previousResult === undefined
@@ -164,5 +165,5 @@ export const idempotentCommit = <A, I>(
               )
         )
 
-  return { commit, findReplay: findReplay, orReplay }
+  return { commit, findReplay: findReplay, orReplay: replayIfFailed }
 }

@@ -14,7 +14,7 @@ const makePartition = (...parts: ReadonlyArray<string>): Partition =>
   parts.map(encodeURIComponent).join("/") as Partition
 
 /** The consumers and API keys of one key bucket. */
-export const keys = (accountName: string, bucketName: string): Partition =>
+export const forKeyBucket = (accountName: string, bucketName: string): Partition =>
   makePartition("keys", accountName, bucketName)
 
 /** The directory of all key buckets that were ever written to. */
@@ -24,7 +24,7 @@ export const keysDirectory: Partition = makePartition("keys")
 const meteringPartitions = new BoundedMap<string, Partition>(10_000)
 
 /** One metering bucket: its root record, plans, subscriptions and usage counters. */
-export const metering = (bucketId: string): Partition => {
+export const forMeteringBucket = (bucketId: string): Partition => {
   const cached = meteringPartitions.get(bucketId)
   if (cached !== undefined) return cached
   const partition = makePartition("metering", bucketId)
@@ -36,7 +36,7 @@ export const metering = (bucketId: string): Partition => {
 export const meteringDirectory: Partition = makePartition("metering")
 
 /** The deployments of one project. */
-export const deployments = (accountName: string, projectName: string): Partition =>
+export const forProject = (accountName: string, projectName: string): Partition =>
   makePartition("deployments", accountName, projectName)
 
 /** The directory of deployment names, which maps each name to its project. */

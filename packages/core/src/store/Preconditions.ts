@@ -18,8 +18,8 @@ export interface CommitState {
 
 /** The conflict of the first change, in order, whose precondition does not hold. */
 export const firstViolation = (changes: ReadonlyArray<Change>, state: CommitState): StoreConflict | undefined => {
-  const rewritten = new Set<string>()
-  for (const change of changes) if (change._tag === "Put" || change._tag === "Delete") rewritten.add(change.key)
+  const writtenKeys = new Set<string>()
+  for (const change of changes) if (change._tag === "Put" || change._tag === "Delete") writtenKeys.add(change.key)
   const newOwners = new Map<string, string>()
 
   for (const change of changes) {
@@ -34,8 +34,8 @@ export const firstViolation = (changes: ReadonlyArray<Change>, state: CommitStat
         for (const uniqueKey of change.uniqueKeys) {
           const owner = state.owner(uniqueKey)
           // A record that this commit replaces or deletes releases its unique keys.
-          const isOwned = owner !== undefined && !rewritten.has(owner)
-          if (isOwned || (newOwners.has(uniqueKey) && newOwners.get(uniqueKey) !== change.key)) {
+          const belongsToAnotherRecord = owner !== undefined && !writtenKeys.has(owner)
+          if (belongsToAnotherRecord || (newOwners.has(uniqueKey) && newOwners.get(uniqueKey) !== change.key)) {
             return new StoreConflict({ reason: "unique-key", subject: uniqueKey })
           }
           newOwners.set(uniqueKey, change.key)
@@ -44,12 +44,12 @@ export const firstViolation = (changes: ReadonlyArray<Change>, state: CommitStat
       }
       case "AtMost":
         if (state.total(change.term) > change.atMost) {
-          return new StoreConflict({ reason: "limit", subject: change.term })
+          return new StoreConflict({ reason: "too-many-records", subject: change.term })
         }
         break
       case "Add":
         if (state.counter(change.counter) + change.by > (change.max ?? Number.MAX_SAFE_INTEGER)) {
-          return new StoreConflict({ reason: "exceeded", subject: change.counter })
+          return new StoreConflict({ reason: "counter-exceeded", subject: change.counter })
         }
         break
     }

@@ -22,11 +22,11 @@ export class StoreOpenError extends Schema.TaggedError<StoreOpenError>()("StoreO
  *
  * - `stale`: the record `subject` is not at the expected version
  * - `unique-key`: the unique key `subject` belongs to another record
- * - `limit`: more records have the index term `subject` than the commit allows
- * - `exceeded`: the counter `subject` would exceed its maximum
+ * - `too-many-records`: more records have the index term `subject` than the commit allows
+ * - `counter-exceeded`: the counter `subject` would exceed its maximum
  */
 export class StoreConflict extends Schema.TaggedError<StoreConflict>()("StoreConflict", {
-  reason: Schema.Literals(["stale", "unique-key", "limit", "exceeded"]),
+  reason: Schema.Literals(["stale", "unique-key", "too-many-records", "counter-exceeded"]),
   subject: Schema.String
 }) {
   override get message(): string {

@@ -145,10 +145,10 @@ describe("the servers of the description", () => {
       const request = new Request(`http://gate${descriptionPath}`)
       const { headers, body } = await gate.dispatch({
         method: "GET",
-        url: descriptionPath,
+        pathAndQuery: descriptionPath,
         basePath,
         headers: {},
-        bytes: async () => undefined,
+        readBytes: async () => undefined,
         body: () => null,
         toWebRequest: () => request,
         signal: () => request.signal

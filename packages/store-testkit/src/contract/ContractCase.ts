@@ -83,7 +83,7 @@ const fixtureOver = (store: StoreOperations, partition: Partition.Partition): St
 })
 
 export const makeFixture: Effect.Effect<StoreFixture, never, Store> = Effect.map(Store, (store) =>
-  fixtureOver(store, Partition.keys("contract", randomUUID()))
+  fixtureOver(store, Partition.forKeyBucket("contract", randomUUID()))
 )
 
 /** Makes the cases of one group. */

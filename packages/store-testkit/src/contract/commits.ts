@@ -80,15 +80,15 @@ export const commits = cases("commits", {
     const exceeded = add("n", 2, 1)
     deepEqual(yield* getConflict([stale, duplicate, limit, exceeded]), { reason: "stale", name: "a" })
     deepEqual(yield* getConflict([duplicate, limit, exceeded]), { reason: "unique-key", name: "c" })
-    deepEqual(yield* getConflict([limit, exceeded, duplicate]), { reason: "limit", name: "t" })
-    deepEqual(yield* getConflict([exceeded, limit, duplicate]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([limit, exceeded, duplicate]), { reason: "too-many-records", name: "t" })
+    deepEqual(yield* getConflict([exceeded, limit, duplicate]), { reason: "counter-exceeded", name: "n" })
   },
 
   *"AtMost counts the records that had the term before the commit"({ commit, getConflict, list }) {
     const versions = getVersions(yield* commit([put("a", { indexTerms: ["t"] }), put("b", { indexTerms: ["t"] })]))
     yield* commit([Change.AtMost({ term: "t", atMost: 2 }), put("c", { indexTerms: ["t"] })])
     deepEqual(yield* getConflict([Change.AtMost({ term: "t", atMost: 2 }), put("d", { indexTerms: ["t"] })]), {
-      reason: "limit",
+      reason: "too-many-records",
       name: "t"
     })
     deepEqual(
@@ -96,7 +96,7 @@ export const commits = cases("commits", {
         Change.AtMost({ term: "t", atMost: 2 }),
         Change.Delete({ key: "a", expect: versions[0] ?? 0 })
       ]),
-      { reason: "limit", name: "t" }
+      { reason: "too-many-records", name: "t" }
     )
     equal((yield* list(["t"])).total, 3)
     yield* commit([Change.AtMost({ term: "never used", atMost: 0 }), put("e")])

@@ -85,7 +85,7 @@ export const concurrency = cases("concurrency", {
       times(100).map((index) => index + 1)
     )
     equal(outcomes.filter((outcome) => outcome === "stale").length, 30)
-    equal(outcomes.filter((outcome) => outcome === "exceeded").length, 170)
+    equal(outcomes.filter((outcome) => outcome === "counter-exceeded").length, 170)
     const [all, ...others] = yield* store.counters(partition, ["n", "n0", "n1", "n2"])
     equal(all, 100)
     equal(

@@ -17,29 +17,29 @@ export const counters = cases("counters", {
 
   *"a counter reaches its maximum and never exceeds it"({ commit, counter, getConflict }) {
     yield* commit([add("n", 4, 10)])
-    deepEqual(yield* getConflict([add("n", 7, 10)]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([add("n", 7, 10)]), { reason: "counter-exceeded", name: "n" })
     equal(yield* counter("n"), 4)
     equal((yield* commit([add("n", 6, 10)])).totals.get("n"), 10)
-    deepEqual(yield* getConflict([add("n", 1, 10)]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([add("n", 1, 10)]), { reason: "counter-exceeded", name: "n" })
     equal(yield* counter("n"), 10)
   },
 
   *"a maximum of 0 rejects every add"({ getConflict, counter }) {
-    deepEqual(yield* getConflict([add("n", 1, 0)]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([add("n", 1, 0)]), { reason: "counter-exceeded", name: "n" })
     equal(yield* counter("n"), 0)
   },
 
   *"a maximum below the current value rejects adds and keeps the value"({ commit, counter, getConflict }) {
     yield* commit([add("n", 10)])
-    deepEqual(yield* getConflict([add("n", 1, 5)]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([add("n", 1, 5)]), { reason: "counter-exceeded", name: "n" })
     equal(yield* counter("n"), 10)
     equal((yield* commit([add("n", 1, 20)])).totals.get("n"), 11)
   },
 
   *"a commit adds to all of its counters or to none"({ commit, store, partition, getConflict }) {
     yield* commit([add("a", 1, 10), add("b", 9, 10)])
-    deepEqual(yield* getConflict([add("a", 1, 10), add("b", 2, 10)]), { reason: "exceeded", name: "b" })
-    deepEqual(yield* getConflict([add("b", 2, 10), add("a", 1, 10)]), { reason: "exceeded", name: "b" })
+    deepEqual(yield* getConflict([add("a", 1, 10), add("b", 2, 10)]), { reason: "counter-exceeded", name: "b" })
+    deepEqual(yield* getConflict([add("b", 2, 10), add("a", 1, 10)]), { reason: "counter-exceeded", name: "b" })
     deepEqual(yield* store.counters(partition, ["a", "b"]), [1, 9])
   },
 
@@ -50,7 +50,7 @@ export const counters = cases("counters", {
     const stale = Change.Check({ key: "a", expect: version + 1 })
     const exceeded = add("n", 2, 1)
     deepEqual(yield* getConflict([stale, exceeded]), { reason: "stale", name: "a" })
-    deepEqual(yield* getConflict([exceeded, stale]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([exceeded, stale]), { reason: "counter-exceeded", name: "n" })
   },
 
   *"large counter values are exact"({ commit, counter, getConflict }) {
@@ -59,7 +59,7 @@ export const counters = cases("counters", {
     equal(yield* counter("n"), max - 1)
     equal((yield* commit([add("n", 1, max)])).totals.get("n"), max)
     equal(yield* counter("n"), max)
-    deepEqual(yield* getConflict([add("n", 1)]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([add("n", 1)]), { reason: "counter-exceeded", name: "n" })
     equal((yield* commit([add("m", 1_000_000_000_000_001)])).totals.get("m"), 1_000_000_000_000_001)
     equal((yield* commit([add("m", 1)])).totals.get("m"), 1_000_000_000_000_002)
   },

@@ -31,7 +31,7 @@ export const idempotency = cases("idempotency", {
 
   *"a replay succeeds even if its changes would now conflict"({ commit, getConflict }) {
     yield* commit([add("n", 10, 10)], makeIdempotency("id"))
-    deepEqual(yield* getConflict([add("n", 10, 10)]), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([add("n", 10, 10)]), { reason: "counter-exceeded", name: "n" })
     equal((yield* commit([add("n", 10, 10)], makeIdempotency("id"))).totals.get("n"), 10)
   },
 
@@ -42,7 +42,7 @@ export const idempotency = cases("idempotency", {
   },
 
   *"a rejected commit does not use up its id"({ commit, counter, getConflict }) {
-    deepEqual(yield* getConflict([add("n", 5, 4)], makeIdempotency("id")), { reason: "exceeded", name: "n" })
+    deepEqual(yield* getConflict([add("n", 5, 4)], makeIdempotency("id")), { reason: "counter-exceeded", name: "n" })
     const later = yield* commit([add("n", 5, 5)], makeIdempotency("id"))
     deepEqual(later, { versions: new Map(), totals: new Map([["n", 5]]) })
     equal(yield* counter("n"), 5)

@@ -57,10 +57,11 @@ const applyChange = (state: State, change: Change): State => {
 const findConflict = (before: State, after: State, changes: ReadonlyArray<Change>): StoreConflict | undefined => {
   for (const change of changes) {
     if (change._tag === "AtMost") {
-      if (findByTerms(before, [change.term]).length > change.atMost) return makeConflict("limit", change.term)
+      if (findByTerms(before, [change.term]).length > change.atMost)
+        return makeConflict("too-many-records", change.term)
     } else if (change._tag === "Add") {
       const value = (before.counters.get(change.counter) ?? 0) + change.by
-      if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return makeConflict("exceeded", change.counter)
+      if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return makeConflict("counter-exceeded", change.counter)
     } else {
       if ((find(before, change.key)?.version ?? 0) !== change.expect) return makeConflict("stale", change.key)
       if (change._tag !== "Put") continue

@@ -38,10 +38,10 @@ export const BuildResult = Schema.Struct({
 }).annotate({ identifier: "BuildResult" })
 export type BuildResult = typeof BuildResult.Type
 
-export const DeploymentProgress = Schema.Literals(["SUCCESS", "ERROR", "IN_PROGRESS"])
+export const VersionStatus = Schema.Literals(["SUCCESS", "ERROR", "IN_PROGRESS"])
 
 export const DeploymentStatus = Schema.Struct({
-  status: DeploymentProgress,
+  status: VersionStatus,
   url: Schema.String,
   steps: Steps,
   buildResult: BuildResult

@@ -11,13 +11,13 @@ import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
 import { DeploymentMessage, DeploymentName, storedBranchFields } from "./Deployment.ts"
-import { BuildResult, DeploymentProgress, StatusId, Steps } from "./DeploymentStatus.ts"
+import { BuildResult, StatusId, Steps, VersionStatus } from "./DeploymentStatus.ts"
 
 export const Project = Schema.Struct({ accountName: AccountName, projectName: ProjectName })
 export type Project = typeof Project.Type
 
 export const projectPartition = ({ accountName, projectName }: Project): Partition.Partition =>
-  Partition.deployments(accountName, projectName)
+  Partition.forProject(accountName, projectName)
 
 const DeploymentRecord = Schema.Struct({
   ...storedBranchFields,
@@ -58,7 +58,7 @@ const Version = Schema.Struct({
   source: Schema.optionalKey(Schema.String),
   /** The number of runs so far. The id and the attempt together identify a release. */
   attempt: Schema.Int,
-  status: DeploymentProgress,
+  status: VersionStatus,
   steps: Steps,
   buildResult: BuildResult,
   run: Schema.optionalKey(Run)

@@ -10,15 +10,20 @@ import { Store } from "../../store/Store.ts"
 import { DeploymentName, storedBranchFields } from "./Deployment.ts"
 import { StatusId } from "./DeploymentStatus.ts"
 
-export const Upload = Schema.Struct({ ...storedBranchFields, id: StatusId, expiresOn: Timestamp, used: Schema.Boolean })
-export type Upload = typeof Upload.Type
+export const UploadUrl = Schema.Struct({
+  ...storedBranchFields,
+  id: StatusId,
+  expiresOn: Timestamp,
+  used: Schema.Boolean
+})
+export type UploadUrl = typeof UploadUrl.Type
 
 export const openUploadsByAccount = (accountName: string): string => `open:${accountName}`
 
-export const uploads = Collection.make({
+export const uploadUrls = Collection.make({
   name: "upload",
   format: 1,
-  schema: Upload,
+  schema: UploadUrl,
   key: ({ id }) => id,
   indexTerms: ({ accountName, used }) => (used ? [] : [openUploadsByAccount(accountName)])
 })
@@ -73,12 +78,12 @@ export const findExpiredLeases = Effect.fnUntraced(function* (term?: string) {
 })
 
 /** Deletes expired upload URLs. Returns whether there were any. */
-export const deleteExpiredUploads = Effect.fnUntraced(function* (term?: string) {
+export const deleteExpiredUploadUrls = Effect.fnUntraced(function* (term?: string) {
   const store = yield* Store
   const now = yield* DateTime.now
-  const expired = (yield* listAll(uploads, term)).filter(({ value }) => isPast(value.expiresOn, now))
+  const expired = (yield* listAll(uploadUrls, term)).filter(({ value }) => isPast(value.expiresOn, now))
   for (let at = 0; at < expired.length; at += pageSize) {
-    yield* store.commit(directory, expired.slice(at, at + pageSize).map(uploads.remove))
+    yield* store.commit(directory, expired.slice(at, at + pageSize).map(uploadUrls.remove))
   }
   return expired.length > 0
 })

@@ -22,7 +22,7 @@ const waiting: Step = { status: "waiting" }
 const pendingSteps = { unpack: waiting, build: waiting, check: waiting, publish: waiting }
 
 /** A run without a holder, which any process may acquire. */
-const unleased = (now: DateTime.Utc) => ({ until: now, lapses: 0 })
+const makeQueuedRun = (now: DateTime.Utc) => ({ until: now, lapses: 0 })
 
 type Progress = Pick<Version, "status" | "steps" | "buildResult" | "run">
 
@@ -41,7 +41,7 @@ export const accept = (input: {
     bytes: 0,
     log: [`Received ${input.bytes} bytes`]
   },
-  run: unleased(input.now)
+  run: makeQueuedRun(input.now)
 })
 
 /** Queues another run of the same source. */
@@ -50,7 +50,7 @@ export const restart = (version: Version, now: DateTime.Utc): Version => ({
   status: "IN_PROGRESS",
   steps: { upload: version.steps.upload, ...pendingSteps },
   buildResult: { digest: version.buildResult.digest, files: 0, bytes: 0, log: [] },
-  run: unleased(now)
+  run: makeQueuedRun(now)
 })
 
 const withStep = (steps: Steps, name: StepName, step: Step): Steps => ({ ...steps, [name]: step })
@@ -61,9 +61,9 @@ export const startStep = (version: Version, name: RunStep, now: DateTime.Utc): V
 })
 
 /** The values that a step contributes to the build result. */
-export type Outcome = Partial<Pick<BuildResult, "files" | "bytes" | "exitCode">>
+export type StepResult = Partial<Pick<BuildResult, "files" | "bytes" | "exitCode">>
 
-export const finishStep = (version: Version, name: RunStep, now: DateTime.Utc, outcome: Outcome): Version => {
+export const finishStep = (version: Version, name: RunStep, now: DateTime.Utc, outcome: StepResult): Version => {
   const { files = version.buildResult.files, bytes = version.buildResult.bytes, exitCode } = outcome
   return {
     ...version,

@@ -4,10 +4,11 @@
  */
 import { Context, DateTime, Effect, Exit, FiberSet, Layer } from "effect"
 import * as Base62 from "../../crypto/Base62.ts"
-import { logFailure } from "../../runtime/logFailure.ts"
+import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import type { Entry } from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
 import { Store } from "../../store/Store.ts"
+import { DeploymentConfig, type DeploymentConfigShape } from "../config/DeploymentConfig.ts"
 import {
   activeProjects,
   activeProjectTtl,
@@ -20,9 +21,8 @@ import {
   versions
 } from "../model/deploymentRecords.ts"
 import { isReleaseInUse, isSourceInUse } from "../model/findDeployment.ts"
-import { endExpiredLeases } from "../model/releaseName.ts"
-import { deleteExpiredUploads } from "../model/uploadRecords.ts"
-import { DeploymentConfig, type DeploymentConfigShape } from "../ports/DeploymentConfig.ts"
+import { endExpiredLeases } from "../model/uncountName.ts"
+import { deleteExpiredUploadUrls } from "../model/uploadRecords.ts"
 import { finishRemoval } from "./finishRemoval.ts"
 import { makeLeaseWatch } from "./LeaseWatch.ts"
 import { makeRunQueue, type QueuedRun } from "./RunQueue.ts"
@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
       const next = queue.next()
       if (next === undefined) return Effect.void
       const { id } = next
-      const run = Effect.onExit(logFailure(`The run of ${id}`, runVersion(config, next, holder)), (exit) => {
+      const run = Effect.onExit(runBestEffort(`The run of ${id}`, runVersion(config, next, holder)), (exit) => {
         queue.finish(id)
         return Exit.isSuccess(exit) ? startQueued(config) : Effect.void
       })
@@ -72,7 +72,7 @@ const make = Effect.gen(function* () {
       removing.add(id)
       return FiberSet.run(
         fibers,
-        logFailure(`Removing the files of ${name}`, finishRemoval(config, project, removal)).pipe(
+        runBestEffort(`Removing the files of ${name}`, finishRemoval(config, project, removal)).pipe(
           Effect.ensuring(Effect.sync(() => removing.delete(id))),
           withStore
         )
@@ -128,7 +128,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Treats an artifact as in use when the store cannot be read, so that a sweep never deletes it. */
-  const inUseOnError =
+  const treatErrorAsInUse =
     <E>(isInUse: (id: string) => Effect.Effect<boolean, E, Store>) =>
     (id: string) =>
       isInUse(id).pipe(
@@ -139,10 +139,10 @@ const make = Effect.gen(function* () {
   const sweep = ({ sources, target }: DeploymentConfigShape) =>
     Effect.all(
       [
-        logFailure("Deleting expired upload URLs", deleteExpiredUploads()),
-        logFailure("Ending uploads of processes that died", endExpiredLeases()),
-        logFailure("Sweeping sources", sources.sweep?.(inUseOnError(isSourceInUse)) ?? Effect.void),
-        logFailure("Sweeping releases", target.sweep?.(inUseOnError(isReleaseInUse)) ?? Effect.void)
+        runBestEffort("Deleting expired upload URLs", deleteExpiredUploadUrls()),
+        runBestEffort("Ending uploads of processes that died", endExpiredLeases()),
+        runBestEffort("Sweeping sources", sources.sweep?.(treatErrorAsInUse(isSourceInUse)) ?? Effect.void),
+        runBestEffort("Sweeping releases", target.sweep?.(treatErrorAsInUse(isReleaseInUse)) ?? Effect.void)
       ],
       { discard: true }
     )

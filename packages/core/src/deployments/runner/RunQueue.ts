@@ -8,7 +8,7 @@ export interface QueuedRun {
   readonly project: Project
   readonly id: string
   /** The record version whose lease has expired, if another process held the run. */
-  readonly expiredVersion?: number | undefined
+  readonly expiredRecordVersion?: number | undefined
 }
 
 export const makeRunQueue = (slots: number) => {

@@ -4,9 +4,9 @@
 import { Effect, Option } from "effect"
 import type { Entry } from "../../store/Collection.ts"
 import { Store } from "../../store/Store.ts"
+import type { DeploymentConfigShape } from "../config/DeploymentConfig.ts"
 import { deployments, type Project, projectPartition, type Removal, removals } from "../model/deploymentRecords.ts"
-import { releaseName } from "../model/releaseName.ts"
-import type { DeploymentConfigShape } from "../ports/DeploymentConfig.ts"
+import { uncountName } from "../model/uncountName.ts"
 
 /** How long a removal may take. The scheduler retries it after a timeout. */
 const timeout = "1 minute"
@@ -19,7 +19,7 @@ export const finishRemoval = Effect.fnUntraced(function* (
   const store = yield* Store
   const { name, releases, sources: keys } = removal.value
   // First, so that a slow target does not delay freeing the account's limit.
-  yield* releaseName(name)
+  yield* uncountName(name)
   yield* Effect.forEach(keys, (key) => sources.remove(key))
   const recreated = yield* deployments.get(projectPartition(project), name)
   if (Option.isNone(recreated)) yield* target.remove?.(name) ?? Effect.void

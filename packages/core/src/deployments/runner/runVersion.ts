@@ -3,9 +3,10 @@
  * while, and stops when it loses the lease.
  */
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
-import { logFailure } from "../../runtime/logFailure.ts"
+import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import type * as Partition from "../../store/Partition.ts"
 import { Change, Store } from "../../store/Store.ts"
+import type { DeploymentConfigShape } from "../config/DeploymentConfig.ts"
 import type { DeploymentMessage } from "../model/Deployment.ts"
 import {
   artifactId,
@@ -18,7 +19,6 @@ import {
 } from "../model/deploymentRecords.ts"
 import { isReleaseInUse } from "../model/findDeployment.ts"
 import * as Transitions from "../model/versionTransitions.ts"
-import type { DeploymentConfigShape } from "../ports/DeploymentConfig.ts"
 import { type Release, StepFailed } from "../ports/DeploymentTarget.ts"
 import * as Lease from "./Lease.ts"
 import { makeLogBuffer } from "./LogBuffer.ts"
@@ -28,14 +28,14 @@ import type { QueuedRun } from "./RunQueue.ts"
 const maxExpiredLeases = 2
 
 /** How many versions of a deployment are kept. */
-const keptVersions = 10
+const maxVersions = 10
 
 /** Bounds a run whose target hangs. */
 const maxRunDuration = "1 hour"
 
 /** Removes a release unless it is being built or served. */
 const discard = ({ target }: DeploymentConfigShape, releaseId: string) =>
-  logFailure(
+  runBestEffort(
     `Removing the release ${releaseId}`,
     Effect.flatMap(isReleaseInUse(releaseId), (isInUse) =>
       isInUse ? Effect.void : (target.discard?.(releaseId) ?? Effect.void)
@@ -59,7 +59,7 @@ export const pruneVersions = Effect.fnUntraced(
       : Change.Check({ key: deployments.recordKey(name), expect: 0 })
     for (const [index, entry] of entries.entries()) {
       const { id, source, ...version } = entry.value
-      const isRemoved = latest === undefined || index < total - keptVersions
+      const isRemoved = latest === undefined || index < total - maxVersions
       if (id === latest || (source === undefined && !isRemoved)) continue
       const change = isRemoved ? versions.remove(entry) : versions.replace(entry, { id, ...version })
       yield* store.commit(partition, [unchanged, change])
@@ -85,14 +85,14 @@ const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work:
 
 /** Acquires the lease of a version and runs it. Does nothing if another process holds the lease. */
 export const runVersion = Effect.fnUntraced(function* (config: DeploymentConfigShape, run: QueuedRun, holder: string) {
-  const { project, id, expiredVersion } = run
+  const { project, id, expiredRecordVersion: expiredVersion } = run
   const acquired = yield* Lease.acquire(projectPartition(project), id, holder, expiredVersion)
   if (Option.isNone(acquired)) return
   const lease = acquired.value
   yield* runWithLease(config, lease).pipe(
     Effect.catchTag("LeaseLost", () => discard(config, releaseId(lease.version))),
     Effect.andThen(
-      logFailure("Pruning old versions", pruneVersions(config, lease.partition, lease.version.deployment))
+      runBestEffort("Pruning old versions", pruneVersions(config, lease.partition, lease.version.deployment))
     ),
     Effect.onInterrupt(() => Lease.release(lease))
   )
@@ -145,7 +145,7 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
     log: log.add
   }
 
-  const beginStep = <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) =>
+  const executeStep = <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) =>
     Effect.andThen(
       update((current, now) => Transitions.startStep(current, name, now)),
       Effect.mapError(
@@ -157,10 +157,10 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
   /** Runs a step and records its outcome. Skips a step that the target does not implement. */
   const step = (
     name: Transitions.RunStep,
-    work: (() => Effect.Effect<Transitions.Outcome | "skipped", StepFailed>) | undefined
+    work: (() => Effect.Effect<Transitions.StepResult | "skipped", StepFailed>) | undefined
   ) =>
     Effect.gen(function* () {
-      const outcome = work === undefined ? "skipped" : yield* beginStep(name, work)
+      const outcome = work === undefined ? "skipped" : yield* executeStep(name, work)
       yield* update((current, now) =>
         outcome === "skipped"
           ? Transitions.skipStep(current, name)
@@ -173,7 +173,7 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
     yield* step("unpack", unpack && (() => unpack(release)))
     yield* step("build", build && (() => build(release)))
     yield* step("check", check && (() => Effect.as(check(release), {})))
-    yield* beginStep("publish", () => target.publish(release))
+    yield* executeStep("publish", () => target.publish(release))
     log.add("Published")
     const previous = yield* Lease.complete(
       lease,

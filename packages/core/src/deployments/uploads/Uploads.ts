@@ -5,14 +5,15 @@ import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import { SecureRandom } from "../../crypto/SecureRandom.ts"
 import { LimitReached, Limits } from "../../runtime/Limits.ts"
-import { logFailure } from "../../runtime/logFailure.ts"
+import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import { withSafeSpan } from "../../runtime/withSafeSpan.ts"
 import type { InvalidInput } from "../../schema/InvalidInput.ts"
-import { type Idempotency, type IdempotencyError, idempotentCommit } from "../../store/Idempotency.ts"
+import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../../store/Idempotency.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
 import { isOutcomeUnknown, StoreConflict, type StoreError } from "../../store/StoreError.ts"
+import { DeploymentConfig, requireConfig } from "../config/DeploymentConfig.ts"
 import type { Branch } from "../model/Deployment.ts"
 import {
   AlreadyUploaded,
@@ -33,12 +34,11 @@ import {
   type Version,
   versions
 } from "../model/deploymentRecords.ts"
-import { deleteExpiredUploads, openUploadsByAccount, Upload, uploads } from "../model/uploadRecords.ts"
+import { deleteExpiredUploadUrls, openUploadsByAccount, UploadUrl, uploadUrls } from "../model/uploadRecords.ts"
 import * as Transitions from "../model/versionTransitions.ts"
-import { DeploymentConfig, requireConfig } from "../ports/DeploymentConfig.ts"
 import { DeploymentScheduler } from "../runner/DeploymentScheduler.ts"
 import { pruneVersions } from "../runner/runVersion.ts"
-import { invalidDigest, meterUpload, parseContentDigest } from "./meterUpload.ts"
+import { guardUpload, invalidDigest, parseContentDigest } from "./guardUpload.ts"
 import { makeUploadLeases, type UploadLease } from "./uploadLease.ts"
 
 /** How long an upload URL is valid. */
@@ -62,21 +62,21 @@ const make = Effect.gen(function* () {
   const leases = yield* makeUploadLeases
   const getConfig = requireConfig(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
-  const idempotentUpload = idempotentCommit(store, secretBox, Upload)
+  const idempotentUpload = makeIdempotentCommits(store, secretBox, UploadUrl)
 
-  const toSignedString = (id: string, expires: string): string => `upload ${id} ${expires}`
+  const toStringToSign = (id: string, expires: string): string => `upload ${id} ${expires}`
 
-  const signUploadUrl = (publicUrl: string, { id, expiresOn }: Upload): string => {
+  const signUploadUrl = (publicUrl: string, { id, expiresOn }: UploadUrl): string => {
     const expires = String(DateTime.toEpochMillis(expiresOn))
-    const signature = secretBox.sign(toSignedString(id, expires))
+    const signature = secretBox.sign(toStringToSign(id, expires))
     return `${publicUrl}/v1/uploads/${id}.tar.gz?expires=${expires}&signature=${signature}`
   }
 
   /** Finds the upload that a URL was issued for. */
   const verifyUploadUrl = Effect.fnUntraced(function* ({ id, expires, signature }: SignedUploadUrl) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
-    const isAuthentic = Schema.is(StatusId)(id) && secretBox.verifySignature(toSignedString(id, expires), signature)
-    const upload = isAuthentic && Number(expires) > now ? yield* uploads.get(directory, id) : Option.none()
+    const isAuthentic = Schema.is(StatusId)(id) && secretBox.verifySignature(toStringToSign(id, expires), signature)
+    const upload = isAuthentic && Number(expires) > now ? yield* uploadUrls.get(directory, id) : Option.none()
     return Option.isNone(upload) ? yield* new UploadForbidden() : upload.value.value
   })
 
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
   const acceptUpload = (
     { upload, name }: UploadLease,
     source: string,
-    { bytes, digest }: UploadResult,
+    { bytes, digest }: ReceivedSource,
     startedOn: DateTime.Utc
   ) =>
     retryOnConflict(
@@ -123,15 +123,15 @@ const make = Effect.gen(function* () {
     )
 
   /** Stores the upload within the account's limit. Deletes expired uploads first if the limit is reached. */
-  const recordUpload = Effect.fnUntraced(function* (upload: Upload, idempotency: Idempotency | undefined) {
+  const recordUpload = Effect.fnUntraced(function* (upload: UploadUrl, idempotency: Idempotency | undefined) {
     const open = openUploadsByAccount(upload.accountName)
     const max = limits.openUploadsPerAccount
-    const changes = [uploads.insert(upload), uploads.assertAtMost(open, max - 1)]
-    const isFull = (error: unknown) => error instanceof StoreConflict && error.subject === uploads.indexTerm(open)
+    const changes = [uploadUrls.insert(upload), uploadUrls.assertAtMost(open, max - 1)]
+    const isFull = (error: unknown) => error instanceof StoreConflict && error.subject === uploadUrls.indexTerm(open)
     const attempt = idempotentUpload.commit(directory, changes, idempotency, upload)
     return yield* attempt.pipe(
       Effect.catchIf(isFull, (error) =>
-        Effect.flatMap(deleteExpiredUploads(open), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
+        Effect.flatMap(deleteExpiredUploadUrls(open), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
       ),
       Effect.catchIf(isFull, () => Effect.fail(new LimitReached({ limit: "openUploadsPerAccount", max })))
     )
@@ -145,7 +145,14 @@ const make = Effect.gen(function* () {
         if (previousResult !== undefined) return { uploadUrl: signUploadUrl(publicUrl, previousResult) }
         const expiresOn = DateTime.add(yield* DateTime.now, urlTtl)
         const { accountName, projectName, branchName } = branch
-        const upload: Upload = { accountName, projectName, branchName, id: yield* makeStatusId, expiresOn, used: false }
+        const upload: UploadUrl = {
+          accountName,
+          projectName,
+          branchName,
+          id: yield* makeStatusId,
+          expiresOn,
+          used: false
+        }
         const committed = yield* recordUpload(upload, idempotency)
         return { uploadUrl: signUploadUrl(publicUrl, committed.previousResult ?? upload) }
       },
@@ -167,18 +174,18 @@ const make = Effect.gen(function* () {
         const startedOn = yield* DateTime.now
         const nonce = Buffer.from((yield* SecureRandom).bytes(8)).toString("hex")
         const chunks = transferOwnership ? content : Stream.map(content, (chunk) => new Uint8Array(chunk))
-        const { stream, failWhenStalled, getResult } = meterUpload(chunks, sourceLimit, contentDigest)
+        const { stream, failWhenStalled, getResult } = guardUpload(chunks, sourceLimit, contentDigest)
         const name = yield* leases.withLease(upload, (lease) =>
           Effect.gen(function* () {
             const key = artifactId({ id: upload.id, deployment: lease.name }, nonce)
             yield* leases.withRenewal(lease, Effect.raceFirst(sources.put(key, stream), failWhenStalled))
-            const finish = Effect.gen(function* () {
+            const createVersion = Effect.gen(function* () {
               yield* markProjectActive(upload)
               yield* leases.renew(lease)
               yield* acceptUpload(lease, key, getResult(), startedOn)
             })
             // Uninterruptible: once the source is stored, a disconnect of the client must not stop halfway.
-            yield* finish.pipe(
+            yield* createVersion.pipe(
               Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
               Effect.andThen(leases.finish(lease)),
               Effect.andThen(scheduler.schedule(upload, upload.id)),
@@ -187,7 +194,7 @@ const make = Effect.gen(function* () {
             return lease.name
           })
         )
-        yield* logFailure("Pruning old versions", pruneVersions(config, projectPartition(upload), name))
+        yield* runBestEffort("Pruning old versions", pruneVersions(config, projectPartition(upload), name))
         return { id: upload.id, ...getResult() }
       },
       withStore,
@@ -196,7 +203,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-export interface UploadResult {
+export interface ReceivedSource {
   readonly bytes: number
   /** The SHA-256 of the source, in hexadecimal. */
   readonly digest: string
@@ -231,7 +238,7 @@ export class Uploads extends Context.Service<
         readonly transferOwnership?: boolean
       }
     ) => Effect.Effect<
-      UploadResult & { readonly id: StatusId },
+      ReceivedSource & { readonly id: StatusId },
       | E
       | StoreError
       | InvalidInput

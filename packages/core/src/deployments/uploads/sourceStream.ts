@@ -3,7 +3,7 @@
  * it.
  */
 import { Stream } from "effect"
-import { bodyErrorMessage } from "../../runtime/BodyConsumedError.ts"
+import { bodyErrorMessage } from "../../runtime/BodyNotRestorableError.ts"
 import { UploadInterrupted } from "../model/DeploymentError.ts"
 
 /** A source: a gzipped tar archive, in memory or as a stream. */

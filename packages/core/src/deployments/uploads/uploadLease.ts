@@ -6,7 +6,7 @@ import { DateTime, Effect, Exit, Option } from "effect"
 import * as Base62 from "../../crypto/Base62.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import { Limits } from "../../runtime/Limits.ts"
-import { logFailure } from "../../runtime/logFailure.ts"
+import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
@@ -14,15 +14,15 @@ import { StoreConflict } from "../../store/StoreError.ts"
 import type { DeploymentName } from "../model/Deployment.ts"
 import { AlreadyUploaded, UploadForbidden, UploadInProgress } from "../model/DeploymentError.ts"
 import { projectPartition, versions } from "../model/deploymentRecords.ts"
-import { abandonLease, endExpiredLeases, finishLease } from "../model/releaseName.ts"
-import { isNameConflict, reserveName, toLimitError } from "../model/reserveName.ts"
+import { isNameConflict, planNameReservation, toLimitError } from "../model/planNameReservation.ts"
+import { abandonLease, endExpiredLeases, finishLease } from "../model/uncountName.ts"
 import {
   isPast,
   leasesByAccount,
-  type Upload,
   type UploadLeaseRecord,
+  type UploadUrl,
   uploadLeases,
-  uploads
+  uploadUrls
 } from "../model/uploadRecords.ts"
 
 const duration = { seconds: 30 }
@@ -31,7 +31,7 @@ const renewalInterval = "10 seconds"
 const directory = Partition.deploymentDirectory
 
 export interface UploadLease {
-  readonly upload: Upload
+  readonly upload: UploadUrl
   readonly holder: string
   /** The name of the deployment. */
   readonly name: DeploymentName
@@ -39,7 +39,7 @@ export interface UploadLease {
 
 export const makeUploadLeases = Effect.gen(function* () {
   const store = yield* Store
-  const { hashName } = yield* SecretBox
+  const { hashDeploymentName: hashName } = yield* SecretBox
   const limits = yield* Limits
   const processId = yield* Base62.random(22)
   /** The uploads in progress in this process. Its lease for any other upload is a leftover that it may replace. */
@@ -50,18 +50,18 @@ export const makeUploadLeases = Effect.gen(function* () {
 
   const tryAcquire = Effect.fnUntraced(function* (id: string, holder: string) {
     const now = yield* DateTime.now
-    const entry = yield* uploads.get(directory, id)
+    const entry = yield* uploadUrls.get(directory, id)
     if (Option.isNone(entry)) return yield* new UploadForbidden()
     const upload = entry.value.value
     const isUsed = upload.used || Option.isSome(yield* versions.get(projectPartition(upload), id))
     if (isUsed) return yield* new AlreadyUploaded()
     const existing = yield* uploadLeases.get(directory, id)
     if (Option.exists(existing, ({ value }) => isHeldElsewhere(value, now))) return yield* new UploadInProgress()
-    const { name, changes } = yield* reserveName(upload, limits, hashName)
+    const { name, changes } = yield* planNameReservation(upload, limits, hashName)
     const { accountName } = upload
     const lease: UploadLeaseRecord = { id: upload.id, accountName, name, holder, until: DateTime.add(now, duration) }
     yield* store.commit(directory, [
-      uploads.assertUnchanged(entry.value),
+      uploadUrls.assertUnchanged(entry.value),
       ...(Option.isSome(existing)
         ? [uploadLeases.replace(existing.value, lease)]
         : [
@@ -73,10 +73,10 @@ export const makeUploadLeases = Effect.gen(function* () {
     return { upload, holder, name }
   })
 
-  const isLimitConflict = (error: unknown) => error instanceof StoreConflict && error.reason === "limit"
+  const isLimitConflict = (error: unknown) => error instanceof StoreConflict && error.reason === "too-many-records"
 
   /** Acquires the lease. If a limit is reached, ends the account's uploads whose process died, and tries once more. */
-  const acquire = Effect.fnUntraced(function* ({ id, accountName }: Upload) {
+  const acquire = Effect.fnUntraced(function* ({ id, accountName }: UploadUrl) {
     if (inProgress.has(id)) return yield* new UploadInProgress()
     inProgress.add(id)
     const holder = `${processId}.${yield* Base62.random(8)}`
@@ -124,14 +124,14 @@ export const makeUploadLeases = Effect.gen(function* () {
   const finish = (lease: UploadLease) =>
     retryOnConflict(
       Effect.gen(function* () {
-        const entry = yield* uploads.get(directory, lease.upload.id)
+        const entry = yield* uploadUrls.get(directory, lease.upload.id)
         const markUsed = Option.toArray(
-          Option.map(entry, (upload) => uploads.replace(upload, { ...upload.value, used: true }))
+          Option.map(entry, (upload) => uploadUrls.replace(upload, { ...upload.value, used: true }))
         )
         const held = yield* findHeldLease(lease)
         if (Option.isSome(held)) return yield* finishLease(held.value, markUsed)
         // The lease has expired, so the name may have been released. Reserve it again.
-        const { changes } = yield* reserveName(lease.upload, limits, hashName)
+        const { changes } = yield* planNameReservation(lease.upload, limits, hashName)
         yield* store.commit(directory, [...markUsed, ...changes])
       })
     ).pipe(Effect.retry({ times: 3 }), Effect.ignore)
@@ -142,10 +142,10 @@ export const makeUploadLeases = Effect.gen(function* () {
     )
 
   /** Runs `receive` while holding the lease of the upload. */
-  const withLease = <A, E, R>(upload: Upload, receive: (lease: UploadLease) => Effect.Effect<A, E, R>) =>
+  const withLease = <A, E, R>(upload: UploadUrl, receive: (lease: UploadLease) => Effect.Effect<A, E, R>) =>
     Effect.acquireUseRelease(acquire(upload), receive, (lease, exit) => {
       inProgress.delete(upload.id)
-      return Exit.isSuccess(exit) ? Effect.void : logFailure("Releasing an upload lease", abandon(lease))
+      return Exit.isSuccess(exit) ? Effect.void : runBestEffort("Releasing an upload lease", abandon(lease))
     })
 
   /** Renews the lease while the effect runs. Interrupts the effect and fails if the lease is lost. */

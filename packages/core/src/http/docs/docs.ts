@@ -8,9 +8,9 @@ import type { TransportRequest } from "../../runtime/Transport.ts"
 import { Api } from "../Api.ts"
 import type { RouteHandler } from "../buildRoutes.ts"
 import { type Cacheable, makeETag, respondCacheable } from "../cacheable.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { docsPath, openApiPath } from "../routes.ts"
-import { toProblems } from "../toProblems.ts"
 import { docsPage } from "./docsPage.ts"
 
 /** Whether the documentation is served, and whether the description requires authentication. */
@@ -45,7 +45,7 @@ export const makeDocsRoutes = Effect.fnUntraced(function* (docs: DocsOption, pub
 
   const openApi: RouteHandler = respond
   const protectedOpenApi: RouteHandler = (request) =>
-    Effect.map(Effect.andThen(toProblems(authenticate(request)), respond(request)), (response) => ({
+    Effect.map(Effect.andThen(mapErrorsToProblems(authenticate(request)), respond(request)), (response) => ({
       ...response,
       headers: { ...response.headers, "cache-control": "private, no-cache" }
     }))

@@ -8,10 +8,10 @@ import { Consumers } from "../../consumers/Consumers.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import type { KeyVisibility } from "../../records/ApiKey.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 import { RequestContext } from "../RequestContext.ts"
-import { toProblems } from "../toProblems.ts"
-import { checkKeyFormat } from "./checkKeyFormat.ts"
-import { makeIdempotentRunner } from "./idempotent.ts"
+import { checkCanSeeKeyValues } from "./checkCanSeeKeyValues.ts"
+import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 
 interface IncludeQuery {
   readonly "include-api-keys"?: boolean
@@ -29,12 +29,12 @@ const parseInclude = (query: IncludeQuery) => ({
 
 export const ConsumersHttp = Effect.gen(function* () {
   const consumers = yield* Consumers
-  const idempotent = yield* makeIdempotentRunner
-  const { storage } = yield* SecretBox
+  const idempotent = yield* makeIdempotencyGuard
+  const { keyStorage: storage } = yield* SecretBox
   return {
     list: ({ params, query }) =>
       Effect.gen(function* () {
-        yield* checkKeyFormat(query["key-format"])
+        yield* checkCanSeeKeyValues(query["key-format"])
         const filter = { tags: parseTagFilter(query), managerEmail: query["manager-email"] }
         return yield* consumers.list(params, {
           limit: query.limit,
@@ -42,19 +42,19 @@ export const ConsumersHttp = Effect.gen(function* () {
           ...filter,
           ...parseInclude(query)
         })
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     create: ({ params, query, payload }) =>
       idempotent((idempotency) =>
-        toProblems(
+        mapErrorsToProblems(
           Effect.map(consumers.create(params, payload, { withApiKey: query["with-api-key"], idempotency }), withETag)
         )
       ),
     get: ({ params, query }) =>
       Effect.gen(function* () {
-        yield* checkKeyFormat(query["key-format"])
+        yield* checkCanSeeKeyValues(query["key-format"])
         const options = { ...parseInclude(query), ifTags: parseTagFilter(query) }
         return withETag(yield* consumers.get(params, params.consumerName, options))
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     update: ({ params, query, headers, payload }) =>
       Effect.gen(function* () {
         const conditions = {
@@ -62,7 +62,7 @@ export const ConsumersHttp = Effect.gen(function* () {
           ifMatch: yield* parseIfMatch(headers["if-match"])
         }
         return withETag(yield* consumers.update(params, params.consumerName, payload, conditions))
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     remove: ({ params, query, headers }) =>
       Effect.gen(function* () {
         const conditions = {
@@ -70,7 +70,7 @@ export const ConsumersHttp = Effect.gen(function* () {
           ifMatch: yield* parseIfMatch(headers["if-match"])
         }
         yield* consumers.remove(params, params.consumerName, conditions)
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     rollKey: ({ params, query, payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
@@ -94,7 +94,7 @@ export const ConsumersHttp = Effect.gen(function* () {
           return storage === "hash-only"
             ? HttpApiSchema.withHeaders({ body: key, headers })
             : HttpApiSchema.withHeaders({ body: undefined, headers })
-        }).pipe(toProblems)
+        }).pipe(mapErrorsToProblems)
       )
   } satisfies GroupHandlers<"consumers">
 })

@@ -10,15 +10,15 @@ import { DeploymentNotFound } from "../../deployments/model/DeploymentError.ts"
 import { toSourceStream } from "../../deployments/uploads/sourceStream.ts"
 import { Uploads } from "../../deployments/uploads/Uploads.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { RequestId } from "../RequestId.ts"
-import { toProblems } from "../toProblems.ts"
-import { makeIdempotentRunner } from "./idempotent.ts"
+import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 
 export const DeploymentsHttp = Effect.gen(function* () {
   const deployments = yield* Deployments
   const uploads = yield* Uploads
-  const idempotent = yield* makeIdempotentRunner
+  const idempotent = yield* makeIdempotencyGuard
 
   /** Gets a deployment of the caller's account. Those of other accounts are not found, so that names cannot be probed. */
   const findOwnDeployment = Effect.fnUntraced(function* (name: string) {
@@ -30,8 +30,8 @@ export const DeploymentsHttp = Effect.gen(function* () {
   })
 
   return {
-    status: ({ params }) => toProblems(Effect.map(deployments.status(params, params.statusId), withETag)),
-    list: ({ params, query }) => toProblems(deployments.list(params, query)),
+    status: ({ params }) => mapErrorsToProblems(Effect.map(deployments.status(params, params.statusId), withETag)),
+    list: ({ params, query }) => mapErrorsToProblems(deployments.list(params, query)),
     createSource: ({ payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
@@ -39,18 +39,18 @@ export const DeploymentsHttp = Effect.gen(function* () {
             return yield* new Forbidden({ problem: "This credential is for another account" })
           }
           return yield* uploads.create(payload, { idempotency })
-        }).pipe(toProblems)
+        }).pipe(mapErrorsToProblems)
       ),
-    get: ({ params }) => toProblems(Effect.map(findOwnDeployment(params.deploymentName), withETag)),
+    get: ({ params }) => mapErrorsToProblems(Effect.map(findOwnDeployment(params.deploymentName), withETag)),
     remove: ({ params, headers }) =>
       Effect.gen(function* () {
         yield* findOwnDeployment(params.deploymentName)
         const ifMatch = yield* parseIfMatch(headers["if-match"])
         yield* deployments.remove(params.deploymentName, { ifMatch })
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     deploy: ({ params }) =>
       idempotent((idempotency) =>
-        toProblems(
+        mapErrorsToProblems(
           Effect.andThen(
             findOwnDeployment(params.deploymentName),
             deployments.deploy(params.deploymentName, { idempotency })
@@ -73,7 +73,7 @@ export const UploadsHttp = Effect.gen(function* () {
         }
         const [, id = ""] = /^(.+)\.tar\.gz$/.exec(params.file) ?? []
         const contentLength = request.headers["content-length"]
-        return yield* toProblems(
+        return yield* mapErrorsToProblems(
           uploads.receive(
             { id, expires: query.expires ?? "", signature: query.signature ?? "" },
             toSourceStream(request.body()),

@@ -6,41 +6,41 @@ import { parseIfMatch, parseTagFilter, withETag } from "../../api/parameters.ts"
 import { ApiKeys } from "../../keys/ApiKeys.ts"
 import type { ApiKeyCreate } from "../../records/ApiKey.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"
-import { toProblems } from "../toProblems.ts"
-import { checkKeyFormat } from "./checkKeyFormat.ts"
-import { makeIdempotentRunner } from "./idempotent.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
+import { checkCanSeeKeyValues } from "./checkCanSeeKeyValues.ts"
+import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 
 const toArray = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): ReadonlyArray<ApiKeyCreate> =>
   Array.isArray(payload) ? payload : [payload as ApiKeyCreate]
 
 export const KeysHttp = Effect.gen(function* () {
   const keys = yield* ApiKeys
-  const idempotent = yield* makeIdempotentRunner
+  const idempotent = yield* makeIdempotencyGuard
   return {
     list: ({ params, query }) =>
       Effect.gen(function* () {
-        yield* checkKeyFormat(query["key-format"])
+        yield* checkCanSeeKeyValues(query["key-format"])
         const { limit, offset } = query
         return yield* keys.list(params, params.consumerName, {
           limit,
           offset,
           keyFormat: query["key-format"]
         })
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     create: ({ params, payload }) =>
       idempotent((idempotency) =>
-        toProblems(Effect.map(keys.create(params, params.consumerName, payload, { idempotency }), withETag))
+        mapErrorsToProblems(Effect.map(keys.create(params, params.consumerName, payload, { idempotency }), withETag))
       ),
     createMany: ({ params, payload }) =>
       idempotent((idempotency) =>
-        toProblems(keys.createMany(params, params.consumerName, toArray(payload), { idempotency }))
+        mapErrorsToProblems(keys.createMany(params, params.consumerName, toArray(payload), { idempotency }))
       ),
     get: ({ params, query }) =>
       Effect.gen(function* () {
-        yield* checkKeyFormat(query["key-format"])
+        yield* checkCanSeeKeyValues(query["key-format"])
         const options = { ifTags: parseTagFilter(query), keyFormat: query["key-format"] }
         return withETag(yield* keys.get(params, params.consumerName, params.keyId, options))
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     update: ({ params, query, headers, payload }) =>
       Effect.gen(function* () {
         const conditions = {
@@ -48,7 +48,7 @@ export const KeysHttp = Effect.gen(function* () {
           ifMatch: yield* parseIfMatch(headers["if-match"])
         }
         return withETag(yield* keys.update(params, params.consumerName, params.keyId, payload, conditions))
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     remove: ({ params, query, headers }) =>
       Effect.gen(function* () {
         const conditions = {
@@ -56,7 +56,7 @@ export const KeysHttp = Effect.gen(function* () {
           ifMatch: yield* parseIfMatch(headers["if-match"])
         }
         yield* keys.remove(params, params.consumerName, params.keyId, conditions)
-      }).pipe(toProblems),
-    verify: ({ params, payload }) => toProblems(keys.verify(params, payload.key))
+      }).pipe(mapErrorsToProblems),
+    verify: ({ params, payload }) => mapErrorsToProblems(keys.verify(params, payload.key))
   } satisfies GroupHandlers<"keys">
 })

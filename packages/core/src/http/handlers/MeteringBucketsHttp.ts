@@ -9,8 +9,8 @@ import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { invalidBody } from "../../schema/InvalidInput.ts"
 import type { AccountName } from "../../schema/Names.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"
-import { toProblems } from "../toProblems.ts"
-import { makeIdempotentRunner } from "./idempotent.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
+import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 
 /** Gets a bucket of the caller's account. Those of other accounts are not found, so that IDs cannot be probed. */
 export const findOwnBucket = Effect.fnUntraced(function* (buckets: MeteringBuckets["Service"], bucketId: string) {
@@ -30,10 +30,10 @@ const resolveAccount = Effect.fnUntraced(function* (requested: AccountName | und
 
 export const MeteringBucketsHttp = Effect.gen(function* () {
   const buckets = yield* MeteringBuckets
-  const idempotent = yield* makeIdempotentRunner
+  const idempotent = yield* makeIdempotencyGuard
   return {
     list: ({ query: { accountName, ...page } }) =>
-      toProblems(Effect.flatMap(resolveAccount(accountName), (account) => buckets.list(account, page))),
+      mapErrorsToProblems(Effect.flatMap(resolveAccount(accountName), (account) => buckets.list(account, page))),
     create: ({ payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
@@ -41,15 +41,15 @@ export const MeteringBucketsHttp = Effect.gen(function* () {
           if (account === "*")
             return yield* invalidBody("/accountName", "is required, because this credential is for all accounts")
           return withETag(yield* buckets.create(account, { idempotency }))
-        }).pipe(toProblems)
+        }).pipe(mapErrorsToProblems)
       ),
-    get: ({ params }) => toProblems(Effect.map(findOwnBucket(buckets, params.bucketId), withETag)),
+    get: ({ params }) => mapErrorsToProblems(Effect.map(findOwnBucket(buckets, params.bucketId), withETag)),
     remove: ({ params, headers }) =>
       Effect.gen(function* () {
         const { bucketId } = params
-        if (!canAccessAccount(yield* Principal, yield* buckets.owner(bucketId)))
+        if (!canAccessAccount(yield* Principal, yield* buckets.getAccountName(bucketId)))
           return yield* new MeteringBucketNotFound({ bucketId })
         yield* buckets.remove(params.bucketId, { ifMatch: yield* parseIfMatch(headers["if-match"]) })
-      }).pipe(toProblems)
+      }).pipe(mapErrorsToProblems)
   } satisfies GroupHandlers<"buckets">
 })

@@ -6,39 +6,39 @@ import { parseIfMatch, withETag } from "../../api/parameters.ts"
 import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { Plans } from "../../metering/Plans.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"
-import { toProblems } from "../toProblems.ts"
-import { makeIdempotentRunner } from "./idempotent.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
+import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 import { findOwnBucket } from "./MeteringBucketsHttp.ts"
 
 export const PlansHttp = Effect.gen(function* () {
   const buckets = yield* MeteringBuckets
   const plans = yield* Plans
-  const idempotent = yield* makeIdempotentRunner
+  const idempotent = yield* makeIdempotencyGuard
   return {
     list: ({ params: { bucketId }, query }) =>
-      toProblems(Effect.andThen(findOwnBucket(buckets, bucketId), plans.list(bucketId, query))),
+      mapErrorsToProblems(Effect.andThen(findOwnBucket(buckets, bucketId), plans.list(bucketId, query))),
     create: ({ params: { bucketId }, payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
           yield* findOwnBucket(buckets, bucketId)
           return withETag(yield* plans.create(bucketId, payload, { idempotency }))
-        }).pipe(toProblems)
+        }).pipe(mapErrorsToProblems)
       ),
     get: ({ params: { bucketId, planId } }) =>
       Effect.gen(function* () {
         yield* findOwnBucket(buckets, bucketId)
         return withETag(yield* plans.get(bucketId, planId))
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     update: ({ params: { bucketId, planId }, headers, payload }) =>
       Effect.gen(function* () {
         yield* findOwnBucket(buckets, bucketId)
         const conditions = { ifMatch: yield* parseIfMatch(headers["if-match"]) }
         return withETag(yield* plans.update(bucketId, planId, payload, conditions))
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     remove: ({ params: { bucketId, planId }, headers }) =>
       Effect.gen(function* () {
         yield* findOwnBucket(buckets, bucketId)
         yield* plans.remove(bucketId, planId, { ifMatch: yield* parseIfMatch(headers["if-match"]) })
-      }).pipe(toProblems)
+      }).pipe(mapErrorsToProblems)
   } satisfies GroupHandlers<"plans">
 })

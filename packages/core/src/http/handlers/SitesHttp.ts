@@ -4,15 +4,15 @@
  */
 import { Effect } from "effect"
 import { NotFoundProblem } from "../../api/problems.ts"
+import { DeploymentConfig } from "../../deployments/config/DeploymentConfig.ts"
+import type { SiteHost } from "../../deployments/config/SitesUrl.ts"
 import { Deployments } from "../../deployments/Deployments.ts"
 import { DeploymentNotFound } from "../../deployments/model/DeploymentError.ts"
-import { DeploymentConfig } from "../../deployments/ports/DeploymentConfig.ts"
-import type { SiteHost } from "../../deployments/ports/SitesUrl.ts"
 import { fromWebResponse, type TransportRequest, type TransportResponse } from "../../runtime/Transport.ts"
 import type { RouteHandler } from "../buildRoutes.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { RequestId } from "../RequestId.ts"
-import { toProblems } from "../toProblems.ts"
 
 /** A release may be replaced while it is being opened; then the next release is tried. */
 const maxAttempts = 5
@@ -69,7 +69,7 @@ export const SitesHttp = Effect.gen(function* () {
   })
 
   const endpoint: RouteHandler = (request) =>
-    toProblems(respond(request, request.toWebRequest())).pipe(
+    mapErrorsToProblems(respond(request, request.toWebRequest())).pipe(
       Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(RequestContext, ({ path }) => notFound(path)))
     )
   return endpoint

@@ -7,50 +7,50 @@ import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { Subscriptions } from "../../metering/Subscriptions.ts"
 import { Usage } from "../../metering/Usage.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"
-import { toProblems } from "../toProblems.ts"
-import { makeIdempotentRunner } from "./idempotent.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
+import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 import { findOwnBucket } from "./MeteringBucketsHttp.ts"
 
 export const SubscriptionsHttp = Effect.gen(function* () {
   const buckets = yield* MeteringBuckets
   const subscriptions = yield* Subscriptions
   const usage = yield* Usage
-  const idempotent = yield* makeIdempotentRunner
+  const idempotent = yield* makeIdempotencyGuard
   return {
     list: ({ params: { bucketId }, query }) =>
-      toProblems(Effect.andThen(findOwnBucket(buckets, bucketId), subscriptions.list(bucketId, query))),
+      mapErrorsToProblems(Effect.andThen(findOwnBucket(buckets, bucketId), subscriptions.list(bucketId, query))),
     create: ({ params: { bucketId }, payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
           yield* findOwnBucket(buckets, bucketId)
           return withETag(yield* subscriptions.create(bucketId, payload, { idempotency }))
-        }).pipe(toProblems)
+        }).pipe(mapErrorsToProblems)
       ),
     get: ({ params: { bucketId, subscriptionId } }) =>
       Effect.gen(function* () {
         yield* findOwnBucket(buckets, bucketId)
         return withETag(yield* subscriptions.get(bucketId, subscriptionId))
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     update: ({ params: { bucketId, subscriptionId }, headers, payload }) =>
       Effect.gen(function* () {
         yield* findOwnBucket(buckets, bucketId)
         const conditions = { ifMatch: yield* parseIfMatch(headers["if-match"]) }
         return withETag(yield* subscriptions.update(bucketId, subscriptionId, payload, conditions))
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     remove: ({ params: { bucketId, subscriptionId }, headers }) =>
       Effect.gen(function* () {
         yield* findOwnBucket(buckets, bucketId)
         const conditions = { ifMatch: yield* parseIfMatch(headers["if-match"]) }
         yield* subscriptions.remove(bucketId, subscriptionId, conditions)
-      }).pipe(toProblems),
+      }).pipe(mapErrorsToProblems),
     quotas: ({ params: { bucketId, subscriptionId } }) =>
-      toProblems(Effect.andThen(findOwnBucket(buckets, bucketId), usage.quotas(bucketId, subscriptionId))),
+      mapErrorsToProblems(Effect.andThen(findOwnBucket(buckets, bucketId), usage.quotas(bucketId, subscriptionId))),
     consume: ({ params: { bucketId, subscriptionId }, payload }) =>
       idempotent((idempotency) =>
         Effect.gen(function* () {
           yield* findOwnBucket(buckets, bucketId)
           return yield* usage.consume(bucketId, subscriptionId, payload.meters, { idempotency })
-        }).pipe(toProblems)
+        }).pipe(mapErrorsToProblems)
       )
   } satisfies GroupHandlers<"subscriptions">
 })

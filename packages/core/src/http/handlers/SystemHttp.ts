@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import * as Partition from "../../store/Partition.ts"
 import { Store } from "../../store/Store.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"
-import { toProblems } from "../toProblems.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 
 const healthy = { status: "ok" } as const
 
@@ -10,6 +10,6 @@ export const SystemHttp = Effect.gen(function* () {
   const store = yield* Store
   return {
     alive: () => Effect.succeed(healthy),
-    ready: () => toProblems(Effect.as(store.get(Partition.keysDirectory, ["any"]), healthy))
+    ready: () => mapErrorsToProblems(Effect.as(store.get(Partition.keysDirectory, ["any"]), healthy))
   } satisfies GroupHandlers<"system">
 })

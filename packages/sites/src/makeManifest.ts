@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import { closeSync, constants, opendirSync, openSync, readSync, realpathSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Budget } from "./Budget.ts"
-import { InvalidArchiveError, type UnpackLimits } from "./limits.ts"
+import { ReleaseRejectedError, type UnpackLimits } from "./limits.ts"
 import { encodeManifest, type ServedFile } from "./manifest.ts"
 
 /** Dotfiles are not served, except `.well-known` (RFC 8615). */
@@ -15,9 +15,9 @@ const isHidden = (name: string): boolean => name.startsWith(".") && name !== ".w
 const findServedFolder = (folder: string, root: string): string => {
   const served = tryRealpath(join(folder, root))
   if (served === undefined || !statSync(served).isDirectory())
-    throw new InvalidArchiveError("The folder to serve does not exist")
+    throw new ReleaseRejectedError("The folder to serve does not exist")
   if (served !== join(realpathSync(folder), root))
-    throw new InvalidArchiveError("The folder to serve is a symbolic link")
+    throw new ReleaseRejectedError("The folder to serve is a symbolic link")
   return served
 }
 
@@ -69,7 +69,7 @@ const hashFile = (path: string, buffer: Buffer): ServedFile => {
   }
 }
 
-export const describeRelease = (folder: string, root: string, limits: UnpackLimits): Buffer => {
+export const makeManifest = (folder: string, root: string, limits: UnpackLimits): Buffer => {
   const served = findServedFolder(folder, root)
   const buffer = Buffer.alloc(64 * 1024)
   const paths = listFiles(served, limits)

@@ -8,7 +8,7 @@ import { isCluster } from "./source.ts"
 
 type Arguments = ReadonlyArray<string | number>
 
-export const run = async (
+export const runScript = async (
   client: Redis | Cluster,
   { lua, sha }: Script,
   keys: ReadonlyArray<string>,
@@ -24,7 +24,7 @@ export const run = async (
 }
 
 /** Runs a script, then waits on the same connection (WAIT) until enough replicas have its writes. */
-export const runAndWait = async (
+export const runScriptAndWait = async (
   client: Redis | Cluster,
   { lua, sha }: Script,
   keys: ReadonlyArray<string>,

@@ -46,5 +46,5 @@ const mergeItems = (
 }
 
 /** Takes three JSON strings: the value to write, the replaced value as this version decodes it, and as it is stored. */
-export const withUnknownFields = (next: string, decoded: string, stored: string): string =>
+export const copyUnknownFields = (next: string, decoded: string, stored: string): string =>
   JSON.stringify(merge(JSON.parse(next), JSON.parse(decoded), JSON.parse(stored)))

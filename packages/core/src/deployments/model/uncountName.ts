@@ -17,7 +17,7 @@ import { findExpiredLeases, leasesByDeployment, type UploadLeaseRecord, uploadLe
 
 const directory = Partition.deploymentDirectory
 
-const decrementProjectCount = Effect.fnUntraced(function* (project: Project) {
+const planProjectDecrement = Effect.fnUntraced(function* (project: Project) {
   const entry = yield* projects.get(directory, projectPartition(project))
   if (Option.isNone(entry)) return []
   const { deployments, ...rest } = entry.value.value
@@ -31,7 +31,7 @@ const decrementProjectCount = Effect.fnUntraced(function* (project: Project) {
  * a deployment, the record is written all the same, so that concurrent commits that did not see the deployment
  * conflict.
  */
-const planNameRelease = Effect.fnUntraced(function* (
+const planUncountName = Effect.fnUntraced(function* (
   name: string,
   { hadDeployment }: { readonly hadDeployment: boolean }
 ) {
@@ -50,19 +50,19 @@ const planNameRelease = Effect.fnUntraced(function* (
   const change = isKept
     ? nameReservations.replace(entry.value, { ...value, isCounted: false, isKept })
     : nameReservations.remove(entry.value)
-  return { isReleased: true, changes: [change, ...(yield* decrementProjectCount(value))] }
+  return { isReleased: true, changes: [change, ...(yield* planProjectDecrement(value))] }
 })
 
 const isUploadInProgress = (name: string) => (error: unknown) =>
   error instanceof StoreConflict &&
-  error.reason === "limit" &&
+  error.reason === "too-many-records" &&
   error.subject === uploadLeases.indexTerm(leasesByDeployment(name))
 
-const tryReleaseName = (name: string) =>
+const tryUncountName = (name: string) =>
   retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
-      const { changes } = yield* planNameRelease(name, { hadDeployment: true })
+      const { changes } = yield* planUncountName(name, { hadDeployment: true })
       if (changes.length === 0) return
       yield* store.commit(directory, [...changes, uploadLeases.assertAtMost(leasesByDeployment(name), 0)])
     })
@@ -72,13 +72,13 @@ const tryReleaseName = (name: string) =>
  * Releases the name of a removed deployment. If an upload for the name is in progress, it releases the name when it
  * ends: `isKept` is written first, so an upload that read the record earlier conflicts and reads it again.
  */
-export const releaseName = Effect.fnUntraced(function* (name: string) {
-  const leaveToUpload = Effect.catchIf(isUploadInProgress(name), () => Effect.void)
-  yield* tryReleaseName(name).pipe(
+export const uncountName = Effect.fnUntraced(function* (name: string) {
+  const ignoreUploadInProgress = Effect.catchIf(isUploadInProgress(name), () => Effect.void)
+  yield* tryUncountName(name).pipe(
     Effect.catchIf(isUploadInProgress(name), () =>
       Effect.andThen(
         nameReservations.modify(directory, name, (value) => Effect.succeed({ ...value, isKept: true })),
-        leaveToUpload(tryReleaseName(name))
+        ignoreUploadInProgress(tryUncountName(name))
       )
     )
   )
@@ -91,12 +91,12 @@ const endLease = Effect.fnUntraced(function* (
 ) {
   const store = yield* Store
   const { name } = lease.value
-  const { isReleased, changes } = yield* planNameRelease(name, { hadDeployment })
+  const { isReleased, changes } = yield* planUncountName(name, { hadDeployment })
   const end = [uploadLeases.remove(lease), ...extraChanges]
   // If another upload for the name is in progress, that upload releases the name.
-  const isLast = isReleased ? [uploadLeases.assertAtMost(leasesByDeployment(name), 1)] : []
+  const assertLastUpload = isReleased ? [uploadLeases.assertAtMost(leasesByDeployment(name), 1)] : []
   yield* store
-    .commit(directory, [...end, ...changes, ...isLast])
+    .commit(directory, [...end, ...changes, ...assertLastUpload])
     .pipe(Effect.catchIf(isUploadInProgress(name), () => store.commit(directory, end)))
 })
 

@@ -5,9 +5,9 @@
 import { Context, Effect } from "effect"
 import { ConfigurationError } from "../../runtime/ConfigurationError.ts"
 import { DeploymentsNotConfigured } from "../model/DeploymentError.ts"
-import type { DeploymentTarget } from "./DeploymentTarget.ts"
+import type { DeploymentTarget } from "../ports/DeploymentTarget.ts"
+import type { SourceStore } from "../ports/SourceStore.ts"
 import { parseBaseUrl, parseSitesUrl, type SitesUrl } from "./SitesUrl.ts"
-import type { SourceStore } from "./SourceStore.ts"
 
 export interface DeploymentOptions {
   readonly sources: SourceStore

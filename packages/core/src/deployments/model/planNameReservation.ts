@@ -12,7 +12,7 @@ import { leasesByAccount, uploadLeases } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
 
-const incrementProjectCount = Effect.fnUntraced(function* (project: Project) {
+const planProjectIncrement = Effect.fnUntraced(function* (project: Project) {
   const { accountName, projectName } = project
   const entry = yield* projects.get(directory, projectPartition(project))
   return Option.isSome(entry)
@@ -27,7 +27,7 @@ const incrementProjectCount = Effect.fnUntraced(function* (project: Project) {
  * Finds or makes the name of a branch, and returns the changes that count it. The changes check the account's limits
  * unless the branch already has a deployment.
  */
-export const reserveName = Effect.fnUntraced(function* (
+export const planNameReservation = Effect.fnUntraced(function* (
   branch: Branch,
   limits: LimitsShape,
   hashName: (text: string) => Uint8Array
@@ -45,7 +45,7 @@ export const reserveName = Effect.fnUntraced(function* (
     isCounted: true,
     isKept: existing !== undefined
   }
-  const project = yield* incrementProjectCount(branch)
+  const project = yield* planProjectIncrement(branch)
   const changes = [
     existing === undefined ? nameReservations.insert(reservation) : nameReservations.replace(existing, reservation),
     project.change
@@ -73,6 +73,6 @@ export const toLimitError = (limits: LimitsShape, accountName: string) => (error
     [nameReservations.indexTerm(byAccount(accountName))]: "deploymentsPerAccount",
     [uploadLeases.indexTerm(leasesByAccount(accountName))]: "concurrentUploadsPerAccount"
   } as const
-  const limit = error.reason === "limit" ? limitsByTerm[error.subject] : undefined
+  const limit = error.reason === "too-many-records" ? limitsByTerm[error.subject] : undefined
   return limit === undefined ? error : new LimitReached({ limit, max: limits[limit] })
 }

@@ -1,5 +1,5 @@
 /**
- * Converts problem responses back to the errors that the service raised on the server: the inverse of `http/toProblems`.
+ * Converts problem responses back to the errors that the service raised on the server: the inverse of `http/mapErrorsToProblems.ts`.
  */
 import { Effect } from "effect"
 import { Forbidden, Unauthorized } from "../access/Principal.ts"
@@ -28,7 +28,7 @@ import { IdempotencyKeyReused, ReplayUnavailable } from "../store/Idempotency.ts
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
 /** The names and IDs of the request that the errors repeat. */
-interface RequestSubject {
+interface RequestNames {
   readonly consumer?: string
   readonly bucketId?: string
   readonly planId?: string
@@ -53,7 +53,7 @@ type Problem = any
 
 const conflict = () => new StoreConflict({ reason: "stale", subject: "" })
 
-const errorsByProblem: Readonly<Record<string, (problem: Problem, subject: RequestSubject) => unknown>> = {
+const errorsByProblem: Readonly<Record<string, (problem: Problem, subject: RequestNames) => unknown>> = {
   BadRequestProblem: ({ errors }) => new InvalidInput({ errors }),
   PayloadTooLargeProblem: ({ detail = "is too large" }) => new InvalidInput({ errors: [{ pointer: "", detail }] }),
   UnauthorizedProblem: () => new Unauthorized(),
@@ -112,7 +112,9 @@ const getTag = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : ""
 
 /** Maps the problems of an upload to the errors of the service. It has no timeout: an upload takes as long as it needs. */
-export const mapUploadProblems = <A, E, ServiceError>(effect: Effect.Effect<A, E>): Effect.Effect<A, ServiceError> =>
+export const mapUploadProblemsToErrors = <A, E, ServiceError>(
+  effect: Effect.Effect<A, E>
+): Effect.Effect<A, ServiceError> =>
   Effect.mapError(
     effect,
     (error) => (uploadErrorsByProblem[getTag(error)]?.(error, {}) ?? serverUnreachable()) as ServiceError
@@ -121,9 +123,9 @@ export const mapUploadProblems = <A, E, ServiceError>(effect: Effect.Effect<A, E
 const responseTimeout = "30 seconds"
 
 /** Maps problems to the errors of the service, and a missing response to `StoreUnavailable`. */
-export const mapProblems = <A, E, ServiceError>(
+export const mapProblemsToErrors = <A, E, ServiceError>(
   effect: Effect.Effect<A, E>,
-  subject: RequestSubject = {}
+  subject: RequestNames = {}
 ): Effect.Effect<A, ServiceError> =>
   Effect.timeoutOrElse(
     Effect.mapError(

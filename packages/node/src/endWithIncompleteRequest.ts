@@ -36,7 +36,7 @@ const resetAfterResponse = (stream: ServerHttp2Stream, polls = 0): void => {
   else setTimeout(() => resetAfterResponse(stream, polls + 1), pollMs).unref()
 }
 
-export const endEarly = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+export const endWithIncompleteRequest = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const stream = http2Stream(req)
   if (stream === undefined) {
     await drainRequest(req)

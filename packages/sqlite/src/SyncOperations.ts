@@ -52,7 +52,7 @@ const requireRow = (value: number | undefined): number => {
   return value
 }
 
-export class Tables {
+export class SyncOperations {
   readonly #database: Database
   readonly #sql: Statements
   /** The id of a partition never changes. Only ids that are committed are cached, never those of an open transaction. */

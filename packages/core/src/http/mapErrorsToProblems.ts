@@ -141,7 +141,7 @@ const logDetails = (error: DomainError): ReadonlyArray<string> =>
   error._tag === "SourceStoreError" && error.cause instanceof Error ? [error.cause.message] : []
 
 /** Maps a service's errors to problems with the request ID as `instance`. Server errors are logged. */
-export const toProblems = <A, E extends DomainError, R>(
+export const mapErrorsToProblems = <A, E extends DomainError, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, ProblemOf<E>, R> =>
   Effect.catch(effect, (error) =>

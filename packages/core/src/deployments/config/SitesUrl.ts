@@ -60,14 +60,14 @@ export const parseSitesUrl = Effect.fnUntraced(function* (
   sitesUrl: string,
   publicUrl: string | undefined
 ): Effect.fn.Return<SitesUrl, ConfigurationError> {
-  const isOwn = String(sitesUrl).includes(placeholder)
-  if (isOwn && !/^https?:\/\/\{name\}\.[^/{}]+\/?$/i.test(sitesUrl)) {
+  const hasHostPerSite = String(sitesUrl).includes(placeholder)
+  if (hasHostPerSite && !/^https?:\/\/\{name\}\.[^/{}]+\/?$/i.test(sitesUrl)) {
     return yield* configurationError(
       "must have {name} once, as the first label of the host, and no path: https://{name}.sites.example"
     )
   }
-  const sample = yield* parseBaseUrl("sitesUrl", isOwn ? sitesUrl.replace(placeholder, "name") : sitesUrl)
-  const sites = isOwn ? makeHostPerSite(sitesUrl.replace(/\/+$/, "")) : makeSharedHost(sample)
+  const sample = yield* parseBaseUrl("sitesUrl", hasHostPerSite ? sitesUrl.replace(placeholder, "name") : sitesUrl)
+  const sites = hasHostPerSite ? makeHostPerSite(sitesUrl.replace(/\/+$/, "")) : makeSharedHost(sample)
   if (publicUrl !== undefined && sites.matchHost(new URL(publicUrl).hostname) !== undefined) {
     return yield* configurationError(
       "must have a different host than publicUrl, regardless of the port, since sites are untrusted code"

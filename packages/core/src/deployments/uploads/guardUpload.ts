@@ -18,19 +18,19 @@ const gracePeriod = 60
 /** In seconds. */
 const maxDuration = 60 * 60
 
-interface Pace {
+interface UploadRate {
   readonly bytes: number
   /** Seconds since the upload started. */
   readonly elapsed: number
   /** Seconds spent waiting for the client. */
-  readonly waited: number
+  readonly waitedSeconds: number
   /** Seconds since the client's last byte. */
-  readonly silent: number
+  readonly silentSeconds: number
 }
 
-const findPaceProblem = ({ bytes, elapsed, waited, silent }: Pace): string | undefined => {
-  if (silent >= maxSilence) return `No data arrived for ${maxSilence} seconds`
-  if (waited > gracePeriod && bytes < waited * minBytesPerSecond) {
+const findPaceProblem = ({ bytes, elapsed, waitedSeconds, silentSeconds }: UploadRate): string | undefined => {
+  if (silentSeconds >= maxSilence) return `No data arrived for ${maxSilence} seconds`
+  if (waitedSeconds > gracePeriod && bytes < waitedSeconds * minBytesPerSecond) {
     return `The upload averaged less than ${minBytesPerSecond} bytes per second`
   }
   return elapsed > maxDuration ? `The upload took longer than ${maxDuration / 60} minutes` : undefined
@@ -47,7 +47,7 @@ export const parseContentDigest = (
 export const invalidDigest = (detail: string) => new InvalidInput({ errors: [{ parameter: "Content-Digest", detail }] })
 
 /** Wraps the content in a stream that fails if the content is too large or does not match its digest. */
-export const meterUpload = <E>(
+export const guardUpload = <E>(
   content: Stream.Stream<Uint8Array, E>,
   limit: number,
   contentDigest: string | undefined
@@ -58,7 +58,7 @@ export const meterUpload = <E>(
   let bytes = 0
   let digest = ""
   let isWaiting = false
-  let hasArrived = false
+  let hasReceivedChunk = false
   const digestMatches = (): boolean => {
     const actual = new Map([...hashes].map(([algorithm, hash]) => [algorithm, hash.digest("base64")]))
     return expectedDigests.every(([algorithm, expected]) => actual.get(algorithm) === expected)
@@ -77,7 +77,7 @@ export const meterUpload = <E>(
   )
   const stream = trackedContent.pipe(
     Stream.mapEffect((chunk) => {
-      hasArrived = true
+      hasReceivedChunk = true
       bytes += chunk.byteLength
       if (bytes > limit) return Effect.fail(new SourceTooLarge({ limit }))
       sha256.update(chunk)
@@ -100,14 +100,14 @@ export const meterUpload = <E>(
    * chunk.
    */
   const failWhenStalled = Effect.gen(function* () {
-    let [waited, silent] = [0, 0]
+    let [waitedSeconds, silentSeconds] = [0, 0]
     for (let elapsed = checkInterval; ; elapsed += checkInterval) {
-      hasArrived = false
+      hasReceivedChunk = false
       yield* Effect.sleep({ seconds: checkInterval })
-      silent = hasArrived || !isWaiting ? 0 : silent + checkInterval
+      silentSeconds = hasReceivedChunk || !isWaiting ? 0 : silentSeconds + checkInterval
       if (!isWaiting) continue
-      waited += checkInterval
-      const problem = findPaceProblem({ bytes, elapsed, waited, silent })
+      waitedSeconds += checkInterval
+      const problem = findPaceProblem({ bytes, elapsed, waitedSeconds, silentSeconds })
       if (problem !== undefined) return yield* new UploadStalled({ problem: `${problem}. Send the source again.` })
     }
   })

@@ -8,9 +8,9 @@ import { Principal } from "../../access/Principal.ts"
 import { RequestInProgressProblem } from "../../api/problems.ts"
 import { InvalidInput } from "../../schema/InvalidInput.ts"
 import type { Idempotency } from "../../store/Idempotency.ts"
+import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { RequestId } from "../RequestId.ts"
-import { toProblems } from "../toProblems.ts"
 
 const digest = (...parts: ReadonlyArray<string>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
@@ -34,12 +34,12 @@ const parseIdempotency = Effect.fnUntraced(function* () {
 })
 
 /** Makes a function that runs an operation at most once per Idempotency-Key. */
-export const makeIdempotentRunner = Effect.sync(() => {
+export const makeIdempotencyGuard = Effect.sync(() => {
   /** IDs of the requests with an Idempotency-Key that are running in this process. */
   const running = new Set<string>()
   return <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
-      const idempotency = yield* toProblems(parseIdempotency())
+      const idempotency = yield* mapErrorsToProblems(parseIdempotency())
       if (idempotency === undefined) return yield* run(undefined)
       const { id } = idempotency
       if (running.has(id)) {
