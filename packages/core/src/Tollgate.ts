@@ -221,7 +221,7 @@ export const createTollgate = async (options: TollgateOptions) => {
       consumers: consumersPromise(Context.get(context, Consumers)),
       keys: {
         ...keysPromise(Context.get(context, ApiKeys)),
-        /** Re-encrypts every stored key under the current (first) secret. Safe to run while the server handles requests. */
+        /** Re-encrypts every stored key under the primary (first) secret. Safe to run while the server handles requests. */
         reencryptKeys: (): Promise<ReencryptResult> => Promises.run(Context.get(context, ApiKeys).reencryptKeys())
       },
       meteringBuckets: meteringBucketsPromise(Context.get(context, MeteringBuckets)),

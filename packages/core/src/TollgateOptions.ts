@@ -18,8 +18,11 @@ type PrincipalJson = typeof PrincipalShape.Encoded
 export interface ServiceOptions extends DeploymentConfigOptions {
   /**
    * The secret that keys are hashed and encrypted with: at least 32 random characters, such as the output of
-   * `openssl rand -base64 32`. Keep it out of the code. To rotate it, pass `[newSecret, oldSecret]`, run
-   * `keys.reencryptKeys()`, then remove the old secret.
+   * `openssl rand -base64 32`. Keep it out of the code.
+   *
+   * Of several secrets, the first is the primary secret: new keys use it, and all are accepted. To rotate the secret, pass
+   * `[oldSecret, newSecret]` in every process, then `[newSecret, oldSecret]`, call `keys.reencryptKeys()`, then remove the
+   * old secret. With a single process, start with `[newSecret, oldSecret]`.
    */
   readonly secret: string | ReadonlyArray<string> | undefined
   /** The prefix of generated key values. Default: `tg`. */

@@ -1,6 +1,6 @@
 /**
  * Operations on consumers: list, create, get, update, remove, and `rollKey`, which creates a new API key and sets an expiry
- * on the consumer's other keys. Each write is one atomic commit.
+ * on those of the consumer's keys that have none. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -146,8 +146,7 @@ const make = Effect.gen(function* () {
   const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
     cache.invalidateAfter(getKeyBucketPartition(bucket), effect)
 
-  /** Removes the key value from a replayed result if key values are not stored. */
-  const toReplayedKey = (key: ApiKey) => KeyValues.redactForReplay(secretBox, key)
+  const redactForReplay = (key: ApiKey) => KeyValues.redactForReplay(secretBox, key)
 
   const isLimitConflict = (term: string) => (error: unknown) =>
     error instanceof StoreConflict &&
@@ -204,7 +203,7 @@ const make = Effect.gen(function* () {
               consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
             ],
             idempotency,
-            withApiKeys(plaintextKeys.map((key) => KeyValues.redactForReplay(secretBox, key)))
+            withApiKeys(plaintextKeys.map(redactForReplay))
           )
           .pipe(
             Effect.catchTag("StoreConflict", (conflict) =>
@@ -218,7 +217,7 @@ const make = Effect.gen(function* () {
             )
           )
         const { previousResult } = commitResult
-        const replayedKeys = previousResult?.apiKeys?.map(toReplayedKey)
+        const replayedKeys = previousResult?.apiKeys?.map(redactForReplay)
         const value =
           previousResult === undefined
             ? withApiKeys(plaintextKeys)
@@ -293,7 +292,7 @@ const make = Effect.gen(function* () {
 
     /**
      * Rolls the consumer's keys in one commit: sets `expiresOn` on every key that has no expiry, and inserts a new key. The
-     * commit fails if a key without an expiry is created after they were listed; Tollgate then lists them again.
+     * commit fails if a key without an expiry is created after they were listed; `retryOnConflict` then lists them again.
      */
     rollKey: Effect.fnUntraced(
       function* (bucket, name, expiresOn, { ifTags, idempotency } = {}) {
@@ -313,18 +312,24 @@ const make = Effect.gen(function* () {
               keyRecords.insert(newKey.stored)
             ],
             idempotency,
-            KeyValues.redactForReplay(secretBox, plaintextKey)
+            redactForReplay(plaintextKey)
           )
-          return commitResult.previousResult === undefined ? plaintextKey : toReplayedKey(commitResult.previousResult)
+          return commitResult.previousResult === undefined ? plaintextKey : redactForReplay(commitResult.previousResult)
         })
         const rollKeys = withCacheInvalidation(
           bucket,
           retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
         ).pipe(
           Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
+          // Only a supplied key value can be invalid, and a roll generates the value.
           Effect.catchTag("InvalidInput", Effect.die)
         )
-        return yield* idempotentRoll.orReplay(getKeyBucketPartition(bucket), idempotency, toReplayedKey, rollKeys)
+        return yield* idempotentRoll.replayIfFailed(
+          getKeyBucketPartition(bucket),
+          idempotency,
+          redactForReplay,
+          rollKeys
+        )
       },
       withStore,
       withSafeSpan("Consumers.rollKey")

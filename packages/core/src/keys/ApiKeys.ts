@@ -90,7 +90,12 @@ const make = Effect.gen(function* () {
         : toReplayedPage(commitResult.previousResult, commitResult)
     })
     const createKeys = toKeyErrors(retryOnConflict(attempt))
-    return yield* idempotentCreate.orReplay(getKeyBucketPartition(bucket), idempotency, toReplayedPage, createKeys)
+    return yield* idempotentCreate.replayIfFailed(
+      getKeyBucketPartition(bucket),
+      idempotency,
+      toReplayedPage,
+      createKeys
+    )
   })
 
   return ApiKeys.of({
@@ -257,7 +262,7 @@ export class ApiKeys extends Context.Service<
     ) => Effect.Effect<void, StoreError | ConsumerNotFound | KeyNotFound | VersionMismatch>
     /** Verifies a key in one store round trip, without a write. A malformed key is rejected without a round trip. */
     readonly verify: (bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreError>
-    /** Re-encrypts every key of every bucket under the newest secret while the service runs. Safe to repeat. */
+    /** Re-encrypts every key of every bucket under the primary secret while the service runs. Safe to repeat. */
     readonly reencryptKeys: () => Effect.Effect<ReencryptResult, StoreError>
   }
 >()("@tollgate/core/keys/ApiKeys") {

@@ -89,6 +89,9 @@ export const toApiKey = Effect.fnUntraced(function* (
 export const decryptValue = (secretBox: SecretBox["Service"], bucket: KeyBucket, id: KeyId, encrypted: string) =>
   secretBox.decrypt(encrypted, associatedData(bucket, id))
 
-/** Removes the key value from a result that is stored for replay, unless key values are stored. */
+/**
+ * Removes the key value from a result for replay if `keyStorage` is `hash-only`. Apply it when the result is stored, and
+ * again when it is replayed: `keyStorage` may have changed to `hash-only` since.
+ */
 export const redactForReplay = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
   secretBox.keyStorage === "hash-only" || key === undefined ? rest : { ...rest, key }

@@ -49,8 +49,8 @@ export const make = (
   ]
 })
 
-/** The fraction of the limits that applies in a period; 1 unless the subscription is prorated in it. */
-const prorationFactor = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
+/** The share of the limits that applies in a period; 1 unless the subscription is prorated in it. */
+const getProratedShare = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
   prorated !== undefined && DateTime.Equivalence(prorated.periodStart, start) ? prorated.share : 1
 
 /** The limit and the usage counter of each meter in a period. */
@@ -84,11 +84,11 @@ export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLim
 
 /** The limit of each meter in a period: the sum over the plans, each prorated and rounded down. */
 const quotaLimits = ({ subscription, planLimits }: Entitlement, period: Period.Period): ReadonlyMap<string, number> => {
-  const factor = prorationFactor(subscription.value, period)
+  const share = getProratedShare(subscription.value, period)
   const limits = new Map<string, number>()
   for (const plan of planLimits) {
     for (const [meter, max] of plan) {
-      const sum = (limits.get(meter) ?? 0) + floorProduct(max, factor)
+      const sum = (limits.get(meter) ?? 0) + floorProduct(max, share)
       limits.set(meter, Math.min(sum, Number.MAX_SAFE_INTEGER))
     }
   }

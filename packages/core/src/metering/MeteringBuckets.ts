@@ -127,7 +127,7 @@ const make = Effect.gen(function* () {
 
     create: Effect.fnUntraced(
       function* (accountName, { idempotency } = {}) {
-        const previousResult = yield* idempotentCreate.findReplay(Partition.meteringDirectory, idempotency)
+        const previousResult = yield* idempotentCreate.findPreviousResult(Partition.meteringDirectory, idempotency)
         if (previousResult !== undefined) return yield* withCurrentVersion(previousResult)
         const now = yield* DateTime.now
         const id = MeteringBucketId.make(yield* Id.generate("bckt"))

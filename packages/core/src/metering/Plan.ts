@@ -28,6 +28,7 @@ const inputFields = {
   meters: Meters,
   trialDays: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 3650 })))),
   trialEndStatus: Schema.optionalKey(Schema.Literals(["paused", "canceled"])),
+  /** Stored for the caller; Tollgate does not use it. */
   isTrialCollectPayment: Schema.optionalKey(Schema.Boolean)
 }
 

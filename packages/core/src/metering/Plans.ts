@@ -92,7 +92,12 @@ const make = Effect.gen(function* () {
           return toEntry(committed.previousResult ?? plan, committed)
         })
         const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
-        return yield* idempotentCreate.orReplay(Partition.forMeteringBucket(bucketId), idempotency, toEntry, createPlan)
+        return yield* idempotentCreate.replayIfFailed(
+          Partition.forMeteringBucket(bucketId),
+          idempotency,
+          toEntry,
+          createPlan
+        )
       },
       withStore,
       withSafeSpan("Plans.create")

@@ -44,7 +44,9 @@ const sharedFields = {
   status: SubscriptionStatus,
   type: Schema.Literals(["periodic"]),
   renewalStrategy: Schema.Literals(["monthly", "yearly"]),
+  /** Stored for the caller; Tollgate does not use it. */
   region: Schema.Literals(["us-central1", "us-east1", "europe-west4"]),
+  /** The name of the consumer that the subscription belongs to. */
   customerKey: ShortText,
   subscriptionExternalId: ShortText,
   customerExternalId: ShortText,
@@ -52,6 +54,7 @@ const sharedFields = {
   trialEndStatus: Schema.optionalKey(Schema.String),
   trialEndDate: Schema.optionalKey(Timestamp),
   trialStartDate: Schema.optionalKey(Timestamp),
+  /** Stored for the caller; Tollgate does not use it. */
   productKey: Schema.optionalKey(Schema.String)
 }
 
@@ -71,6 +74,7 @@ export type SubscriptionCreate = typeof SubscriptionCreate.Type
 export const SubscriptionUpdate = Schema.Struct({
   planExternalIds: Schema.optionalKey(uniqueList(ShortText)),
   status: Schema.optionalKey(SubscriptionStatus),
+  /** With new plans: the share of their limits that applies in the current period. */
   prorate: Schema.optionalKey(Schema.Finite.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1 })))),
   metadata: Schema.optionalKey(Metadata),
   trialEndDate: Schema.optionalKey(Timestamp)
@@ -93,7 +97,10 @@ export const StoredSubscription = Schema.Struct({
   ...sharedFields,
   quotaResetAnchor: Timestamp,
   nextBillingCycle: Schema.optionalKey(Timestamp),
-  /** The fraction (`share`) of the plans' limits that applies in the period that starts at `periodStart`. */
+  /**
+   * The proration: `share` is the fraction of the plans' limits that applies in the period that starts at `periodStart`.
+   * It is `prorate` of the update that changed the plans.
+   */
   prorated: Schema.optionalKey(Schema.Struct({ periodStart: Timestamp, share: Schema.Finite }))
 })
 export type StoredSubscription = typeof StoredSubscription.Type

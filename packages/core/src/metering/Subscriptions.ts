@@ -220,7 +220,7 @@ const make = Effect.gen(function* () {
           return toEntry(commitResult.previousResult ?? subscription, commitResult)
         })
         const createSubscription = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
-        return yield* idempotentCreate.orReplay(
+        return yield* idempotentCreate.replayIfFailed(
           Partition.forMeteringBucket(bucketId),
           idempotency,
           toEntry,

@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Notifies the host of each threshold that was reached, once in each period. A counter with a maximum of 1 marks a
+   * Notifies your application of each threshold that was reached, once in each period. A counter with a maximum of 1 marks a
    * threshold as notified: only the process whose commit increments it sends the notification. If the store is
    * unavailable, the next `consume` tries again. A failure never affects the counted usage.
    */
@@ -104,7 +104,7 @@ const make = Effect.gen(function* () {
       DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* trustedClock.now) + counterGracePeriod
     for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
       for (const threshold of getReachedThresholds(quotaThresholds.thresholds, used, max)) {
-        // Stored counters use the prefix `told:`.
+        // `told:` means notified. The name is stored, so it cannot change.
         const marker = `told:${meters.get(meter)?.counter}:${threshold}`
         if (notified.has(marker)) continue
         const changes = [
@@ -269,7 +269,9 @@ const make = Effect.gen(function* () {
       const replay = (receipt: ConsumptionReceipt, commitResult: CommitResult) =>
         toQuotas(subscriptionId, amounts, receipt, commitResult)
       const partition = Partition.forMeteringBucket(bucketId)
-      return idempotentConsume.orReplay(partition, idempotency, replay, attempt).pipe(withSafeSpan("Usage.consume"))
+      return idempotentConsume
+        .replayIfFailed(partition, idempotency, replay, attempt)
+        .pipe(withSafeSpan("Usage.consume"))
     },
 
     consumeForCustomer

@@ -44,7 +44,7 @@ export interface StorePage {
 }
 
 /**
- * One change of a commit. Preconditions (`expect`, `atMost`) are checked against the state before the commit. A commit
+ * A change or a precondition of a commit. Preconditions (`expect`, `atMost`) are checked against the state before the commit. A commit
  * contains at most one `Put`, `Delete` or `Check` for each key. `expect: 0` means that the record must not exist.
  */
 export type Change = Data.TaggedEnum<{
@@ -57,8 +57,9 @@ export type Change = Data.TaggedEnum<{
     readonly parent?: string
   }
   Delete: { readonly key: string; readonly expect: number }
+  /** Changes nothing: fails the commit unless the record is at the expected version. */
   Check: { readonly key: string; readonly expect: number }
-  /** Fails the commit if more than `atMost` records have the index term. */
+  /** Changes nothing: fails the commit if more than `atMost` records have the index term. */
   AtMost: { readonly term: string; readonly atMost: number }
   /**
    * Increments a counter by a positive integer. Fails the commit if the counter would exceed `max`. The store keeps the

@@ -10,7 +10,7 @@ export class StoreMisuse extends TypeError {
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 const isPositive = (value: number): boolean => Number.isSafeInteger(value) && value > 0
-/** More than Tollgate uses, and less than the limit of any store. */
+/** Maximum index terms in a query. Tollgate uses fewer; every store supports more. */
 const maxTerms = 100
 
 /** A lone surrogate has no UTF-8 encoding: two different names would be stored as the same bytes. */
