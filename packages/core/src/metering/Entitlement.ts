@@ -15,7 +15,7 @@ import type { StoredSubscription } from "./Subscription.ts"
 import { subscriptionRecords } from "./subscriptionRecords.ts"
 
 export interface Entitlement {
-  readonly root: Entry<MeteringBucket>
+  readonly bucketEntry: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
   /** The limits of each plan, by meter. */
   readonly planLimits: ReadonlyArray<ReadonlyMap<string, number>>
@@ -28,21 +28,21 @@ export const estimateSize = ({ planLimits, preconditions }: Entitlement): number
   1_000 + 200 * preconditions.length + 100 * planLimits.reduce((meters, { size }) => meters + size, 0)
 
 interface EntitlementRecords {
-  readonly root: Entry<MeteringBucket>
+  readonly bucketEntry: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
   readonly plans: ReadonlyArray<Entry<StoredPlan>>
 }
 
 /** Keeps only the limits of the plans, because entitlements are cached. */
 export const make = (
-  { root, subscription, plans }: EntitlementRecords,
+  { bucketEntry, subscription, plans }: EntitlementRecords,
   extraPreconditions: ReadonlyArray<Change> = []
 ): Entitlement => ({
-  root,
+  bucketEntry,
   subscription,
   planLimits: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
   preconditions: [
-    meteringBucketRecords.assertUnchanged(root),
+    meteringBucketRecords.assertUnchanged(bucketEntry),
     subscriptionRecords.assertUnchanged(subscription),
     ...plans.map(planRecords.assertUnchanged),
     ...extraPreconditions

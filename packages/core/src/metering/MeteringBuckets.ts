@@ -17,8 +17,14 @@ import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { isOutcomeUnknown, type StoreError } from "../store/StoreError.ts"
 import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./MeteringBucket.ts"
-import { findMeteringBucket, getRoot, getRootVersion, meteringBucketRecords } from "./meteringBucketRecords.ts"
+import {
+  findMeteringBucket,
+  getBucketEntry,
+  getBucketEntryVersion,
+  meteringBucketRecords
+} from "./meteringBucketRecords.ts"
 
+/** `deleting`, the collection `listing` and the index terms are stored names and cannot change. */
 const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.Boolean })
 
 /** The index term of buckets whose removal has started. */
@@ -45,13 +51,17 @@ const make = Effect.gen(function* () {
   const withStore = Effect.provideService(Store, store)
   const idempotentCreate = makeIdempotentCommits(store, secretBox, MeteringBucket)
 
-  /** Completes a removal that is recorded in the directory. Removes the root first, so that no commit to the bucket succeeds. */
+  /**
+   * Completes a removal that is recorded in the directory. Removes the bucket's entry first, so that no
+   * commit to the bucket succeeds.
+   */
   const completeRemoval = (id: MeteringBucketId) =>
     retryOnConflict(
       Effect.gen(function* () {
         const partition = Partition.forMeteringBucket(id)
-        const root = yield* getRoot(id)
-        if (Option.isSome(root)) yield* store.commit(partition, [meteringBucketRecords.remove(root.value)])
+        const bucketEntry = yield* getBucketEntry(id)
+        if (Option.isSome(bucketEntry))
+          yield* store.commit(partition, [meteringBucketRecords.remove(bucketEntry.value)])
         yield* store.clear(partition)
         const entry = yield* directoryRecords.get(Partition.meteringDirectory, id)
         if (Option.isSome(entry))
@@ -59,9 +69,9 @@ const make = Effect.gen(function* () {
       })
     )
 
-  /** Whether the root of a bucket with a pending removal is gone. If its partition cannot be read, the bucket counts as gone. */
-  const isRootRemoved = (id: MeteringBucketId) =>
-    getRoot(id).pipe(
+  /** Whether the entry of a bucket with a pending removal is removed. If it cannot be read, it counts as removed. */
+  const isBucketEntryRemoved = (id: MeteringBucketId) =>
+    getBucketEntry(id).pipe(
       Effect.map(Option.isNone),
       Effect.catchCause(() => Effect.succeed(true))
     )
@@ -79,7 +89,7 @@ const make = Effect.gen(function* () {
       const removed = new Set(
         yield* Effect.filter(
           (pendingRemovals?.entries ?? []).map(({ value }) => value.bucket.id),
-          isRootRemoved
+          isBucketEntryRemoved
         )
       )
       const data = (page?.entries ?? []).flatMap(({ value }) => (removed.has(value.bucket.id) ? [] : [value.bucket]))
@@ -112,7 +122,10 @@ const make = Effect.gen(function* () {
 
   /** A bucket from a replayed request, with its current version. */
   const withCurrentVersion = (bucket: MeteringBucket) =>
-    Effect.map(getRoot(bucket.id), (root) => ({ value: bucket, version: Option.isSome(root) ? root.value.version : 0 }))
+    Effect.map(getBucketEntry(bucket.id), (bucketEntry) => ({
+      value: bucket,
+      version: Option.isSome(bucketEntry) ? bucketEntry.value.version : 0
+    }))
 
   /** Finds a bucket whose removal has started but is not complete. */
   const findPendingRemoval = Effect.fnUntraced(function* (bucketId: string) {
@@ -133,7 +146,7 @@ const make = Effect.gen(function* () {
         const id = MeteringBucketId.make(yield* Id.generate("bckt"))
         const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName }
         const partition = Partition.forMeteringBucket(id)
-        const rootCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
+        const bucketCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
         const directoryChanges = [
           directoryRecords.insert({ bucket, deleting: false }),
           directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
@@ -149,7 +162,8 @@ const make = Effect.gen(function* () {
                 : error
             )
           )
-        if (committed.previousResult === undefined) return { value: bucket, version: getRootVersion(rootCommit) }
+        if (committed.previousResult === undefined)
+          return { value: bucket, version: getBucketEntryVersion(bucketCommit) }
         yield* store.clear(partition)
         return yield* withCurrentVersion(committed.previousResult)
       },
@@ -174,14 +188,14 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(
       function* (bucketId, { ifMatch } = {}) {
         const markForRemoval = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
-          yield* checkVersion(root, ifMatch)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
+          yield* checkVersion(bucketEntry, ifMatch)
           const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
-          const marked = { bucket: root.value, deleting: true }
+          const marked = { bucket: bucketEntry.value, deleting: true }
           yield* store.commit(Partition.meteringDirectory, [
             Option.isSome(entry) ? directoryRecords.replace(entry.value, marked) : directoryRecords.insert(marked)
           ])
-          return root.value
+          return bucketEntry.value
         })
         const { id } = yield* retryOnConflict(markForRemoval).pipe(
           Effect.catchTag("MeteringBucketNotFound", () => findPendingRemoval(bucketId))

@@ -73,7 +73,7 @@ const make = Effect.gen(function* () {
     create: Effect.fnUntraced(
       function* (bucketId, input, { idempotency } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const now = yield* DateTime.now
           const stored: StoredPlan = {
             id: PlanId.make(yield* Id.generate("plan")),
@@ -82,7 +82,7 @@ const make = Effect.gen(function* () {
             ...input
           }
           const plan = { ...stored, hasSubscriptions: false }
-          const changes = [meteringBucketRecords.assertUnchanged(root), planRecords.insert(stored)]
+          const changes = [meteringBucketRecords.assertUnchanged(bucketEntry), planRecords.insert(stored)]
           const committed = yield* idempotentCreate.commit(
             Partition.forMeteringBucket(bucketId),
             changes,
@@ -115,12 +115,12 @@ const make = Effect.gen(function* () {
     update: Effect.fnUntraced(
       function* (bucketId, planId, patch, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
           const committed = yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(root),
+            meteringBucketRecords.assertUnchanged(bucketEntry),
             planRecords.replace(entry, value)
           ])
           return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(committed, planId) })
@@ -134,11 +134,11 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(
       function* (bucketId, planId, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(root),
+            meteringBucketRecords.assertUnchanged(bucketEntry),
             subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0),
             planRecords.remove(entry)
           ])

@@ -66,6 +66,10 @@ export class SubscriptionNotActive extends Schema.TaggedError<SubscriptionNotAct
   }
 }
 
+/**
+ * The limit has one name per layer: the store rejects the commit with the `StoreConflict` reason `counter-exceeded`, `Usage`
+ * fails with `QuotaExceeded`, `authorize` denies with `over-quota`, and the HTTP API returns the problem `quota-exceeded`.
+ */
 export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExceeded", {
   meter: Schema.String,
   max: Schema.Finite,

@@ -14,7 +14,7 @@ import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { type RecordUnreadable, StoreConflict, type StoreError } from "../store/StoreError.ts"
-import * as Customer from "./customerRecords.ts"
+import { bumpCustomerVersion, readCustomerVersion } from "./customerRecords.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import * as Period from "./Period.ts"
@@ -176,7 +176,7 @@ const make = Effect.gen(function* () {
     create: Effect.fnUntraced(
       function* (bucketId, input, { idempotency } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const plansByExternalId = yield* findPlansByExternalId(bucketId, input.planExternalIds)
           const { planIds, planExternalIds: _, ...fields } = input
           if (
@@ -209,9 +209,9 @@ const make = Effect.gen(function* () {
           const commitResult = yield* idempotentCreate.commit(
             Partition.forMeteringBucket(bucketId),
             [
-              meteringBucketRecords.assertUnchanged(root),
+              meteringBucketRecords.assertUnchanged(bucketEntry),
               ...plans.map(planRecords.assertUnchanged),
-              Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, stored.customerKey)),
+              bumpCustomerVersion(yield* readCustomerVersion(bucketId, stored.customerKey)),
               subscriptionRecords.insert(stored)
             ],
             idempotency,
@@ -243,7 +243,7 @@ const make = Effect.gen(function* () {
     update: Effect.fnUntraced(
       function* (bucketId, subscriptionId, patch, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const entry = yield* findSubscription(bucketId, subscriptionId)
           yield* checkVersion(entry, ifMatch)
           const now = yield* trustedClock.now
@@ -264,9 +264,9 @@ const make = Effect.gen(function* () {
             updatedOn: now
           }
           const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(root),
+            meteringBucketRecords.assertUnchanged(bucketEntry),
             ...(plans ?? []).map(planRecords.assertUnchanged),
-            Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, value.customerKey)),
+            bumpCustomerVersion(yield* readCustomerVersion(bucketId, value.customerKey)),
             subscriptionRecords.replace(entry, value)
           ])
           return yield* toSubscriptionEntry(bucketId, {
@@ -283,12 +283,12 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(
       function* (bucketId, subscriptionId, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const entry = yield* findSubscription(bucketId, subscriptionId)
           yield* checkVersion(entry, ifMatch)
           yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(root),
-            Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, entry.value.customerKey)),
+            meteringBucketRecords.assertUnchanged(bucketEntry),
+            bumpCustomerVersion(yield* readCustomerVersion(bucketId, entry.value.customerKey)),
             subscriptionRecords.remove(entry)
           ])
         })

@@ -20,7 +20,7 @@ import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError, type StoreUnavailable } from "../store/StoreError.ts"
-import { type CustomerEntitlements, quotaFields, readEntitlements, readPlans } from "./customerEntitlements.ts"
+import { type CustomerEntitlements, keepQuotaFields, readEntitlements, readPlans } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
@@ -81,10 +81,10 @@ const make = Effect.gen(function* () {
   const notified = new BoundedMap<string, true>(maxNotified)
 
   const readEntitlement = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
-    const root = yield* findMeteringBucket(bucketId)
+    const bucketEntry = yield* findMeteringBucket(bucketId)
     const { value, version } = yield* findSubscription(bucketId, subscriptionId)
     const plans = yield* readPlans(bucketId, value.planIds)
-    return Entitlement.make({ root, subscription: { value: quotaFields(value), version }, plans })
+    return Entitlement.make({ bucketEntry, subscription: { value: keepQuotaFields(value), version }, plans })
   })
 
   /**
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
     { period, meters }: Entitlement.PeriodLimits,
     quotas: Quotas
   ) {
-    const { root, subscription } = entitlement
+    const { bucketEntry, subscription } = entitlement
     const { id: subscriptionId, customerKey } = subscription.value
     const ttl =
       DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* trustedClock.now) + counterGracePeriod
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
         const marker = `told:${meters.get(meter)?.counter}:${threshold}`
         if (notified.has(marker)) continue
         const changes = [
-          meteringBucketRecords.assertUnchanged(root),
+          meteringBucketRecords.assertUnchanged(bucketEntry),
           Change.Add({ counter: marker, by: 1, max: 1, ttl })
         ]
         const result = yield* Effect.result(store.commit(Partition.forMeteringBucket(bucketId), changes))

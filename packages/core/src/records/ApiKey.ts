@@ -45,7 +45,10 @@ export type ApiKeyUpdate = typeof ApiKeyUpdate.Type
 
 export const maxKeysPerRequest = 1000
 
-/** `sealed` is the encrypted value, absent with `keyStorage: "hash-only"`. The hashes are the record's unique keys. */
+/**
+ * The stored record. `sealed` is the stored name of the encrypted value, which is absent with `keyStorage: "hash-only"`.
+ * `hashes` are those of the value under each secret; they are the record's unique keys.
+ */
 export const StoredKey = Schema.Struct({
   id: KeyId,
   consumer: Schema.String,

@@ -23,7 +23,7 @@ export const keysDirectory: Partition = makePartition("keys")
 /** Cached, because encoding a name takes as long as counting usage. */
 const meteringPartitions = new BoundedMap<string, Partition>(10_000)
 
-/** One metering bucket: its root record, plans, subscriptions and usage counters. */
+/** One metering bucket: the record that describes it, plans, subscriptions and usage counters. */
 export const forMeteringBucket = (bucketId: string): Partition => {
   const cached = meteringPartitions.get(bucketId)
   if (cached !== undefined) return cached
