@@ -51,7 +51,7 @@ export interface WriteConditions {
   readonly ifMatch?: ReadonlyArray<number> | undefined
 }
 
-/** Limits on the keys embedded with `apiKeys: true`. */
+/** Maximum numbers of keys embedded with `apiKeys: true`: in `get`, in each consumer of a list, and in a whole list. */
 const maxKeysInGet = 1_000
 const maxKeysPerListedConsumer = 100
 const maxKeysInList = 1_000
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
     return limits
   })
 
-  /** All keys with this index term. A consumer's keys always fit into one page. */
+  /** All keys with this index term of a consumer. They always fit into one page. */
   const listKeysByTerm = Effect.fnUntraced(function* (bucket: KeyBucket, term: string) {
     const page = yield* keyRecords.page(getKeyBucketPartition(bucket), {
       where: [term],
@@ -148,6 +148,7 @@ const make = Effect.gen(function* () {
 
   const redactForReplay = (key: ApiKey) => KeyValues.redactForReplay(secretBox, key)
 
+  /** Whether a commit failed because more keys than allowed have the index term. */
   const isLimitConflict = (term: string) => (error: unknown) =>
     error instanceof StoreConflict &&
     error.reason === "too-many-records" &&

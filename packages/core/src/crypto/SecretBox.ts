@@ -52,8 +52,8 @@ interface DerivedKeys {
   readonly hmacOuter: Buffer
   readonly encryptionKey: Uint8Array
   readonly signKey: Uint8Array
-  readonly digestKey: Uint8Array
-  readonly nameKey: Uint8Array
+  readonly idempotencyDigestKey: Uint8Array
+  readonly deploymentNameKey: Uint8Array
 }
 
 /** The purposes are part of the stored format: a different purpose gives a different key. */
@@ -72,8 +72,8 @@ const deriveKeys = (secret: string): DerivedKeys => {
     hmacOuter: makeHmacBuffer(0x5c, digestBytes),
     encryptionKey: deriveKey("seal", 32),
     signKey: deriveKey("sign", 32),
-    digestKey: deriveKey("identity", 32),
-    nameKey: deriveKey("deployment-name", 32)
+    idempotencyDigestKey: deriveKey("identity", 32),
+    deploymentNameKey: deriveKey("deployment-name", 32)
   }
 }
 
@@ -89,6 +89,7 @@ const hashWith = ({ hashKey, hmacInner: inner, hmacOuter: outer }: DerivedKeys, 
   return hash("sha256", outer, "base64url")
 }
 
+/** Returns `1.<id of the secret>.<base64url of nonce, ciphertext and tag>`; 1 is the version of this format. */
 const encryptWith = (
   { id, encryptionKey }: DerivedKeys,
   value: string,
@@ -162,12 +163,14 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
     encrypt: (value, associatedData) =>
       Effect.map(SecureRandom, ({ bytes }) => encryptWith(primaryKeys, value, associatedData, bytes(nonceBytes))),
     idempotencyDigests: (text) =>
-      secrets.map(({ digestKey }) => createHmac("sha256", digestKey).update(text).digest("base64url")),
+      secrets.map(({ idempotencyDigestKey }) =>
+        createHmac("sha256", idempotencyDigestKey).update(text).digest("base64url")
+      ),
     sign: (text) => signWith(primaryKeys, text),
     verifySignature: (text, signature) =>
       /^[0-9a-f]{64}$/.test(signature) &&
       secrets.some((secret) => constantTimeEquals(signWith(secret, text), signature)),
-    hashDeploymentName: (text) => createHmac("sha256", primaryKeys.nameKey).update(text).digest(),
+    hashDeploymentName: (text) => createHmac("sha256", primaryKeys.deploymentNameKey).update(text).digest(),
     isUnderPrimarySecret: (encrypted) => encrypted.startsWith(`1.${primaryKeys.id}.`),
     decrypt: (encrypted, associatedData) =>
       Effect.suspend(() => {

@@ -151,7 +151,7 @@ const make = Effect.gen(function* () {
           directoryRecords.insert({ bucket, deleting: false }),
           directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
         ]
-        const committed = yield* idempotentCreate
+        const commitResult = yield* idempotentCreate
           .commit(Partition.meteringDirectory, directoryChanges, idempotency, bucket)
           .pipe(
             // If the bucket is certainly not in the directory, remove its partition: nothing else would.
@@ -162,10 +162,10 @@ const make = Effect.gen(function* () {
                 : error
             )
           )
-        if (committed.previousResult === undefined)
+        if (commitResult.previousResult === undefined)
           return { value: bucket, version: getBucketEntryVersion(bucketCommit) }
         yield* store.clear(partition)
-        return yield* withCurrentVersion(committed.previousResult)
+        return yield* withCurrentVersion(commitResult.previousResult)
       },
       withStore,
       withSafeSpan("MeteringBuckets.create")

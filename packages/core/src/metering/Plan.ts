@@ -20,8 +20,10 @@ export const Meters = Schema.Record(MeterName, Meter)
   .annotate({ identifier: "Meters" })
 export type Meters = typeof Meters.Type
 
+/** Like `Meters`, without the length limits of requests. */
 const StoredMeters = Schema.Record(MeterName, Schema.Struct({ label: Schema.optionalKey(Schema.String), max }))
 
+/** The fields that the caller sets. */
 const inputFields = {
   label: ShortText,
   planExternalId: ShortText,
@@ -32,6 +34,7 @@ const inputFields = {
   isTrialCollectPayment: Schema.optionalKey(Schema.Boolean)
 }
 
+/** The fields that Tollgate sets. */
 const generatedFields = { id: PlanId, createdOn: Timestamp, updatedOn: Timestamp }
 
 export const StoredPlan = Schema.Struct({ ...generatedFields, ...inputFields, meters: StoredMeters })

@@ -40,9 +40,10 @@ const make = Effect.gen(function* () {
     return { value: plan, version }
   })
 
-  const toEntry = (value: Plan, committed: CommitResult): Entry<Plan> => ({
+  /** A value with the version that the commit gave it. */
+  const toCommittedEntry = (value: Plan, commitResult: CommitResult): Entry<Plan> => ({
     value,
-    version: planRecords.getVersion(committed, value.id)
+    version: planRecords.getVersion(commitResult, value.id)
   })
 
   const mapUniqueKeyConflict = <A, E, R>(
@@ -83,19 +84,19 @@ const make = Effect.gen(function* () {
           }
           const plan = { ...stored, hasSubscriptions: false }
           const changes = [meteringBucketRecords.assertUnchanged(bucketEntry), planRecords.insert(stored)]
-          const committed = yield* idempotentCreate.commit(
+          const commitResult = yield* idempotentCreate.commit(
             Partition.forMeteringBucket(bucketId),
             changes,
             idempotency,
             plan
           )
-          return toEntry(committed.previousResult ?? plan, committed)
+          return toCommittedEntry(commitResult.previousResult ?? plan, commitResult)
         })
         const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
         return yield* idempotentCreate.replayIfFailed(
           Partition.forMeteringBucket(bucketId),
           idempotency,
-          toEntry,
+          toCommittedEntry,
           createPlan
         )
       },
@@ -119,11 +120,11 @@ const make = Effect.gen(function* () {
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
-          const committed = yield* store.commit(Partition.forMeteringBucket(bucketId), [
+          const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
             meteringBucketRecords.assertUnchanged(bucketEntry),
             planRecords.replace(entry, value)
           ])
-          return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(committed, planId) })
+          return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(commitResult, planId) })
         })
         return yield* mapUniqueKeyConflict(patch.planExternalId, retryOnConflict(attempt))
       },

@@ -1,5 +1,6 @@
 /**
- * A subscription: a customer's plans, its status, and the anchor of its quota periods.
+ * A subscription: a customer's plans, its status, and the anchor of its quota periods. A customer is a consumer that has
+ * subscriptions.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
@@ -23,10 +24,11 @@ export const SubscriptionStatus = Schema.Literals([
 ])
 export type SubscriptionStatus = typeof SubscriptionStatus.Type
 
-const consumingStatuses: ReadonlySet<SubscriptionStatus> = new Set(["active", "trialing", "past-due"])
+/** The statuses that allow usage. */
+export const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
 
 /** Whether this status allows usage. */
-export const canConsume = (status: SubscriptionStatus): boolean => consumingStatuses.has(status)
+export const canConsume = (status: SubscriptionStatus): boolean => consumingStatuses.includes(status)
 
 const hasNoDuplicates = (items: ReadonlyArray<string>): boolean => new Set(items).size === items.length
 
@@ -58,6 +60,7 @@ const sharedFields = {
   productKey: Schema.optionalKey(Schema.String)
 }
 
+/** The fields that Tollgate sets. */
 const generatedFields = { id: SubscriptionId, createdOn: Timestamp, updatedOn: Timestamp }
 
 export const SubscriptionCreate = Schema.Struct({

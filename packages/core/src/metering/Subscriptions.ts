@@ -138,7 +138,8 @@ const make = Effect.gen(function* () {
       : { value: subscription, version }
   })
 
-  const toEntry = (value: Subscription, commitResult: CommitResult): Entry<Subscription> => ({
+  /** A value with the version that the commit gave it. */
+  const toCommittedEntry = (value: Subscription, commitResult: CommitResult): Entry<Subscription> => ({
     value,
     version: subscriptionRecords.getVersion(commitResult, value.id)
   })
@@ -217,13 +218,13 @@ const make = Effect.gen(function* () {
             idempotency,
             subscription
           )
-          return toEntry(commitResult.previousResult ?? subscription, commitResult)
+          return toCommittedEntry(commitResult.previousResult ?? subscription, commitResult)
         })
         const createSubscription = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
         return yield* idempotentCreate.replayIfFailed(
           Partition.forMeteringBucket(bucketId),
           idempotency,
-          toEntry,
+          toCommittedEntry,
           createSubscription
         )
       },

@@ -1,7 +1,7 @@
 /**
  * Counts usage against the quotas of a subscription's plans.
  *
- * Each meter of a subscription has one counter for each period. `consumeEntitlement` increments the counters of all
+ * Each meter of a subscription has one counter for each period. `countOnEntitlement` increments the counters of all
  * requested meters in one atomic commit. Each increment carries the meter's limit; if one counter would exceed it, the
  * store rejects the whole commit, nothing is counted, and the call fails with `QuotaExceeded`.
  *
@@ -59,14 +59,15 @@ const toQuotas = (
   return { meters, periodStart, resetsOn }
 }
 
-/** Size of each of the two caches in bytes, and how many notified thresholds are remembered. */
+/** Maximum size of each of the two caches, in bytes. */
 const maxCacheBytes = 16 * 1024 * 1024
+/** How many notified thresholds a process remembers, so that it does not ask the store again. */
 const maxNotified = 10_000
 
 const estimateCustomerSize = ({ entitlements }: CustomerEntitlements): number =>
   entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500)
 
-/** The customer has no subscription, or none in a status that allows usage. */
+/** Why a customer may not use anything: it has no subscription, or none in a status that allows usage. */
 export type DenyReason = "no-subscription" | "subscription-not-active"
 
 const make = Effect.gen(function* () {

@@ -11,14 +11,12 @@ import { MeteringBucketNotFound } from "./MeteringBucket.ts"
 import { findMeteringBucket } from "./meteringBucketRecords.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { planRecords } from "./planRecords.ts"
-import type { StoredSubscription, SubscriptionStatus } from "./Subscription.ts"
+import { consumingStatuses, type StoredSubscription, type SubscriptionStatus } from "./Subscription.ts"
 import { byCustomer, byStatus, subscriptionRecords } from "./subscriptionRecords.ts"
 import { maxTrialEndStatusLength } from "./Trial.ts"
 
 /** How many of a customer's newest subscriptions in one status are considered. */
 const maxPerStatus = 20
-
-const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
 
 export interface CustomerEntitlements {
   /**
@@ -65,6 +63,7 @@ const readNewestByStatus = Effect.fnUntraced(function* (
   return (yield* subscriptionRecords.page(partition, { where, offset, limit: maxPerStatus })).entries
 })
 
+/** Reads the entitlements of a customer. Fails if the metering bucket belongs to another account. */
 export const readEntitlements = Effect.fnUntraced(function* (
   accountName: string,
   bucketId: string,
@@ -85,6 +84,7 @@ export const readEntitlements = Effect.fnUntraced(function* (
   const subscriptions = entriesByStatus
     .flat()
     .map(({ value, version }) => ({ value: keepQuotaFields(value), version }))
+    // Newest first, also among subscriptions that were created in the same millisecond: sorting is stable.
     .reverse()
     .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
   const plans = new Map<string, Entry<StoredPlan>>()

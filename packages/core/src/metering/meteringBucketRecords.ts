@@ -19,8 +19,8 @@ export const meteringBucketRecords = Collection.make({
 })
 
 /** The version of a bucket's entry after a commit. */
-export const getBucketEntryVersion = (committed: CommitResult): number =>
-  meteringBucketRecords.getVersion(committed, bucketEntryKey)
+export const getBucketEntryVersion = (commitResult: CommitResult): number =>
+  meteringBucketRecords.getVersion(commitResult, bucketEntryKey)
 
 export const getBucketEntry = (bucketId: MeteringBucketId) =>
   meteringBucketRecords.get(Partition.forMeteringBucket(bucketId), bucketEntryKey)

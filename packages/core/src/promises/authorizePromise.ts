@@ -16,9 +16,10 @@ import * as Promises from "./Promises.ts"
 
 export interface AuthorizeInput {
   readonly account: string
+  /** The key bucket that contains the key. */
   readonly bucket: string
   readonly key: string
-  /** The meters to consume and their bucket. Without it, `authorize` only verifies the key. */
+  /** The meters to consume and their metering bucket. Without it, `authorize` only verifies the key. */
   readonly metering?: { readonly meteringBucketId: string; readonly meters: Readonly<Record<string, number>> }
 }
 

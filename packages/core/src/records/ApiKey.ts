@@ -9,7 +9,10 @@ import { Timestamp } from "../schema/Timestamp.ts"
 export const KeyId = Id("key").pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
-/** How much of a key's value the response contains. */
+/**
+ * How much of a key's value the response contains. The HTTP API calls it `key-format`, and the options `keyFormat`; it is
+ * unrelated to `crypto/KeyFormat.ts`.
+ */
 export const KeyVisibility = Schema.Literals(["none", "visible", "masked"])
 export type KeyVisibility = typeof KeyVisibility.Type
 

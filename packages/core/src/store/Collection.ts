@@ -99,7 +99,7 @@ export interface Collection<A, I = unknown> {
     Store
   >
   /** The version of a value after a commit; 0 if the commit did not write it. */
-  readonly getVersion: (committed: CommitResult, key: string) => number
+  readonly getVersion: (commitResult: CommitResult, key: string) => number
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
   /** Parses a body without validating it, for hot paths where decoding is too slow. */
   readonly parseUnchecked: (record: StoreRecord) => I | RecordUnreadable
@@ -252,8 +252,8 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
           const current = yield* get(partition, key)
           if (Option.isNone(current)) return current
           const value = yield* change(current.value.value)
-          const committed = yield* store.commit(partition, [put(value, current.value.version, current.value.value)])
-          return Option.some({ value, version: getVersion(committed, key) })
+          const commitResult = yield* store.commit(partition, [put(value, current.value.version, current.value.value)])
+          return Option.some({ value, version: getVersion(commitResult, key) })
         })
       )
   }

@@ -45,7 +45,8 @@ export interface IdempotentResult<A> extends CommitResult {
   readonly previousResult?: A
 }
 
-const isStoreError = (error: unknown): boolean =>
+/** Whether the store cannot be reached, or holds a record that cannot be read. */
+const isUnavailableOrUnreadable = (error: unknown): boolean =>
   typeof error === "object" &&
   error !== null &&
   "_tag" in error &&
@@ -81,16 +82,16 @@ export const makeIdempotentCommits = <A, I>(
   const decodeReplay = Effect.fnUntraced(function* (
     partition: Partition,
     { idDigest, fingerprintDigest }: IdempotencyDigests,
-    committed: CommitResult
+    commitResult: CommitResult
   ): Effect.fn.Return<IdempotentResult<A>, IdempotencyError> {
-    if (committed.replayed === undefined) return committed
-    if (committed.replayed.fingerprint !== fingerprintDigest) return yield* new IdempotencyKeyReused()
+    if (commitResult.replayed === undefined) return commitResult
+    if (commitResult.replayed.fingerprint !== fingerprintDigest) return yield* new IdempotencyKeyReused()
     const plaintext = yield* Effect.mapError(
-      secretBox.decrypt(committed.replayed.result, associatedData(partition, idDigest)),
+      secretBox.decrypt(commitResult.replayed.result, associatedData(partition, idDigest)),
       () => new ReplayUnavailable()
     )
     const previousResult = yield* Effect.mapError(decode(plaintext), () => new ReplayUnavailable())
-    return { ...committed, previousResult }
+    return { ...commitResult, previousResult }
   })
 
   const commitWithDigests = Effect.fnUntraced(function* (
@@ -137,12 +138,12 @@ export const makeIdempotentCommits = <A, I>(
   ) {
     for (const digests of candidates) {
       const record = { id: digests.idDigest, fingerprint: "", result: "", ttl: resultTtlMs }
-      const committed = yield* Effect.catchTag(
+      const commitResult = yield* Effect.catchTag(
         store.commit(partition, [alwaysConflicts], record),
         "StoreConflict",
         () => Effect.succeed(undefined)
       )
-      if (committed !== undefined) return yield* decodeReplay(partition, digests, committed)
+      if (commitResult !== undefined) return yield* decodeReplay(partition, digests, commitResult)
     }
     return undefined
   })
@@ -158,29 +159,30 @@ export const makeIdempotentCommits = <A, I>(
   ): Effect.Effect<A | undefined, StoreUnavailable | IdempotencyError> =>
     idempotency === undefined
       ? Effect.succeed(undefined)
-      : Effect.map(lookUpFirstCommit(partition, idempotency), (committed) => committed?.previousResult)
+      : Effect.map(lookUpFirstCommit(partition, idempotency), (commitResult) => commitResult?.previousResult)
 
   /**
    * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons that
-   * the first request did not have, such as a quota that is used up by now.
+   * the first request did not have, such as a quota that is used up by now. `StoreUnavailable` and
+   * `RecordUnreadable` are passed on.
    */
   const replayIfFailed = <B, E, R>(
     partition: Partition,
     idempotency: Idempotency | undefined,
-    toResult: (previousResult: A, committed: CommitResult) => B,
+    toResult: (previousResult: A, commitResult: CommitResult) => B,
     attempt: Effect.Effect<B, E, R>
   ): Effect.Effect<B, E | IdempotencyError, R> =>
     idempotency === undefined
       ? attempt
       : Effect.catch(attempt, (error) =>
-          isStoreError(error)
+          isUnavailableOrUnreadable(error)
             ? Effect.fail(error)
             : lookUpFirstCommit(partition, idempotency).pipe(
                 Effect.catchTag("StoreUnavailable", () => Effect.succeed(undefined)),
-                Effect.flatMap((committed) =>
-                  committed?.previousResult === undefined
+                Effect.flatMap((commitResult) =>
+                  commitResult?.previousResult === undefined
                     ? Effect.fail(error)
-                    : Effect.succeed(toResult(committed.previousResult, committed))
+                    : Effect.succeed(toResult(commitResult.previousResult, commitResult))
                 )
               )
         )
