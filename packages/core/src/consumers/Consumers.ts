@@ -213,7 +213,8 @@ const make = Effect.gen(function* () {
                   ? new KeyValueTaken()
                   : conflict.reason === "too-many-records"
                     ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
-                    : new ConsumerNameTaken({ consumer: name })
+                    : // `stale`: a consumer with this name exists.
+                      new ConsumerNameTaken({ consumer: name })
               )
             )
           )

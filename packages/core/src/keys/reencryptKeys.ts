@@ -1,5 +1,6 @@
 /**
- * Re-encrypts and re-hashes every key under the primary secret while the service runs, so that the other secrets can be removed.
+ * Re-encrypts and re-hashes every key under the primary secret while the service runs, so that the other secrets can be
+ * removed.
  */
 import { Effect, Option } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"

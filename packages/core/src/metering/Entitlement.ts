@@ -72,7 +72,7 @@ export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLim
   const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
   const period = Period.periodAt(quotaResetAnchor, renewalStrategy, now)
   const meters = new Map(
-    [...quotaLimits(entitlement, period)].map(([meter, max]) => [
+    [...computeLimits(entitlement, period)].map(([meter, max]) => [
       meter,
       { max, counter: getCounterName(id, meter, period.start) }
     ])
@@ -83,7 +83,10 @@ export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLim
 }
 
 /** The limit of each meter in a period: the sum over the plans, each prorated and rounded down. */
-const quotaLimits = ({ subscription, planLimits }: Entitlement, period: Period.Period): ReadonlyMap<string, number> => {
+const computeLimits = (
+  { subscription, planLimits }: Entitlement,
+  period: Period.Period
+): ReadonlyMap<string, number> => {
   const share = getProratedShare(subscription.value, period)
   const limits = new Map<string, number>()
   for (const plan of planLimits) {

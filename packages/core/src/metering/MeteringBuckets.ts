@@ -28,7 +28,7 @@ import {
 const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.Boolean })
 
 /** The index term of buckets whose removal has started. */
-const pendingRemoval = "deleting"
+const pendingRemovalTerm = "deleting"
 const byAccount = (accountName: string): string => `account:${accountName}`
 
 /** Lists all buckets, indexed by account and by pending removal. */
@@ -37,12 +37,13 @@ const directoryRecords = Collection.make({
   format: 1,
   schema: DirectoryEntry,
   key: ({ bucket }) => bucket.id,
-  indexTerms: (entry) => [byAccount(entry.bucket.accountName), ...(entry.deleting ? [pendingRemoval] : [])]
+  indexTerms: (entry) => [byAccount(entry.bucket.accountName), ...(entry.deleting ? [pendingRemovalTerm] : [])]
 })
 
-/** How often the background job looks for interrupted removals, and how many it completes in one run. */
+/** How often the background job looks for interrupted removals. */
 const sweepInterval = "5 minutes"
-const sweepSize = 100
+/** How many pending removals the background job completes in one run, and how many `list` hides from a page. */
+const maxPendingRemovals = 100
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -52,8 +53,8 @@ const make = Effect.gen(function* () {
   const idempotentCreate = makeIdempotentCommits(store, secretBox, MeteringBucket)
 
   /**
-   * Completes a removal that is recorded in the directory. Removes the bucket's entry first, so that no
-   * commit to the bucket succeeds.
+   * Completes a removal that is recorded in the directory. Removes the bucket's entry first, so that no commit to the
+   * bucket succeeds.
    */
   const completeRemoval = (id: MeteringBucketId) =>
     retryOnConflict(
@@ -84,7 +85,7 @@ const make = Effect.gen(function* () {
       const accountTerms = accountName === "*" ? [] : [byAccount(accountName)]
       const [page, pendingRemovals] = yield* directoryRecords.pages(Partition.meteringDirectory, [
         { where: accountTerms, offset, limit },
-        { where: [...accountTerms, pendingRemoval], offset: 0, limit: sweepSize }
+        { where: [...accountTerms, pendingRemovalTerm], offset: 0, limit: maxPendingRemovals }
       ])
       const removed = new Set(
         yield* Effect.filter(
@@ -96,13 +97,12 @@ const make = Effect.gen(function* () {
       return { data, limit, offset, total: (page?.total ?? 0) - removed.size }
     })
 
-  /** Completes interrupted removals. A failure does not stop the others; the next run retries it. */
+  /** Completes interrupted removals. If one fails, the others continue, and the next run retries it. */
   const sweep = Effect.gen(function* () {
-    const where = [pendingRemoval]
     const { entries } = yield* directoryRecords.page(Partition.meteringDirectory, {
-      where,
+      where: [pendingRemovalTerm],
       offset: 0,
-      limit: sweepSize
+      limit: maxPendingRemovals
     })
     yield* Effect.forEach(entries, ({ value: { bucket } }) =>
       Effect.catchCause(completeRemoval(bucket.id), () =>
@@ -191,9 +191,11 @@ const make = Effect.gen(function* () {
           const bucketEntry = yield* findMeteringBucket(bucketId)
           yield* checkVersion(bucketEntry, ifMatch)
           const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
-          const marked = { bucket: bucketEntry.value, deleting: true }
+          const markedEntry = { bucket: bucketEntry.value, deleting: true }
           yield* store.commit(Partition.meteringDirectory, [
-            Option.isSome(entry) ? directoryRecords.replace(entry.value, marked) : directoryRecords.insert(marked)
+            Option.isSome(entry)
+              ? directoryRecords.replace(entry.value, markedEntry)
+              : directoryRecords.insert(markedEntry)
           ])
           return bucketEntry.value
         })

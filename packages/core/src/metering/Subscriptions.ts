@@ -199,7 +199,7 @@ const make = Effect.gen(function* () {
             ...fields,
             planIds: plans.map(({ value }) => value.id),
             quotaResetAnchor: input.quotaResetAnchor ?? now,
-            ...Trial.initialTrial(
+            ...Trial.makeInitialTrial(
               input,
               plans.map(({ value }) => value),
               now
@@ -256,7 +256,7 @@ const make = Effect.gen(function* () {
             ...rest,
             status: Trial.statusAt(entry.value, now),
             ...fields,
-            ...planChange(
+            ...computePlanChange(
               entry.value,
               plans?.map(({ value }) => value),
               prorate,
@@ -302,7 +302,7 @@ const make = Effect.gen(function* () {
 })
 
 /** The plans and the proration after an update. Setting the same plans again changes nothing. */
-const planChange = (
+const computePlanChange = (
   { planIds, prorated, quotaResetAnchor, renewalStrategy }: StoredSubscription,
   plans: ReadonlyArray<StoredPlan> | undefined,
   prorate: number | undefined,

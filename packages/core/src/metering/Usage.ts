@@ -118,6 +118,7 @@ const make = Effect.gen(function* () {
           continue
         }
         notified.set(marker, true)
+        // A conflict: another process has sent the notification, or the bucket was removed.
         if (Result.isFailure(result)) continue
         const [periodStart, resetsOn] = [DateTime.formatIso(period.start), DateTime.formatIso(period.end)]
         yield* quotaThresholds.notify({

@@ -70,7 +70,10 @@ export const makeIdempotentCommits = <A, I>(
   /** Binds a stored result to its request. `once` is part of the stored format and cannot change. */
   const associatedData = (partition: Partition, idDigest: string) => `${partition} once ${idDigest}`
 
-  /** The digests under which a request may be stored: one for each secret, the primary secret first. */
+  /**
+   * The digests under which a request may be stored: one for each secret, the primary secret first. They depend on the
+   * texts `idempotent request` and `idempotency key`, which therefore cannot change.
+   */
   const toDigests = ({ id, fingerprint }: Idempotency): ReadonlyArray<IdempotencyDigests> => {
     const fingerprintDigests = secretBox.idempotencyDigests(`idempotent request ${fingerprint}`)
     return secretBox
@@ -163,8 +166,8 @@ export const makeIdempotentCommits = <A, I>(
 
   /**
    * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons that
-   * the first request did not have, such as a quota that is used up by now. `StoreUnavailable` and
-   * `RecordUnreadable` are passed on.
+   * the first request did not have, such as a quota that is used up by now. `StoreUnavailable` and `RecordUnreadable` are
+   * passed on.
    */
   const replayIfFailed = <B, E, R>(
     partition: Partition,
