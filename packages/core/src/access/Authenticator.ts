@@ -1,5 +1,6 @@
 /**
- * Authenticates HTTP callers. Until your application configures `tokens` or `authenticate`, every request is unauthorized.
+ * Authenticates HTTP callers. Until your application configures `tokens` or `authenticate`, every request is
+ * unauthorized.
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Operations on consumers: list, create, get, update, remove, and `rollKey`, which creates a new API key and sets an expiry
- * on those of the consumer's keys that have none. Each write is one atomic commit.
+ * Operations on consumers: list, create, get, update, remove, and `rollKey`, which creates a new API key and sets an
+ * expiry on those of the consumer's keys that have none. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -109,8 +109,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Decides how many keys to embed in each consumer. Stops at the first consumer whose keys would exceed the limit of the
-   * list; that consumer and the ones after it are returned without keys.
+   * Decides how many keys to embed in each consumer. Stops at the first consumer whose keys would exceed the limit of
+   * the list; that consumer and the ones after it are returned without keys.
    */
   const limitEmbeddedKeys = Effect.fnUntraced(function* (
     bucket: KeyBucket,
@@ -293,8 +293,9 @@ const make = Effect.gen(function* () {
     ),
 
     /**
-     * Rolls the consumer's keys in one commit: sets `expiresOn` on every key that has no expiry, and inserts a new key. The
-     * commit fails if a key without an expiry is created after they were listed; `retryOnConflict` then lists them again.
+     * Rolls the consumer's keys in one commit: sets `expiresOn` on every key that has no expiry, and inserts a new key.
+     * The commit fails if a key without an expiry is created after they were listed; `retryOnConflict` then lists them
+     * again.
      */
     rollKey: Effect.fnUntraced(
       function* (bucket, name, expiresOn, { ifTags, idempotency } = {}) {
@@ -374,7 +375,10 @@ export class Consumers extends Context.Service<
       name: string,
       conditions?: WriteConditions
     ) => Effect.Effect<void, StoreError | ConsumerNotFound | VersionMismatch>
-    /** Sets `expiresOn` on every key without an expiry and creates a new key, atomically. Returns the new key with its value. */
+    /**
+     * Sets `expiresOn` on every key without an expiry and creates a new key, atomically. Returns the new key with its
+     * value.
+     */
     readonly rollKey: (
       bucket: KeyBucket,
       name: string,

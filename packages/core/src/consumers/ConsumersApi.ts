@@ -1,5 +1,6 @@
 /**
- * Declares the HTTP endpoints of consumers, including rolling their keys. `http/handlers/ConsumersHttp.ts` implements them.
+ * Declares the HTTP endpoints of consumers, including rolling their keys. `http/handlers/ConsumersHttp.ts` implements
+ * them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

@@ -100,12 +100,12 @@ const make = Effect.gen(function* () {
           ],
           sources: entries.flatMap(({ value }) => value.source ?? [])
         }
-        const commitResult = yield* store.commit(partition, [
+        const committed = yield* store.commit(partition, [
           removals.insert(removal),
           deployments.remove(deployment),
           ...entries.map(versions.remove)
         ])
-        return { value: removal, version: removals.getVersion(commitResult, removal.id) }
+        return { value: removal, version: removals.getVersion(committed, removal.id) }
       })
     )
 
@@ -165,10 +165,10 @@ const make = Effect.gen(function* () {
             versions.replace(version.value, Transitions.restart(version.value.value, now)),
             deployments.replace(deployment, { ...deployment.value, message: "", updatedOn: now })
           ]
-          const commitResult = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
-          if (commitResult.previousResult === undefined && !isRunning)
+          const committed = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
+          if (committed.previousResult === undefined && !isRunning)
             yield* scheduler.schedule(project, version.value.value.id)
-          return commitResult.previousResult ?? result
+          return committed.previousResult ?? result
         })
         yield* markProjectActive(project)
         return yield* retryOnConflict(attempt)

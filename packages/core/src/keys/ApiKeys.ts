@@ -65,8 +65,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Creates keys in one commit. Returns them with their values, and the commit's result. `toPointer` gives the JSON pointer
-   * of a key in the request, for error messages.
+   * Creates keys in one commit. Returns them with their values, and the commit's result. `toPointer` gives the JSON
+   * pointer of a key in the request, for error messages.
    */
   const createAll = Effect.fnUntraced(function* (
     bucket: KeyBucket,

@@ -1,6 +1,6 @@
 /**
- * The list of key buckets. A bucket needs no explicit creation: Tollgate adds it to this list before the first write to it,
- * so that operations on all keys, such as re-encryption, find every bucket.
+ * The list of key buckets. A bucket needs no explicit creation: Tollgate adds it to this list before the first write to
+ * it, so that operations on all keys, such as re-encryption, find every bucket.
  */
 import { Context, Effect, Layer } from "effect"
 import { KeyBucket } from "../records/KeyBucket.ts"

@@ -88,7 +88,8 @@ export class VerifyCache extends Context.Service<
           totalBytes += value.bytes
           keysByPartition.set(partition, (keysByPartition.get(partition) ?? new Set()).add(key))
         },
-        // Uninterruptible: an interrupted commit may still be applied after the invalidation, and the cache would be stale.
+        // Uninterruptible: an interrupted commit may still be applied after the invalidation, and the cache would be
+        // stale.
         invalidateAfter: (partition, change) =>
           Effect.uninterruptible(
             Effect.ensuring(

@@ -91,8 +91,8 @@ export const decryptValue = (secretBox: SecretBox["Service"], bucket: KeyBucket,
   secretBox.decrypt(encrypted, associatedData(bucket, id))
 
 /**
- * Removes the key value from a result for replay if `keyStorage` is `hash-only`. Apply it when the result is stored, and
- * again when it is replayed: `keyStorage` may have changed to `hash-only` since.
+ * Removes the key value from a result for replay if `keyStorage` is `hash-only`. Apply it when the result is stored,
+ * and again when it is replayed: `keyStorage` may have changed to `hash-only` since.
  */
 export const redactForReplay = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
   secretBox.keyStorage === "hash-only" || key === undefined ? rest : { ...rest, key }

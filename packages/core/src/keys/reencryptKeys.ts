@@ -53,8 +53,8 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
     const counts = { reencrypted: 0, unchanged: 0, notStored: 0, undecryptable: 0 }
     for (const bucket of yield* buckets.all) {
       const { total } = yield* keyRecords.page(getKeyBucketPartition(bucket), { offset: 0, limit: 0 })
-      // Pages run from the end to the start: a concurrent delete shifts keys towards pages that are still to be read, so
-      // none is skipped. Keys that are created meanwhile already use the primary secret.
+      // Pages run from the end to the start: a concurrent delete shifts keys towards pages that are still to be read,
+      // so none is skipped. Keys that are created meanwhile already use the primary secret.
       for (let end = total; end > 0; end -= pageSize) {
         const offset = Math.max(0, end - pageSize)
         const page = yield* keyRecords.page(getKeyBucketPartition(bucket), { offset, limit: end - offset })

@@ -1,6 +1,6 @@
 /**
- * Records the ids of the secrets that a store was used with. A process that has none of these secrets could neither find
- * nor decrypt any key, so it fails at startup. An id reveals nothing about its secret.
+ * Records the ids of the secrets that a store was used with. A process that has none of these secrets could neither
+ * find nor decrypt any key, so it fails at startup. An id reveals nothing about its secret.
  */
 import { DateTime, Effect, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"

@@ -1,6 +1,6 @@
 /**
- * What a subscription may consume: its plans' limits as they were read, and the preconditions that make a commit fail if
- * they have changed since.
+ * What a subscription may consume: its plans' limits as they were read, and the preconditions that make a commit fail
+ * if they have changed since.
  */
 import { DateTime } from "effect"
 import type { Entry } from "../store/Collection.ts"

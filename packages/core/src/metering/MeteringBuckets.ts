@@ -1,6 +1,6 @@
 /**
- * Operations on metering buckets. Each bucket has a separate partition, and a directory lists all buckets. Removing a bucket
- * takes several commits; a background job of any process completes a removal that was interrupted.
+ * Operations on metering buckets. Each bucket has a separate partition, and a directory lists all buckets. Removing a
+ * bucket takes several commits; a background job of any process completes a removal that was interrupted.
  */
 import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import * as Id from "../crypto/Id.ts"

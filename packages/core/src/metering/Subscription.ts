@@ -1,6 +1,6 @@
 /**
- * A subscription: a customer's plans, its status, and the anchor of its quota periods. A customer is a consumer that has
- * subscriptions.
+ * A subscription: a customer's plans, its status, and the anchor of its quota periods. A customer is a consumer that
+ * has subscriptions.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
@@ -101,8 +101,8 @@ export const StoredSubscription = Schema.Struct({
   quotaResetAnchor: Timestamp,
   nextBillingCycle: Schema.optionalKey(Timestamp),
   /**
-   * The proration: `share` is the fraction of the plans' limits that applies in the period that starts at `periodStart`.
-   * It is `prorate` of the update that changed the plans.
+   * The proration: `share` is the fraction of the plans' limits that applies in the period that starts at
+   * `periodStart`. It is `prorate` of the update that changed the plans.
    */
   prorated: Schema.optionalKey(Schema.Struct({ periodStart: Timestamp, share: Schema.Finite }))
 })

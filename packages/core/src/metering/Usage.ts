@@ -89,8 +89,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Notifies your application of each threshold that was reached, once in each period. A counter with a maximum of 1 marks a
-   * threshold as notified: only the process whose commit increments it sends the notification. If the store is
+   * Notifies your application of each threshold that was reached, once in each period. A counter with a maximum of 1
+   * marks a threshold as notified: only the process whose commit increments it sends the notification. If the store is
    * unavailable, the next `consume` tries again. A failure never affects the counted usage.
    */
   const notifyThresholds = Effect.fnUntraced(function* (
@@ -137,8 +137,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Counts usage against an entitlement, in one commit. Fails with `QuotaExceeded` if a counter would exceed its limit, and
-   * with a stale `StoreConflict` if the entitlement is outdated. This is the hot path.
+   * Counts usage against an entitlement, in one commit. Fails with `QuotaExceeded` if a counter would exceed its limit,
+   * and with a stale `StoreConflict` if the entitlement is outdated. This is the hot path.
    */
   const countOnEntitlement = (
     bucketId: string,
@@ -300,8 +300,8 @@ export class Usage extends Context.Service<
       options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<Quotas, StoreError | SubscriptionNotFound | ConsumeError>
     /**
-     * Counts usage for a customer, against the newest subscription that allows usage and has all the meters. Usually needs
-     * only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to another account.
+     * Counts usage for a customer, against the newest subscription that allows usage and has all the meters. Usually
+     * needs only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to another account.
      */
     readonly consumeForCustomer: (
       accountName: string,

@@ -1,6 +1,6 @@
 /**
- * Updates the stored status of subscriptions whose trial has ended. Runs before subscriptions are listed by status, because
- * the status index reflects the stored status.
+ * Updates the stored status of subscriptions whose trial has ended. Runs before subscriptions are listed by status,
+ * because the status index reflects the stored status.
  */
 import { type DateTime, Effect } from "effect"
 import type { Entry } from "../store/Collection.ts"

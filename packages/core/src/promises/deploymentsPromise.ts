@@ -46,8 +46,8 @@ export const deploymentsPromise = (
   uploads: Uploads["Service"]
 ) => ({
   /**
-   * Creates a signed URL for one upload of a branch's source. The file name in the URL, without `.tar.gz`, is the ID of the
-   * deployment status.
+   * Creates a signed URL for one upload of a branch's source. The file name in the URL, without `.tar.gz`, is the ID of
+   * the deployment status.
    */
   createSource: (
     branch: typeof Branch.Encoded,

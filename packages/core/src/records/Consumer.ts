@@ -47,7 +47,9 @@ export const ConsumerCreate = Schema.Struct({
 }).annotate({ identifier: "ConsumerCreate" })
 export type ConsumerCreate = typeof ConsumerCreate.Type
 
-/** `tags` and `metadata` replace the previous object; `null` clears the description. `name` must equal the current name. */
+/**
+ * `tags` and `metadata` replace the previous object; `null` clears the description. `name` must equal the current name.
+ */
 export const ConsumerUpdate = Schema.Struct({
   name: Schema.optionalKey(Schema.String),
   description: Schema.optionalKey(Schema.NullOr(LongText)),

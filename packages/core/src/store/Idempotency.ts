@@ -1,6 +1,6 @@
 /**
- * Executes a request with an Idempotency-Key once. A retry gets the stored result of the first request. Results are stored
- * for 24 hours, encrypted, because they may contain key values.
+ * Executes a request with an Idempotency-Key once. A retry gets the stored result of the first request. Results are
+ * stored for 24 hours, encrypted, because they may contain key values.
  */
 import { Effect, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
@@ -29,7 +29,9 @@ export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReuse
   }
 }
 
-/** The first request succeeded, but its stored result cannot be decrypted or decoded: the secret or the format changed. */
+/**
+ * The first request succeeded, but its stored result cannot be decrypted or decoded: the secret or the format changed.
+ */
 export class ReplayUnavailable extends Schema.TaggedError<ReplayUnavailable>()("ReplayUnavailable", {}) {
   override get message(): string {
     return "This request already succeeded, but its result can no longer be read. Read the resource that it created or changed."
@@ -53,8 +55,8 @@ const isUnavailableOrUnreadable = (error: unknown): boolean =>
   (error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable")
 
 /**
- * A precondition that never holds: it expects a version of a record that never exists. A commit with it succeeds only as a
- * replay, so it looks up a replay without writing.
+ * A precondition that never holds: it expects a version of a record that never exists. A commit with it succeeds only
+ * as a replay, so it looks up a replay without writing.
  */
 const alwaysConflicts: Change = { _tag: "Check", key: "no-such-record", expect: 1 }
 
@@ -165,9 +167,9 @@ export const makeIdempotentCommits = <A, I>(
       : Effect.map(lookUpFirstCommit(partition, idempotency), (commitResult) => commitResult?.previousResult)
 
   /**
-   * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons that
-   * the first request did not have, such as a quota that is used up by now. `StoreUnavailable` and `RecordUnreadable` are
-   * passed on.
+   * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons
+   * that the first request did not have, such as a quota that is used up by now. `StoreUnavailable` and
+   * `RecordUnreadable` are passed on.
    */
   const replayIfFailed = <B, E, R>(
     partition: Partition,

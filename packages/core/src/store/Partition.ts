@@ -1,6 +1,6 @@
 /**
- * Names of the partitions of a store. A partition is the unit of atomicity: one commit writes to one partition, and on a
- * Redis Cluster one partition is stored on one shard.
+ * Names of the partitions of a store. A partition is the unit of atomicity: one commit writes to one partition, and on
+ * a Redis Cluster one partition is stored on one shard.
  *
  * This module builds every partition name. Each part is percent-encoded, so that two tenants never share a name and no
  * adapter needs to escape anything.

@@ -1,6 +1,6 @@
 /**
- * Validates the arguments of store operations. Invalid arguments are a bug in the calling code, so they are defects, not
- * typed errors. The message names the argument.
+ * Validates the arguments of store operations. Invalid arguments are a bug in the calling code, so they are defects,
+ * not typed errors. The message names the argument.
  */
 import type { Change, IdempotencyRecord, StoreQuery } from "./Store.ts"
 

@@ -1,6 +1,7 @@
 /**
  * Preserves fields that this version does not know when it replaces a record. During a rolling upgrade an older process
- * replaces records of a newer one. Unknown fields are kept at any depth, as long as the object that contains them remains.
+ * replaces records of a newer one. Unknown fields are kept at any depth, as long as the object that contains them
+ * remains.
  */
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
@@ -9,7 +10,9 @@ const isObject = (value: Json | undefined): value is { readonly [key: string]: J
 
 const isArray = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
-/** `newBody` plus the fields that this version does not know: those in `previousStored` but not in `previousDecoded`. */
+/**
+ * `newBody` plus the fields that this version does not know: those in `previousStored` but not in `previousDecoded`.
+ */
 const merge = (newBody: Json, previousDecoded: Json | undefined, previousStored: Json | undefined): Json => {
   if (isObject(newBody) && isObject(previousDecoded) && isObject(previousStored)) {
     const unknownFields = Object.entries(previousStored).filter(
@@ -48,8 +51,8 @@ const mergeItems = (
 }
 
 /**
- * Takes three JSON strings: the value to write, the replaced value as this version decodes it (without unknown fields), and
- * the replaced value as it is stored (with them).
+ * Takes three JSON strings: the value to write, the replaced value as this version decodes it (without unknown fields),
+ * and the replaced value as it is stored (with them).
  */
 export const copyUnknownFields = (newBody: string, previousDecoded: string, previousStored: string): string =>
   JSON.stringify(merge(JSON.parse(newBody), JSON.parse(previousDecoded), JSON.parse(previousStored)))

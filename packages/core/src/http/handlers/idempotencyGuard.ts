@@ -1,6 +1,7 @@
 /**
- * Implements the Idempotency-Key header. Passes the key to the operation, whose commit the store applies once: a repeated
- * request gets the result of the first. Rejects a request with 409 while this process runs another with the same key.
+ * Implements the Idempotency-Key header. Passes the key to the operation, whose commit the store applies once: a
+ * repeated request gets the result of the first. Rejects a request with 409 while this process runs another with the
+ * same key.
  */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
