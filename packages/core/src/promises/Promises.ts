@@ -94,8 +94,8 @@ const digest = (parts: ReadonlyArray<unknown>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
 
 /**
- * Makes the ID and fingerprint of an idempotent call. The ID cannot collide with one from an HTTP request. `operation`
- * is part of stored IDs, so the names in it cannot change.
+ * Makes the id and fingerprint of an idempotent call. The id cannot collide with one from an HTTP request. `operation`
+ * is part of stored ids, so the names in it cannot change.
  */
 export const makeIdempotency = (
   key: string | undefined,

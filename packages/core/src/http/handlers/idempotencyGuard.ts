@@ -16,7 +16,7 @@ import { RequestId } from "../RequestId.ts"
 const digest = (...parts: ReadonlyArray<string>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
 
-/** Parses the header into the ID and the fingerprint that the service stores with the result. */
+/** Parses the header into the id and the fingerprint that the service stores with the result. */
 const parseIdempotency = Effect.fnUntraced(function* () {
   const { request, path, search, body } = yield* RequestContext
   const key = request.headers["idempotency-key"]
@@ -37,7 +37,7 @@ const parseIdempotency = Effect.fnUntraced(function* () {
 
 /** Makes a function that runs an operation with the request's idempotency id, and never twice at the same time. */
 export const makeIdempotencyGuard = Effect.sync(() => {
-  /** IDs of the requests with an Idempotency-Key that are running in this process. */
+  /** Ids of the requests with an Idempotency-Key that are running in this process. */
   const running = new Set<string>()
   return <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
