@@ -221,7 +221,9 @@ export const createTollgate = async (options: TollgateOptions) => {
       consumers: consumersPromise(Context.get(context, Consumers)),
       keys: {
         ...keysPromise(Context.get(context, ApiKeys)),
-        /** Re-encrypts every stored key under the current (first) secret. Safe to run while the server handles requests. */
+        /**
+         * Re-encrypts every stored key under the primary (first) secret. Safe to run while the server handles requests.
+         */
         reencryptKeys: (): Promise<ReencryptResult> => Promises.run(Context.get(context, ApiKeys).reencryptKeys())
       },
       meteringBuckets: meteringBucketsPromise(Context.get(context, MeteringBuckets)),
@@ -236,15 +238,15 @@ export const createTollgate = async (options: TollgateOptions) => {
       /** Like `handler`, without web objects. The Node bindings use it. */
       dispatch: handle,
       /**
-       * Whether a path belongs to Tollgate, for any method: check it before you pass a request on. Pass the `Host` header as
-       * well, because on a host of `sitesUrl` every path belongs to Tollgate.
+       * Whether a path belongs to Tollgate, for any method: check it before you pass a request on. Pass the `Host`
+       * header as well, because on a host of `sitesUrl` every path belongs to Tollgate.
        */
       matches: (path: string, host = ""): boolean => isSitesHost(host) || matchesRoute(normalizePath(path)),
       /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
       isSitesHost,
       /**
-       * Waits up to 5 seconds for requests in flight, then stops all background work. A store that you opened stays open; a
-       * store that you passed as a layer is closed.
+       * Waits up to 5 seconds for requests in flight, then stops all background work. A store that you opened stays
+       * open; a store that you passed as a layer is closed.
        */
       close: async (): Promise<void> => {
         await drain()

@@ -18,8 +18,11 @@ type PrincipalJson = typeof PrincipalShape.Encoded
 export interface ServiceOptions extends DeploymentConfigOptions {
   /**
    * The secret that keys are hashed and encrypted with: at least 32 random characters, such as the output of
-   * `openssl rand -base64 32`. Keep it out of the code. To rotate it, pass `[newSecret, oldSecret]`, run
-   * `keys.reencryptKeys()`, then remove the old secret.
+   * `openssl rand -base64 32`. Keep it out of the code.
+   *
+   * Of several secrets, the first is the primary secret: new keys use it, and all are accepted. To rotate the secret,
+   * pass `[oldSecret, newSecret]` in every process, then `[newSecret, oldSecret]`, call `keys.reencryptKeys()`, then
+   * remove the old secret. With a single process, start with `[newSecret, oldSecret]`.
    */
   readonly secret: string | ReadonlyArray<string> | undefined
   /** The prefix of generated key values. Default: `tg`. */
@@ -31,8 +34,9 @@ export interface ServiceOptions extends DeploymentConfigOptions {
   /** Maximum numbers of records per account; each limit has a default. Example: `{ projectsPerAccount: 20 }`. */
   readonly limits?: LimitOptions | undefined
   /**
-   * Called when the used share of a quota reaches a threshold: once per period, meter and threshold, in the process that
-   * consumed the quota. Default thresholds: 0.8 and 1. Errors that it throws are logged and do not affect the request.
+   * Called when the used share of a quota reaches a threshold: once per period, meter and threshold, in the process
+   * that consumed the quota. Default thresholds: 0.8 and 1. Errors that it throws are logged and do not affect the
+   * request.
    */
   readonly onQuotaThreshold?:
     | ((event: QuotaEvent) => void | Promise<void>)

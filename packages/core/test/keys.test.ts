@@ -562,8 +562,10 @@ describe("in-process calls", () => {
     }
     await gate.close()
   })
+})
 
-  it("return 401 if `authenticate` returns an invalid principal", async () => {
+describe("the HTTP API", () => {
+  it("returns 401 if `authenticate` returns an invalid principal", async () => {
     for (const principal of [
       null,
       {},

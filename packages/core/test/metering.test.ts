@@ -397,8 +397,10 @@ describe("quotas", () => {
       assert.strictEqual(yield* stateHash, before)
     }).pipe(Effect.provide(Tollgate.layer({ secret }).pipe(Layer.provideMerge(StoreState.layer(MemoryStore.layer)))))
   )
+})
 
-  it.effect("notify once for each threshold and period, also after the plan changes", () =>
+describe("threshold notifications", () => {
+  it.effect("are sent once for each threshold and period, also after the plan changes", () =>
     Effect.gen(function* () {
       const events: Array<readonly [string, number, number]> = []
       const onQuotaThreshold = ({ meter, threshold, used }: { meter: string; threshold: number; used: number }) => {
@@ -431,7 +433,7 @@ describe("quotas", () => {
     })
   )
 
-  it.effect("keep counting when a notification fails or hangs, and notify later", () =>
+  it.effect("do not affect counting when they fail or hang, and are sent later if the store was unavailable", () =>
     Effect.gen(function* () {
       const events: Array<number> = []
       const store = MemoryStore.open()

@@ -245,7 +245,7 @@ describe("an idempotent request", () => {
   })
 })
 
-describe("an unavailable store", () => {
+describe("the HTTP API with an unavailable store", () => {
   it("returns 503 with the outcome of the request and the remedy", async () => {
     const store = MemoryStore.open()
     let outcome: "not-applied" | "unknown" | undefined

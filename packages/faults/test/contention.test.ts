@@ -88,7 +88,7 @@ const inProcesses = (store: ContenderInput["store"], location: string) => (input
     inputs.map((input): ContenderInput => ({ ...input, store, location, secret }))
   )
 
-it("four gates on one store in memory", async () => {
+it("four gates on one store in memory lose no write and exceed no quota", async () => {
   const store = MemoryStore.open()
   await runContention("memory, 4 gates", store, (inputs) =>
     Promise.all(
@@ -102,7 +102,7 @@ it("four gates on one store in memory", async () => {
   )
 }, 60_000)
 
-it("four processes on one SQLite file", async () => {
+it("four processes on one SQLite file lose no write and exceed no quota", async () => {
   const location = join(await Effect.runPromise(Scope.provide(temporaryFolder, scope)), "store.db")
   const store = await SqliteStore.open(location)
   const results = await runContention("SQLite, 4 processes", store, inProcesses("SQLite", location))
@@ -111,7 +111,7 @@ it("four processes on one SQLite file", async () => {
   await store.close()
 }, 120_000)
 
-it("four processes on one Redis server", async () => {
+it("four processes on one Redis server lose no write and exceed no quota", async () => {
   const { url } = await Effect.runPromise(Scope.provide(startRedis(), scope))
   const store = await RedisStore.open(url)
   const results = await runContention("Redis, 4 processes", store, inProcesses("Redis", url))

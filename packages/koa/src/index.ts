@@ -1,5 +1,6 @@
 /**
- * Tollgate for Koa: the HTTP API as middleware, and middleware for routes that require an API key.
+ * Tollgate for Koa: the HTTP API as middleware, and middleware that requires a valid API key
+ * and, with `metering`, counts its use.
  */
 import type { Tollgate } from "@tollgate/core"
 import {

@@ -1,6 +1,6 @@
 /**
- * Decides whether a request to one of your own routes is allowed: verifies the API key and counts its use, or makes the
- * problem response. `@tollgate/express` and `@tollgate/koa` build `requireApiKey` on it.
+ * Decides whether a request to one of your own routes is allowed: requires a valid API key and, with `metering`, counts
+ * its use. Otherwise makes the problem response. `@tollgate/express` and `@tollgate/koa` build `requireApiKey` on it.
  */
 import {
   type AuthorizeInput,

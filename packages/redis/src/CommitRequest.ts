@@ -11,7 +11,7 @@ export const commitIdTtl = 30_000
 type Argument = string | number
 
 export interface CommitRequest {
-  /** Distinguishes a retry of this commit from another commit with the same `once` id. */
+  /** Distinguishes a retry of this commit from another commit with the same idempotency id. */
   readonly commitId: string
   readonly keys: ReadonlyArray<string>
   readonly arguments: ReadonlyArray<Argument>
@@ -122,7 +122,7 @@ const parseCommitResult = (result: string, { records, counters }: Names): Commit
   return { versions: mapByName(records, parseNumbers(versions)), totals: mapByName(counters, parseNumbers(totals)) }
 }
 
-/** Stored after the result. Releases before 0.2 stored no names; then the names of the repeated commit apply. */
+/** Stored after the result. Earlier previews of 0.1 stored no names; then the names of the repeated commit apply. */
 type StoredReplay = [attempt: string, fingerprint: string, result: string, names?: Names | null]
 
 export const readCommitReply = (

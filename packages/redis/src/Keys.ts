@@ -1,6 +1,8 @@
 /**
  * The Redis keys of a partition. They share a hash tag: a partition is in one slot of a cluster, so one script can
  * access all of its keys.
+ *
+ * The names are stored and cannot change: `once:` marks an idempotency record, and `claims` holds the unique keys.
  */
 import type { Partition } from "@tollgate/core"
 

@@ -40,7 +40,7 @@ export const decodeManifest = (bytes: Buffer): Manifest => {
   return { root: String(JSON.parse(bytes.toString("utf8", 0, end))), lines: bytes.subarray(end + 1) }
 }
 
-/** Decodes the manifest format of Tollgate before 0.2: one JSON object. */
+/** Decodes the manifest format of earlier previews of 0.1: one JSON object. */
 export const decodeJsonManifest = (text: string): Manifest => {
   const { root, files } = JSON.parse(text) as { readonly root: string; readonly files: Record<string, ServedFile> }
   return decodeManifest(encodeManifest(root, Object.entries(files)))

@@ -16,7 +16,7 @@ import {
   type StoreRecord
 } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
-import { decodeReplay, encodeReplay } from "./replays.ts"
+import { decodeStoredReplay, encodeReplay } from "./replays.ts"
 import { prepareStatements, type RecordRow, type RecordWithParentRow, type Statements } from "./statements.ts"
 import { VersionCache } from "./VersionCache.ts"
 
@@ -105,7 +105,7 @@ export class SyncOperations {
     const sql = this.#sql
     const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? missingPartitionId
     const replay = idempotency === undefined ? undefined : sql.replay.get(existingId, idempotency.id, now)
-    if (replay !== undefined) return decodeReplay(replay, changes)
+    if (replay !== undefined) return decodeStoredReplay(replay, changes)
 
     const counterValues = new Map<string, number>()
     const conflict = Preconditions.firstViolation(changes, {

@@ -7,10 +7,10 @@ type Replayed = NonNullable<CommitResult["replayed"]>
 type Numbers = ReadonlyArray<readonly [name: string, value: number]>
 
 interface StoredReplay {
-  /** Results by name. Releases before 0.2 stored only numbers, in the order of the changes. */
+  /** Results by name. Earlier previews of 0.1 stored only numbers, in the order of the changes. */
   readonly versions: Numbers | ReadonlyArray<number>
   readonly totals: Numbers | ReadonlyArray<number>
-  /** The result is stored as `answer`. */
+  /** `answer` is the name of the result in the stored format. It cannot change. */
   readonly replayed: { readonly fingerprint: string; readonly answer: string }
 }
 
@@ -24,8 +24,8 @@ export const encodeReplay = ({ versions, totals }: CommitResult, replayed: Repla
 const mapByName = (stored: StoredReplay["versions"], names: ReadonlyArray<string>): ReadonlyMap<string, number> =>
   new Map(stored.flatMap((item, index) => (typeof item === "number" ? [[names[index] ?? "", item] as const] : [item])))
 
-/** `changes` are those of the repeated commit. They supply the names that releases before 0.2 did not store. */
-export const decodeReplay = (stored: string, changes: ReadonlyArray<Change>): CommitResult => {
+/** `changes` are those of the repeated commit. They supply the names that earlier previews of 0.1 did not store. */
+export const decodeStoredReplay = (stored: string, changes: ReadonlyArray<Change>): CommitResult => {
   const { versions, totals, replayed } = JSON.parse(stored) as StoredReplay
   return {
     versions: mapByName(

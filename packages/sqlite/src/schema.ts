@@ -1,6 +1,7 @@
 /**
  * The schema and its migrations. Lookup tables are clustered by their primary key (WITHOUT ROWID). The records table is
- * not, because bodies may be large. Tables and columns named `claim` hold unique keys.
+ * not, because bodies may be large. Tables and columns named `claim` hold unique keys;
+ * `tollgate_once` holds idempotency records. The names are stored and cannot change.
  */
 import type { Database } from "better-sqlite3"
 

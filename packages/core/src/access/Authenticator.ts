@@ -1,5 +1,6 @@
 /**
- * Authenticates HTTP callers. Until the host configures `tokens` or `authenticate`, every request is unauthorized.
+ * Authenticates HTTP callers. Until your application configures `tokens` or `authenticate`, every request is
+ * unauthorized.
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -68,7 +69,7 @@ const makeBearerAuthenticate =
 export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: AuthenticateTransport }>()(
   "@tollgate/core/access/Authenticator"
 ) {
-  /** Rejects every request: the default until the host configures authentication. */
+  /** Rejects every request: the default until your application configures authentication. */
   static readonly layerRejectAll: Layer.Layer<Authenticator> = Layer.succeed(Authenticator, {
     authenticate: () => Effect.fail(new Unauthorized())
   })

@@ -1,5 +1,5 @@
 /**
- * HTTP API for health checks: liveness and readiness.
+ * Declares the HTTP endpoints of health checks: liveness and readiness. `http/handlers/SystemHttp.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"

@@ -76,6 +76,7 @@ export class RequestInProgressProblem extends HttpApiError.Problem<RequestInProg
   "RequestInProgressProblem",
   problemType("request-in-progress", 409, "Request in progress")
 ) {}
+/** The names `AnswerForgottenProblem` and `answer-forgotten` are part of the HTTP API and cannot change. */
 export class ReplayUnavailableProblem extends HttpApiError.Problem<ReplayUnavailableProblem>()(
   "AnswerForgottenProblem",
   problemType("answer-forgotten", 409, "Idempotent replay unavailable")
@@ -96,6 +97,7 @@ export class IdempotencyKeyReusedProblem extends HttpApiError.Problem<Idempotenc
   "IdempotencyKeyReusedProblem",
   problemType("idempotency-key-reused", 422, "Idempotency key reused")
 ) {}
+/** The names `BucketNotFoundProblem` and `bucket-not-found` are part of the HTTP API and cannot change. */
 export class MeteringBucketNotFoundProblem extends HttpApiError.Problem<MeteringBucketNotFoundProblem>()(
   "BucketNotFoundProblem",
   problemType("bucket-not-found", 404, "Metering bucket not found")

@@ -1,6 +1,6 @@
 /**
- * Operations on consumers: list, create, get, update, remove, and `rollKey`, which creates a new API key and sets an expiry
- * on the consumer's other keys. Each write is one atomic commit.
+ * Operations on consumers: list, create, get, update, remove, and `rollKey`, which creates a new API key and sets an
+ * expiry on those of the consumer's keys that have none. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -51,7 +51,7 @@ export interface WriteConditions {
   readonly ifMatch?: ReadonlyArray<number> | undefined
 }
 
-/** Limits on the keys embedded with `apiKeys: true`. */
+/** Maximum numbers of keys embedded with `apiKeys: true`: in `get`, in each consumer of a list, and in a whole list. */
 const maxKeysInGet = 1_000
 const maxKeysPerListedConsumer = 100
 const maxKeysInList = 1_000
@@ -109,8 +109,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Decides how many keys to embed in each consumer. Stops at the first consumer whose keys would exceed the limit of the
-   * list; that consumer and the ones after it are returned without keys.
+   * Decides how many keys to embed in each consumer. Stops at the first consumer whose keys would exceed the limit of
+   * the list; that consumer and the ones after it are returned without keys.
    */
   const limitEmbeddedKeys = Effect.fnUntraced(function* (
     bucket: KeyBucket,
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
     return limits
   })
 
-  /** All keys with this index term. A consumer's keys always fit into one page. */
+  /** All keys with this index term of a consumer. They always fit into one page. */
   const listKeysByTerm = Effect.fnUntraced(function* (bucket: KeyBucket, term: string) {
     const page = yield* keyRecords.page(getKeyBucketPartition(bucket), {
       where: [term],
@@ -146,9 +146,9 @@ const make = Effect.gen(function* () {
   const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
     cache.invalidateAfter(getKeyBucketPartition(bucket), effect)
 
-  /** Removes the key value from a replayed result if key values are not stored. */
-  const toReplayedKey = (key: ApiKey) => KeyValues.redactForReplay(secretBox, key)
+  const redactForReplay = (key: ApiKey) => KeyValues.redactForReplay(secretBox, key)
 
+  /** Whether a commit failed because more keys than allowed have the index term. */
   const isLimitConflict = (term: string) => (error: unknown) =>
     error instanceof StoreConflict &&
     error.reason === "too-many-records" &&
@@ -204,7 +204,7 @@ const make = Effect.gen(function* () {
               consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
             ],
             idempotency,
-            withApiKeys(plaintextKeys.map((key) => KeyValues.redactForReplay(secretBox, key)))
+            withApiKeys(plaintextKeys.map(redactForReplay))
           )
           .pipe(
             Effect.catchTag("StoreConflict", (conflict) =>
@@ -213,12 +213,13 @@ const make = Effect.gen(function* () {
                   ? new KeyValueTaken()
                   : conflict.reason === "too-many-records"
                     ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
-                    : new ConsumerNameTaken({ consumer: name })
+                    : // `stale`: a consumer with this name exists.
+                      new ConsumerNameTaken({ consumer: name })
               )
             )
           )
         const { previousResult } = commitResult
-        const replayedKeys = previousResult?.apiKeys?.map(toReplayedKey)
+        const replayedKeys = previousResult?.apiKeys?.map(redactForReplay)
         const value =
           previousResult === undefined
             ? withApiKeys(plaintextKeys)
@@ -292,8 +293,9 @@ const make = Effect.gen(function* () {
     ),
 
     /**
-     * Rolls the consumer's keys in one commit: sets `expiresOn` on every key that has no expiry, and inserts a new key. The
-     * commit fails if a key without an expiry is created after they were listed; Tollgate then lists them again.
+     * Rolls the consumer's keys in one commit: sets `expiresOn` on every key that has no expiry, and inserts a new key.
+     * The commit fails if a key without an expiry is created after they were listed; `retryOnConflict` then lists them
+     * again.
      */
     rollKey: Effect.fnUntraced(
       function* (bucket, name, expiresOn, { ifTags, idempotency } = {}) {
@@ -313,18 +315,24 @@ const make = Effect.gen(function* () {
               keyRecords.insert(newKey.stored)
             ],
             idempotency,
-            KeyValues.redactForReplay(secretBox, plaintextKey)
+            redactForReplay(plaintextKey)
           )
-          return commitResult.previousResult === undefined ? plaintextKey : toReplayedKey(commitResult.previousResult)
+          return commitResult.previousResult === undefined ? plaintextKey : redactForReplay(commitResult.previousResult)
         })
         const rollKeys = withCacheInvalidation(
           bucket,
           retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
         ).pipe(
           Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
+          // Only a supplied key value can be invalid, and a roll generates the value.
           Effect.catchTag("InvalidInput", Effect.die)
         )
-        return yield* idempotentRoll.orReplay(getKeyBucketPartition(bucket), idempotency, toReplayedKey, rollKeys)
+        return yield* idempotentRoll.replayIfFailed(
+          getKeyBucketPartition(bucket),
+          idempotency,
+          redactForReplay,
+          rollKeys
+        )
       },
       withStore,
       withSafeSpan("Consumers.rollKey")
@@ -367,7 +375,10 @@ export class Consumers extends Context.Service<
       name: string,
       conditions?: WriteConditions
     ) => Effect.Effect<void, StoreError | ConsumerNotFound | VersionMismatch>
-    /** Sets `expiresOn` on every key without an expiry and creates a new key, atomically. Returns the new key with its value. */
+    /**
+     * Sets `expiresOn` on every key without an expiry and creates a new key, atomically. Returns the new key with its
+     * value.
+     */
     readonly rollKey: (
       bucket: KeyBucket,
       name: string,

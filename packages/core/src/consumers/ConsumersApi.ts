@@ -1,5 +1,6 @@
 /**
- * HTTP API of consumers, including rolling their keys.
+ * Declares the HTTP endpoints of consumers, including rolling their keys. `http/handlers/ConsumersHttp.ts` implements
+ * them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -24,8 +25,8 @@ import { Email } from "../records/Manager.ts"
 import { Page } from "../schema/Page.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
-const bucket = KeyBucket.fields
-const item = { ...bucket, consumerName: Schema.String }
+const bucketParams = KeyBucket.fields
+const consumerParams = { ...bucketParams, consumerName: Schema.String }
 
 const includeParameters = {
   "include-api-keys": Schema.optionalKey(Schema.Boolean),
@@ -37,7 +38,7 @@ const includeParameters = {
 export class ConsumersApi extends HttpApiGroup.make("consumers")
   .add(
     HttpApiEndpoint.get("list", "/consumers", {
-      params: bucket,
+      params: bucketParams,
       query: withTagFilter({ ...pagination, ...includeParameters, "manager-email": Schema.optionalKey(Email) }),
       success: Page(Consumer),
       error: [KeyNotRetainedProblem]
@@ -45,7 +46,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List consumers"),
     HttpApiEndpoint.post("create", "/consumers", {
-      params: bucket,
+      params: bucketParams,
       query: { "with-api-key": Schema.optionalKey(Schema.Boolean) },
       payload: ConsumerCreate,
       success: withETagHeader(Consumer),
@@ -58,13 +59,13 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       ]
     }).annotate(OpenApi.Summary, "Create a consumer, optionally with API keys"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
-      params: item,
+      params: consumerParams,
       query: withTagFilter(includeParameters),
       success: withETagHeader(Consumer),
       error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
     }).annotate(OpenApi.Summary, "Get a consumer"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName", {
-      params: item,
+      params: consumerParams,
       query: withTagFilter({}),
       headers: ifMatchHeader,
       payload: ConsumerUpdate,
@@ -74,7 +75,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a consumer"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName", {
-      params: item,
+      params: consumerParams,
       query: withTagFilter({}),
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
@@ -83,7 +84,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a consumer with its keys, managers and invites"),
     HttpApiEndpoint.post("rollKey", "/consumers/:consumerName/roll-key", {
-      params: item,
+      params: consumerParams,
       query: withTagFilter({}),
       payload: Schema.Struct({ expiresOn: Timestamp }),
       // With `keyStorage: "hash-only"`, this response is the only chance to see the new key value.

@@ -6,7 +6,9 @@ import { SecureRandom } from "./SecureRandom.ts"
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/** The largest multiple of 62 below 256. Larger bytes are rejected: they would make the first characters more likely. */
+/**
+ * The largest multiple of 62 below 256. Larger bytes are rejected: they would make the first characters more likely.
+ */
 const rejectionBound = 248
 
 /** A random string of `length` uniformly distributed characters. */

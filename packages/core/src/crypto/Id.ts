@@ -6,6 +6,7 @@ import * as Base62 from "./Base62.ts"
 
 const randomCharacters = 24
 
+/** Consumer, API key, manager, manager invite, metering bucket, plan and subscription. Part of the HTTP API. */
 export type Prefix = "csmr" | "key" | "mgr" | "inv" | "bckt" | "plan" | "sbsc"
 
 export const Id = (prefix: Prefix) =>

@@ -1,7 +1,9 @@
 /**
  * Hashes, encrypts and signs with keys derived from the configured secrets. API keys are looked up by a keyed hash and
- * encrypted so that they can be shown again. The first secret encrypts; every secret can decrypt and look up, so that a
- * secret can be replaced while the service runs.
+ * encrypted so that they can be shown again.
+ *
+ * The first configured secret is the primary secret: it encrypts and signs. Every configured secret can decrypt, verify
+ * and look up, so that a secret can be replaced while the service runs.
  */
 import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
@@ -21,7 +23,7 @@ export class DecryptionError extends Schema.TaggedError<DecryptionError>()("Decr
 export type KeyStorage = "encrypted" | "hash-only"
 
 export interface SecretBoxOptions {
-  /** Newest first, each of at least 32 characters. */
+  /** The primary secret, then the others; each of at least 32 characters. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   /** `encrypted` stores key values so that they can be shown again; `hash-only` stores only their hashes. */
   readonly keyStorage?: KeyStorage | undefined
@@ -50,8 +52,8 @@ interface DerivedKeys {
   readonly hmacOuter: Buffer
   readonly encryptionKey: Uint8Array
   readonly signKey: Uint8Array
-  readonly digestKey: Uint8Array
-  readonly nameKey: Uint8Array
+  readonly idempotencyDigestKey: Uint8Array
+  readonly deploymentNameKey: Uint8Array
 }
 
 /** The purposes are part of the stored format: a different purpose gives a different key. */
@@ -70,8 +72,8 @@ const deriveKeys = (secret: string): DerivedKeys => {
     hmacOuter: makeHmacBuffer(0x5c, digestBytes),
     encryptionKey: deriveKey("seal", 32),
     signKey: deriveKey("sign", 32),
-    digestKey: deriveKey("identity", 32),
-    nameKey: deriveKey("deployment-name", 32)
+    idempotencyDigestKey: deriveKey("identity", 32),
+    deploymentNameKey: deriveKey("deployment-name", 32)
   }
 }
 
@@ -87,6 +89,7 @@ const hashWith = ({ hashKey, hmacInner: inner, hmacOuter: outer }: DerivedKeys, 
   return hash("sha256", outer, "base64url")
 }
 
+/** Returns `1.<id of the secret>.<base64url of nonce, ciphertext and tag>`; 1 is the version of this format. */
 const encryptWith = (
   { id, encryptionKey }: DerivedKeys,
   value: string,
@@ -125,30 +128,30 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
   if (keyStorage !== "encrypted" && keyStorage !== "hash-only") {
     return yield* configurationError("keyStorage", 'must be "encrypted" or "hash-only"')
   }
-  const [primary, ...older] = options.secrets.map(Redacted.value)
+  const [primary, ...others] = options.secrets.map(Redacted.value)
   if (primary === undefined) {
     return yield* configurationError(
       "secret",
       `must have at least ${minSecretLength} characters; Tollgate hashes and encrypts keys with it`
     )
   }
-  const tooShortIndex = [primary, ...older].findIndex((secret) => secret.length < minSecretLength)
+  const tooShortIndex = [primary, ...others].findIndex((secret) => secret.length < minSecretLength)
   if (tooShortIndex >= 0) {
     return yield* configurationError(
       "secret",
       `entry ${tooShortIndex + 1} has fewer than ${minSecretLength} characters; use a longer secret`
     )
   }
-  if (new Set([primary, ...older]).size <= older.length)
+  if (new Set([primary, ...others]).size <= others.length)
     return yield* configurationError("secret", "contains the same secret twice")
-  if ([primary, ...older].some(isExampleSecret)) {
+  if ([primary, ...others].some(isExampleSecret)) {
     return yield* configurationError(
       "secret",
       "is the example from the documentation; generate a random one, for example with `openssl rand -base64 32`"
     )
   }
-  const current = deriveKeys(primary)
-  const secrets = [current, ...older.map(deriveKeys)]
+  const primaryKeys = deriveKeys(primary)
+  const secrets = [primaryKeys, ...others.map(deriveKeys)]
   const format = KeyFormat.make(prefix)
 
   return SecretBox.of({
@@ -158,15 +161,17 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
     isWellFormed: format.isWellFormed,
     keyHashes: (value) => secrets.map((secret) => hashWith(secret, value)),
     encrypt: (value, associatedData) =>
-      Effect.map(SecureRandom, ({ bytes }) => encryptWith(current, value, associatedData, bytes(nonceBytes))),
+      Effect.map(SecureRandom, ({ bytes }) => encryptWith(primaryKeys, value, associatedData, bytes(nonceBytes))),
     idempotencyDigests: (text) =>
-      secrets.map(({ digestKey }) => createHmac("sha256", digestKey).update(text).digest("base64url")),
-    sign: (text) => signWith(current, text),
+      secrets.map(({ idempotencyDigestKey }) =>
+        createHmac("sha256", idempotencyDigestKey).update(text).digest("base64url")
+      ),
+    sign: (text) => signWith(primaryKeys, text),
     verifySignature: (text, signature) =>
       /^[0-9a-f]{64}$/.test(signature) &&
       secrets.some((secret) => constantTimeEquals(signWith(secret, text), signature)),
-    hashDeploymentName: (text) => createHmac("sha256", current.nameKey).update(text).digest(),
-    isUnderPrimarySecret: (encrypted) => encrypted.startsWith(`1.${current.id}.`),
+    hashDeploymentName: (text) => createHmac("sha256", primaryKeys.deploymentNameKey).update(text).digest(),
+    isUnderPrimarySecret: (encrypted) => encrypted.startsWith(`1.${primaryKeys.id}.`),
     decrypt: (encrypted, associatedData) =>
       Effect.suspend(() => {
         const [version, id, content = ""] = encrypted.split(".")
@@ -189,25 +194,25 @@ export class SecretBox extends Context.Service<
   SecretBox,
   {
     readonly keyStorage: KeyStorage
-    /** Ids of the secrets, newest first. An id reveals nothing about its secret. */
+    /** Ids of the secrets, the primary secret first. An id reveals nothing about its secret. */
     readonly secretIds: ReadonlyArray<string>
     /** Generates a new key value. */
     readonly generate: Effect.Effect<string>
     readonly isWellFormed: (value: string) => boolean
-    /** Hashes for looking up a key value: one for each secret, newest first. */
+    /** Hashes for looking up a key value: one for each secret, the primary secret first. */
     readonly keyHashes: (value: string) => ReadonlyArray<string>
     /** Encrypts a value. `decrypt` fails unless it gets the same associated data, which identifies the record. */
     readonly encrypt: (value: string, associatedData: string) => Effect.Effect<string>
     readonly decrypt: (encrypted: string, associatedData: string) => Effect.Effect<string, DecryptionError>
-    /** Keyed digests, which cannot be guessed without a secret: one for each secret, newest first. */
+    /** Keyed digests, which cannot be guessed without a secret: one for each secret, the primary secret first. */
     readonly idempotencyDigests: (text: string) => ReadonlyArray<string>
-    /** A hexadecimal signature under the newest secret. */
+    /** A hexadecimal signature under the primary secret. */
     readonly sign: (text: string) => string
     /** Whether one of the secrets created the signature. Compares in constant time. */
     readonly verifySignature: (text: string, signature: string) => boolean
-    /** A keyed hash for deployment names under the newest secret. Without the secret, names cannot be predicted. */
+    /** A keyed hash for deployment names under the primary secret. Without the secret, names cannot be predicted. */
     readonly hashDeploymentName: (text: string) => Uint8Array
-    /** Whether a value is encrypted with the newest secret. */
+    /** Whether a value is encrypted with the primary secret. */
     readonly isUnderPrimarySecret: (encrypted: string) => boolean
   }
 >()("@tollgate/core/crypto/SecretBox") {

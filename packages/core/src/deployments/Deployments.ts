@@ -153,7 +153,7 @@ const make = Effect.gen(function* () {
         const { value: project } = yield* findDeployment(name)
         const partition = projectPartition(project)
         const attempt = Effect.gen(function* () {
-          const previousResult = yield* idempotentDeploy.findReplay(partition, idempotency)
+          const previousResult = yield* idempotentDeploy.findPreviousResult(partition, idempotency)
           if (previousResult !== undefined) return previousResult
           const deployment = yield* findDeployment(name)
           const version = yield* versions.get(partition, deployment.value.latest)

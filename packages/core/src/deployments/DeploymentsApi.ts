@@ -1,5 +1,5 @@
 /**
- * HTTP API of deployments and of source uploads.
+ * Declares the HTTP endpoints of deployments and of source uploads. `http/handlers/DeploymentsHttp.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -29,8 +29,8 @@ import { DeployResult } from "./Deployments.ts"
 import { Branch, Deployment } from "./model/Deployment.ts"
 import { DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
 
-const project = { accountName: AccountName, projectName: ProjectName }
-const item = { deploymentName: Schema.String }
+const projectParams = { accountName: AccountName, projectName: ProjectName }
+const deploymentParams = { deploymentName: Schema.String }
 
 const UploadUrl = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
 
@@ -44,12 +44,12 @@ export const UploadResponse = Schema.Struct({
 export class DeploymentsApi extends HttpApiGroup.make("deployments")
   .add(
     HttpApiEndpoint.get("status", "/accounts/:accountName/projects/:projectName/deployment-status/:statusId", {
-      params: { ...project, statusId: Schema.String },
+      params: { ...projectParams, statusId: Schema.String },
       success: withETagHeader(DeploymentStatus),
       error: [StatusNotFoundProblem, DeploymentsNotConfiguredProblem]
     }).annotate(OpenApi.Summary, "Get deployment status"),
     HttpApiEndpoint.get("list", "/accounts/:accountName/projects/:projectName/deployments", {
-      params: project,
+      params: projectParams,
       query: pagination,
       success: Page(Deployment),
       error: [DeploymentsNotConfiguredProblem]
@@ -62,12 +62,12 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       error: [LimitReachedProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems, ...bodyProblems]
     }).annotate(OpenApi.Summary, "Create an upload URL for a source"),
     HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
-      params: item,
+      params: deploymentParams,
       success: withETagHeader(Deployment),
       error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem]
     }).annotate(OpenApi.Summary, "Get a deployment"),
     HttpApiEndpoint.delete("remove", "/deployments/:deploymentName", {
-      params: item,
+      params: deploymentParams,
       query: emptyQuery,
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
@@ -76,7 +76,7 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a deployment and stop serving it"),
     HttpApiEndpoint.post("deploy", "/deployments/:deploymentName/deploy", {
-      params: item,
+      params: deploymentParams,
       success: DeployResult,
       error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems]
     }).annotate(OpenApi.Summary, "Deploy the latest source again")

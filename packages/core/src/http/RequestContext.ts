@@ -9,7 +9,7 @@ import { type BodyError, type JsonBody, readJsonBody } from "./body.ts"
 export interface HttpConfig {
   /** Maximum size of a JSON body in bytes. */
   readonly bodyLimit: number
-  /** The path of `publicUrl`, if the host has set one. */
+  /** The path of `publicUrl`, if your application has set one. */
   readonly basePath?: string | undefined
   /** The hosts of `sitesUrl`, which serve sites only. */
   readonly sites?: SitesUrl | undefined

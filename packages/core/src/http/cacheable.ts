@@ -21,7 +21,7 @@ const hasCopy = ({ headers }: TransportRequest, etag: string): boolean => {
 
 /**
  * Responds with 200 or 304. Both carry all headers: a browser updates its cached headers from a 304, and would otherwise
- * adopt those set by the host's middleware, such as its Content-Security-Policy.
+ * adopt those set by your application's middleware, such as its Content-Security-Policy.
  */
 export const respondCacheable = (request: TransportRequest, { etag, headers, body }: Cacheable): TransportResponse => {
   const allHeaders = { "cache-control": "no-cache", ...headers, etag }

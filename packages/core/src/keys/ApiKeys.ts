@@ -39,10 +39,15 @@ const make = Effect.gen(function* () {
   const withStore = Effect.provideService(Store, store)
 
   /** Finds a key by id. Fails unless the key belongs to the consumer and the consumer has the tags. */
-  const findKey = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, keyId: string, ifTags?: TagFilter) {
-    const consumer = yield* findConsumer(bucket, name, ifTags)
+  const findKey = Effect.fnUntraced(function* (
+    bucket: KeyBucket,
+    consumerName: string,
+    keyId: string,
+    ifTags?: TagFilter
+  ) {
+    const consumer = yield* findConsumer(bucket, consumerName, ifTags)
     const entry = yield* keyRecords.get(getKeyBucketPartition(bucket), keyId)
-    if (Option.isNone(entry) || entry.value.value.consumer !== name) return yield* new KeyNotFound()
+    if (Option.isNone(entry) || entry.value.value.consumer !== consumerName) return yield* new KeyNotFound()
     return { consumer, entry: entry.value }
   })
 
@@ -56,22 +61,25 @@ const make = Effect.gen(function* () {
 
   const toReplayedPage = (previousPage: Page<ApiKey>, commitResult: CommitResult) => ({
     page: { ...previousPage, data: previousPage.data.map((key) => KeyValues.redactForReplay(secretBox, key)) },
-    committed: commitResult
+    commitResult
   })
 
-  /** Creates keys in one commit. Returns them with their values, and the commit's result. */
+  /**
+   * Creates keys in one commit. Returns them with their values, and the commit's result. `toPointer` gives the JSON
+   * pointer of a key in the request, for error messages.
+   */
   const createAll = Effect.fnUntraced(function* (
     bucket: KeyBucket,
-    name: string,
+    consumerName: string,
     inputs: ReadonlyArray<ApiKeyCreate>,
     toPointer: (index: number) => string,
     idempotency: Idempotency | undefined
   ) {
     const attempt = Effect.gen(function* () {
-      const consumer = yield* findConsumer(bucket, name)
+      const consumer = yield* findConsumer(bucket, consumerName)
       const now = yield* DateTime.now
       const keys = yield* Effect.forEach(inputs, (input, index) =>
-        KeyValues.makeKey(secretBox, bucket, name, input, now, toPointer(index))
+        KeyValues.makeKey(secretBox, bucket, consumerName, input, now, toPointer(index))
       )
       const toPage = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
       const plaintextKeys = keys.map(KeyValues.toApiKeyWithValue)
@@ -79,25 +87,34 @@ const make = Effect.gen(function* () {
         getKeyBucketPartition(bucket),
         [
           consumerRecords.assertUnchanged(consumer),
-          keyRecords.assertAtMost(byConsumer(name), Math.max(0, maxKeysPerConsumer - keys.length)),
+          keyRecords.assertAtMost(byConsumer(consumerName), Math.max(0, maxKeysPerConsumer - keys.length)),
           ...keys.map(({ stored }) => keyRecords.insert(stored))
         ],
         idempotency,
         toPage(plaintextKeys.map((key) => KeyValues.redactForReplay(secretBox, key)))
       )
       return commitResult.previousResult === undefined
-        ? { page: toPage(plaintextKeys), committed: commitResult }
+        ? { page: toPage(plaintextKeys), commitResult }
         : toReplayedPage(commitResult.previousResult, commitResult)
     })
     const createKeys = toKeyErrors(retryOnConflict(attempt))
-    return yield* idempotentCreate.orReplay(getKeyBucketPartition(bucket), idempotency, toReplayedPage, createKeys)
+    return yield* idempotentCreate.replayIfFailed(
+      getKeyBucketPartition(bucket),
+      idempotency,
+      toReplayedPage,
+      createKeys
+    )
   })
 
   return ApiKeys.of({
     list: Effect.fnUntraced(
-      function* (bucket, name, { limit, offset, keyFormat }) {
-        yield* findConsumer(bucket, name)
-        const page = yield* keyRecords.page(getKeyBucketPartition(bucket), { where: [byConsumer(name)], offset, limit })
+      function* (bucket, consumerName, { limit, offset, keyFormat }) {
+        yield* findConsumer(bucket, consumerName)
+        const page = yield* keyRecords.page(getKeyBucketPartition(bucket), {
+          where: [byConsumer(consumerName)],
+          offset,
+          limit
+        })
         const data = yield* Effect.forEach(page.entries, ({ value }) =>
           KeyValues.toApiKey(secretBox, bucket, value, keyFormat)
         )
@@ -108,8 +125,8 @@ const make = Effect.gen(function* () {
     ),
 
     create: Effect.fnUntraced(
-      function* (bucket, name, input, { idempotency } = {}) {
-        const { page, committed: commitResult } = yield* createAll(bucket, name, [input], () => "", idempotency)
+      function* (bucket, consumerName, input, { idempotency } = {}) {
+        const { page, commitResult } = yield* createAll(bucket, consumerName, [input], () => "", idempotency)
         const [value] = page.data
         return value === undefined
           ? yield* Effect.die("The commit created no key")
@@ -120,8 +137,8 @@ const make = Effect.gen(function* () {
     ),
 
     createMany: Effect.fnUntraced(
-      function* (bucket, name, inputs, { idempotency } = {}) {
-        const { page } = yield* createAll(bucket, name, inputs, (index) => `/${index}`, idempotency)
+      function* (bucket, consumerName, inputs, { idempotency } = {}) {
+        const { page } = yield* createAll(bucket, consumerName, inputs, (index) => `/${index}`, idempotency)
         return page
       },
       withStore,
@@ -129,8 +146,8 @@ const make = Effect.gen(function* () {
     ),
 
     get: Effect.fnUntraced(
-      function* (bucket, name, keyId, { ifTags, keyFormat } = {}) {
-        const { entry } = yield* findKey(bucket, name, keyId, ifTags)
+      function* (bucket, consumerName, keyId, { ifTags, keyFormat } = {}) {
+        const { entry } = yield* findKey(bucket, consumerName, keyId, ifTags)
         return { value: yield* KeyValues.toApiKey(secretBox, bucket, entry.value, keyFormat), version: entry.version }
       },
       withStore,
@@ -138,10 +155,10 @@ const make = Effect.gen(function* () {
     ),
 
     update: Effect.fnUntraced(
-      function* (bucket, name, keyId, patch, { ifTags, ifMatch } = {}) {
+      function* (bucket, consumerName, keyId, patch, { ifTags, ifMatch } = {}) {
         if (patch.key !== undefined) yield* KeyValues.validateSuppliedKey(secretBox, patch.key, "/key")
         const attempt = Effect.gen(function* () {
-          const { consumer, entry } = yield* findKey(bucket, name, keyId, ifTags)
+          const { consumer, entry } = yield* findKey(bucket, consumerName, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
           const { expiresOn: previousExpiry, description: previousDescription, sealed, ...rest } = entry.value
           const protectedValue =
@@ -161,7 +178,8 @@ const make = Effect.gen(function* () {
           ])
           const value =
             patch.key === undefined
-              ? yield* KeyValues.toApiKey(secretBox, bucket, stored, "masked").pipe(
+              ? // Only `visible` needs the stored value, so `masked` never fails with `KeyNotRetained`.
+                yield* KeyValues.toApiKey(secretBox, bucket, stored, "masked").pipe(
                   Effect.catchTag("KeyNotRetained", Effect.die)
                 )
               : KeyValues.toApiKeyWithValue({ stored, value: patch.key })
@@ -174,9 +192,9 @@ const make = Effect.gen(function* () {
     ),
 
     remove: Effect.fnUntraced(
-      function* (bucket, name, keyId, { ifTags, ifMatch } = {}) {
+      function* (bucket, consumerName, keyId, { ifTags, ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const { consumer, entry } = yield* findKey(bucket, name, keyId, ifTags)
+          const { consumer, entry } = yield* findKey(bucket, consumerName, keyId, ifTags)
           yield* checkVersion(entry, ifMatch)
           yield* store.commit(getKeyBucketPartition(bucket), [
             consumerRecords.assertUnchanged(consumer),
@@ -210,13 +228,13 @@ export class ApiKeys extends Context.Service<
     /** A page of a consumer's keys, oldest first, including expired keys. */
     readonly list: (
       bucket: KeyBucket,
-      consumer: string,
+      consumerName: string,
       query: PageRequest & { readonly keyFormat?: KeyVisibility | undefined }
     ) => Effect.Effect<Page<ApiKey>, StoreError | ConsumerNotFound | KeyNotRetained>
     /** Creates a key. The result contains its value. */
     readonly create: (
       bucket: KeyBucket,
-      consumer: string,
+      consumerName: string,
       input: ApiKeyCreate,
       options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<
@@ -226,7 +244,7 @@ export class ApiKeys extends Context.Service<
     /** Creates several keys in one atomic commit. */
     readonly createMany: (
       bucket: KeyBucket,
-      consumer: string,
+      consumerName: string,
       inputs: ReadonlyArray<ApiKeyCreate>,
       options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<
@@ -235,13 +253,13 @@ export class ApiKeys extends Context.Service<
     >
     readonly get: (
       bucket: KeyBucket,
-      consumer: string,
+      consumerName: string,
       keyId: string,
       options?: { readonly ifTags?: TagFilter | undefined; readonly keyFormat?: KeyVisibility | undefined }
     ) => Effect.Effect<Entry<ApiKey>, StoreError | ConsumerNotFound | KeyNotFound | KeyNotRetained>
     readonly update: (
       bucket: KeyBucket,
-      consumer: string,
+      consumerName: string,
       keyId: string,
       patch: ApiKeyUpdate,
       conditions?: WriteConditions
@@ -251,13 +269,13 @@ export class ApiKeys extends Context.Service<
     >
     readonly remove: (
       bucket: KeyBucket,
-      consumer: string,
+      consumerName: string,
       keyId: string,
       conditions?: WriteConditions
     ) => Effect.Effect<void, StoreError | ConsumerNotFound | KeyNotFound | VersionMismatch>
     /** Verifies a key in one store round trip, without a write. A malformed key is rejected without a round trip. */
     readonly verify: (bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreError>
-    /** Re-encrypts every key of every bucket under the newest secret while the service runs. Safe to repeat. */
+    /** Re-encrypts every key of every bucket under the primary secret while the service runs. Safe to repeat. */
     readonly reencryptKeys: () => Effect.Effect<ReencryptResult, StoreError>
   }
 >()("@tollgate/core/keys/ApiKeys") {

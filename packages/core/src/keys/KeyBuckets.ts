@@ -1,6 +1,6 @@
 /**
- * The list of key buckets. A bucket needs no explicit creation: Tollgate lists it before the first write to it, so that
- * operations on all keys, such as re-encryption, find every bucket.
+ * The list of key buckets. A bucket needs no explicit creation: Tollgate adds it to this list before the first write to
+ * it, so that operations on all keys, such as re-encryption, find every bucket.
  */
 import { Context, Effect, Layer } from "effect"
 import { KeyBucket } from "../records/KeyBucket.ts"
@@ -38,13 +38,14 @@ export class KeyBuckets extends Context.Service<
       const { keyBucketsPerAccount } = yield* Limits
       const listedBuckets = new BoundedMap<string, true>(10_000)
       const insert = (bucket: KeyBucket): Effect.Effect<void, StoreUnavailable | LimitReached> => {
-        const limit = bucketRecords.assertAtMost(byAccount(bucket.accountName), keyBucketsPerAccount - 1)
-        return store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket), limit]).pipe(
+        const withinLimit = bucketRecords.assertAtMost(byAccount(bucket.accountName), keyBucketsPerAccount - 1)
+        return store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket), withinLimit]).pipe(
           Effect.asVoid,
           Effect.catchTag("StoreConflict", ({ reason }) =>
             reason === "too-many-records"
               ? Effect.fail(new LimitReached({ limit: "keyBucketsPerAccount", max: keyBucketsPerAccount }))
-              : Effect.void
+              : // The bucket is already listed.
+                Effect.void
           )
         )
       }

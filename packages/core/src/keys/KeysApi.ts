@@ -1,5 +1,5 @@
 /**
- * HTTP API of API keys, including verification.
+ * Declares the HTTP endpoints of API keys, including verification. `http/handlers/KeysHttp.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -21,9 +21,9 @@ import { KeyBucket } from "../records/KeyBucket.ts"
 import { Page } from "../schema/Page.ts"
 import { Verification } from "./Verification.ts"
 
-const bucket = KeyBucket.fields
-const consumer = { ...bucket, consumerName: Schema.String }
-const item = { ...consumer, keyId: Schema.String }
+const bucketParams = KeyBucket.fields
+const consumerParams = { ...bucketParams, consumerName: Schema.String }
+const keyParams = { ...consumerParams, keyId: Schema.String }
 const keyFormat = { "key-format": Schema.optionalKey(KeyVisibility) }
 
 /** A single object is accepted as an array of one. */
@@ -43,7 +43,7 @@ const createProblems = [
 export class KeysApi extends HttpApiGroup.make("keys")
   .add(
     HttpApiEndpoint.get("list", "/consumers/:consumerName/keys", {
-      params: consumer,
+      params: consumerParams,
       query: { ...pagination, ...keyFormat },
       success: Page(ApiKey),
       error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
@@ -51,25 +51,25 @@ export class KeysApi extends HttpApiGroup.make("keys")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List a consumer's keys"),
     HttpApiEndpoint.post("create", "/consumers/:consumerName/keys", {
-      params: consumer,
+      params: consumerParams,
       payload: ApiKeyCreate,
       success: withETagHeader(ApiKey),
       error: createProblems
     }).annotate(OpenApi.Summary, "Create a key"),
     HttpApiEndpoint.post("createMany", "/consumers/:consumerName/keys/$bulk", {
-      params: consumer,
+      params: consumerParams,
       payload: BulkCreate,
       success: Page(ApiKey),
       error: createProblems
     }).annotate(OpenApi.Summary, "Create several keys atomically"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
-      params: item,
+      params: keyParams,
       query: withTagFilter(keyFormat),
       success: withETagHeader(ApiKey),
       error: [ConsumerNotFoundProblem, KeyNotFoundProblem, KeyNotRetainedProblem]
     }).annotate(OpenApi.Summary, "Get a key"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName/keys/:keyId", {
-      params: item,
+      params: keyParams,
       query: withTagFilter({}),
       headers: ifMatchHeader,
       payload: ApiKeyUpdate,
@@ -86,7 +86,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a key"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName/keys/:keyId", {
-      params: item,
+      params: keyParams,
       query: withTagFilter({}),
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
@@ -95,7 +95,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a key"),
     HttpApiEndpoint.post("verify", "/$verify", {
-      params: bucket,
+      params: bucketParams,
       payload: Schema.Struct({ key: Schema.String }),
       success: Verification,
       error: bodyProblems

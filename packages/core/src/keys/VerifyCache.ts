@@ -30,6 +30,7 @@ interface CacheEntry extends CacheValue {
 export class VerifyCache extends Context.Service<
   VerifyCache,
   {
+    /** `now` is in milliseconds of the monotonic clock, here and in `set`. */
     readonly get: (partition: Partition, hash: string, now: number) => Verified | undefined
     /** Increases with every invalidation. `set` ignores a result that was read under an older generation. */
     readonly generation: () => number
@@ -87,7 +88,8 @@ export class VerifyCache extends Context.Service<
           totalBytes += value.bytes
           keysByPartition.set(partition, (keysByPartition.get(partition) ?? new Set()).add(key))
         },
-        // Uninterruptible: an interrupted commit may still be applied after the invalidation, and the cache would be stale.
+        // Uninterruptible: an interrupted commit may still be applied after the invalidation, and the cache would be
+        // stale.
         invalidateAfter: (partition, change) =>
           Effect.uninterruptible(
             Effect.ensuring(

@@ -42,7 +42,7 @@ export const validateSuppliedKey = (secretBox: SecretBox["Service"], value: stri
 export const makeKey = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
   bucket: KeyBucket,
-  consumer: string,
+  consumerName: string,
   { expiresOn, description, key }: ApiKeyCreate,
   now: DateTime.Utc,
   pointer: string
@@ -52,7 +52,7 @@ export const makeKey = Effect.fnUntraced(function* (
   const value = key ?? (yield* secretBox.generate)
   const stored: StoredKey = {
     id,
-    consumer,
+    consumer: consumerName,
     createdOn: now,
     updatedOn: now,
     ...omitUndefined({ expiresOn, description }),
@@ -83,12 +83,16 @@ export const toApiKey = Effect.fnUntraced(function* (
   if (visibility === "masked") return { ...fields, key: mask(stored.suffix) }
   if (stored.sealed === undefined) return yield* new KeyNotRetained()
   // A value that cannot be decrypted is a defect: the caller's input cannot cause it.
-  return { ...fields, key: yield* Effect.orDie(secretBox.decrypt(stored.sealed, associatedData(bucket, stored.id))) }
+  return { ...fields, key: yield* Effect.orDie(decryptValue(secretBox, bucket, stored.id, stored.sealed)) }
 })
 
+/** Decrypts the stored value of a key. */
 export const decryptValue = (secretBox: SecretBox["Service"], bucket: KeyBucket, id: KeyId, encrypted: string) =>
   secretBox.decrypt(encrypted, associatedData(bucket, id))
 
-/** Removes the key value from a result that is stored for replay, unless key values are stored. */
+/**
+ * Removes the key value from a result for replay if `keyStorage` is `hash-only`. Apply it when the result is stored,
+ * and again when it is replayed: `keyStorage` may have changed to `hash-only` since.
+ */
 export const redactForReplay = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
   secretBox.keyStorage === "hash-only" || key === undefined ? rest : { ...rest, key }

@@ -1,5 +1,6 @@
 /**
- * Re-encrypts and re-hashes every key under the newest secret while the service runs, so that an old secret can be removed.
+ * Re-encrypts and re-hashes every key under the primary secret while the service runs, so that the other secrets can be
+ * removed.
  */
 import { Effect, Option } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
@@ -13,9 +14,9 @@ import { deleteOtherSecretIds } from "./secretRecords.ts"
 
 /** How many keys were processed, by outcome. */
 export interface ReencryptResult {
-  /** Keys that are now under the newest secret. */
+  /** Keys that are now under the primary secret. */
   readonly reencrypted: number
-  /** Keys that already were under the newest secret. */
+  /** Keys that already were under the primary secret, and keys that were deleted meanwhile. */
   readonly unchanged: number
   /** Keys whose value is not stored. They verify only while the secret they were created under is configured. */
   readonly notStored: number
@@ -52,8 +53,8 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
     const counts = { reencrypted: 0, unchanged: 0, notStored: 0, undecryptable: 0 }
     for (const bucket of yield* buckets.all) {
       const { total } = yield* keyRecords.page(getKeyBucketPartition(bucket), { offset: 0, limit: 0 })
-      // Pages run from the end to the start: a concurrent delete shifts keys towards pages that are still to be read, so
-      // none is skipped. Keys that are created meanwhile already use the newest secret.
+      // Pages run from the end to the start: a concurrent delete shifts keys towards pages that are still to be read,
+      // so none is skipped. Keys that are created meanwhile already use the primary secret.
       for (let end = total; end > 0; end -= pageSize) {
         const offset = Math.max(0, end - pageSize)
         const page = yield* keyRecords.page(getKeyBucketPartition(bucket), { offset, limit: end - offset })

@@ -1,6 +1,6 @@
 /**
- * Records the ids of the secrets that a store was used with. A process that has none of these secrets could neither find
- * nor decrypt any key, so it fails at startup. An id reveals nothing about its secret.
+ * Records the ids of the secrets that a store was used with. A process that has none of these secrets could neither
+ * find nor decrypt any key, so it fails at startup. An id reveals nothing about its secret.
  */
 import { DateTime, Effect, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
@@ -23,7 +23,7 @@ const directory = Partition.keysDirectory
 
 const readAll = Effect.map(secretRecords.page(directory, { offset: 0, limit: 1_000 }), ({ entries }) => entries)
 
-/** Fails if the store was used only with other secrets; otherwise records the newest configured secret. */
+/** Fails if the store was used only with other secrets; otherwise records the id of the primary secret. */
 export const registerPrimarySecret = (secretBox: SecretBox["Service"]) =>
   retryOnConflict(register(secretBox), isConflict)
 
@@ -38,7 +38,8 @@ const register = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"
     return yield* new ConfigurationError({
       option: "secret",
       problem:
-        "this store was used with a different secret. Configure that secret, or pass [newSecret, oldSecret] to replace it"
+        "this store was used with a different secret. Configure that secret. To replace it, configure both: " +
+        "[oldSecret, newSecret] in every process, then [newSecret, oldSecret]"
     })
   }
   if (!registered.every(isConfigured)) {
@@ -46,18 +47,18 @@ const register = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"
       "The store was used with a secret that is not configured. API keys created under it do not verify unless they were re-encrypted."
     )
   }
-  const [newest = ""] = secretIds
-  if (registered.some(({ value }) => value.id === newest)) return
+  const [primary = ""] = secretIds
+  if (registered.some(({ value }) => value.id === primary)) return
   yield* store.commit(directory, [
-    secretRecords.insert({ id: newest, firstUsedOn: yield* DateTime.now }),
+    secretRecords.insert({ id: primary, firstUsedOn: yield* DateTime.now }),
     secretRecords.assertAtMost(undefined, registered.length)
   ])
 })
 
-/** Removes all secret ids except the newest. Call it only when no key depends on an older secret. */
+/** Removes all recorded secret ids except that of the primary secret. Call it only when no key needs another secret. */
 export const deleteOtherSecretIds = Effect.fnUntraced(function* ({ secretIds }: SecretBox["Service"]) {
   const store = yield* Store
-  const retired = (yield* readAll).filter(({ value }) => value.id !== secretIds[0])
-  const remove = store.commit(directory, retired.map(secretRecords.remove))
+  const otherSecrets = (yield* readAll).filter(({ value }) => value.id !== secretIds[0])
+  const remove = store.commit(directory, otherSecrets.map(secretRecords.remove))
   yield* Effect.catchTag(remove, "StoreConflict", () => Effect.void)
 })

@@ -60,11 +60,11 @@ export const makeVerify = (
       }
       const partition = getKeyBucketPartition(bucket)
       const hashes = secretBox.keyHashes(key)
-      const [newestHash = ""] = hashes
+      const [primaryHash = ""] = hashes
       const now = trustedClock.readMillis(clock)
       // The monotonic clock: adjusting the wall clock must not extend the life of a cached result.
       const monotonicNow = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
-      const cached = cache.get(partition, newestHash, monotonicNow)
+      const cached = cache.get(partition, primaryHash, monotonicNow)
       if (cached !== undefined) return Effect.succeed(toVerification(cached, now))
       const generation = cache.generation()
       return Effect.flatMap(
@@ -78,7 +78,7 @@ export const makeVerify = (
           if (verified instanceof RecordUnreadable) return Effect.fail(verified)
           if (verified !== undefined && cache.enabled) {
             const bytes = match?.parent?.body.length ?? 0
-            cache.set(partition, newestHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
+            cache.set(partition, primaryHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
           }
           return Effect.succeed(toVerification(verified, trustedClock.readMillis(clock)))
         }

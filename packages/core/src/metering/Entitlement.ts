@@ -1,6 +1,6 @@
 /**
- * What a subscription may consume: its plans' limits as they were read, and the preconditions that make a commit fail if
- * they have changed since.
+ * What a subscription may consume: its plans' limits as they were read, and the preconditions that make a commit fail
+ * if they have changed since.
  */
 import { DateTime } from "effect"
 import type { Entry } from "../store/Collection.ts"
@@ -15,7 +15,7 @@ import type { StoredSubscription } from "./Subscription.ts"
 import { subscriptionRecords } from "./subscriptionRecords.ts"
 
 export interface Entitlement {
-  readonly root: Entry<MeteringBucket>
+  readonly bucketEntry: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
   /** The limits of each plan, by meter. */
   readonly planLimits: ReadonlyArray<ReadonlyMap<string, number>>
@@ -28,29 +28,29 @@ export const estimateSize = ({ planLimits, preconditions }: Entitlement): number
   1_000 + 200 * preconditions.length + 100 * planLimits.reduce((meters, { size }) => meters + size, 0)
 
 interface EntitlementRecords {
-  readonly root: Entry<MeteringBucket>
+  readonly bucketEntry: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
   readonly plans: ReadonlyArray<Entry<StoredPlan>>
 }
 
 /** Keeps only the limits of the plans, because entitlements are cached. */
 export const make = (
-  { root, subscription, plans }: EntitlementRecords,
+  { bucketEntry, subscription, plans }: EntitlementRecords,
   extraPreconditions: ReadonlyArray<Change> = []
 ): Entitlement => ({
-  root,
+  bucketEntry,
   subscription,
   planLimits: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
   preconditions: [
-    meteringBucketRecords.assertUnchanged(root),
+    meteringBucketRecords.assertUnchanged(bucketEntry),
     subscriptionRecords.assertUnchanged(subscription),
     ...plans.map(planRecords.assertUnchanged),
     ...extraPreconditions
   ]
 })
 
-/** The fraction of the limits that applies in a period; 1 unless the subscription is prorated in it. */
-const prorationFactor = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
+/** The share of the limits that applies in a period; 1 unless the subscription is prorated in it. */
+const getProratedShare = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
   prorated !== undefined && DateTime.Equivalence(prorated.periodStart, start) ? prorated.share : 1
 
 /** The limit and the usage counter of each meter in a period. */
@@ -72,7 +72,7 @@ export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLim
   const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
   const period = Period.periodAt(quotaResetAnchor, renewalStrategy, now)
   const meters = new Map(
-    [...quotaLimits(entitlement, period)].map(([meter, max]) => [
+    [...computeLimits(entitlement, period)].map(([meter, max]) => [
       meter,
       { max, counter: getCounterName(id, meter, period.start) }
     ])
@@ -83,12 +83,15 @@ export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLim
 }
 
 /** The limit of each meter in a period: the sum over the plans, each prorated and rounded down. */
-const quotaLimits = ({ subscription, planLimits }: Entitlement, period: Period.Period): ReadonlyMap<string, number> => {
-  const factor = prorationFactor(subscription.value, period)
+const computeLimits = (
+  { subscription, planLimits }: Entitlement,
+  period: Period.Period
+): ReadonlyMap<string, number> => {
+  const share = getProratedShare(subscription.value, period)
   const limits = new Map<string, number>()
   for (const plan of planLimits) {
     for (const [meter, max] of plan) {
-      const sum = (limits.get(meter) ?? 0) + floorProduct(max, factor)
+      const sum = (limits.get(meter) ?? 0) + floorProduct(max, share)
       limits.set(meter, Math.min(sum, Number.MAX_SAFE_INTEGER))
     }
   }

@@ -6,7 +6,7 @@ import { Id } from "../crypto/Id.ts"
 import { AccountName } from "../schema/Names.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
-export const MeteringBucketId = Id("bckt").pipe(Schema.brand("BucketId"))
+export const MeteringBucketId = Id("bckt").pipe(Schema.brand("MeteringBucketId"))
 export type MeteringBucketId = typeof MeteringBucketId.Type
 
 export const MeteringBucket = Schema.Struct({

@@ -1,6 +1,6 @@
 /**
- * Operations on metering buckets. Each bucket has a separate partition, and a directory lists all buckets. Removing a bucket
- * takes several commits; a background job of any process completes a removal that was interrupted.
+ * Operations on metering buckets. Each bucket has a separate partition, and a directory lists all buckets. Removing a
+ * bucket takes several commits; a background job of any process completes a removal that was interrupted.
  */
 import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import * as Id from "../crypto/Id.ts"
@@ -17,12 +17,18 @@ import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { isOutcomeUnknown, type StoreError } from "../store/StoreError.ts"
 import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./MeteringBucket.ts"
-import { findMeteringBucket, getRoot, getRootVersion, meteringBucketRecords } from "./meteringBucketRecords.ts"
+import {
+  findMeteringBucket,
+  getBucketEntry,
+  getBucketEntryVersion,
+  meteringBucketRecords
+} from "./meteringBucketRecords.ts"
 
+/** `deleting`, the collection `listing` and the index terms are stored names and cannot change. */
 const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.Boolean })
 
 /** The index term of buckets whose removal has started. */
-const pendingRemoval = "deleting"
+const pendingRemovalTerm = "deleting"
 const byAccount = (accountName: string): string => `account:${accountName}`
 
 /** Lists all buckets, indexed by account and by pending removal. */
@@ -31,12 +37,13 @@ const directoryRecords = Collection.make({
   format: 1,
   schema: DirectoryEntry,
   key: ({ bucket }) => bucket.id,
-  indexTerms: (entry) => [byAccount(entry.bucket.accountName), ...(entry.deleting ? [pendingRemoval] : [])]
+  indexTerms: (entry) => [byAccount(entry.bucket.accountName), ...(entry.deleting ? [pendingRemovalTerm] : [])]
 })
 
-/** How often the background job looks for interrupted removals, and how many it completes in one run. */
+/** How often the background job looks for interrupted removals. */
 const sweepInterval = "5 minutes"
-const sweepSize = 100
+/** How many pending removals the background job completes in one run, and how many `list` hides from a page. */
+const maxPendingRemovals = 100
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -45,13 +52,17 @@ const make = Effect.gen(function* () {
   const withStore = Effect.provideService(Store, store)
   const idempotentCreate = makeIdempotentCommits(store, secretBox, MeteringBucket)
 
-  /** Completes a removal that is recorded in the directory. Removes the root first, so that no commit to the bucket succeeds. */
+  /**
+   * Completes a removal that is recorded in the directory. Removes the bucket's entry first, so that no commit to the
+   * bucket succeeds.
+   */
   const completeRemoval = (id: MeteringBucketId) =>
     retryOnConflict(
       Effect.gen(function* () {
         const partition = Partition.forMeteringBucket(id)
-        const root = yield* getRoot(id)
-        if (Option.isSome(root)) yield* store.commit(partition, [meteringBucketRecords.remove(root.value)])
+        const bucketEntry = yield* getBucketEntry(id)
+        if (Option.isSome(bucketEntry))
+          yield* store.commit(partition, [meteringBucketRecords.remove(bucketEntry.value)])
         yield* store.clear(partition)
         const entry = yield* directoryRecords.get(Partition.meteringDirectory, id)
         if (Option.isSome(entry))
@@ -59,9 +70,9 @@ const make = Effect.gen(function* () {
       })
     )
 
-  /** Whether the root of a bucket with a pending removal is gone. If its partition cannot be read, the bucket counts as gone. */
-  const isRootRemoved = (id: MeteringBucketId) =>
-    getRoot(id).pipe(
+  /** Whether the entry of a bucket with a pending removal is removed. If it cannot be read, it counts as removed. */
+  const isBucketEntryRemoved = (id: MeteringBucketId) =>
+    getBucketEntry(id).pipe(
       Effect.map(Option.isNone),
       Effect.catchCause(() => Effect.succeed(true))
     )
@@ -74,25 +85,24 @@ const make = Effect.gen(function* () {
       const accountTerms = accountName === "*" ? [] : [byAccount(accountName)]
       const [page, pendingRemovals] = yield* directoryRecords.pages(Partition.meteringDirectory, [
         { where: accountTerms, offset, limit },
-        { where: [...accountTerms, pendingRemoval], offset: 0, limit: sweepSize }
+        { where: [...accountTerms, pendingRemovalTerm], offset: 0, limit: maxPendingRemovals }
       ])
       const removed = new Set(
         yield* Effect.filter(
           (pendingRemovals?.entries ?? []).map(({ value }) => value.bucket.id),
-          isRootRemoved
+          isBucketEntryRemoved
         )
       )
       const data = (page?.entries ?? []).flatMap(({ value }) => (removed.has(value.bucket.id) ? [] : [value.bucket]))
       return { data, limit, offset, total: (page?.total ?? 0) - removed.size }
     })
 
-  /** Completes interrupted removals. A failure does not stop the others; the next run retries it. */
+  /** Completes interrupted removals. If one fails, the others continue, and the next run retries it. */
   const sweep = Effect.gen(function* () {
-    const where = [pendingRemoval]
     const { entries } = yield* directoryRecords.page(Partition.meteringDirectory, {
-      where,
+      where: [pendingRemovalTerm],
       offset: 0,
-      limit: sweepSize
+      limit: maxPendingRemovals
     })
     yield* Effect.forEach(entries, ({ value: { bucket } }) =>
       Effect.catchCause(completeRemoval(bucket.id), () =>
@@ -112,7 +122,10 @@ const make = Effect.gen(function* () {
 
   /** A bucket from a replayed request, with its current version. */
   const withCurrentVersion = (bucket: MeteringBucket) =>
-    Effect.map(getRoot(bucket.id), (root) => ({ value: bucket, version: Option.isSome(root) ? root.value.version : 0 }))
+    Effect.map(getBucketEntry(bucket.id), (bucketEntry) => ({
+      value: bucket,
+      version: Option.isSome(bucketEntry) ? bucketEntry.value.version : 0
+    }))
 
   /** Finds a bucket whose removal has started but is not complete. */
   const findPendingRemoval = Effect.fnUntraced(function* (bucketId: string) {
@@ -127,18 +140,18 @@ const make = Effect.gen(function* () {
 
     create: Effect.fnUntraced(
       function* (accountName, { idempotency } = {}) {
-        const previousResult = yield* idempotentCreate.findReplay(Partition.meteringDirectory, idempotency)
+        const previousResult = yield* idempotentCreate.findPreviousResult(Partition.meteringDirectory, idempotency)
         if (previousResult !== undefined) return yield* withCurrentVersion(previousResult)
         const now = yield* DateTime.now
         const id = MeteringBucketId.make(yield* Id.generate("bckt"))
         const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName }
         const partition = Partition.forMeteringBucket(id)
-        const rootCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
+        const bucketCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
         const directoryChanges = [
           directoryRecords.insert({ bucket, deleting: false }),
           directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
         ]
-        const committed = yield* idempotentCreate
+        const commitResult = yield* idempotentCreate
           .commit(Partition.meteringDirectory, directoryChanges, idempotency, bucket)
           .pipe(
             // If the bucket is certainly not in the directory, remove its partition: nothing else would.
@@ -149,9 +162,10 @@ const make = Effect.gen(function* () {
                 : error
             )
           )
-        if (committed.previousResult === undefined) return { value: bucket, version: getRootVersion(rootCommit) }
+        if (commitResult.previousResult === undefined)
+          return { value: bucket, version: getBucketEntryVersion(bucketCommit) }
         yield* store.clear(partition)
-        return yield* withCurrentVersion(committed.previousResult)
+        return yield* withCurrentVersion(commitResult.previousResult)
       },
       withStore,
       withSafeSpan("MeteringBuckets.create")
@@ -174,14 +188,16 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(
       function* (bucketId, { ifMatch } = {}) {
         const markForRemoval = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
-          yield* checkVersion(root, ifMatch)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
+          yield* checkVersion(bucketEntry, ifMatch)
           const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
-          const marked = { bucket: root.value, deleting: true }
+          const markedEntry = { bucket: bucketEntry.value, deleting: true }
           yield* store.commit(Partition.meteringDirectory, [
-            Option.isSome(entry) ? directoryRecords.replace(entry.value, marked) : directoryRecords.insert(marked)
+            Option.isSome(entry)
+              ? directoryRecords.replace(entry.value, markedEntry)
+              : directoryRecords.insert(markedEntry)
           ])
-          return root.value
+          return bucketEntry.value
         })
         const { id } = yield* retryOnConflict(markForRemoval).pipe(
           Effect.catchTag("MeteringBucketNotFound", () => findPendingRemoval(bucketId))

@@ -1,5 +1,5 @@
 /**
- * HTTP API of metering buckets.
+ * Declares the HTTP endpoints of metering buckets. `http/handlers/MeteringBucketsHttp.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -17,7 +17,7 @@ import { AccountName } from "../schema/Names.ts"
 import { Page } from "../schema/Page.ts"
 import { MeteringBucket, MeteringBucketCreate } from "./MeteringBucket.ts"
 
-const item = { bucketId: Schema.String }
+const bucketParams = { bucketId: Schema.String }
 
 export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
   .add(
@@ -33,12 +33,12 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
       error: [LimitReachedProblem, ...idempotencyProblems, ...bodyProblems]
     }).annotate(OpenApi.Summary, "Create a metering bucket"),
     HttpApiEndpoint.get("get", "/metering/:bucketId", {
-      params: item,
+      params: bucketParams,
       success: withETagHeader(MeteringBucket),
       error: [MeteringBucketNotFoundProblem]
     }).annotate(OpenApi.Summary, "Get a metering bucket"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId", {
-      params: item,
+      params: bucketParams,
       query: emptyQuery,
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,

@@ -1,7 +1,7 @@
 /**
- * Quota periods: calendar months or years from an anchor, in UTC. In a month that is too short for the anchor's day, the
- * period starts on the last day of the month. Every boundary is computed from the anchor, not from the previous boundary,
- * so a later period starts on the anchor's day again.
+ * Quota periods: calendar months or years from an anchor, in UTC. In a month that is too short for the anchor's day,
+ * the period starts on the last day of the month. Every boundary is computed from the anchor, not from the previous
+ * boundary, so a later period starts on the anchor's day again.
  */
 import { DateTime } from "effect"
 

@@ -20,17 +20,21 @@ export const Meters = Schema.Record(MeterName, Meter)
   .annotate({ identifier: "Meters" })
 export type Meters = typeof Meters.Type
 
+/** Like `Meters`, without the length limits of requests. */
 const StoredMeters = Schema.Record(MeterName, Schema.Struct({ label: Schema.optionalKey(Schema.String), max }))
 
+/** The fields that the caller sets. */
 const inputFields = {
   label: ShortText,
   planExternalId: ShortText,
   meters: Meters,
   trialDays: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 3650 })))),
   trialEndStatus: Schema.optionalKey(Schema.Literals(["paused", "canceled"])),
+  /** Stored for the caller; Tollgate does not use it. */
   isTrialCollectPayment: Schema.optionalKey(Schema.Boolean)
 }
 
+/** The fields that Tollgate sets. */
 const generatedFields = { id: PlanId, createdOn: Timestamp, updatedOn: Timestamp }
 
 export const StoredPlan = Schema.Struct({ ...generatedFields, ...inputFields, meters: StoredMeters })

@@ -40,9 +40,10 @@ const make = Effect.gen(function* () {
     return { value: plan, version }
   })
 
-  const toEntry = (value: Plan, committed: CommitResult): Entry<Plan> => ({
+  /** A value with the version that the commit gave it. */
+  const toCommittedEntry = (value: Plan, commitResult: CommitResult): Entry<Plan> => ({
     value,
-    version: planRecords.getVersion(committed, value.id)
+    version: planRecords.getVersion(commitResult, value.id)
   })
 
   const mapUniqueKeyConflict = <A, E, R>(
@@ -73,7 +74,7 @@ const make = Effect.gen(function* () {
     create: Effect.fnUntraced(
       function* (bucketId, input, { idempotency } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const now = yield* DateTime.now
           const stored: StoredPlan = {
             id: PlanId.make(yield* Id.generate("plan")),
@@ -82,17 +83,22 @@ const make = Effect.gen(function* () {
             ...input
           }
           const plan = { ...stored, hasSubscriptions: false }
-          const changes = [meteringBucketRecords.assertUnchanged(root), planRecords.insert(stored)]
-          const committed = yield* idempotentCreate.commit(
+          const changes = [meteringBucketRecords.assertUnchanged(bucketEntry), planRecords.insert(stored)]
+          const commitResult = yield* idempotentCreate.commit(
             Partition.forMeteringBucket(bucketId),
             changes,
             idempotency,
             plan
           )
-          return toEntry(committed.previousResult ?? plan, committed)
+          return toCommittedEntry(commitResult.previousResult ?? plan, commitResult)
         })
         const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
-        return yield* idempotentCreate.orReplay(Partition.forMeteringBucket(bucketId), idempotency, toEntry, createPlan)
+        return yield* idempotentCreate.replayIfFailed(
+          Partition.forMeteringBucket(bucketId),
+          idempotency,
+          toCommittedEntry,
+          createPlan
+        )
       },
       withStore,
       withSafeSpan("Plans.create")
@@ -110,15 +116,15 @@ const make = Effect.gen(function* () {
     update: Effect.fnUntraced(
       function* (bucketId, planId, patch, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
-          const committed = yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(root),
+          const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
+            meteringBucketRecords.assertUnchanged(bucketEntry),
             planRecords.replace(entry, value)
           ])
-          return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(committed, planId) })
+          return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(commitResult, planId) })
         })
         return yield* mapUniqueKeyConflict(patch.planExternalId, retryOnConflict(attempt))
       },
@@ -129,11 +135,11 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(
       function* (bucketId, planId, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const entry = yield* findPlan(bucketId, planId)
           yield* checkVersion(entry, ifMatch)
           yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(root),
+            meteringBucketRecords.assertUnchanged(bucketEntry),
             subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0),
             planRecords.remove(entry)
           ])

@@ -1,5 +1,5 @@
 /**
- * HTTP API of plans.
+ * Declares the HTTP endpoints of plans. `http/handlers/PlansHttp.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -18,13 +18,13 @@ import {
 import { Page } from "../schema/Page.ts"
 import { Plan, PlanCreate, PlanUpdate } from "./Plan.ts"
 
-const bucket = { bucketId: Schema.String }
-const item = { ...bucket, planId: Schema.String }
+const bucketParams = { bucketId: Schema.String }
+const planParams = { ...bucketParams, planId: Schema.String }
 
 export class PlansApi extends HttpApiGroup.make("plans")
   .add(
     HttpApiEndpoint.get("list", "/metering/:bucketId/plans", {
-      params: bucket,
+      params: bucketParams,
       query: pagination,
       success: Page(Plan),
       error: [MeteringBucketNotFoundProblem]
@@ -32,18 +32,18 @@ export class PlansApi extends HttpApiGroup.make("plans")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List plans"),
     HttpApiEndpoint.post("create", "/metering/:bucketId/plans", {
-      params: bucket,
+      params: bucketParams,
       payload: PlanCreate,
       success: withETagHeader(Plan),
       error: [MeteringBucketNotFoundProblem, PlanExternalIdTakenProblem, ...idempotencyProblems, ...bodyProblems]
     }).annotate(OpenApi.Summary, "Create a plan"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
-      params: item,
+      params: planParams,
       success: withETagHeader(Plan),
       error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem]
     }).annotate(OpenApi.Summary, "Get a plan"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
-      params: item,
+      params: planParams,
       query: emptyQuery,
       headers: ifMatchHeader,
       payload: PlanUpdate,
@@ -59,7 +59,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a plan"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/plans/:planId", {
-      params: item,
+      params: planParams,
       query: emptyQuery,
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,

@@ -1,5 +1,6 @@
 /**
- * Quotas: the limit and the usage of each meter in a period. Also the input of `consume`, and the errors that refuse it.
+ * Quotas: the limit and the usage of each meter in a period. Also the input of `consume`, and the errors that refuse
+ * it.
  */
 import { Schema } from "effect"
 import { formatTimestamp, Timestamp } from "../schema/Timestamp.ts"
@@ -38,8 +39,8 @@ export type Amounts = typeof Amounts.Type
 const meterName = /^[A-Za-z0-9_.-]{1,64}$/
 
 /**
- * Validates and copies amounts without a schema, for speed. Returns `undefined` for invalid input; the caller then decodes
- * it with the schema to get an error message.
+ * Validates and copies amounts without a schema, for speed. Returns `undefined` for invalid input; the caller then
+ * decodes it with the schema to get an error message.
  */
 export const parseAmounts = (meters: unknown): Amounts | undefined => {
   if (typeof meters !== "object" || meters === null || Object.getPrototypeOf(meters) !== Object.prototype)
@@ -66,6 +67,11 @@ export class SubscriptionNotActive extends Schema.TaggedError<SubscriptionNotAct
   }
 }
 
+/**
+ * The limit has one name per layer: the store rejects the commit with the `StoreConflict` reason `counter-exceeded`,
+ * `Usage` fails with `QuotaExceeded`, `authorize` denies with `over-quota`, and the HTTP API returns the problem
+ * `quota-exceeded`.
+ */
 export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExceeded", {
   meter: Schema.String,
   max: Schema.Finite,

@@ -1,5 +1,5 @@
 /**
- * Notifies the host when usage reaches a fraction of a quota, once for each period, meter and fraction.
+ * Notifies your application when usage reaches a share of a quota, once for each period, meter and threshold.
  */
 import { Context, Effect } from "effect"
 import { ceilProduct } from "./decimalProduct.ts"
@@ -7,9 +7,10 @@ import { ceilProduct } from "./decimalProduct.ts"
 export interface QuotaEvent {
   readonly meteringBucketId: string
   readonly subscriptionId: string
+  /** The name of the consumer that the subscription belongs to. */
   readonly customerKey: string
   readonly meter: string
-  /** The fraction of `max` that was reached: 0.8 is 80 %. */
+  /** The share of `max` that was reached: 0.8 is 80 %. */
   readonly threshold: number
   readonly used: number
   readonly max: number

@@ -1,5 +1,6 @@
 /**
- * A subscription: a customer's plans, its status, and the anchor of its quota periods.
+ * A subscription: a customer's plans, its status, and the anchor of its quota periods. A customer is a consumer that
+ * has subscriptions.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
@@ -23,10 +24,11 @@ export const SubscriptionStatus = Schema.Literals([
 ])
 export type SubscriptionStatus = typeof SubscriptionStatus.Type
 
-const consumingStatuses: ReadonlySet<SubscriptionStatus> = new Set(["active", "trialing", "past-due"])
+/** The statuses that allow usage. */
+export const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
 
 /** Whether this status allows usage. */
-export const canConsume = (status: SubscriptionStatus): boolean => consumingStatuses.has(status)
+export const canConsume = (status: SubscriptionStatus): boolean => consumingStatuses.includes(status)
 
 const hasNoDuplicates = (items: ReadonlyArray<string>): boolean => new Set(items).size === items.length
 
@@ -44,7 +46,9 @@ const sharedFields = {
   status: SubscriptionStatus,
   type: Schema.Literals(["periodic"]),
   renewalStrategy: Schema.Literals(["monthly", "yearly"]),
+  /** Stored for the caller; Tollgate does not use it. */
   region: Schema.Literals(["us-central1", "us-east1", "europe-west4"]),
+  /** The name of the consumer that the subscription belongs to. */
   customerKey: ShortText,
   subscriptionExternalId: ShortText,
   customerExternalId: ShortText,
@@ -52,9 +56,11 @@ const sharedFields = {
   trialEndStatus: Schema.optionalKey(Schema.String),
   trialEndDate: Schema.optionalKey(Timestamp),
   trialStartDate: Schema.optionalKey(Timestamp),
+  /** Stored for the caller; Tollgate does not use it. */
   productKey: Schema.optionalKey(Schema.String)
 }
 
+/** The fields that Tollgate sets. */
 const generatedFields = { id: SubscriptionId, createdOn: Timestamp, updatedOn: Timestamp }
 
 export const SubscriptionCreate = Schema.Struct({
@@ -71,6 +77,7 @@ export type SubscriptionCreate = typeof SubscriptionCreate.Type
 export const SubscriptionUpdate = Schema.Struct({
   planExternalIds: Schema.optionalKey(uniqueList(ShortText)),
   status: Schema.optionalKey(SubscriptionStatus),
+  /** With new plans: the share of their limits that applies in the current period. */
   prorate: Schema.optionalKey(Schema.Finite.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1 })))),
   metadata: Schema.optionalKey(Metadata),
   trialEndDate: Schema.optionalKey(Timestamp)
@@ -93,7 +100,10 @@ export const StoredSubscription = Schema.Struct({
   ...sharedFields,
   quotaResetAnchor: Timestamp,
   nextBillingCycle: Schema.optionalKey(Timestamp),
-  /** The fraction (`share`) of the plans' limits that applies in the period that starts at `periodStart`. */
+  /**
+   * The proration: `share` is the fraction of the plans' limits that applies in the period that starts at
+   * `periodStart`. It is `prorate` of the update that changed the plans.
+   */
   prorated: Schema.optionalKey(Schema.Struct({ periodStart: Timestamp, share: Schema.Finite }))
 })
 export type StoredSubscription = typeof StoredSubscription.Type

@@ -14,7 +14,7 @@ import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { type RecordUnreadable, StoreConflict, type StoreError } from "../store/StoreError.ts"
-import * as Customer from "./customerRecords.ts"
+import { bumpCustomerVersion, readCustomerVersion } from "./customerRecords.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import * as Period from "./Period.ts"
@@ -138,7 +138,8 @@ const make = Effect.gen(function* () {
       : { value: subscription, version }
   })
 
-  const toEntry = (value: Subscription, commitResult: CommitResult): Entry<Subscription> => ({
+  /** A value with the version that the commit gave it. */
+  const toCommittedEntry = (value: Subscription, commitResult: CommitResult): Entry<Subscription> => ({
     value,
     version: subscriptionRecords.getVersion(commitResult, value.id)
   })
@@ -176,7 +177,7 @@ const make = Effect.gen(function* () {
     create: Effect.fnUntraced(
       function* (bucketId, input, { idempotency } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const plansByExternalId = yield* findPlansByExternalId(bucketId, input.planExternalIds)
           const { planIds, planExternalIds: _, ...fields } = input
           if (
@@ -198,7 +199,7 @@ const make = Effect.gen(function* () {
             ...fields,
             planIds: plans.map(({ value }) => value.id),
             quotaResetAnchor: input.quotaResetAnchor ?? now,
-            ...Trial.initialTrial(
+            ...Trial.makeInitialTrial(
               input,
               plans.map(({ value }) => value),
               now
@@ -209,21 +210,21 @@ const make = Effect.gen(function* () {
           const commitResult = yield* idempotentCreate.commit(
             Partition.forMeteringBucket(bucketId),
             [
-              meteringBucketRecords.assertUnchanged(root),
+              meteringBucketRecords.assertUnchanged(bucketEntry),
               ...plans.map(planRecords.assertUnchanged),
-              Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, stored.customerKey)),
+              bumpCustomerVersion(yield* readCustomerVersion(bucketId, stored.customerKey)),
               subscriptionRecords.insert(stored)
             ],
             idempotency,
             subscription
           )
-          return toEntry(commitResult.previousResult ?? subscription, commitResult)
+          return toCommittedEntry(commitResult.previousResult ?? subscription, commitResult)
         })
         const createSubscription = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
-        return yield* idempotentCreate.orReplay(
+        return yield* idempotentCreate.replayIfFailed(
           Partition.forMeteringBucket(bucketId),
           idempotency,
-          toEntry,
+          toCommittedEntry,
           createSubscription
         )
       },
@@ -243,7 +244,7 @@ const make = Effect.gen(function* () {
     update: Effect.fnUntraced(
       function* (bucketId, subscriptionId, patch, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const entry = yield* findSubscription(bucketId, subscriptionId)
           yield* checkVersion(entry, ifMatch)
           const now = yield* trustedClock.now
@@ -255,7 +256,7 @@ const make = Effect.gen(function* () {
             ...rest,
             status: Trial.statusAt(entry.value, now),
             ...fields,
-            ...planChange(
+            ...computePlanChange(
               entry.value,
               plans?.map(({ value }) => value),
               prorate,
@@ -264,9 +265,9 @@ const make = Effect.gen(function* () {
             updatedOn: now
           }
           const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(root),
+            meteringBucketRecords.assertUnchanged(bucketEntry),
             ...(plans ?? []).map(planRecords.assertUnchanged),
-            Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, value.customerKey)),
+            bumpCustomerVersion(yield* readCustomerVersion(bucketId, value.customerKey)),
             subscriptionRecords.replace(entry, value)
           ])
           return yield* toSubscriptionEntry(bucketId, {
@@ -283,12 +284,12 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(
       function* (bucketId, subscriptionId, { ifMatch } = {}) {
         const attempt = Effect.gen(function* () {
-          const root = yield* findMeteringBucket(bucketId)
+          const bucketEntry = yield* findMeteringBucket(bucketId)
           const entry = yield* findSubscription(bucketId, subscriptionId)
           yield* checkVersion(entry, ifMatch)
           yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(root),
-            Customer.bumpCustomerVersion(yield* Customer.readCustomerVersion(bucketId, entry.value.customerKey)),
+            meteringBucketRecords.assertUnchanged(bucketEntry),
+            bumpCustomerVersion(yield* readCustomerVersion(bucketId, entry.value.customerKey)),
             subscriptionRecords.remove(entry)
           ])
         })
@@ -301,7 +302,7 @@ const make = Effect.gen(function* () {
 })
 
 /** The plans and the proration after an update. Setting the same plans again changes nothing. */
-const planChange = (
+const computePlanChange = (
   { planIds, prorated, quotaResetAnchor, renewalStrategy }: StoredSubscription,
   plans: ReadonlyArray<StoredPlan> | undefined,
   prorate: number | undefined,

@@ -1,5 +1,6 @@
 /**
- * HTTP API of subscriptions and their quotas. `consume` responds with 429 when a quota is exceeded.
+ * Declares the HTTP endpoints of subscriptions and their quotas. `http/handlers/SubscriptionsHttp.ts` implements them.
+ * `consume` responds with 429 when a quota is exceeded.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -22,13 +23,13 @@ import { Page } from "../schema/Page.ts"
 import { Consumption, Quotas } from "./Quota.ts"
 import { Subscription, SubscriptionCreate, SubscriptionStatus, SubscriptionUpdate } from "./Subscription.ts"
 
-const bucket = { bucketId: Schema.String }
-const item = { ...bucket, subscriptionId: Schema.String }
+const bucketParams = { bucketId: Schema.String }
+const subscriptionParams = { ...bucketParams, subscriptionId: Schema.String }
 
 export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
   .add(
     HttpApiEndpoint.get("list", "/metering/:bucketId/subscriptions", {
-      params: bucket,
+      params: bucketParams,
       query: {
         ...pagination,
         customerKey: Schema.optionalKey(Schema.String),
@@ -42,7 +43,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List subscriptions"),
     HttpApiEndpoint.post("create", "/metering/:bucketId/subscriptions", {
-      params: bucket,
+      params: bucketParams,
       payload: SubscriptionCreate,
       success: withETagHeader(Subscription),
       error: [
@@ -54,12 +55,12 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       ]
     }).annotate(OpenApi.Summary, "Create a subscription"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/subscriptions/:subscriptionId", {
-      params: item,
+      params: subscriptionParams,
       success: withETagHeader(Subscription),
       error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
     }).annotate(OpenApi.Summary, "Get a subscription"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/subscriptions/:subscriptionId", {
-      params: item,
+      params: subscriptionParams,
       query: emptyQuery,
       headers: ifMatchHeader,
       payload: SubscriptionUpdate,
@@ -75,7 +76,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a subscription"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/subscriptions/:subscriptionId", {
-      params: item,
+      params: subscriptionParams,
       query: emptyQuery,
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
@@ -84,12 +85,12 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a subscription"),
     HttpApiEndpoint.get("quotas", "/metering/:bucketId/subscriptions/:subscriptionId/quotas", {
-      params: item,
+      params: subscriptionParams,
       success: Quotas,
       error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
     }).annotate(OpenApi.Summary, "Get a subscription's quotas and usage in the current period"),
     HttpApiEndpoint.post("consume", "/metering/:bucketId/subscriptions/:subscriptionId/quotas/consume", {
-      params: item,
+      params: subscriptionParams,
       payload: Consumption,
       success: Quotas,
       error: [

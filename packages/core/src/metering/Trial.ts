@@ -15,7 +15,7 @@ const statusByTrialEndStatus: ReadonlyMap<string, SubscriptionStatus> = new Map(
   ["paused", "inactive"]
 ])
 
-/** A longer `trialEndStatus` is unknown, whatever it contains. */
+/** Longer values match no status, so caches may cut them at one character more. */
 export const maxTrialEndStatusLength = Math.max(...[...statusByTrialEndStatus.keys()].map(({ length }) => length))
 
 /** An unknown `trialEndStatus` makes the subscription inactive, so that a typo never grants access. */
@@ -33,7 +33,7 @@ export const statusAt = (subscription: StoredSubscription, now: DateTime.Utc): S
 const maxTimestamp = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
 
 /** The trial fields of a new subscription. Missing fields come from the first plan that has a trial. */
-export const initialTrial = (
+export const makeInitialTrial = (
   { status, trialStartDate, trialEndDate, trialEndStatus }: SubscriptionCreate,
   plans: ReadonlyArray<StoredPlan>,
   now: DateTime.Utc

@@ -1,7 +1,7 @@
 /**
  * Counts usage against the quotas of a subscription's plans.
  *
- * Each meter of a subscription has one counter for each period. `consumeEntitlement` increments the counters of all
+ * Each meter of a subscription has one counter for each period. `countOnEntitlement` increments the counters of all
  * requested meters in one atomic commit. Each increment carries the meter's limit; if one counter would exceed it, the
  * store rejects the whole commit, nothing is counted, and the call fails with `QuotaExceeded`.
  *
@@ -20,7 +20,7 @@ import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError, type StoreUnavailable } from "../store/StoreError.ts"
-import { type CustomerEntitlements, quotaFields, readEntitlements, readPlans } from "./customerEntitlements.ts"
+import { type CustomerEntitlements, keepQuotaFields, readEntitlements, readPlans } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
@@ -59,14 +59,15 @@ const toQuotas = (
   return { meters, periodStart, resetsOn }
 }
 
-/** Size of each of the two caches in bytes, and how many notified thresholds are remembered. */
+/** Maximum size of each of the two caches, in bytes. */
 const maxCacheBytes = 16 * 1024 * 1024
+/** How many notified thresholds a process remembers, so that it does not ask the store again. */
 const maxNotified = 10_000
 
 const estimateCustomerSize = ({ entitlements }: CustomerEntitlements): number =>
   entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500)
 
-/** The customer has no subscription, or none in a status that allows usage. */
+/** Why a customer may not use anything: it has no subscription, or none in a status that allows usage. */
 export type DenyReason = "no-subscription" | "subscription-not-active"
 
 const make = Effect.gen(function* () {
@@ -81,15 +82,15 @@ const make = Effect.gen(function* () {
   const notified = new BoundedMap<string, true>(maxNotified)
 
   const readEntitlement = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
-    const root = yield* findMeteringBucket(bucketId)
+    const bucketEntry = yield* findMeteringBucket(bucketId)
     const { value, version } = yield* findSubscription(bucketId, subscriptionId)
     const plans = yield* readPlans(bucketId, value.planIds)
-    return Entitlement.make({ root, subscription: { value: quotaFields(value), version }, plans })
+    return Entitlement.make({ bucketEntry, subscription: { value: keepQuotaFields(value), version }, plans })
   })
 
   /**
-   * Notifies the host of each threshold that was reached, once in each period. A counter with a maximum of 1 marks a
-   * threshold as notified: only the process whose commit increments it sends the notification. If the store is
+   * Notifies your application of each threshold that was reached, once in each period. A counter with a maximum of 1
+   * marks a threshold as notified: only the process whose commit increments it sends the notification. If the store is
    * unavailable, the next `consume` tries again. A failure never affects the counted usage.
    */
   const notifyThresholds = Effect.fnUntraced(function* (
@@ -98,17 +99,17 @@ const make = Effect.gen(function* () {
     { period, meters }: Entitlement.PeriodLimits,
     quotas: Quotas
   ) {
-    const { root, subscription } = entitlement
+    const { bucketEntry, subscription } = entitlement
     const { id: subscriptionId, customerKey } = subscription.value
     const ttl =
       DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* trustedClock.now) + counterGracePeriod
     for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
       for (const threshold of getReachedThresholds(quotaThresholds.thresholds, used, max)) {
-        // Stored counters use the prefix `told:`.
+        // `told:` means notified. The name is stored, so it cannot change.
         const marker = `told:${meters.get(meter)?.counter}:${threshold}`
         if (notified.has(marker)) continue
         const changes = [
-          meteringBucketRecords.assertUnchanged(root),
+          meteringBucketRecords.assertUnchanged(bucketEntry),
           Change.Add({ counter: marker, by: 1, max: 1, ttl })
         ]
         const result = yield* Effect.result(store.commit(Partition.forMeteringBucket(bucketId), changes))
@@ -117,6 +118,7 @@ const make = Effect.gen(function* () {
           continue
         }
         notified.set(marker, true)
+        // A conflict: another process has sent the notification, or the bucket was removed.
         if (Result.isFailure(result)) continue
         const [periodStart, resetsOn] = [DateTime.formatIso(period.start), DateTime.formatIso(period.end)]
         yield* quotaThresholds.notify({
@@ -135,8 +137,8 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Counts usage against an entitlement, in one commit. Fails with `QuotaExceeded` if a counter would exceed its limit, and
-   * with a stale `StoreConflict` if the entitlement is outdated. This is the hot path.
+   * Counts usage against an entitlement, in one commit. Fails with `QuotaExceeded` if a counter would exceed its limit,
+   * and with a stale `StoreConflict` if the entitlement is outdated. This is the hot path.
    */
   const countOnEntitlement = (
     bucketId: string,
@@ -269,7 +271,9 @@ const make = Effect.gen(function* () {
       const replay = (receipt: ConsumptionReceipt, commitResult: CommitResult) =>
         toQuotas(subscriptionId, amounts, receipt, commitResult)
       const partition = Partition.forMeteringBucket(bucketId)
-      return idempotentConsume.orReplay(partition, idempotency, replay, attempt).pipe(withSafeSpan("Usage.consume"))
+      return idempotentConsume
+        .replayIfFailed(partition, idempotency, replay, attempt)
+        .pipe(withSafeSpan("Usage.consume"))
     },
 
     consumeForCustomer
@@ -296,8 +300,8 @@ export class Usage extends Context.Service<
       options?: { readonly idempotency?: Idempotency | undefined }
     ) => Effect.Effect<Quotas, StoreError | SubscriptionNotFound | ConsumeError>
     /**
-     * Counts usage for a customer, against the newest subscription that allows usage and has all the meters. Usually needs
-     * only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to another account.
+     * Counts usage for a customer, against the newest subscription that allows usage and has all the meters. Usually
+     * needs only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to another account.
      */
     readonly consumeForCustomer: (
       accountName: string,

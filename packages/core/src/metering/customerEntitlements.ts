@@ -11,25 +11,29 @@ import { MeteringBucketNotFound } from "./MeteringBucket.ts"
 import { findMeteringBucket } from "./meteringBucketRecords.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { planRecords } from "./planRecords.ts"
-import type { StoredSubscription, SubscriptionStatus } from "./Subscription.ts"
+import { consumingStatuses, type StoredSubscription, type SubscriptionStatus } from "./Subscription.ts"
 import { byCustomer, byStatus, subscriptionRecords } from "./subscriptionRecords.ts"
 import { maxTrialEndStatusLength } from "./Trial.ts"
 
 /** How many of a customer's newest subscriptions in one status are considered. */
 const maxPerStatus = 20
 
-const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "trialing", "past-due"]
-
 export interface CustomerEntitlements {
-  /** For the subscriptions in a status that allows usage, newest first. The guards of each cover all of the customer. */
+  /**
+   * For the subscriptions in a status that allows usage, newest first. The preconditions of each also fail if any other
+   * subscription of the customer has changed.
+   */
   readonly entitlements: ReadonlyArray<Entitlement.Entitlement>
   /** The number of subscriptions in any status. */
   readonly total: number
 }
 
-/** Drops the fields that quotas do not depend on: they may be large, and entitlements are cached. */
-export const quotaFields = (subscription: StoredSubscription): StoredSubscription => {
-  const { metadata: _, productKey: __, trialEndStatus, ...value } = subscription
+/**
+ * Drops the fields that quotas do not depend on, because they may be large and entitlements are cached. Cuts a
+ * `trialEndStatus` that is too long to match a status; what is left is still too long.
+ */
+export const keepQuotaFields = (subscription: StoredSubscription): StoredSubscription => {
+  const { metadata: _metadata, productKey: _productKey, trialEndStatus, ...value } = subscription
   return trialEndStatus === undefined
     ? value
     : { ...value, trialEndStatus: trialEndStatus.slice(0, maxTrialEndStatusLength + 1) }
@@ -59,13 +63,14 @@ const readNewestByStatus = Effect.fnUntraced(function* (
   return (yield* subscriptionRecords.page(partition, { where, offset, limit: maxPerStatus })).entries
 })
 
+/** Reads the entitlements of a customer. Fails if the metering bucket belongs to another account. */
 export const readEntitlements = Effect.fnUntraced(function* (
   accountName: string,
   bucketId: string,
   customerKey: string
 ) {
-  const root = yield* findMeteringBucket(bucketId)
-  if (root.value.accountName !== accountName) return yield* new MeteringBucketNotFound({ bucketId })
+  const bucketEntry = yield* findMeteringBucket(bucketId)
+  if (bucketEntry.value.accountName !== accountName) return yield* new MeteringBucketNotFound({ bucketId })
   const customerVersion = yield* readCustomerVersion(bucketId, customerKey)
   const where = [byCustomer(customerKey)]
   const { total } = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
@@ -78,7 +83,8 @@ export const readEntitlements = Effect.fnUntraced(function* (
   )
   const subscriptions = entriesByStatus
     .flat()
-    .map(({ value, version }) => ({ value: quotaFields(value), version }))
+    .map(({ value, version }) => ({ value: keepQuotaFields(value), version }))
+    // Newest first, also among subscriptions that were created in the same millisecond: sorting is stable.
     .reverse()
     .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
   const plans = new Map<string, Entry<StoredPlan>>()
@@ -86,7 +92,9 @@ export const readEntitlements = Effect.fnUntraced(function* (
   for (const plan of yield* readPlans(bucketId, planIds)) plans.set(plan.value.id, plan)
   const entitlements = subscriptions.map((subscription) => {
     const subscribedPlans = subscription.value.planIds.flatMap((id) => plans.get(id) ?? [])
-    return Entitlement.make({ root, subscription, plans: subscribedPlans }, [assertCustomerUnchanged(customerVersion)])
+    return Entitlement.make({ bucketEntry, subscription, plans: subscribedPlans }, [
+      assertCustomerUnchanged(customerVersion)
+    ])
   })
   return { entitlements, total } satisfies CustomerEntitlements
 })

@@ -1,6 +1,7 @@
 /**
- * One record for each customer, rewritten with every change to any of the customer's subscriptions. A process that has
- * cached the subscriptions needs to check only the version of this record to detect a change.
+ * One record for each customer (a consumer that has subscriptions), rewritten with every change to any of the
+ * customer's subscriptions. A process that has cached the subscriptions needs to check only the version of this record
+ * to detect a change.
  */
 import { Effect, Option, Schema } from "effect"
 import * as Collection from "../store/Collection.ts"

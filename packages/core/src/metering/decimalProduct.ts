@@ -1,3 +1,7 @@
+/**
+ * Exact decimal arithmetic for shares of a limit.
+ */
+
 /** Splits a number into its digits and the number of decimals: 0.29 becomes 29 and 2. */
 const toDecimal = (value: number): readonly [digits: bigint, decimals: number] => {
   const [mantissa = "0", exponent = "0"] = String(value).split("e")

@@ -4,26 +4,31 @@ import * as Partition from "../store/Partition.ts"
 import type { CommitResult } from "../store/Store.ts"
 import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./MeteringBucket.ts"
 
-const rootKey = "root"
+/** The key of the record that describes the bucket. A stored name, which cannot change. */
+const bucketEntryKey = "root"
 
 /**
- * The root record in a bucket's partition. Every commit to the partition checks it, so no write succeeds after it is removed.
+ * The record that describes a bucket, in the bucket's partition. Every commit to the partition checks it, so no write
+ * succeeds after it is removed.
  */
 export const meteringBucketRecords = Collection.make({
   name: "bucket",
   format: 1,
   schema: MeteringBucket,
-  key: () => rootKey
+  key: () => bucketEntryKey
 })
 
-/** The version of a bucket's root after a commit. */
-export const getRootVersion = (committed: CommitResult): number => meteringBucketRecords.getVersion(committed, rootKey)
+/** The version of a bucket's entry after a commit. */
+export const getBucketEntryVersion = (commitResult: CommitResult): number =>
+  meteringBucketRecords.getVersion(commitResult, bucketEntryKey)
 
-export const getRoot = (bucketId: MeteringBucketId) =>
-  meteringBucketRecords.get(Partition.forMeteringBucket(bucketId), rootKey)
+export const getBucketEntry = (bucketId: MeteringBucketId) =>
+  meteringBucketRecords.get(Partition.forMeteringBucket(bucketId), bucketEntryKey)
 
-/** The root of a bucket. Fails if the bucket does not exist. */
+/** The entry of a bucket. Fails if the bucket does not exist. */
 export const findMeteringBucket = Effect.fnUntraced(function* (bucketId: string) {
-  const root = Schema.is(MeteringBucketId)(bucketId) ? yield* getRoot(bucketId) : Option.none()
-  return Option.isNone(root) ? yield* new MeteringBucketNotFound({ bucketId: String(bucketId) }) : root.value
+  const bucketEntry = Schema.is(MeteringBucketId)(bucketId) ? yield* getBucketEntry(bucketId) : Option.none()
+  return Option.isNone(bucketEntry)
+    ? yield* new MeteringBucketNotFound({ bucketId: String(bucketId) })
+    : bucketEntry.value
 })

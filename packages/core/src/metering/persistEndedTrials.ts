@@ -1,13 +1,13 @@
 /**
- * Updates the stored status of subscriptions whose trial has ended. Runs before subscriptions are listed by status, because
- * the status index reflects the stored status.
+ * Updates the stored status of subscriptions whose trial has ended. Runs before subscriptions are listed by status,
+ * because the status index reflects the stored status.
  */
 import { type DateTime, Effect } from "effect"
 import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
-import * as Customer from "./customerRecords.ts"
+import { bumpCustomerVersion, readCustomerVersion } from "./customerRecords.ts"
 import type { MeteringBucket } from "./MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import type { StoredSubscription } from "./Subscription.ts"
@@ -17,37 +17,40 @@ import { endedTrialTerms, trialIndexedTerm } from "./trialEnds.ts"
 
 const pageSize = 200
 
-/** Subscriptions in one commit. */
+/** Maximum subscriptions in one commit. */
 const batchSize = 100
 
 const noEntries: ReadonlyArray<Entry<StoredSubscription>> = []
 
 /** One batch of subscriptions with an ended trial whose stored status is still `trialing`. */
-const findEndedTrials = Effect.fnUntraced(function* (root: Entry<MeteringBucket>, now: DateTime.Utc) {
-  const partition = Partition.forMeteringBucket(root.value.id)
+const findEndedTrials = Effect.fnUntraced(function* (bucketEntry: Entry<MeteringBucket>, now: DateTime.Utc) {
+  const partition = Partition.forMeteringBucket(bucketEntry.value.id)
   const terms = [byStatus("trialing"), trialIndexedTerm, ...endedTrialTerms(now)]
   const totals = yield* subscriptionRecords.pages(
     partition,
     terms.map((term) => ({ where: [term], offset: 0, limit: 0 }))
   )
-  const [trialing, indexed, ...ended] = totals.map(({ total }) => total)
+  const [trialingCount = 0, indexedCount = 0, ...endedCounts] = totals.map(({ total }) => total)
   for (const [index, term] of endedTrialTerms(now).entries()) {
-    for (let offset = 0; offset < (ended[index] ?? 0); offset += pageSize) {
+    for (let offset = 0; offset < (endedCounts[index] ?? 0); offset += pageSize) {
       const { entries } = yield* subscriptionRecords.page(partition, { where: [term], offset, limit: pageSize })
       const endedEntries = entries.filter(({ value }) => Trial.hasEnded(value, now))
       if (endedEntries.length > 0) return endedEntries
     }
   }
-  return trialing === indexed ? noEntries : yield* findNotIndexed(root, trialing ?? 0)
+  return trialingCount === indexedCount ? noEntries : yield* findTrialsWithoutIndexTerms(bucketEntry, trialingCount)
 })
 
-/** Trials written by a release before 0.2, without the trial index terms. Writing them again adds the terms. */
-const findNotIndexed = Effect.fnUntraced(function* (root: Entry<MeteringBucket>, total: number) {
+/** Trials written by earlier previews of 0.1, without the trial index terms. Writing them again adds the terms. */
+const findTrialsWithoutIndexTerms = Effect.fnUntraced(function* (
+  bucketEntry: Entry<MeteringBucket>,
+  trialingCount: number
+) {
   const store = yield* Store
   const indexed = subscriptionRecords.indexTerm(trialIndexedTerm)
   const terms = [subscriptionRecords.indexTerm(byStatus("trialing"))]
-  for (let offset = 0; offset < total; offset += pageSize) {
-    const [page] = yield* store.list(Partition.forMeteringBucket(root.value.id), [
+  for (let offset = 0; offset < trialingCount; offset += pageSize) {
+    const [page] = yield* store.list(Partition.forMeteringBucket(bucketEntry.value.id), [
       { indexTerms: terms, offset, limit: pageSize }
     ])
     const records = (page?.records ?? []).filter((record) => !record.indexTerms.includes(indexed))
@@ -58,18 +61,18 @@ const findNotIndexed = Effect.fnUntraced(function* (root: Entry<MeteringBucket>,
 
 /** Writes the effective status of one batch. A conflict is retried: another process may write the same batch. */
 const writeStatuses = Effect.fnUntraced(function* (
-  root: Entry<MeteringBucket>,
+  bucketEntry: Entry<MeteringBucket>,
   entries: ReadonlyArray<Entry<StoredSubscription>>,
   now: DateTime.Utc
 ) {
   const store = yield* Store
   const customers = new Set(entries.map(({ value }) => value.customerKey))
   const customerVersions = yield* Effect.forEach(customers, (customerKey) =>
-    Customer.readCustomerVersion(root.value.id, customerKey)
+    readCustomerVersion(bucketEntry.value.id, customerKey)
   )
-  yield* store.commit(Partition.forMeteringBucket(root.value.id), [
-    meteringBucketRecords.assertUnchanged(root),
-    ...customerVersions.map(Customer.bumpCustomerVersion),
+  yield* store.commit(Partition.forMeteringBucket(bucketEntry.value.id), [
+    meteringBucketRecords.assertUnchanged(bucketEntry),
+    ...customerVersions.map(bumpCustomerVersion),
     ...entries.map((entry) => {
       const status = Trial.statusAt(entry.value, now)
       const updatedOn = status === entry.value.status ? entry.value.updatedOn : now
@@ -81,13 +84,13 @@ const writeStatuses = Effect.fnUntraced(function* (
 export const persistEndedTrials = (bucketId: string, now: DateTime.Utc) =>
   retryOnConflict(
     Effect.gen(function* () {
-      const root = yield* findMeteringBucket(bucketId)
-      let entries = yield* findEndedTrials(root, now)
+      const bucketEntry = yield* findMeteringBucket(bucketId)
+      let entries = yield* findEndedTrials(bucketEntry, now)
       while (entries.length > 0) {
         for (let start = 0; start < entries.length; start += batchSize) {
-          yield* writeStatuses(root, entries.slice(start, start + batchSize), now)
+          yield* writeStatuses(bucketEntry, entries.slice(start, start + batchSize), now)
         }
-        entries = yield* findEndedTrials(root, now)
+        entries = yield* findEndedTrials(bucketEntry, now)
       }
     })
   )

@@ -5,6 +5,7 @@ import { StoredSubscription, type SubscriptionStatus } from "./Subscription.ts"
 import { SubscriptionNotFound } from "./SubscriptionError.ts"
 import { trialTerms } from "./trialEnds.ts"
 
+/** Index terms. They are stored and cannot change. */
 export const byPlan = (planId: string): string => `plan:${planId}`
 export const byCustomer = (customerKey: string): string => `customer:${customerKey}`
 export const byCustomerExternalId = (customerExternalId: string): string => `customer-external:${customerExternalId}`

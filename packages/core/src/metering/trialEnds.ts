@@ -7,12 +7,12 @@ import type { StoredSubscription } from "./Subscription.ts"
 /** A term of every trialing subscription, whether or not its trial has an end. */
 export const trialIndexedTerm = "trial-indexed"
 
-/** Lengths of the ISO prefixes `2026`, `2026-11`, `2026-11-15`, `2026-11-15T09`. */
-const [year, month, day, hour] = [4, 7, 10, 13] as const
+/** Lengths of the ISO prefixes `2026`, `2026-11`, `2026-11-15` and `2026-11-15T09`. */
+const prefixLengths = { year: 4, month: 7, day: 10, hour: 13 } as const
 
 const endsInTerm = (timePrefix: string): string => `trial-ends:${timePrefix}`
 
-/** Trials with an end before this year were imported as ended, and share one term. */
+/** Trials that ended before this year share one term; only imported data has them. */
 const firstYear = 2020
 const endsBeforeFirstYear = endsInTerm("earlier")
 
@@ -20,8 +20,8 @@ export const trialTerms = ({ status, trialEndDate }: StoredSubscription): Readon
   if (status !== "trialing") return []
   if (trialEndDate === undefined) return [trialIndexedTerm]
   const end = DateTime.formatIso(trialEndDate)
-  if (Number(end.slice(0, year)) < firstYear) return [trialIndexedTerm, endsBeforeFirstYear]
-  return [trialIndexedTerm, ...[year, month, day, hour].map((length) => endsInTerm(end.slice(0, length)))]
+  if (Number(end.slice(0, prefixLengths.year)) < firstYear) return [trialIndexedTerm, endsBeforeFirstYear]
+  return [trialIndexedTerm, ...Object.values(prefixLengths).map((length) => endsInTerm(end.slice(0, length)))]
 }
 
 const pad = (value: number): string => String(value).padStart(2, "0")
@@ -34,14 +34,14 @@ const range = (from: number, to: number): ReadonlyArray<number> =>
  * trials that have not ended yet.
  */
 export const endedTrialTerms = (now: DateTime.Utc): ReadonlyArray<string> => {
-  const { year: y, month: m, day: d, hour: h } = DateTime.toPartsUtc(now)
-  const prefix = DateTime.formatIso(now)
+  const { year, month, day, hour } = DateTime.toPartsUtc(now)
+  const iso = DateTime.formatIso(now)
   return [
     endsBeforeFirstYear,
-    ...range(firstYear, y).map((past) => endsInTerm(String(past))),
-    ...range(1, m).map((past) => endsInTerm(`${prefix.slice(0, year)}-${pad(past)}`)),
-    ...range(1, d).map((past) => endsInTerm(`${prefix.slice(0, month)}-${pad(past)}`)),
-    ...range(0, h).map((past) => endsInTerm(`${prefix.slice(0, day)}T${pad(past)}`)),
-    endsInTerm(prefix.slice(0, hour))
+    ...range(firstYear, year).map((past) => endsInTerm(String(past))),
+    ...range(1, month).map((past) => endsInTerm(`${iso.slice(0, prefixLengths.year)}-${pad(past)}`)),
+    ...range(1, day).map((past) => endsInTerm(`${iso.slice(0, prefixLengths.month)}-${pad(past)}`)),
+    ...range(0, hour).map((past) => endsInTerm(`${iso.slice(0, prefixLengths.day)}T${pad(past)}`)),
+    endsInTerm(iso.slice(0, prefixLengths.hour))
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * Helpers of the promise API. Input is plain JSON and is validated as it is over HTTP; output is plain JSON; promises reject
- * with the same tagged errors that the services fail with.
+ * Helpers of the promise API. Input is plain JSON and is validated as it is over HTTP; output is plain JSON; promises
+ * reject with the same tagged errors that the services fail with.
  */
 import { createHash } from "node:crypto"
 import { Cause, Effect, Exit, Schema } from "effect"
@@ -44,7 +44,9 @@ export const makeBodyDecoder = <A, I>(schema: Schema.Codec<A, I>) => {
   }
 }
 
-/** Makes an encoder to plain JSON. It copies the value, because services may share frozen or cached data among callers. */
+/**
+ * Makes an encoder to plain JSON. It copies the value, because services may share frozen or cached data among callers.
+ */
 export const makeEncoder = <A, I>(schema: Schema.Codec<A, I>): ((value: A) => I) => {
   const encode = Schema.encodeSync(schema, skipChecks)
   return (value) => clonePlain(encode(value))
@@ -91,7 +93,10 @@ export const decodeIdempotencyOption = (options: {
 const digest = (parts: ReadonlyArray<unknown>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
 
-/** Makes the ID and fingerprint of an idempotent call. The ID cannot collide with one from an HTTP request. */
+/**
+ * Makes the id and fingerprint of an idempotent call. The id cannot collide with one from an HTTP request. `operation`
+ * is part of stored ids, so the names in it cannot change.
+ */
 export const makeIdempotency = (
   key: string | undefined,
   operation: ReadonlyArray<string>,

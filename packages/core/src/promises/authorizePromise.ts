@@ -16,9 +16,10 @@ import * as Promises from "./Promises.ts"
 
 export interface AuthorizeInput {
   readonly account: string
+  /** The key bucket that contains the key. */
   readonly bucket: string
   readonly key: string
-  /** The meters to consume and their bucket. Without it, `authorize` only verifies the key. */
+  /** The meters to consume and their metering bucket. Without it, `authorize` only verifies the key. */
   readonly metering?: { readonly meteringBucketId: string; readonly meters: Readonly<Record<string, number>> }
 }
 
@@ -54,8 +55,8 @@ const decodeOptions = Schema.decodeUnknownExit(
 )
 
 /**
- * Validates the options of a protected route when the route is created, not on its first request. `routeOptions` are the
- * names of further options that the route accepts.
+ * Validates the options of a protected route when the route is created, not on its first request. `routeOptions` are
+ * the names of further options that the route accepts.
  */
 export const checkAuthorizeOptions = (
   options: object,
@@ -75,7 +76,9 @@ export const checkAuthorizeOptions = (
   return new ConfigurationError({ option: issue?.parameter || "options", problem: issue?.detail ?? "is not valid" })
 }
 
-/** Validates by hand, because a schema is too slow for every request. If it returns `undefined`, the schema reports why. */
+/**
+ * Validates by hand, because a schema is too slow for every request. If it returns `undefined`, the schema reports why.
+ */
 const parseMeteringFast = (
   metering: unknown
 ): { readonly meteringBucketId: string; readonly meters: Amounts } | undefined => {

@@ -101,7 +101,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
       })
     ),
 
-  /** Updates the given fields of a consumer. `null` removes a field. */
+  /** Updates the fields in `patch`. `null` clears the description. */
   update: (
     accountName: string,
     bucketName: string,
@@ -127,7 +127,7 @@ export const consumersPromise = (consumers: Consumers["Service"]) => ({
       })
     ),
 
-  /** Rolls the keys of a consumer: sets `expiresOn` on every key without expiry, then creates and returns a new key. */
+  /** Sets `expiresOn` on every key that has no expiry and creates a new key, in one commit. Returns the new key. */
   rollKey: (
     accountName: string,
     bucketName: string,

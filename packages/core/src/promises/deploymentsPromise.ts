@@ -28,7 +28,7 @@ const encodeDeployment = Schema.encodeSync(Deployment)
 const encodeDeployments = Schema.encodeSync(Page(Deployment))
 const encodeStatus = Schema.encodeSync(DeploymentStatus)
 
-/** Parses the ID, expiry and signature of an upload URL. */
+/** Parses the id, expiry and signature of an upload URL. */
 const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, UploadForbidden> => {
   const url = URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined
   const [, id] = /\/v1\/uploads\/([^/]+)\.tar\.gz$/.exec(url?.pathname ?? "") ?? []
@@ -46,8 +46,8 @@ export const deploymentsPromise = (
   uploads: Uploads["Service"]
 ) => ({
   /**
-   * Creates a signed URL for one upload of a branch's source. The file name in the URL, without `.tar.gz`, is the ID of the
-   * deployment status.
+   * Creates a signed URL for one upload of a branch's source. The file name in the URL, without `.tar.gz`, is the id of
+   * the deployment status.
    */
   createSource: (
     branch: typeof Branch.Encoded,

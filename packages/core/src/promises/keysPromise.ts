@@ -108,7 +108,7 @@ export const keysPromise = (keys: Omit<ApiKeys["Service"], "reencryptKeys">) => 
       })
     ),
 
-  /** Updates the given fields of a key. `null` removes the expiry or the description. */
+  /** Updates the fields in `patch`. `null` clears the expiry or the description. */
   update: (
     accountName: string,
     bucketName: string,

@@ -101,7 +101,7 @@ export const plansPromise = (plans: Plans["Service"]) => ({
   /** Returns a plan. */
   get: (bucketId: string, planId: string): Promise<PlanJson> =>
     Promises.run(Effect.map(plans.get(bucketId, planId), ({ value }) => encodePlan(value))),
-  /** Updates the given fields of a plan. */
+  /** Updates the fields in `patch`. */
   update: (bucketId: string, planId: string, patch: typeof PlanUpdate.Encoded): Promise<PlanJson> =>
     Promises.run(
       Effect.gen(function* () {
@@ -139,7 +139,7 @@ export const subscriptionsPromise = (subscriptions: Subscriptions["Service"]) =>
   /** Returns a subscription. */
   get: (bucketId: string, subscriptionId: string): Promise<SubscriptionJson> =>
     Promises.run(Effect.map(subscriptions.get(bucketId, subscriptionId), ({ value }) => encodeSubscription(value))),
-  /** Updates the given fields of a subscription. */
+  /** Updates the fields in `patch`. Usage in the current period is kept. */
   update: (
     bucketId: string,
     subscriptionId: string,

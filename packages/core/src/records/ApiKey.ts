@@ -9,7 +9,10 @@ import { Timestamp } from "../schema/Timestamp.ts"
 export const KeyId = Id("key").pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
-/** How much of a key's value the response contains. */
+/**
+ * How much of a key's value the response contains. The HTTP API calls it `key-format`, and the options `keyFormat`; it
+ * is unrelated to `crypto/KeyFormat.ts`.
+ */
 export const KeyVisibility = Schema.Literals(["none", "visible", "masked"])
 export type KeyVisibility = typeof KeyVisibility.Type
 
@@ -45,7 +48,10 @@ export type ApiKeyUpdate = typeof ApiKeyUpdate.Type
 
 export const maxKeysPerRequest = 1000
 
-/** `sealed` is the encrypted value, absent with `keyStorage: "hash-only"`. The hashes are the record's unique keys. */
+/**
+ * The stored record. `sealed` is the stored name of the encrypted value; it is absent with
+ * `keyStorage: "hash-only"`. `hashes` are those of the value under each secret; they are the record's unique keys.
+ */
 export const StoredKey = Schema.Struct({
   id: KeyId,
   consumer: Schema.String,

@@ -7,7 +7,7 @@ import { Metadata } from "../schema/Metadata.ts"
 import { Tags } from "../schema/Tags.ts"
 import { LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
-import { ApiKey, ApiKeyCreate } from "./ApiKey.ts"
+import { ApiKey, ApiKeyCreate, maxKeysPerRequest } from "./ApiKey.ts"
 import { Manager, ManagerInvite, ManagersCreate } from "./Manager.ts"
 
 export const ConsumerId = Id("csmr").pipe(Schema.brand("ConsumerId"))
@@ -40,14 +40,16 @@ export type Consumer = typeof Consumer.Type
 export const ConsumerCreate = Schema.Struct({
   name: ConsumerName,
   managers: Schema.optionalKey(ManagersCreate),
-  apiKeys: Schema.optionalKey(Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMaxLength(1000)))),
+  apiKeys: Schema.optionalKey(Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMaxLength(maxKeysPerRequest)))),
   description: Schema.optionalKey(LongText),
   tags: Schema.optionalKey(Tags),
   metadata: Schema.optionalKey(Metadata)
 }).annotate({ identifier: "ConsumerCreate" })
 export type ConsumerCreate = typeof ConsumerCreate.Type
 
-/** `tags` and `metadata` replace the previous object; `null` clears the description. `name` must equal the current name. */
+/**
+ * `tags` and `metadata` replace the previous object; `null` clears the description. `name` must equal the current name.
+ */
 export const ConsumerUpdate = Schema.Struct({
   name: Schema.optionalKey(Schema.String),
   description: Schema.optionalKey(Schema.NullOr(LongText)),

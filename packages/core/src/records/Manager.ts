@@ -1,5 +1,6 @@
 /**
- * The users who manage a consumer. A manager is identified by a subject (`sub`), a pending invite by its e-mail address.
+ * The users who manage a consumer. A manager is identified by a subject (`sub`), a pending invite by its e-mail
+ * address.
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"

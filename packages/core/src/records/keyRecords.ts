@@ -1,11 +1,16 @@
+/**
+ * The collection of API keys. The folder `records` holds what `consumers/` and `keys/` share.
+ */
 import * as Collection from "../store/Collection.ts"
 import { StoredKey } from "./ApiKey.ts"
 import { consumerRecords } from "./consumerRecords.ts"
 
-/** Deleting a consumer and rolling its keys write all its keys in one commit, so their number is bounded. */
+/**
+ * One commit writes all keys of a consumer when it is deleted or rolled, so a consumer has a maximum number of keys.
+ */
 export const maxKeysPerConsumer = 10_000
 
-/** Index terms for all keys of a consumer, and for its keys without an expiry. */
+/** Index terms for all keys of a consumer (`of:`), and for its keys without an expiry (`open:`). Stored names. */
 export const byConsumer = (consumer: string): string => `of:${consumer}`
 export const withoutExpiryByConsumer = (consumer: string): string => `open:${consumer}`
 

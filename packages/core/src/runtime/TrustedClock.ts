@@ -1,7 +1,9 @@
 /**
- * A wall clock that never goes back, so that setting the system clock back does not revive an expired key, trial or period.
- * If the system clock jumps ahead of the monotonic clock, this clock follows it only while it is ahead: when the system
- * clock is corrected, so is this clock.
+ * A wall clock that does not go back when the system clock is set back, so that expired keys, trials and periods stay
+ * expired.
+ *
+ * The exception is a jump ahead of more than 1 minute: this clock shows it at once, but trusts it only after 10
+ * minutes. If the system clock is corrected before that, this clock goes back too.
  */
 import { type Clock, Context, DateTime, Effect, Layer } from "effect"
 

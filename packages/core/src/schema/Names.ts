@@ -8,7 +8,7 @@ const pathName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9][
 export const AccountName = pathName.pipe(Schema.brand("AccountName"))
 export type AccountName = typeof AccountName.Type
 
-export const KeyBucketName = pathName.pipe(Schema.brand("BucketName"))
+export const KeyBucketName = pathName.pipe(Schema.brand("KeyBucketName"))
 export type KeyBucketName = typeof KeyBucketName.Type
 
 export const ProjectName = pathName.pipe(Schema.brand("ProjectName"))
@@ -28,7 +28,7 @@ export const BranchName = Schema.String.pipe(
 )
 export type BranchName = typeof BranchName.Type
 
-/** A branch name in a stored record. Earlier versions accepted invisible characters. */
+/** A branch name in a stored record. Earlier previews of 0.1 accepted invisible characters. */
 export const StoredBranchName = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^\P{Cc}{1,255}$/u)),
   Schema.brand("BranchName")

@@ -1,6 +1,6 @@
 /**
- * Tags: key-value pairs of a consumer, used as a filter in lists and as a precondition of writes. Values are compared as
- * strings, so `1` matches `"1"`.
+ * Tags: key-value pairs of a consumer, used as a filter in lists and as a precondition of writes. Values are compared
+ * as strings, so `1` matches `"1"`.
  */
 import { Schema } from "effect"
 

@@ -1,7 +1,7 @@
 /**
- * A typed view of one kind of record in a partition. It defines how a value is encoded, its index terms, its unique keys
- * and its parent. Reads return entries, which are values with a version. Writes return changes, which the caller commits
- * together with the changes of other collections.
+ * A typed view of one kind of record in a partition. It defines how a value is encoded, its index terms, its unique
+ * keys and its parent. Reads return entries, which are values with a version. Writes return changes, which the caller
+ * commits together with the changes of other collections.
  *
  * @example
  * ```ts
@@ -65,7 +65,9 @@ type CollectionReadError = StoreUnavailable | RecordUnreadable
 export interface Collection<A, I = unknown> {
   /** The key in the store for one of this collection's keys. */
   readonly recordKey: (key: string) => string
-  /** The index term in the store for one of this collection's terms; without an argument, the term of all its values. */
+  /**
+   * The index term in the store for one of this collection's terms; without an argument, the term of all its values.
+   */
   readonly indexTerm: (term?: string) => string
   /** The unique key in the store for one of this collection's unique keys. */
   readonly uniqueKey: (key: string) => string
@@ -99,7 +101,7 @@ export interface Collection<A, I = unknown> {
     Store
   >
   /** The version of a value after a commit; 0 if the commit did not write it. */
-  readonly getVersion: (committed: CommitResult, key: string) => number
+  readonly getVersion: (commitResult: CommitResult, key: string) => number
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
   /** Parses a body without validating it, for hot paths where decoding is too slow. */
   readonly parseUnchecked: (record: StoreRecord) => I | RecordUnreadable
@@ -109,8 +111,8 @@ export interface Collection<A, I = unknown> {
   readonly keyInCollection: (record: StoreRecord) => string
 
   /**
-   * Replaces a value with the result of `change`. Reads and computes again after a conflicting write; fails with a stale
-   * `StoreConflict` when all attempts conflict. Returns none if the value does not exist.
+   * Replaces a value with the result of `change`. Reads and computes again after a conflicting write; fails with a
+   * stale `StoreConflict` when all attempts conflict. Returns none if the value does not exist.
    */
   readonly modify: <E, R>(
     partition: Partition,
@@ -136,7 +138,9 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
   const indexTerm = (term?: string) => (term === undefined ? name : `${name}/${term}`)
   const uniqueKey = (key: string) => `${name}/${key}`
 
-  /** The body of each decoded value. Fields that this version does not know are copied from it when a value is replaced. */
+  /**
+   * The body of each decoded value. Fields that this version does not know are copied from it when a value is replaced.
+   */
   const bodies = new WeakMap<object, string>()
 
   const toBody = (value: A, previous: A | undefined): string => {
@@ -252,8 +256,8 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
           const current = yield* get(partition, key)
           if (Option.isNone(current)) return current
           const value = yield* change(current.value.value)
-          const committed = yield* store.commit(partition, [put(value, current.value.version, current.value.value)])
-          return Option.some({ value, version: getVersion(committed, key) })
+          const commitResult = yield* store.commit(partition, [put(value, current.value.version, current.value.value)])
+          return Option.some({ value, version: getVersion(commitResult, key) })
         })
       )
   }

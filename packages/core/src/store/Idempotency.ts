@@ -1,6 +1,6 @@
 /**
- * Executes a request with an Idempotency-Key once. A retry gets the stored result of the first request. Results are stored
- * for 24 hours, encrypted, because they may contain key values.
+ * Executes a request with an Idempotency-Key once. A retry gets the stored result of the first request. Results are
+ * stored for 24 hours, encrypted, because they may contain key values.
  */
 import { Effect, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
@@ -10,11 +10,17 @@ import type { StoreConflict, StoreUnavailable } from "./StoreError.ts"
 
 /**
  * Identifies a request with an Idempotency-Key. `id` combines caller, operation and key; `fingerprint` represents the
- * content of the request. Tollgate stores only keyed digests of both, because a body may contain a key value.
+ * content of the request. Tollgate stores only `IdempotencyDigests` of it.
  */
 export interface Idempotency {
   readonly id: string
   readonly fingerprint: string
+}
+
+/** An `Idempotency` hashed with one of the secrets, as it is stored: a request body may contain a key value. */
+interface IdempotencyDigests {
+  readonly idDigest: string
+  readonly fingerprintDigest: string
 }
 
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {
@@ -23,7 +29,9 @@ export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReuse
   }
 }
 
-/** The first request succeeded, but its stored result cannot be decrypted or decoded: the secret or the format changed. */
+/**
+ * The first request succeeded, but its stored result cannot be decrypted or decoded: the secret or the format changed.
+ */
 export class ReplayUnavailable extends Schema.TaggedError<ReplayUnavailable>()("ReplayUnavailable", {}) {
   override get message(): string {
     return "This request already succeeded, but its result can no longer be read. Read the resource that it created or changed."
@@ -39,14 +47,18 @@ export interface IdempotentResult<A> extends CommitResult {
   readonly previousResult?: A
 }
 
-const isStoreError = (error: unknown): boolean =>
+/** Whether the store cannot be reached, or holds a record that cannot be read. */
+const isUnavailableOrUnreadable = (error: unknown): boolean =>
   typeof error === "object" &&
   error !== null &&
   "_tag" in error &&
   (error._tag === "StoreUnavailable" || error._tag === "RecordUnreadable")
 
-/** A precondition that never holds: a commit with it succeeds only as a replay, so it looks up a replay without writing. */
-const alwaysConflicts: Change = { _tag: "Check", key: "never", expect: 1 }
+/**
+ * A precondition that never holds: it expects a version of a record that never exists. A commit with it succeeds only
+ * as a replay, so it looks up a replay without writing.
+ */
+const alwaysConflicts: Change = { _tag: "Check", key: "no-such-record", expect: 1 }
 
 /** Commits that store their result under an idempotency id. A retry returns the stored result. */
 export const makeIdempotentCommits = <A, I>(
@@ -57,41 +69,46 @@ export const makeIdempotentCommits = <A, I>(
   const json = Schema.fromJsonString(schema)
   const encode = Schema.encodeSync(json)
   const decode = Schema.decodeUnknownEffect(json)
-  const associatedData = (partition: Partition, id: string) => `${partition} once ${id}`
+  /** Binds a stored result to its request. `once` is part of the stored format and cannot change. */
+  const associatedData = (partition: Partition, idDigest: string) => `${partition} once ${idDigest}`
 
-  /** The digests under which a request is stored: one for each secret, newest first. */
-  const toDigests = ({ id, fingerprint }: Idempotency): ReadonlyArray<Idempotency> => {
-    const fingerprints = secretBox.idempotencyDigests(`idempotent request ${fingerprint}`)
+  /**
+   * The digests under which a request may be stored: one for each secret, the primary secret first. They depend on the
+   * texts `idempotent request` and `idempotency key`, which therefore cannot change.
+   */
+  const toDigests = ({ id, fingerprint }: Idempotency): ReadonlyArray<IdempotencyDigests> => {
+    const fingerprintDigests = secretBox.idempotencyDigests(`idempotent request ${fingerprint}`)
     return secretBox
       .idempotencyDigests(`idempotency key ${id}`)
-      .map((id, index) => ({ id, fingerprint: fingerprints[index] ?? "" }))
+      .map((idDigest, index) => ({ idDigest, fingerprintDigest: fingerprintDigests[index] ?? "" }))
   }
 
+  /** Adds the decrypted result of the first request, if the store reports the commit as a replay. */
   const decodeReplay = Effect.fnUntraced(function* (
     partition: Partition,
-    { id, fingerprint }: Idempotency,
-    committed: CommitResult
+    { idDigest, fingerprintDigest }: IdempotencyDigests,
+    commitResult: CommitResult
   ): Effect.fn.Return<IdempotentResult<A>, IdempotencyError> {
-    if (committed.replayed === undefined) return committed
-    if (committed.replayed.fingerprint !== fingerprint) return yield* new IdempotencyKeyReused()
+    if (commitResult.replayed === undefined) return commitResult
+    if (commitResult.replayed.fingerprint !== fingerprintDigest) return yield* new IdempotencyKeyReused()
     const plaintext = yield* Effect.mapError(
-      secretBox.decrypt(committed.replayed.result, associatedData(partition, id)),
+      secretBox.decrypt(commitResult.replayed.result, associatedData(partition, idDigest)),
       () => new ReplayUnavailable()
     )
     const previousResult = yield* Effect.mapError(decode(plaintext), () => new ReplayUnavailable())
-    return { ...committed, previousResult }
+    return { ...commitResult, previousResult }
   })
 
-  const commitWithDigest = Effect.fnUntraced(function* (
+  const commitWithDigests = Effect.fnUntraced(function* (
     partition: Partition,
     changes: ReadonlyArray<Change>,
-    idempotency: Idempotency,
+    digests: IdempotencyDigests,
     result: A
   ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
-    const { id, fingerprint } = idempotency
-    const encrypted = yield* secretBox.encrypt(encode(result), associatedData(partition, id))
-    const record = { id, fingerprint, result: encrypted, ttl: resultTtlMs }
-    return yield* decodeReplay(partition, idempotency, yield* store.commit(partition, changes, record))
+    const { idDigest, fingerprintDigest } = digests
+    const encrypted = yield* secretBox.encrypt(encode(result), associatedData(partition, idDigest))
+    const record = { id: idDigest, fingerprint: fingerprintDigest, result: encrypted, ttl: resultTtlMs }
+    return yield* decodeReplay(partition, digests, yield* store.commit(partition, changes, record))
   })
 
   const commitIdempotently = Effect.fnUntraced(function* (
@@ -100,11 +117,15 @@ export const makeIdempotentCommits = <A, I>(
     idempotency: Idempotency,
     result: A
   ): Effect.fn.Return<IdempotentResult<A>, StoreConflict | StoreUnavailable | IdempotencyError> {
-    // A commit has one idempotency id, so a result that was stored under an older secret is looked up first.
-    const [newest = idempotency, ...older] = toDigests(idempotency)
-    return (yield* findByDigests(partition, older)) ?? (yield* commitWithDigest(partition, changes, newest, result))
+    // A commit has one idempotency id, so a result that was stored under another secret is looked up first.
+    const [primary, ...others] = toDigests(idempotency)
+    if (primary === undefined) return yield* Effect.die("No secret is configured")
+    return (
+      (yield* lookUpByDigests(partition, others)) ?? (yield* commitWithDigests(partition, changes, primary, result))
+    )
   })
 
+  /** Commits `changes`. With `idempotency`, stores `result` for replays; `previousResult` is set if this is a retry. */
   const commit = (
     partition: Partition,
     changes: ReadonlyArray<Change>,
@@ -115,55 +136,61 @@ export const makeIdempotentCommits = <A, I>(
       ? store.commit(partition, changes)
       : commitIdempotently(partition, changes, idempotency, result)
 
-  /** Looks up the stored result of a request under each of these digests. */
-  const findByDigests = Effect.fnUntraced(function* (partition: Partition, digests: ReadonlyArray<Idempotency>) {
-    for (const digest of digests) {
-      const record = { id: digest.id, fingerprint: "", result: "", ttl: resultTtlMs }
-      const committed = yield* Effect.catchTag(
+  /** Looks up the first commit of a request under each of these digests. Writes nothing. */
+  const lookUpByDigests = Effect.fnUntraced(function* (
+    partition: Partition,
+    candidates: ReadonlyArray<IdempotencyDigests>
+  ) {
+    for (const digests of candidates) {
+      const record = { id: digests.idDigest, fingerprint: "", result: "", ttl: resultTtlMs }
+      const commitResult = yield* Effect.catchTag(
         store.commit(partition, [alwaysConflicts], record),
         "StoreConflict",
         () => Effect.succeed(undefined)
       )
-      if (committed !== undefined) return yield* decodeReplay(partition, digest, committed)
+      if (commitResult !== undefined) return yield* decodeReplay(partition, digests, commitResult)
     }
     return undefined
   })
 
-  const findByRequest = (partition: Partition, idempotency: Idempotency) =>
-    findByDigests(partition, toDigests(idempotency))
+  /** Looks up the first commit of a request under all secrets. */
+  const lookUpFirstCommit = (partition: Partition, idempotency: Idempotency) =>
+    lookUpByDigests(partition, toDigests(idempotency))
 
-  const findReplay = (
+  /** The result of the first request, if this is a retry. */
+  const findPreviousResult = (
     partition: Partition,
     idempotency: Idempotency | undefined
   ): Effect.Effect<A | undefined, StoreUnavailable | IdempotencyError> =>
     idempotency === undefined
       ? Effect.succeed(undefined)
-      : Effect.map(findByRequest(partition, idempotency), (committed) => committed?.previousResult)
+      : Effect.map(lookUpFirstCommit(partition, idempotency), (commitResult) => commitResult?.previousResult)
 
   /**
-   * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons that
-   * the first request did not have, such as a quota that is used up by now.
+   * Runs `attempt`. If it fails, returns the result of the first request, if there is one: a retry can fail for reasons
+   * that the first request did not have, such as a quota that is used up by now. `StoreUnavailable` and
+   * `RecordUnreadable` are passed on.
    */
   const replayIfFailed = <B, E, R>(
     partition: Partition,
     idempotency: Idempotency | undefined,
-    toResult: (previousResult: A, committed: CommitResult) => B,
+    toResult: (previousResult: A, commitResult: CommitResult) => B,
     attempt: Effect.Effect<B, E, R>
   ): Effect.Effect<B, E | IdempotencyError, R> =>
     idempotency === undefined
       ? attempt
       : Effect.catch(attempt, (error) =>
-          isStoreError(error)
+          isUnavailableOrUnreadable(error)
             ? Effect.fail(error)
-            : findByRequest(partition, idempotency).pipe(
+            : lookUpFirstCommit(partition, idempotency).pipe(
                 Effect.catchTag("StoreUnavailable", () => Effect.succeed(undefined)),
-                Effect.flatMap((committed) =>
-                  committed?.previousResult === undefined
+                Effect.flatMap((commitResult) =>
+                  commitResult?.previousResult === undefined
                     ? Effect.fail(error)
-                    : Effect.succeed(toResult(committed.previousResult, committed))
+                    : Effect.succeed(toResult(commitResult.previousResult, commitResult))
                 )
               )
         )
 
-  return { commit, findReplay: findReplay, orReplay: replayIfFailed }
+  return { commit, findPreviousResult, replayIfFailed }
 }

@@ -1,6 +1,6 @@
 /**
- * Names of the partitions of a store. A partition is the unit of atomicity: one commit writes to one partition, and on a
- * Redis Cluster one partition is stored on one shard.
+ * Names of the partitions of a store. A partition is the unit of atomicity: one commit writes to one partition, and on
+ * a Redis Cluster one partition is stored on one shard.
  *
  * This module builds every partition name. Each part is percent-encoded, so that two tenants never share a name and no
  * adapter needs to escape anything.
@@ -23,7 +23,7 @@ export const keysDirectory: Partition = makePartition("keys")
 /** Cached, because encoding a name takes as long as counting usage. */
 const meteringPartitions = new BoundedMap<string, Partition>(10_000)
 
-/** One metering bucket: its root record, plans, subscriptions and usage counters. */
+/** One metering bucket: the record that describes it, plans, subscriptions and usage counters. */
 export const forMeteringBucket = (bucketId: string): Partition => {
   const cached = meteringPartitions.get(bucketId)
   if (cached !== undefined) return cached

@@ -1,6 +1,6 @@
 /**
- * Checks the preconditions of a commit before any change is applied. For adapters that can read their state synchronously;
- * an adapter that commits elsewhere, such as in a Redis script, checks in the same order there.
+ * Checks the preconditions of a commit before any change is applied. For adapters that can read their state
+ * synchronously; an adapter that commits elsewhere, such as in a Redis script, checks in the same order there.
  */
 import type { Change } from "./Store.ts"
 import { StoreConflict } from "./StoreError.ts"

@@ -44,8 +44,9 @@ export interface StorePage {
 }
 
 /**
- * One change of a commit. Preconditions (`expect`, `atMost`) are checked against the state before the commit. A commit
- * contains at most one `Put`, `Delete` or `Check` for each key. `expect: 0` means that the record must not exist.
+ * A change or a precondition of a commit. Preconditions (`expect`, `atMost`) are checked against the state before the
+ * commit. A commit contains at most one `Put`, `Delete` or `Check` for each key. `expect: 0` means that the record must
+ * not exist.
  */
 export type Change = Data.TaggedEnum<{
   Put: {
@@ -57,8 +58,9 @@ export type Change = Data.TaggedEnum<{
     readonly parent?: string
   }
   Delete: { readonly key: string; readonly expect: number }
+  /** Changes nothing: fails the commit unless the record is at the expected version. */
   Check: { readonly key: string; readonly expect: number }
-  /** Fails the commit if more than `atMost` records have the index term. */
+  /** Changes nothing: fails the commit if more than `atMost` records have the index term. */
   AtMost: { readonly term: string; readonly atMost: number }
   /**
    * Increments a counter by a positive integer. Fails the commit if the counter would exceed `max`. The store keeps the
@@ -70,8 +72,8 @@ export type Change = Data.TaggedEnum<{
 export const Change = Data.taggedEnum<Change>()
 
 /**
- * Makes a commit idempotent: within `ttl` milliseconds, a commit with the same `id` changes nothing and returns the stored
- * `result`. The store writes this record atomically with the changes, so a rejected commit leaves no record.
+ * Makes a commit idempotent: within `ttl` milliseconds, a commit with the same `id` changes nothing and returns the
+ * stored `result`. The store writes this record atomically with the changes, so a rejected commit leaves no record.
  */
 export interface IdempotencyRecord {
   readonly id: string
@@ -121,8 +123,8 @@ export interface StoreOperations {
   ): Effect.Effect<CommitResult, StoreConflict | StoreUnavailable>
 
   /**
-   * Removes everything in the partition. Not atomic: call it again if it fails. The partition's sequence number is kept,
-   * so that versions are never reused.
+   * Removes everything in the partition. Not atomic: call it again if it fails. The partition's sequence number is
+   * kept, so that versions are never reused.
    */
   clear(partition: Partition): Effect.Effect<void, StoreUnavailable>
 }
@@ -152,7 +154,9 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
     }
   }
 
-  /** Opens a scoped store for callers outside Effect. The store stays open until `close`, which is safe to call twice. */
+  /**
+   * Opens a scoped store for callers outside Effect. The store stays open until `close`, which is safe to call twice.
+   */
   static async open<S extends StoreOperations, E>(make: Effect.Effect<S, E, Scope.Scope>): Promise<ClosableStore<S>> {
     const scope = Scope.makeUnsafe()
     const exit = await Effect.runPromiseExit(Scope.provide(make, scope))

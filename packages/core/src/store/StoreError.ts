@@ -1,6 +1,6 @@
 /**
- * The errors of a store: it cannot be opened, it rejects a commit, it cannot be reached, or it contains a record that this
- * version cannot read.
+ * The errors of a store: it cannot be opened, it rejects a commit, it cannot be reached, or it contains a record that
+ * this version cannot read.
  */
 import { Schema } from "effect"
 

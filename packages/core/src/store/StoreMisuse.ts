@@ -1,6 +1,6 @@
 /**
- * Validates the arguments of store operations. Invalid arguments are a bug in the calling code, so they are defects, not
- * typed errors. The message names the argument.
+ * Validates the arguments of store operations. Invalid arguments are a bug in the calling code, so they are defects,
+ * not typed errors. The message names the argument.
  */
 import type { Change, IdempotencyRecord, StoreQuery } from "./Store.ts"
 
@@ -10,7 +10,7 @@ export class StoreMisuse extends TypeError {
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 const isPositive = (value: number): boolean => Number.isSafeInteger(value) && value > 0
-/** More than Tollgate uses, and less than the limit of any store. */
+/** Maximum index terms in a query. Tollgate uses fewer; every store supports more. */
 const maxTerms = 100
 
 /** A lone surrogate has no UTF-8 encoding: two different names would be stored as the same bytes. */

@@ -1,5 +1,6 @@
 /**
- * Retries a read-compute-commit after a conflicting write, a bounded number of times, with exponential backoff and jitter.
+ * Retries a read-compute-commit after a conflicting write, a bounded number of times, with exponential backoff and
+ * jitter.
  */
 import { Clock, Effect, Schedule } from "effect"
 import { StoreConflict } from "./StoreError.ts"
@@ -10,8 +11,8 @@ const maxAttempts = 12
 const backoff = Schedule.exponential("1 millis", 1.6).pipe(Schedule.jittered)
 
 /**
- * The real clock, for delays between retries and background jobs. A test that stops its `TestClock` must not stop a retry,
- * and a test that advances it by years must not run a background job once for every interval.
+ * The real clock, for delays between retries and background jobs. A test that stops its `TestClock` must not stop a
+ * retry, and a test that advances it by years must not run a background job once for every interval.
  */
 export const liveClock = Clock.Clock.defaultValue()
 

@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
     create: Effect.fnUntraced(
       function* (branch, { idempotency } = {}) {
         const { publicUrl } = yield* getConfig
-        const previousResult = yield* idempotentUpload.findReplay(directory, idempotency)
+        const previousResult = yield* idempotentUpload.findPreviousResult(directory, idempotency)
         if (previousResult !== undefined) return { uploadUrl: signUploadUrl(publicUrl, previousResult) }
         const expiresOn = DateTime.add(yield* DateTime.now, urlTtl)
         const { accountName, projectName, branchName } = branch

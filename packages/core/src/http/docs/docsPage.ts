@@ -28,7 +28,7 @@ const contentSecurityPolicy = [
   "default-src 'none'",
   `script-src ${toCspHash(script)}`,
   `style-src ${toCspHash(style)}`,
-  // For the empty icon: without one, browsers request /favicon.ico from the host.
+  // For the empty icon: without one, browsers request /favicon.ico from your application.
   "img-src data:",
   "connect-src 'self'",
   "base-uri 'none'",

@@ -26,7 +26,7 @@ interface SitePath {
 
 /** Determines the deployment and the file that a request is for. */
 const parseSitePath = (site: SiteHost | undefined, basePath: string, pathname: string): SitePath => {
-  // A site begins at the root of its host, wherever the host application has mounted the API.
+  // A site begins at the root of its host, wherever your application has mounted the API.
   if (site?.kind === "dedicated") return { name: site.name, path: basePath + pathname, isSandboxed: false }
   const [, name = "", path] = /^\/sites\/([^/]*)(\/.*)?$/.exec(pathname) ?? []
   return { name, path, isSandboxed: site === undefined }

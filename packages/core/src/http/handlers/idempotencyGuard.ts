@@ -1,6 +1,7 @@
 /**
- * Implements the Idempotency-Key header: a repeated request gets the first response, and a request whose key is in use by a
- * running request is rejected with 409.
+ * Implements the Idempotency-Key header. Passes the key to the operation, whose commit the store applies once: a
+ * repeated request gets the result of the first. Rejects a request with 409 while this process runs another with the
+ * same key.
  */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
@@ -15,7 +16,7 @@ import { RequestId } from "../RequestId.ts"
 const digest = (...parts: ReadonlyArray<string>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url")
 
-/** Parses the header into the ID and the fingerprint that the service stores with the result. */
+/** Parses the header into the id and the fingerprint that the service stores with the result. */
 const parseIdempotency = Effect.fnUntraced(function* () {
   const { request, path, search, body } = yield* RequestContext
   const key = request.headers["idempotency-key"]
@@ -26,6 +27,7 @@ const parseIdempotency = Effect.fnUntraced(function* () {
     })
   }
   const principal = yield* Principal
+  // The route has already read the body, and `body` is cached: it cannot fail here.
   const { text } = yield* Effect.orDie(body)
   return {
     id: digest(principal.id, principal.account, request.method, path, key),
@@ -33,9 +35,9 @@ const parseIdempotency = Effect.fnUntraced(function* () {
   } satisfies Idempotency
 })
 
-/** Makes a function that runs an operation at most once per Idempotency-Key. */
+/** Makes a function that runs an operation with the request's idempotency id, and never twice at the same time. */
 export const makeIdempotencyGuard = Effect.sync(() => {
-  /** IDs of the requests with an Idempotency-Key that are running in this process. */
+  /** Ids of the requests with an Idempotency-Key that are running in this process. */
   const running = new Set<string>()
   return <A, E, R>(run: (idempotency: Idempotency | undefined) => Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
