@@ -2,6 +2,7 @@
  * Caches the record versions that commits check, until another connection writes to the file. SQLite reports such writes
  * through `PRAGMA data_version`. Each metered request checks four or five records, which rarely change.
  */
+import { BoundedMap } from "@tollgate/core"
 import type { Database } from "better-sqlite3"
 
 const maxVersions = 20_000
@@ -17,8 +18,7 @@ export class VersionCache {
   }
 
   readonly #readDataVersion: () => unknown
-  #versions = new Map<number, Map<string, number>>()
-  #count = 0
+  readonly #versions = new BoundedMap<string, number>(maxVersions)
   #dataVersion: unknown
 
   private constructor(database: Database) {
@@ -35,24 +35,21 @@ export class VersionCache {
 
   /** Call after a rollback: versions read in that transaction may not exist. */
   reset(): void {
-    this.#versions = new Map()
-    this.#count = 0
+    this.#versions.clear()
   }
 
   /** Returns the version of a record, and reads and caches it if necessary. */
   get(partition: number, key: string, read: (partition: number, key: string) => number): number {
-    const cached = this.#versions.get(partition)?.get(key)
+    const id = `${partition} ${key}`
+    const cached = this.#versions.get(id)
     if (cached !== undefined) return cached
     const version = read(partition, key)
-    if (++this.#count > maxVersions) this.reset()
-    const versions = this.#versions.get(partition)
-    if (versions === undefined) this.#versions.set(partition, new Map([[key, version]]))
-    else versions.set(key, version)
+    this.#versions.set(id, version)
     return version
   }
 
   /** Call when a record is written. */
   invalidate(partition: number, key: string): void {
-    this.#versions.get(partition)?.delete(key)
+    this.#versions.delete(`${partition} ${key}`)
   }
 }
