@@ -84,7 +84,8 @@ const make = Effect.gen(function* () {
     const isHeld = value.run?.holder !== undefined
     if (isHeld && !(yield* leases.isExpired(value.id, version))) return []
     const since = DateTime.toEpochMillis(value.run?.until ?? value.createdOn)
-    return [{ project, id: value.id, since, ...(isHeld ? { expiredVersion: version } : {}) }]
+    const run: AvailableRun = { project, id: value.id, since, expiredRecordVersion: isHeld ? version : undefined }
+    return [run]
   })
 
   /** Reads a project's available runs and interrupted removals in one round trip. Resumes the removals. */
