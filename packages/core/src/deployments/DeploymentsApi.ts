@@ -32,8 +32,10 @@ import { DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
 const project = { accountName: AccountName, projectName: ProjectName }
 const item = { deploymentName: Schema.String }
 
+/** The identifier is the public name in the OpenAPI description. */
 const UploadUrl = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
 
+/** The identifier is the public name in the OpenAPI description. */
 export const UploadResponse = Schema.Struct({
   id: StatusId,
   /** SHA-256 of the received archive, in hexadecimal. */

@@ -43,10 +43,11 @@ export const deployments = Collection.make({
 const Run = Schema.Struct({
   holder: Schema.optionalKey(Schema.String),
   /**
-   * Without a holder: when the run was queued. With a holder: when the lease expires, for older releases of Tollgate.
+   * Without a holder: when the run was queued. With a holder: the expiry time, read only by older versions of Tollgate;
+   * this version uses `LeaseWatch`.
    */
   until: Timestamp,
-  /** How many times a lease on this run expired. */
+  /** How many leases on this run have expired. The stored name cannot change. */
   lapses: Schema.Int
 })
 
@@ -90,6 +91,7 @@ export const removals = Collection.make({ name: "removal", format: 1, schema: Re
 /** In the directory: a project that may have pending work. */
 const ActiveProject = Schema.Struct({ ...Project.fields, since: Timestamp })
 export const activeProjects = Collection.make({
+  // Stored name; cannot change.
   name: "busy",
   format: 1,
   schema: ActiveProject,

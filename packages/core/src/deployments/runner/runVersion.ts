@@ -1,6 +1,6 @@
 /**
- * Runs one version: executes its steps in order and records when each starts and ends. The run renews its lease all the
- * while, and stops when it loses the lease.
+ * Runs one version: executes its steps in order and records when each starts and ends. A heartbeat renews the lease; the
+ * run stops when it loses the lease.
  */
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
@@ -54,15 +54,15 @@ export const pruneVersions = Effect.fnUntraced(
     const { entries, total } = yield* versions.page(partition, { where: [byDeployment(name)], offset: 0, limit: 100 })
     const deployment = yield* deployments.get(partition, name)
     const latest = Option.isSome(deployment) ? deployment.value.value.latest : undefined
-    const unchanged = Option.isSome(deployment)
+    const assertDeploymentUnchanged = Option.isSome(deployment)
       ? deployments.assertUnchanged(deployment.value)
       : Change.Check({ key: deployments.recordKey(name), expect: 0 })
     for (const [index, entry] of entries.entries()) {
       const { id, source, ...version } = entry.value
-      const isRemoved = latest === undefined || index < total - maxVersions
-      if (id === latest || (source === undefined && !isRemoved)) continue
-      const change = isRemoved ? versions.remove(entry) : versions.replace(entry, { id, ...version })
-      yield* store.commit(partition, [unchanged, change])
+      const shouldRemove = latest === undefined || index < total - maxVersions
+      if (id === latest || (source === undefined && !shouldRemove)) continue
+      const change = shouldRemove ? versions.remove(entry) : versions.replace(entry, { id, ...version })
+      yield* store.commit(partition, [assertDeploymentUnchanged, change])
       if (source !== undefined) yield* sources.remove(source)
     }
   },
@@ -85,8 +85,8 @@ const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work:
 
 /** Acquires the lease of a version and runs it. Does nothing if another process holds the lease. */
 export const runVersion = Effect.fnUntraced(function* (config: DeploymentConfigShape, run: QueuedRun, holder: string) {
-  const { project, id, expiredRecordVersion: expiredVersion } = run
-  const acquired = yield* Lease.acquire(projectPartition(project), id, holder, expiredVersion)
+  const { project, id, expiredRecordVersion } = run
+  const acquired = yield* Lease.acquire(projectPartition(project), id, holder, expiredRecordVersion)
   if (Option.isNone(acquired)) return
   const lease = acquired.value
   yield* runWithLease(config, lease).pipe(
@@ -183,7 +183,7 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
     if (previous?.served !== undefined) yield* discard(config, previous.served)
   })
 
-  /** Writes new log lines once a second, and renews the lease in time. */
+  /** Writes new log lines every second. Renews the lease at least every 3 seconds; it expires after 10. */
   const heartbeat = Effect.gen(function* () {
     for (let beat = 1; ; beat++) {
       yield* Effect.sleep("1 second")

@@ -184,7 +184,7 @@ const make = Effect.gen(function* () {
               yield* leases.renew(lease)
               yield* acceptUpload(lease, key, getResult(), startedOn)
             })
-            // Uninterruptible: once the source is stored, a disconnect of the client must not stop halfway.
+            // Uninterruptible: the source is stored, so a client that disconnects must not interrupt the commits below.
             yield* createVersion.pipe(
               Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
               Effect.andThen(leases.finish(lease)),
