@@ -5,19 +5,22 @@ import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, 
 import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
 import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
 
-/** Milliseconds for which Redis remembers an attempt: longer than a commit whose reply was lost is retried. */
+/** Milliseconds for which Redis keeps the id of a commit. Must exceed the time for which a commit with a lost reply is retried. */
 export const commitIdTtl = 30_000
 
 type Argument = string | number
 
 export interface CommitRequest {
-  /** Distinguishes a retry of this commit from another commit with the same `once` id. */
+  /** Distinguishes a retry of this commit from another commit with the same idempotency key. */
   readonly commitId: string
   readonly keys: ReadonlyArray<string>
   readonly arguments: ReadonlyArray<Argument>
 }
 
-/** The records that a commit replaces or deletes. The script needs their index terms and unique keys. */
+/**
+ * The records that a commit replaces or deletes. The script needs their index terms and unique keys. Read before the
+ * script runs; safe, because the script rejects the commit as stale if a record has changed.
+ */
 export const collectReplacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
   changes.flatMap((change) =>
     (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
@@ -122,8 +125,8 @@ const parseCommitResult = (result: string, { records, counters }: Names): Commit
   return { versions: mapByName(records, parseNumbers(versions)), totals: mapByName(counters, parseNumbers(totals)) }
 }
 
-/** Stored after the result. Releases before 0.2 stored no names; then the names of the repeated commit apply. */
-type StoredReplay = [attempt: string, fingerprint: string, result: string, names?: Names | null]
+/** Stored after the result. Versions before 0.2 stored no names; then the names of the repeated commit apply. */
+type StoredReplay = [commitId: string, fingerprint: string, result: string, names?: Names | null]
 
 export const readCommitReply = (
   reply: unknown,
@@ -134,7 +137,7 @@ export const readCommitReply = (
   if (outcome === "done") return parseCommitResult(payload, collectNames(changes))
   if (outcome !== "replay") return new StoreConflict({ reason: outcome, subject: payload })
   const end = payload.indexOf("\n", payload.indexOf("\n") + 1)
-  const [storedAttempt, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
+  const [storedCommitId, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
   const committed = parseCommitResult(payload, names ?? collectNames(changes))
-  return storedAttempt === commitId ? committed : { ...committed, replayed: { fingerprint, result } }
+  return storedCommitId === commitId ? committed : { ...committed, replayed: { fingerprint, result } }
 }

@@ -17,7 +17,8 @@ const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").upda
  * KEYS: records, unique keys, sequence, expiring, the replay key, then terms and counters, to which changes
  * refer by position.
  * ARGV: the data to store after the result for replays, its TTL, its member of `expiring` (or ""), the number of changes,
- * and the changes, each as a letter and its fields. A list is its length followed by its items.
+ * and the changes, each as a letter and its fields: P put, D delete, C check, L at most, A add. A list is its length
+ * followed by its items.
  */
 export const commit = makeScript(`
 local records, unique_keys, sequence, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

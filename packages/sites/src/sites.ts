@@ -92,7 +92,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
       return decodeJsonManifest(await readFile(join(releasePath(id), jsonManifestName), "utf8"))
     }
   })
-  const pool = new ReleaseWorkers(limits)
+  const workerPool = new ReleaseWorkers(limits)
   const withWorker = Semaphore.makeUnsafe(workers).withPermit
   // Separate workers, so that a slow source does not delay removals and the limits of sources do not apply to them.
   const removers = new ReleaseWorkers(defaultLimits)
@@ -125,7 +125,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
 
   const prepareManifest = (id: string) =>
     Effect.gen(function* () {
-      const manifest = yield* withWorker(runStep((signal) => pool.describe(stagingPath(id), root, signal)))
+      const manifest = yield* withWorker(runStep((signal) => workerPool.makeManifest(stagingPath(id), root, signal)))
       const path = join(stagingPath(id), manifestName)
       // A build may have created this path, next to its own folder.
       yield* Effect.orDie(Effect.all([remove(join(stagingPath(id), scratchName)), remove(path)]))
@@ -139,7 +139,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
         runStep(async (signal) => {
           const contentPath = join(stagingPath(id), contentName)
           await mkdir(contentPath, { recursive: true })
-          const unpacked = await pool.unpack(Stream.toAsyncIterable(source), contentPath, signal)
+          const unpacked = await workerPool.unpack(Stream.toAsyncIterable(source), contentPath, signal)
           log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
           return unpacked
         })

@@ -59,7 +59,7 @@ const isTransmittable = (key: unknown): boolean =>
 interface RemoteServices {
   readonly consumers: Consumers["Service"]
   readonly keys: Omit<ApiKeys["Service"], "reencryptKeys">
-  readonly buckets: Omit<MeteringBuckets["Service"], "getAccountName">
+  readonly meteringBuckets: Omit<MeteringBuckets["Service"], "getAccountName">
   readonly plans: Plans["Service"]
   readonly subscriptions: Subscriptions["Service"]
   readonly usage: Omit<Usage["Service"], "consumeForCustomer">
@@ -214,7 +214,7 @@ const make = Effect.fnUntraced(function* (
         : Effect.succeed(notVerified)
   }
 
-  const buckets: RemoteServices["buckets"] = {
+  const meteringBuckets: RemoteServices["meteringBuckets"] = {
     list: (account, page) =>
       mapProblemsToErrors(client.buckets.list({ query: account === "*" ? page : { ...page, accountName: account } })),
     create: (accountName, { idempotency } = {}) =>
@@ -369,7 +369,7 @@ const make = Effect.fnUntraced(function* (
       )
   }
 
-  return { consumers, keys, buckets, plans, subscriptions, usage, deployments, uploads }
+  return { consumers, keys, meteringBuckets, plans, subscriptions, usage, deployments, uploads }
 })
 
 /** Makes the services of the Tollgate at a URL. */

@@ -4,8 +4,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
-import { pagination } from "../api/parameters.ts"
+import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { rejectUnknown } from "../api/parseOptions.ts"
 import {
   AlreadyUploadedProblem,
   bodyProblems,
@@ -23,6 +23,7 @@ import {
   UploadForbiddenProblem,
   UploadInProgressProblem
 } from "../api/problems.ts"
+import { emptyQuery, pagination } from "../api/query.ts"
 import { AccountName, ProjectName } from "../schema/Names.ts"
 import { Page } from "../schema/Page.ts"
 import { DeployResult } from "./Deployments.ts"

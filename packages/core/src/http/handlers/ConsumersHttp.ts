@@ -3,7 +3,8 @@
  */
 import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import { parseIfMatch, parseTagFilter, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
+import { parseTagFilter } from "../../api/query.ts"
 import { Consumers } from "../../consumers/Consumers.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import type { KeyVisibility } from "../../records/ApiKey.ts"

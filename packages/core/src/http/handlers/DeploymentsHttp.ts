@@ -3,7 +3,7 @@
  */
 import { Effect } from "effect"
 import { canAccessAccount, Forbidden, Principal } from "../../access/Principal.ts"
-import { parseIfMatch, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
 import { UnsupportedEncodingProblem } from "../../api/problems.ts"
 import { Deployments } from "../../deployments/Deployments.ts"
 import { DeploymentNotFound } from "../../deployments/model/DeploymentError.ts"

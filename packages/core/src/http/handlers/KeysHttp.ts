@@ -2,7 +2,8 @@
  * HTTP handlers of API keys: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
-import { parseIfMatch, parseTagFilter, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
+import { parseTagFilter } from "../../api/query.ts"
 import { ApiKeys } from "../../keys/ApiKeys.ts"
 import type { ApiKeyCreate } from "../../records/ApiKey.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"

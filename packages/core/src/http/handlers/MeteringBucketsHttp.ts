@@ -3,7 +3,7 @@
  */
 import { Effect } from "effect"
 import { canAccessAccount, Forbidden, Principal } from "../../access/Principal.ts"
-import { parseIfMatch, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
 import { MeteringBucketNotFound } from "../../metering/MeteringBucket.ts"
 import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { invalidBody } from "../../schema/InvalidInput.ts"

@@ -2,7 +2,7 @@
  * HTTP handlers of plans: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
-import { parseIfMatch, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
 import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { Plans } from "../../metering/Plans.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"

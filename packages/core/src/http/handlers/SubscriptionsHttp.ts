@@ -2,7 +2,7 @@
  * HTTP handlers of subscriptions and quotas: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
-import { parseIfMatch, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
 import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { Subscriptions } from "../../metering/Subscriptions.ts"
 import { Usage } from "../../metering/Usage.ts"
