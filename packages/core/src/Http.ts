@@ -38,7 +38,7 @@ export interface HttpOptions {
    * Whether `/v1/openapi.json` and `/v1/docs` are served: `true` (the default) serves both to anyone, `false` serves
    * neither (404), `"protected"` requires a valid credential of any account for the OpenAPI description.
    *
-   * `"protected"` leaves the page itself public: it is the same static document for every host, and a browser cannot send
+   * `"protected"` leaves the page itself public: it is the same static document on every server, and a browser cannot send
    * a bearer token when it opens a URL. The page prompts for the token and fetches the OpenAPI description with it. If
    * your `authenticate` reads a cookie, the browser sends the cookie instead.
    */

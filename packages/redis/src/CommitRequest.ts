@@ -11,7 +11,7 @@ export const commitIdTtl = 30_000
 type Argument = string | number
 
 export interface CommitRequest {
-  /** Distinguishes a retry of this commit from another commit with the same idempotency key. */
+  /** Distinguishes a retry of this commit from another commit with the same idempotency id. */
   readonly commitId: string
   readonly keys: ReadonlyArray<string>
   readonly arguments: ReadonlyArray<Argument>
@@ -125,8 +125,8 @@ const parseCommitResult = (result: string, { records, counters }: Names): Commit
   return { versions: mapByName(records, parseNumbers(versions)), totals: mapByName(counters, parseNumbers(totals)) }
 }
 
-/** Stored after the result. Versions before 0.2 stored no names; then the names of the repeated commit apply. */
-type StoredReplay = [commitId: string, fingerprint: string, result: string, names?: Names | null]
+/** Stored after the result. Earlier previews of 0.1 stored no names; then the names of the repeated commit apply. */
+type StoredReplay = [attempt: string, fingerprint: string, result: string, names?: Names | null]
 
 export const readCommitReply = (
   reply: unknown,

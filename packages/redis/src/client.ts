@@ -1,5 +1,5 @@
 /**
- * Creates the store's ioredis clients. Settings that safe writes depend on override those of the host's client.
+ * Creates the store's ioredis clients. Settings that safe writes depend on override those of your application's client.
  */
 import type { Cluster, Redis } from "ioredis"
 import type { RedisStoreOptions } from "./options.ts"

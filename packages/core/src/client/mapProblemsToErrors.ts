@@ -54,6 +54,7 @@ type Problem = any
 
 const conflict = () => new StoreConflict({ reason: "stale", subject: "" })
 
+/** Keys are the tags of the problems, which are their public names in the OpenAPI description. */
 const errorsByProblem: Readonly<Record<string, (problem: Problem, names: RequestNames) => unknown>> = {
   BadRequestProblem: ({ errors }) => new InvalidInput({ errors }),
   PayloadTooLargeProblem: ({ detail = "is too large" }) => new InvalidInput({ errors: [{ pointer: "", detail }] }),

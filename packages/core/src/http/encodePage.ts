@@ -35,6 +35,7 @@ function* encodeChunks<E>(page: Page<unknown>, encode: Encode<E>): Generator<Exi
     yield Exit.succeed(opening + text)
     opening = ","
     offset += data.length
+    // Choose the number of items so that the next chunk has about `chunkSize` characters.
     size = Math.max(1, Math.min(200, Math.floor((chunkSize * data.length) / (text.length + 1))))
   } while (offset < page.data.length)
   yield Exit.succeed(`],${JSON.stringify(fields).slice(1)}`)

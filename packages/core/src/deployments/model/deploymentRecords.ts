@@ -66,6 +66,7 @@ const Version = Schema.Struct({
 })
 export type Version = typeof Version.Type
 
+/** Index terms of versions. */
 export const inProgress = "in-progress"
 export const byDeployment = (name: string): string => `of:${name}`
 
@@ -121,7 +122,9 @@ export const markProjectActive = Effect.fnUntraced(function* ({ accountName, pro
   yield* retryOnConflict(attempt)
 })
 
-export const separator = "."
+const separator = "."
+
+export const splitArtifactId = (id: string): ReadonlyArray<string> => id.split(separator)
 
 /** The id of a release or the key of a source, valid as a file name. No part contains the separator. */
 export const artifactId = (version: Pick<Version, "id" | "deployment">, part: number | string): string =>

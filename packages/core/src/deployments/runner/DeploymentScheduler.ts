@@ -49,6 +49,7 @@ const make = Effect.gen(function* () {
   const leaseWatch = makeLeaseWatch()
   /** The ids of the removals that this process is finishing. */
   const removing = new Set<string>()
+  /** Identifies this process in the leases of runs. */
   const holder = yield* Base62.random(22)
   const withStore = Effect.provideService(Store, store)
 

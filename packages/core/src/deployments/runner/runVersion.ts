@@ -73,7 +73,10 @@ export const pruneVersions = Effect.fnUntraced(
  * Runs a target's step. Maps defects and interruptions inside the target to `StepFailed`. The step runs in its own
  * fiber, to distinguish an interruption of the run from one inside the target.
  */
-const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) {
+const runTargetStep = Effect.fnUntraced(function* <A>(
+  name: Transitions.RunStep,
+  work: () => Effect.Effect<A, StepFailed>
+) {
   const fiber = yield* Effect.forkChild(Effect.suspend(work))
   const exit = yield* Effect.onInterrupt(Fiber.await(fiber), () => Fiber.interrupt(fiber))
   if (Exit.isSuccess(exit)) return exit.value
@@ -145,22 +148,23 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
     log: log.add
   }
 
-  const executeStep = <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) =>
+  /** Records that a step has started, and runs it. */
+  const startStep = <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) =>
     Effect.andThen(
       update((current, now) => Transitions.startStep(current, name, now)),
       Effect.mapError(
-        runStep(name, work),
+        runTargetStep(name, work),
         ({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const
       )
     )
 
-  /** Runs a step and records its outcome. Skips a step that the target does not implement. */
-  const step = (
+  /** Runs a step and records its start and outcome. Skips a step that the target does not implement. */
+  const runStep = (
     name: Transitions.RunStep,
     work: (() => Effect.Effect<Transitions.StepResult | "skipped", StepFailed>) | undefined
   ) =>
     Effect.gen(function* () {
-      const outcome = work === undefined ? "skipped" : yield* executeStep(name, work)
+      const outcome = work === undefined ? "skipped" : yield* startStep(name, work)
       yield* update((current, now) =>
         outcome === "skipped"
           ? Transitions.skipStep(current, name)
@@ -170,10 +174,11 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
 
   const steps = Effect.gen(function* () {
     const [unpack, build, check] = [target.unpack?.bind(target), target.build?.bind(target), target.check?.bind(target)]
-    yield* step("unpack", unpack && (() => unpack(release)))
-    yield* step("build", build && (() => build(release)))
-    yield* step("check", check && (() => Effect.as(check(release), {})))
-    yield* executeStep("publish", () => target.publish(release))
+    yield* runStep("unpack", unpack && (() => unpack(release)))
+    yield* runStep("build", build && (() => build(release)))
+    yield* runStep("check", check && (() => Effect.as(check(release), {})))
+    // `Lease.complete` records the outcome of this step together with the end of the run.
+    yield* startStep("publish", () => target.publish(release))
     log.add("Published")
     const previous = yield* Lease.complete(
       lease,

@@ -172,6 +172,7 @@ const make = Effect.gen(function* () {
           return yield* invalidDigest("must contain sha-256=:…: or sha-512=:…: with a base64 digest")
         }
         const startedOn = yield* DateTime.now
+        // Part of the source's key, since the source store accepts each key once and a failed upload may be repeated.
         const nonce = Buffer.from((yield* SecureRandom).bytes(8)).toString("hex")
         const chunks = transferOwnership ? content : Stream.map(content, (chunk) => new Uint8Array(chunk))
         const { stream, failWhenStalled, getResult } = guardUpload(chunks, sourceLimit, contentDigest)

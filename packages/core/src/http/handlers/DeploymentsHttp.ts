@@ -18,7 +18,7 @@ import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 export const DeploymentsHttp = Effect.gen(function* () {
   const deployments = yield* Deployments
   const uploads = yield* Uploads
-  const idempotent = yield* makeIdempotencyGuard
+  const runIdempotent = yield* makeIdempotencyGuard
 
   /** Gets a deployment of the caller's account. Those of other accounts are not found, so that names cannot be probed. */
   const findOwnDeployment = Effect.fnUntraced(function* (name: string) {
@@ -33,7 +33,7 @@ export const DeploymentsHttp = Effect.gen(function* () {
     status: ({ params }) => mapErrorsToProblems(Effect.map(deployments.status(params, params.statusId), withETag)),
     list: ({ params, query }) => mapErrorsToProblems(deployments.list(params, query)),
     createSource: ({ payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         Effect.gen(function* () {
           if (!canAccessAccount(yield* Principal, payload.accountName)) {
             return yield* new Forbidden({ problem: "This credential is for another account" })
@@ -49,7 +49,7 @@ export const DeploymentsHttp = Effect.gen(function* () {
         yield* deployments.remove(params.deploymentName, { ifMatch })
       }).pipe(mapErrorsToProblems),
     deploy: ({ params }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         mapErrorsToProblems(
           Effect.andThen(
             findOwnDeployment(params.deploymentName),

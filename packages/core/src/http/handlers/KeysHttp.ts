@@ -16,7 +16,7 @@ const toArray = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): ReadonlyA
 
 export const KeysHttp = Effect.gen(function* () {
   const keys = yield* ApiKeys
-  const idempotent = yield* makeIdempotencyGuard
+  const runIdempotent = yield* makeIdempotencyGuard
   return {
     list: ({ params, query }) =>
       Effect.gen(function* () {
@@ -29,11 +29,11 @@ export const KeysHttp = Effect.gen(function* () {
         })
       }).pipe(mapErrorsToProblems),
     create: ({ params, payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         mapErrorsToProblems(Effect.map(keys.create(params, params.consumerName, payload, { idempotency }), withETag))
       ),
     createMany: ({ params, payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         mapErrorsToProblems(keys.createMany(params, params.consumerName, toArray(payload), { idempotency }))
       ),
     get: ({ params, query }) =>
