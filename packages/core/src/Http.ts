@@ -38,9 +38,9 @@ export interface HttpOptions {
    * Whether `/v1/openapi.json` and `/v1/docs` are served: `true` (the default) serves both to anyone, `false` serves
    * neither (404), `"protected"` requires a valid credential of any account for the OpenAPI description.
    *
-   * `"protected"` leaves the page itself public: it is the same static document on every server, and a browser cannot send
-   * a bearer token when it opens a URL. The page prompts for the token and fetches the OpenAPI description with it. If
-   * your `authenticate` reads a cookie, the browser sends the cookie instead.
+   * `"protected"` leaves the page itself public: it is the same static document on every server, and a browser cannot
+   * send a bearer token when it opens a URL. The page prompts for the token and fetches the OpenAPI description with
+   * it. If your `authenticate` reads a cookie, the browser sends the cookie instead.
    */
   readonly docs?: DocsOption | undefined
 }
@@ -82,8 +82,8 @@ const exitToResponse = (exit: Exit.Exit<TransportResponse>): Promise<TransportRe
 }
 
 /**
- * Runs a request in a fiber, and interrupts the fiber when the request's signal aborts because the client disconnected. If
- * the fiber finishes synchronously, it returns without registering for the abort.
+ * Runs a request in a fiber, and interrupts the fiber when the request's signal aborts because the client disconnected.
+ * If the fiber finishes synchronously, it returns without registering for the abort.
  */
 const runRequest =
   (context: Context.Context<never>, handleRequest: (request: TransportRequest) => Effect.Effect<TransportResponse>) =>

@@ -5,7 +5,10 @@ import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, 
 import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
 import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
 
-/** Milliseconds for which Redis keeps the id of a commit. Must exceed the time for which a commit with a lost reply is retried. */
+/**
+ * Milliseconds for which Redis keeps the id of a commit. Must exceed the time for which a commit with a lost reply is
+ * retried.
+ */
 export const commitIdTtl = 30_000
 
 type Argument = string | number

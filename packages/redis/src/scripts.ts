@@ -150,8 +150,9 @@ return {'done', result}
  *
  * KEYS: records, expiring, the replay key, then the counters.
  * ARGV: the TTL of the replay, and a JSON array of the checked keys, their expected versions, and the commits as one list
- * of numbers. A commit is the number of checks and their positions, the number of adds, and for each add the position of
- * the counter, the amount, the maximum and the TTL.
+ * of numbers. A commit is the number of checks and their positions, the number of adds, and for each add the position
+ * of the counter, the amount, the maximum and the TTL. The member of a counter in `expiring` is the counter's key
+ * without the prefix of the partition.
  * Returns for each commit 0 and the totals; or, for a conflict, "s" (stale) or "e" (exceeded) and a position.
  */
 export const countBatch = makeScript(`
@@ -279,12 +280,13 @@ return replies
 `)
 
 /**
- * Lists pages of records. KEYS: records, then terms. ARGV: for each query the positions of its terms, as a list, then its
- * offset and its limit.
+ * Lists pages of records. KEYS: records, then terms. ARGV: for each query the positions of its terms, as a list, then
+ * its offset and its limit.
  *
- * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in the
- * other terms. When few scanned records would match, it computes the whole intersection instead. Both cost about the
- * same per record.
+ * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in
+ * the other terms. If `total` of its `size` records match, a scan for `skip + count` matches reads about
+ * `(skip + count) * size / total` records. When this exceeds `total`, the script computes the whole intersection
+ * instead. Both cost about the same per record.
  */
 export const list = makeScript(`
 local position, chunk_size = 0, 1000

@@ -63,8 +63,8 @@ const tarBlock = 512
 export const maxPaddingBytes = 1024 * 1024
 
 /**
- * The maximum inflated size of an archive within its limits: contents and extended headers, each with a header block and
- * up to a block of padding, and the padding at the end.
+ * The maximum inflated size of an archive within its limits: contents and extended headers, each with a header block
+ * and up to a block of padding, and the padding at the end.
  */
 export const maxInflatedBytes = ({ bytes, entries, headerBytes }: UnpackLimits): number =>
   bytes + entries * 2 * tarBlock + 2 * entries * 2 * tarBlock + headerBytes + maxPaddingBytes

@@ -79,8 +79,8 @@ const hasValidChecksum = (block: Buffer): boolean => {
 }
 
 /**
- * Decodes the path prefix of ustar. GNU tar stores timestamps in the field, and some programs store timestamps after the
- * first 130 bytes.
+ * Decodes the path prefix of ustar. GNU tar stores timestamps in the field, and some programs store timestamps after
+ * the first 130 bytes.
  */
 const decodePrefix = (block: Buffer): string => {
   if (block.toString("latin1", 257, 263) !== "ustar\0") return ""

@@ -1,5 +1,6 @@
 /**
- * Opens a connection from a path or your application's `Database`, configures it for durability, and migrates the schema.
+ * Opens a connection from a path or your application's `Database`, configures it for durability, and migrates the
+ * schema.
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"

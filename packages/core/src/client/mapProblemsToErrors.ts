@@ -113,7 +113,9 @@ const uploadErrorsByProblem: typeof errorsByProblem = {
 const getTag = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : ""
 
-/** Maps the problems of an upload to the errors of the service. It has no timeout: an upload takes as long as it needs. */
+/**
+ * Maps the problems of an upload to the errors of the service. It has no timeout: an upload takes as long as it needs.
+ */
 export const mapUploadProblemsToErrors = <A, E, ServiceError>(
   effect: Effect.Effect<A, E>
 ): Effect.Effect<A, ServiceError> =>

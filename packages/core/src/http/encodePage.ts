@@ -1,5 +1,6 @@
 /**
- * Encodes a page as JSON in chunks, so that a large page neither blocks the event loop nor is held in memory as one string.
+ * Encodes a page as JSON in chunks, so that a large page neither blocks the event loop nor is held in memory as one
+ * string.
  */
 import { setImmediate } from "node:timers/promises"
 import { Effect, Exit } from "effect"

@@ -153,8 +153,8 @@ export const makeRequestHandler = (
 
   const handleRoute = (request: TransportRequest, { path, search }: ParsedUrl) => {
     if (getSite(request) !== undefined) return handleSite(request, path)
-    // The router also decodes the fixed parts of a path. Middleware in front of Tollgate that checks paths may not decode
-    // them, so an encoded path could bypass it: respond with 404 instead.
+    // The router also decodes the fixed parts of a path. Middleware in front of Tollgate that checks paths may not
+    // decode them, so an encoded path could bypass it: respond with 404 instead.
     if (path.includes("%") && !routes.matchesRoute(path)) return Effect.fail(new RouteNotFound())
     const route = findRoute(request.method, search === "" ? path : `${path}?${search}`)
     return route === undefined

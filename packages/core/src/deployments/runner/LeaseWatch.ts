@@ -1,7 +1,7 @@
 /**
  * Detects expired leases without comparing the clocks of two machines. A live holder renews its lease, which changes
- * the version of the record. A lease has expired when this process has seen the same record version for the whole lease duration,
- * on its own monotonic clock.
+ * the version of the record. A lease has expired when this process has seen the same record version for the whole lease
+ * duration, on its own monotonic clock.
  */
 import { Clock, Duration, Effect } from "effect"
 import * as Lease from "./Lease.ts"

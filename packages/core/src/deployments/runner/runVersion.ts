@@ -1,6 +1,6 @@
 /**
- * Runs one version: executes its steps in order and records when each starts and ends. A heartbeat renews the lease; the
- * run stops when it loses the lease.
+ * Runs one version: executes its steps in order and records when each starts and ends. A heartbeat renews the lease;
+ * the run stops when it loses the lease.
  */
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"

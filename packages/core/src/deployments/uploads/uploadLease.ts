@@ -124,8 +124,9 @@ export const makeUploadLeases = Effect.gen(function* () {
     )
 
   /**
-   * Marks the URL as used and removes the lease. An existing version also shows that the URL was used, but it disappears
-   * with its deployment. Ignores errors after 3 retries: the version exists, and the lease expires by itself.
+   * Marks the URL as used and removes the lease. An existing version also shows that the URL was used, but it
+   * disappears with its deployment. Ignores errors after 3 retries: the version exists, and the lease expires by
+   * itself.
    */
   const finish = (lease: UploadLease) =>
     retryOnConflict(

@@ -1,5 +1,6 @@
 /**
- * HTTP handlers of deployments and uploads: each passes the decoded request to the service and maps its errors to problems.
+ * HTTP handlers of deployments and uploads: each passes the decoded request to the service and maps its errors to
+ * problems.
  */
 import { Effect } from "effect"
 import { canAccessAccount, Forbidden, Principal } from "../../access/Principal.ts"
@@ -20,7 +21,9 @@ export const DeploymentsHttp = Effect.gen(function* () {
   const uploads = yield* Uploads
   const runIdempotent = yield* makeIdempotencyGuard
 
-  /** Gets a deployment of the caller's account. Those of other accounts are not found, so that names cannot be probed. */
+  /**
+   * Gets a deployment of the caller's account. Those of other accounts are not found, so that names cannot be probed.
+   */
   const findOwnDeployment = Effect.fnUntraced(function* (name: string) {
     const principal = yield* Principal
     const entry = yield* deployments.get(name)

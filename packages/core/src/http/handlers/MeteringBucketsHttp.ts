@@ -12,7 +12,9 @@ import type { GroupHandlers } from "../GroupHandlers.ts"
 import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 
-/** Gets a metering bucket of the caller's account. Those of other accounts are not found, so that IDs cannot be probed. */
+/**
+ * Gets a metering bucket of the caller's account. Those of other accounts are not found, so that IDs cannot be probed.
+ */
 export const findOwnMeteringBucket = Effect.fnUntraced(function* (
   meteringBuckets: MeteringBuckets["Service"],
   bucketId: string

@@ -1,5 +1,6 @@
 /**
- * HTTP handlers of subscriptions and quotas: each passes the decoded request to the service and maps its errors to problems.
+ * HTTP handlers of subscriptions and quotas: each passes the decoded request to the service and maps its errors to
+ * problems.
  */
 import { Effect } from "effect"
 import { parseIfMatch, withETag } from "../../api/etag.ts"
