@@ -101,12 +101,12 @@ const make = Effect.gen(function* () {
           ],
           sources: entries.flatMap(({ value }) => value.source ?? [])
         }
-        const committed = yield* store.commit(partition, [
+        const commitResult = yield* store.commit(partition, [
           removals.insert(removal),
           deployments.remove(deployment),
           ...entries.map(versions.remove)
         ])
-        return { value: removal, version: removals.getVersion(committed, removal.id) }
+        return { value: removal, version: removals.getVersion(commitResult, removal.id) }
       })
     )
 
@@ -166,10 +166,10 @@ const make = Effect.gen(function* () {
             versions.replace(version.value, Transitions.restart(version.value.value, now)),
             deployments.replace(current, { ...current.value, message: "", updatedOn: now })
           ]
-          const committed = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
-          if (committed.previousResult === undefined && !isRunning)
+          const commitResult = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
+          if (commitResult.previousResult === undefined && !isRunning)
             yield* scheduler.schedule(deployment, version.value.value.id)
-          return committed.previousResult ?? result
+          return commitResult.previousResult ?? result
         })
         yield* markProjectActive(deployment)
         return yield* retryOnConflict(attempt)

@@ -153,8 +153,8 @@ const make = Effect.gen(function* () {
           expiresOn,
           used: false
         }
-        const committed = yield* recordUpload(upload, idempotency)
-        return { uploadUrl: signUploadUrl(publicUrl, committed.previousResult ?? upload) }
+        const commitResult = yield* recordUpload(upload, idempotency)
+        return { uploadUrl: signUploadUrl(publicUrl, commitResult.previousResult ?? upload) }
       },
       withStore,
       withSafeSpan("Uploads.create")
