@@ -36,11 +36,11 @@ export interface HttpOptions {
   readonly publicUrl?: string | undefined
   /**
    * Whether `/v1/openapi.json` and `/v1/docs` are served: `true` (the default) serves both to anyone, `false` serves
-   * neither (404), `"protected"` requires a valid credential of any account for the description.
+   * neither (404), `"protected"` requires a valid credential of any account for the OpenAPI description.
    *
-   * `"protected"` leaves the page itself public: it is the same static document for every host, and a browser cannot send
-   * a bearer token when it opens a URL. The page prompts for the token and fetches the description with it. If your
-   * `authenticate` reads a cookie, the browser sends the cookie instead.
+   * `"protected"` leaves the page itself public: it is the same static document on every server, and a browser cannot
+   * send a bearer token when it opens a URL. The page prompts for the token and fetches the OpenAPI description with
+   * it. If your `authenticate` reads a cookie, the browser sends the cookie instead.
    */
   readonly docs?: DocsOption | undefined
 }
@@ -48,6 +48,7 @@ export interface HttpOptions {
 /** The services that the HTTP API calls. */
 export type Services = Consumers | ApiKeys | MeteringBuckets | Plans | Subscriptions | Usage | Deployments | Uploads
 
+/** The handlers by group. The group names are part of the OpenAPI description. */
 const handlers = Effect.all({
   consumers: ConsumersHttp,
   keys: KeysHttp,
@@ -60,13 +61,13 @@ const handlers = Effect.all({
 })
 
 const makeRouteHandlers = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
-  const sites = yield* SitesHttp
+  const sitesHandler = yield* SitesHttp
   const routeHandlers = [
     ...(yield* buildRoutes(yield* handlers)),
     ...(yield* makeDocsRoutes(docs, publicUrl)),
-    ...(sites === undefined ? [] : [["GET", sitesPath, sites] as const])
+    ...(sitesHandler === undefined ? [] : [["GET", sitesPath, sitesHandler] as const])
   ]
-  return { routeHandlers, routes: makeRoutes({ docs: docs !== false, sites: sites !== undefined }) }
+  return { routeHandlers, routes: makeRoutes({ docs: docs !== false, sites: sitesHandler !== undefined }) }
 })
 
 /** 499: the client disconnected before the response was ready. This response is never sent. */
@@ -81,8 +82,8 @@ const exitToResponse = (exit: Exit.Exit<TransportResponse>): Promise<TransportRe
 }
 
 /**
- * Runs a request in a fiber, and interrupts the fiber when the request's signal aborts because the client disconnected. If
- * the fiber finishes synchronously, it returns without registering for the abort.
+ * Runs a request in a fiber, and interrupts the fiber when the request's signal aborts because the client disconnected.
+ * If the fiber finishes synchronously, it returns without registering for the abort.
  */
 const runRequest =
   (context: Context.Context<never>, handleRequest: (request: TransportRequest) => Effect.Effect<TransportResponse>) =>

@@ -4,7 +4,8 @@
  */
 export class ExpiringMap<A> {
   readonly #entries = new Map<string, { readonly value: A; readonly expires: number }>()
-  #sweepAt = 1024
+  /** The size at which the next sweep runs. */
+  #sweepSize = 1024
 
   get(name: string, now: number): A | undefined {
     const entry = this.#entries.get(name)
@@ -13,9 +14,9 @@ export class ExpiringMap<A> {
 
   set(name: string, value: A, expires: number, now: number): void {
     this.#entries.set(name, { value, expires })
-    if (this.#entries.size < this.#sweepAt) return
+    if (this.#entries.size < this.#sweepSize) return
     for (const [name, entry] of this.#entries) if (entry.expires <= now) this.#entries.delete(name)
-    this.#sweepAt = Math.max(1024, this.#entries.size * 2)
+    this.#sweepSize = Math.max(1024, this.#entries.size * 2)
   }
 
   /** Sets a value and extends its expiry. An expiry that is already later stays as it is. */

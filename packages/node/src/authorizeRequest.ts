@@ -89,13 +89,13 @@ const toStoreDenial = (error: StoreUnavailable | StoreConflict): Denial => {
     status: 503,
     type: "store-unavailable",
     title: "Store unavailable",
-    detail: outcome === "unknown" ? countUnknown : unavailableDetail[outcome],
+    detail: outcome === "unknown" ? unknownOutcomeMessage : unavailableDetail[outcome],
     headers: { "retry-after": "1" },
     members: { outcome }
   }
 }
 
-const countUnknown = "The request was not passed on, but its use may have been counted. Try again in a moment."
+const unknownOutcomeMessage = "The request was not passed on, but its use may have been counted. Try again in a moment."
 
 const toDenialResult = (
   { status, type, title, detail, headers, members }: Denial,

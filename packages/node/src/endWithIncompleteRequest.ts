@@ -36,6 +36,11 @@ const resetAfterResponse = (stream: ServerHttp2Stream, polls = 0): void => {
   else setTimeout(() => resetAfterResponse(stream, polls + 1), pollMs).unref()
 }
 
+/**
+ * The caller has already written the headers and the body. `end` closes an HTTP/1.1 connection, which has
+ * `Connection: close`, so the request is drained before it. Over HTTP/2, `end` only ends the response, so the client
+ * gets the complete response at once, and the request is drained afterwards.
+ */
 export const endWithIncompleteRequest = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
   const stream = http2Stream(req)
   if (stream === undefined) {

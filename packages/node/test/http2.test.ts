@@ -54,7 +54,7 @@ it("cancels the response body when the client disconnects", async () => {
   await requests[0]?.handled
 })
 
-it("does not call the handler if the client disconnected before", async () => {
+it("does not call the handler if the client disconnected before the handler was called", async () => {
   let calls = 0
   const handle = toNodeHandler(makeSource(() => new Response(String(calls++))))
   const received = Promise.withResolvers<void>()

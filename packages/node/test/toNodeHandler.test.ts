@@ -303,7 +303,7 @@ describe("in an application", () => {
     await app.close()
   })
 
-  it("rejects a body that a parser has read with loss", async () => {
+  it("rejects a body that a parser has read and cannot restore exactly", async () => {
     for (const [parser, type, body, message] of [
       [express.urlencoded(), "application/x-www-form-urlencoded", '{"name":"x"}', "mount Tollgate before the parser"],
       [express.json(), "application/json", '{"name":"x","metadata":{"a":1e999}}', "a number that is too large"]
@@ -552,7 +552,7 @@ describe("in an application", () => {
     }
   })
 
-  it("does not call the handler if the client disconnected before", async () => {
+  it("does not call the handler if the client disconnected before the handler was called", async () => {
     let calls = 0
     const handler = toNodeHandler({
       matches: () => true,

@@ -5,7 +5,10 @@ import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, 
 import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
 import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
 
-/** Milliseconds for which Redis remembers an attempt: longer than a commit whose reply was lost is retried. */
+/**
+ * Milliseconds for which Redis keeps the id of a commit. Must exceed the time for which a commit with a lost reply is
+ * retried.
+ */
 export const commitIdTtl = 30_000
 
 type Argument = string | number
@@ -17,7 +20,10 @@ export interface CommitRequest {
   readonly arguments: ReadonlyArray<Argument>
 }
 
-/** The records that a commit replaces or deletes. The script needs their index terms and unique keys. */
+/**
+ * The records that a commit replaces or deletes. The script needs their index terms and unique keys. Read before the
+ * script runs; safe, because the script rejects the commit as stale if a record has changed.
+ */
 export const collectReplacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
   changes.flatMap((change) =>
     (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
@@ -134,7 +140,7 @@ export const readCommitReply = (
   if (outcome === "done") return parseCommitResult(payload, collectNames(changes))
   if (outcome !== "replay") return new StoreConflict({ reason: outcome, subject: payload })
   const end = payload.indexOf("\n", payload.indexOf("\n") + 1)
-  const [storedAttempt, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
+  const [storedCommitId, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
   const committed = parseCommitResult(payload, names ?? collectNames(changes))
-  return storedAttempt === commitId ? committed : { ...committed, replayed: { fingerprint, result } }
+  return storedCommitId === commitId ? committed : { ...committed, replayed: { fingerprint, result } }
 }

@@ -73,7 +73,7 @@ const makeOperations = (
       ? runScript(writer, script, keys, args)
       : runScriptAndWait(writer, script, keys, args, waitReplicas)
 
-  /** Applies a commit, given the records that it replaces. Redis applies the same attempt only once. */
+  /** Applies a commit, given the records that it replaces. Redis applies a commit with the same id only once. */
   const send = async (
     partition: Partition.Partition,
     commitId: string,
@@ -110,10 +110,10 @@ const makeOperations = (
   }
 
   /** Runs an operation that is safe to repeat. */
-  const withRetry = <A>(operation: Operation, run: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
-    retryTransient(operation, isClosed, run)
+  const withRetry = <A>(operation: Operation, attempt: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
+    retryTransient(operation, isClosed, attempt)
 
-  /** Commits that only check records and add to counters. A batch has one attempt id and is retried as a whole. */
+  /** Commits that only check records and add to counters. A batch has one commit id and is retried as a whole. */
   const countBatch = batchPerTick((partition, commits: ReadonlyArray<CounterCommit>) => {
     const { keys, argument, readReply } = encodeCounterBatch(getKeys(partition), randomUUID(), commits)
     return withRetry("commit", async () => readReply(await write(scripts.countBatch, keys, [commitIdTtl, argument])))

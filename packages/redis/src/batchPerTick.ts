@@ -12,15 +12,15 @@ interface Job<A, B, E> {
   readonly resume: (result: Effect.Effect<B, E>) => void
 }
 
-/** Returns a function that adds one item to the current batch. `run` returns one result per item, in order. */
+/** Returns a function that adds one item to the current batch. `runBatch` returns one result per item, in order. */
 export const batchPerTick = <A, B, E>(
-  run: (partition: Partition.Partition, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
+  runBatch: (partition: Partition.Partition, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
 ): ((partition: Partition.Partition, item: A) => Effect.Effect<B, E>) => {
   let pending = new Map<Partition.Partition, Set<Job<A, B, E>>>()
 
-  const runBatch = (partition: Partition.Partition, jobs: ReadonlyArray<Job<A, B, E>>): void => {
+  const runJobs = (partition: Partition.Partition, jobs: ReadonlyArray<Job<A, B, E>>): void => {
     const items = jobs.map(({ item }) => item)
-    const results = Effect.suspend(() => run(partition, items))
+    const results = Effect.suspend(() => runBatch(partition, items))
     Effect.runFork(
       Effect.matchCause(results, {
         onFailure: (cause) => {
@@ -39,7 +39,7 @@ export const batchPerTick = <A, B, E>(
     for (const [partition, set] of batches) {
       const jobs = Array.from(set)
       for (let first = 0; first < jobs.length; first += maxBatchSize)
-        runBatch(partition, jobs.slice(first, first + maxBatchSize))
+        runJobs(partition, jobs.slice(first, first + maxBatchSize))
     }
   }
 

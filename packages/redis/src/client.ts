@@ -1,5 +1,5 @@
 /**
- * Creates the store's ioredis clients. Settings that safe writes depend on override those of the host's client.
+ * Creates the store's ioredis clients. Settings that safe writes depend on override those of your application's client.
  */
 import type { Cluster, Redis } from "ioredis"
 import type { RedisStoreOptions } from "./options.ts"
@@ -9,7 +9,7 @@ const retryStrategy = (times: number): number => Math.min(20 * times, 500)
 
 /**
  * ioredis must not resend a command whose reply was lost, which would apply it twice, and must not wait for a reply
- * indefinitely. The store retries instead, because its commits carry an attempt id.
+ * indefinitely. The store retries instead, because its commits carry an id.
  */
 const clientDefaults = {
   maxRetriesPerRequest: 0,

@@ -1,5 +1,5 @@
 /**
- * Opens the store's connections from a URL, ioredis options or the host's client, and checks the server.
+ * Opens the store's connections from a URL, ioredis options or your application's client, and checks the server.
  */
 import { StoreOpenError } from "@tollgate/core"
 import { Effect, type Scope } from "effect"

@@ -17,7 +17,8 @@ const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").upda
  * KEYS: records, unique keys, sequence, expiring, the replay key, then terms and counters, to which changes
  * refer by position.
  * ARGV: the data to store after the result for replays, its TTL, its member of `expiring` (or ""), the number of changes,
- * and the changes, each as a letter and its fields. A list is its length followed by its items.
+ * and the changes, each as a letter and its fields: P put, D delete, C check, L at most, A add. A list is its length
+ * followed by its items.
  */
 export const commit = makeScript(`
 local records, unique_keys, sequence, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -149,8 +150,9 @@ return {'done', result}
  *
  * KEYS: records, expiring, the replay key, then the counters.
  * ARGV: the TTL of the replay, and a JSON array of the checked keys, their expected versions, and the commits as one list
- * of numbers. A commit is the number of checks and their positions, the number of adds, and for each add the position of
- * the counter, the amount, the maximum and the TTL.
+ * of numbers. A commit is the number of checks and their positions, the number of adds, and for each add the position
+ * of the counter, the amount, the maximum and the TTL. The member of a counter in `expiring` is the counter's key
+ * without the prefix of the partition.
  * Returns for each commit 0 and the totals; or, for a conflict, "s" (stale) or "e" (exceeded) and a position.
  */
 export const countBatch = makeScript(`
@@ -278,12 +280,13 @@ return replies
 `)
 
 /**
- * Lists pages of records. KEYS: records, then terms. ARGV: for each query the positions of its terms, as a list, then its
- * offset and its limit.
+ * Lists pages of records. KEYS: records, then terms. ARGV: for each query the positions of its terms, as a list, then
+ * its offset and its limit.
  *
- * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in the
- * other terms. When few scanned records would match, it computes the whole intersection instead. Both cost about the
- * same per record.
+ * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in
+ * the other terms. If `total` of its `size` records match, a scan for `skip + count` matches reads about
+ * `(skip + count) * size / total` records. When this exceeds `total`, the script computes the whole intersection
+ * instead. Both cost about the same per record.
  */
 export const list = makeScript(`
 local position, chunk_size = 0, 1000

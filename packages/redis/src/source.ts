@@ -1,6 +1,6 @@
 /**
- * Parses the first argument of `RedisStore`. An ioredis client is recognised by its methods, because the host may use
- * another copy or another major version of ioredis than this package.
+ * Parses the first argument of `RedisStore`. An ioredis client is recognised by its methods, because your application
+ * may use another copy or another major version of ioredis than this package.
  */
 import { StoreOpenError } from "@tollgate/core"
 import { type Cluster, Redis, type RedisOptions } from "ioredis"
@@ -101,7 +101,9 @@ const describeClient = (client: Redis | Cluster): string => {
 export interface Target {
   /** The location of the server, without its password. */
   readonly location: string
-  /** The host's client, or an unconnected client with the given settings. The store connects duplicates of it. */
+  /**
+   * Your application's client, or an unconnected client with the given settings. The store connects duplicates of it.
+   */
   readonly template: Redis | Cluster
 }
 

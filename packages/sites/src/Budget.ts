@@ -13,7 +13,9 @@ export class Budget {
     this.#limits = limits
   }
 
-  /** Counts a name on the disk: an entry, or a parent folder that the entry's path implies. */
+  /**
+   * Counts a name on the disk: an entry, or a parent folder that the entry's path implies. Error messages name `entry`.
+   */
   addEntry(path: string, entry = path): void {
     const { entries, pathBytes } = this.#limits
     if (++this.#entries > entries)
@@ -60,6 +62,9 @@ const tarBlock = 512
 /** The maximum zero padding after the end of an archive. */
 export const maxPaddingBytes = 1024 * 1024
 
-/** The maximum inflated size of an archive within its limits: contents, headers and padding. */
+/**
+ * The maximum inflated size of an archive within its limits: contents and extended headers, each with a header block
+ * and up to a block of padding, and the padding at the end.
+ */
 export const maxInflatedBytes = ({ bytes, entries, headerBytes }: UnpackLimits): number =>
   bytes + entries * 2 * tarBlock + 2 * entries * 2 * tarBlock + headerBytes + maxPaddingBytes

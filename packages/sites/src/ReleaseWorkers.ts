@@ -24,7 +24,7 @@ interface RunOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Removes only the listeners added here, since Node has internal listeners on a worker. */
+/** Removes the listeners of these two events, all added here. Node itself listens to other events of a worker. */
 const removeListeners = (worker: Worker): void => {
   worker.removeAllListeners("error").removeAllListeners("exit")
 }
@@ -45,10 +45,10 @@ export class ReleaseWorkers {
   }
 
   /** Reads the files that a release will serve, and returns its encoded manifest. */
-  async describe(folder: string, root: string, signal: AbortSignal): Promise<Buffer> {
+  async makeManifest(folder: string, root: string, signal: AbortSignal): Promise<Buffer> {
     const limits = this.#limits
     const options = { signal, timeoutMs: limits.timeoutMs }
-    return Buffer.from((await this.#runTask({ type: "describe", folder, root, limits }, options)) as Uint8Array)
+    return Buffer.from((await this.#runTask({ type: "makeManifest", folder, root, limits }, options)) as Uint8Array)
   }
 
   /** Removes a folder and its contents. Does nothing if it does not exist. */
@@ -56,7 +56,7 @@ export class ReleaseWorkers {
     await this.#runTask({ type: "remove", folder }, {})
   }
 
-  /** Runs a task and returns its result. Throws `InvalidArchiveError` if the content is rejected. */
+  /** Runs a task and returns its result. Throws `ReleaseRejectedError` if the content is rejected. */
   async #runTask(task: WorkerTask, options: RunOptions): Promise<unknown> {
     const outcome = await this.#runInWorker(task, options)
     if (outcome.type === "rejected") throw new ReleaseRejectedError(outcome.reason)

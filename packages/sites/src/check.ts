@@ -12,7 +12,7 @@ import { serve } from "./serve.ts"
 
 const requestTimeout = 30_000
 
-/** Returns the requested path. Throws `InvalidArchiveError` if the release does not serve its entry file. */
+/** Returns the requested path. Throws `ReleaseRejectedError` if the release does not serve its entry file. */
 export const checkRelease = async (folder: string, manifest: Manifest, signal: AbortSignal): Promise<string> => {
   const entry = findEntryFile(manifest)
   if (entry === undefined) throw new ReleaseRejectedError("The release contains no files to serve")

@@ -28,7 +28,7 @@ const runTask = async (port: MessagePort, task: WorkerTask): Promise<unknown> =>
   switch (task.type) {
     case "unpack":
       return unpack(makeSource(port), task.folder, task.limits)
-    case "describe":
+    case "makeManifest":
       return makeManifest(task.folder, task.root, task.limits)
     case "remove":
       return removeFolder(task.folder)

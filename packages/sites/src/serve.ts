@@ -28,6 +28,7 @@ const parsePath = (path: string): string | undefined => {
   }
 }
 
+/** Has no `content-type`, so Tollgate responds with its own 404 (see `DeploymentTarget.serve`). */
 const emptyNotFound = (): Response => new Response(null, { status: 404 })
 
 const getETag = ({ digest }: ServedFile): string => `"${digest}"`

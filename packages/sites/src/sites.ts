@@ -34,9 +34,13 @@ export interface SitesOptions extends Pick<DeploymentOptions, "sourceLimit" | "p
   readonly workers?: number
 }
 
+/** The names inside the folder of a release. */
 const manifestName = "manifest"
+/** The manifest of earlier previews of 0.1. */
 const jsonManifestName = "manifest.json"
+/** The unpacked source. */
 const contentName = "content"
+/** The home directory and temporary files of a build. */
 const scratchName = "scratch"
 
 const defaultWorkers = 2
@@ -81,6 +85,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const { workers = defaultWorkers } = options
   if (!Number.isSafeInteger(workers) || workers < 1) throw new TypeError("workers: must be a positive integer")
   if (options.build !== undefined) checkBuildUser(options.build)
+  /** The folder to serve, relative to the folder of the release. */
   const root = options.build === undefined ? contentName : join(contentName, parseOutputFolder(options.build))
   const stagingPath = (id: string): string => join(folder, "staging", id)
   const releasePath = (id: string): string => join(folder, "releases", id)
@@ -92,14 +97,16 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
       return decodeJsonManifest(await readFile(join(releasePath(id), jsonManifestName), "utf8"))
     }
   })
-  const pool = new ReleaseWorkers(limits)
+  const workerPool = new ReleaseWorkers(limits)
   const withWorker = Semaphore.makeUnsafe(workers).withPermit
   // Separate workers, so that a slow source does not delay removals and the limits of sources do not apply to them.
-  const removers = new ReleaseWorkers(defaultLimits)
+  const removalPool = new ReleaseWorkers(defaultLimits)
   const withRemover = Semaphore.makeUnsafe(1).withPermit
 
   const remove = (path: string): Effect.Effect<void, unknown> =>
-    Effect.suspend(() => (existsSync(path) ? withRemover(Effect.tryPromise(() => removers.remove(path))) : Effect.void))
+    Effect.suspend(() =>
+      existsSync(path) ? withRemover(Effect.tryPromise(() => removalPool.remove(path))) : Effect.void
+    )
 
   const discard = (id: string): Effect.Effect<void, unknown> =>
     Effect.suspend(() => {
@@ -125,7 +132,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
 
   const prepareManifest = (id: string) =>
     Effect.gen(function* () {
-      const manifest = yield* withWorker(runStep((signal) => pool.describe(stagingPath(id), root, signal)))
+      const manifest = yield* withWorker(runStep((signal) => workerPool.makeManifest(stagingPath(id), root, signal)))
       const path = join(stagingPath(id), manifestName)
       // A build may have created this path, next to its own folder.
       yield* Effect.orDie(Effect.all([remove(join(stagingPath(id), scratchName)), remove(path)]))
@@ -139,7 +146,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
         runStep(async (signal) => {
           const contentPath = join(stagingPath(id), contentName)
           await mkdir(contentPath, { recursive: true })
-          const unpacked = await pool.unpack(Stream.toAsyncIterable(source), contentPath, signal)
+          const unpacked = await workerPool.unpack(Stream.toAsyncIterable(source), contentPath, signal)
           log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
           return unpacked
         })

@@ -79,15 +79,15 @@ const hasValidChecksum = (block: Buffer): boolean => {
 }
 
 /**
- * Decodes the path prefix of ustar. GNU tar uses the field for timestamps, and other programs use it so after its first
- * 130 bytes.
+ * Decodes the path prefix of ustar. GNU tar stores timestamps in the field, and some programs store timestamps after
+ * the first 130 bytes.
  */
 const decodePrefix = (block: Buffer): string => {
   if (block.toString("latin1", 257, 263) !== "ustar\0") return ""
   return decodeName(block.subarray(345, block[475] === 0 ? 475 : 500))
 }
 
-/** Throws `DamagedArchiveError` if the block is not a header, and `InvalidArchiveError` if its names are invalid. */
+/** Throws `DamagedArchiveError` if the block is not a header, and `ReleaseRejectedError` if its names are invalid. */
 export const decodeHeader = (block: Buffer): TarHeader => {
   if (block.length < blockSize || !hasValidChecksum(block)) throw new DamagedArchiveError("not a tar header")
   const name = decodeName(block.subarray(0, 100))

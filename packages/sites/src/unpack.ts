@@ -47,7 +47,7 @@ const writeFile = async (folder: string, { path, isExecutable }: PlannedFile, en
   }
 }
 
-/** Unpacks into an existing empty folder. Throws `InvalidArchiveError` if the archive is at fault. */
+/** Unpacks into an existing empty folder. Throws `ReleaseRejectedError` if the archive is at fault. */
 export const unpack = async (
   source: AsyncIterable<Uint8Array>,
   folder: string,

@@ -4,7 +4,7 @@ import type { UnpackLimits } from "./limits.ts"
 /** A task for a worker thread. */
 export type WorkerTask =
   | { readonly type: "unpack"; readonly folder: string; readonly limits: UnpackLimits }
-  | { readonly type: "describe"; readonly folder: string; readonly root: string; readonly limits: UnpackLimits }
+  | { readonly type: "makeManifest"; readonly folder: string; readonly root: string; readonly limits: UnpackLimits }
   | { readonly type: "remove"; readonly folder: string }
 
 /** A task, and the port on which the worker thread reports its progress and result. */

@@ -80,7 +80,7 @@ export class CommitQueue {
   #runTransaction(jobs: ReadonlyArray<Job>): void {
     if (jobs.length === 0) return
     if (this.#database.inTransaction) {
-      // The host shares this connection and has a transaction open.
+      // Your application uses the same connection and has a transaction open.
       this.#requeue(jobs, undefined)
       return
     }

@@ -80,7 +80,7 @@ const makeBackup =
     })
   }
 
-const makeOperations = (database: Database, tables: SyncOperations, queue: CommitQueue): StoreOperations => {
+const makeOperations = (database: Database, operations: SyncOperations, queue: CommitQueue): StoreOperations => {
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
     const attempt = (whenBusy: (error: StoreUnavailable) => Effect.Effect<A, StoreUnavailable>) =>
       Effect.suspend(() => {
@@ -103,23 +103,23 @@ const makeOperations = (database: Database, tables: SyncOperations, queue: Commi
 
   const clear: StoreOperations["clear"] = (partition) =>
     queue
-      .submit("clear", () => tables.clearBatch(partition, clearBatchSize))
+      .submit("clear", () => operations.clearBatch(partition, clearBatchSize))
       .pipe(Effect.flatMap((hasMore) => (hasMore ? clear(partition) : Effect.void)))
 
   return Store.make({
-    get: (partition, keys) => read("get", () => tables.get(partition, keys)),
+    get: (partition, keys) => read("get", () => operations.get(partition, keys)),
     getByUniqueKey: (partition, uniqueKeys) =>
-      read("getByUniqueKey", () => tables.getByUniqueKey(partition, uniqueKeys)),
-    list: (partition, queries) => read("list", () => tables.list(partition, queries)),
+      read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),
+    list: (partition, queries) => read("list", () => operations.list(partition, queries)),
     counters: (partition, names) =>
       Effect.clockWith((clock) =>
-        read("counters", () => tables.counters(partition, names, clock.currentTimeMillisUnsafe()))
+        read("counters", () => operations.counters(partition, names, clock.currentTimeMillisUnsafe()))
       ),
     commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) => {
         const now = clock.currentTimeMillisUnsafe()
         return queue
-          .submit("commit", () => tables.apply(partition, changes, idempotency, now))
+          .submit("commit", () => operations.apply(partition, changes, idempotency, now))
           .pipe(
             Effect.flatMap((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
           )
@@ -133,12 +133,12 @@ const make = Effect.fnUntraced(function* (
   options: SqliteOptions = {}
 ): Effect.fn.Return<SqliteStoreOperations, StoreOpenError, Scope.Scope> {
   const database = yield* connect(source, options)
-  const tables = new SyncOperations(database)
+  const operations = new SyncOperations(database)
   const queue = yield* Effect.acquireRelease(
-    Effect.sync(() => new CommitQueue(database, tables.versions)),
+    Effect.sync(() => new CommitQueue(database, operations.versions)),
     (queue) => Effect.promise(() => queue.close())
   )
-  return { ...makeOperations(database, tables, queue), backup: makeBackup(database) }
+  return { ...makeOperations(database, operations, queue), backup: makeBackup(database) }
 })
 
 /**

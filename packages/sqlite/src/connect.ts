@@ -1,5 +1,6 @@
 /**
- * Opens a connection from a path or the host's `Database`, configures it for durability, and migrates the schema.
+ * Opens a connection from a path or your application's `Database`, configures it for durability, and migrates the
+ * schema.
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
@@ -73,8 +74,9 @@ const isUnsupported = (version: string): boolean => {
 }
 
 /**
- * Opens a separate connection to a file, even if the host has one, so that the host's transactions, timeouts and settings
- * stay untouched. An in-memory database exists in one connection only, so the store uses the host's.
+ * Opens a separate connection to a file, even if your application has one, so that the transactions, timeouts and
+ * settings of your application stay untouched. An in-memory database exists in one connection only, so the store uses
+ * that of your application.
  */
 const openConnection = (source: string | Database): { readonly database: Database; readonly isOwned: boolean } => {
   if (typeof source !== "string" && source.memory) return { database: source, isOwned: false }

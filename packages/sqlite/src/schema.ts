@@ -73,7 +73,7 @@ export const latestVersion = migrations.length
 
 /** The file was created by a newer version of this package. */
 export class NewerSchemaError extends Error {
-  override readonly name = "NewerSchema"
+  override readonly name = "NewerSchemaError"
   readonly version: number
 
   constructor(version: number) {

@@ -20,7 +20,7 @@ const optionList = Object.keys(optionNames).join(", ")
 const hasMethods = (value: object, ...names: ReadonlyArray<string>): boolean =>
   names.every((name) => typeof Reflect.get(value, name) === "function")
 
-/** Checks methods rather than the class, because the host may use another copy of better-sqlite3. */
+/** Checks methods rather than the class, because your application may use another copy of better-sqlite3. */
 const isDatabase = (value: object): boolean => hasMethods(value, "pragma", "prepare", "backup") && "memory" in value
 
 const describeType = (value: unknown): string => {

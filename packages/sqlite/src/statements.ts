@@ -1,5 +1,6 @@
 /**
- * The prepared statements. Columns and tables named `claim` hold unique keys.
+ * The prepared statements. Columns and tables named `claim` hold unique keys; `tollgate_once` holds idempotency
+ * records, and `tollgate_postings` the records that have an index term.
  */
 import type Sqlite from "better-sqlite3"
 

@@ -43,7 +43,7 @@ export const createClient = ({ baseUrl, token }: ClientOptions) => {
   return {
     consumers: consumersPromise(services.consumers),
     keys: keysPromise(services.keys),
-    meteringBuckets: meteringBucketsPromise(services.buckets),
+    meteringBuckets: meteringBucketsPromise(services.meteringBuckets),
     plans: plansPromise(services.plans),
     subscriptions: subscriptionsPromise(services.subscriptions),
     usage: usagePromise(services.usage),

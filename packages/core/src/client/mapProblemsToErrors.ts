@@ -1,5 +1,6 @@
 /**
- * Converts problem responses back to the errors that the service raised on the server: the inverse of `http/mapErrorsToProblems.ts`.
+ * Converts problem responses back to the errors that the service failed with on the server: the inverse of
+ * `http/mapErrorsToProblems.ts`.
  */
 import { Effect } from "effect"
 import { Forbidden, Unauthorized } from "../access/Principal.ts"
@@ -27,7 +28,7 @@ import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { IdempotencyKeyReused, ReplayUnavailable } from "../store/Idempotency.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
-/** The names and IDs of the request that the errors repeat. */
+/** Names and IDs from the request. Problem responses do not contain them, so errors are rebuilt from these. */
 interface RequestNames {
   readonly consumer?: string
   readonly bucketId?: string
@@ -53,7 +54,8 @@ type Problem = any
 
 const conflict = () => new StoreConflict({ reason: "stale", subject: "" })
 
-const errorsByProblem: Readonly<Record<string, (problem: Problem, subject: RequestNames) => unknown>> = {
+/** Keys are the tags of the problems, which are their public names in the OpenAPI description. */
+const errorsByProblem: Readonly<Record<string, (problem: Problem, names: RequestNames) => unknown>> = {
   BadRequestProblem: ({ errors }) => new InvalidInput({ errors }),
   PayloadTooLargeProblem: ({ detail = "is too large" }) => new InvalidInput({ errors: [{ pointer: "", detail }] }),
   UnauthorizedProblem: () => new Unauthorized(),
@@ -99,7 +101,7 @@ const errorsByProblem: Readonly<Record<string, (problem: Problem, subject: Reque
   QuotaExceededProblem: ({ meter, max, resetsOn }) => new QuotaExceeded({ meter, max, resetsOn })
 }
 
-/** For uploads, some problems stand for other errors than for JSON requests. */
+/** The errors of uploads, where some problems have another cause than in JSON requests. */
 const uploadErrorsByProblem: typeof errorsByProblem = {
   ...errorsByProblem,
   BadRequestProblem: ({ errors }) =>
@@ -111,7 +113,9 @@ const uploadErrorsByProblem: typeof errorsByProblem = {
 const getTag = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : ""
 
-/** Maps the problems of an upload to the errors of the service. It has no timeout: an upload takes as long as it needs. */
+/**
+ * Maps the problems of an upload to the errors of the service. It has no timeout: an upload takes as long as it needs.
+ */
 export const mapUploadProblemsToErrors = <A, E, ServiceError>(
   effect: Effect.Effect<A, E>
 ): Effect.Effect<A, ServiceError> =>
@@ -125,12 +129,12 @@ const responseTimeout = "30 seconds"
 /** Maps problems to the errors of the service, and a missing response to `StoreUnavailable`. */
 export const mapProblemsToErrors = <A, E, ServiceError>(
   effect: Effect.Effect<A, E>,
-  subject: RequestNames = {}
+  names: RequestNames = {}
 ): Effect.Effect<A, ServiceError> =>
   Effect.timeoutOrElse(
     Effect.mapError(
       effect,
-      (error) => (errorsByProblem[getTag(error)]?.(error, subject) ?? serverUnreachable()) as ServiceError
+      (error) => (errorsByProblem[getTag(error)]?.(error, names) ?? serverUnreachable()) as ServiceError
     ),
     { duration: responseTimeout, orElse: () => Effect.fail(serverUnreachable() as ServiceError) }
   )

@@ -46,7 +46,7 @@ const toIfMatchHeader = (ifMatch: ReadonlyArray<number> | undefined) =>
   omitUndefined({ "if-match": ifMatch?.map((version) => `"${version}"`).join(", ") })
 
 /** Converts a response to an entry: the body, with its version from the ETag. */
-const fromETag = <A>({ body, headers }: { readonly body: A; readonly headers: { readonly etag: string } }) => ({
+const toEntry = <A>({ body, headers }: { readonly body: A; readonly headers: { readonly etag: string } }) => ({
   value: body,
   version: Number(headers.etag.slice(1, -1))
 })
@@ -59,7 +59,7 @@ const isTransmittable = (key: unknown): boolean =>
 interface RemoteServices {
   readonly consumers: Consumers["Service"]
   readonly keys: Omit<ApiKeys["Service"], "reencryptKeys">
-  readonly buckets: Omit<MeteringBuckets["Service"], "getAccountName">
+  readonly meteringBuckets: Omit<MeteringBuckets["Service"], "getAccountName">
   readonly plans: Plans["Service"]
   readonly subscriptions: Subscriptions["Service"]
   readonly usage: Omit<Usage["Service"], "consumeForCustomer">
@@ -99,7 +99,7 @@ const make = Effect.fnUntraced(function* (
       mapProblemsToErrors(
         client.consumers
           .create({ params, payload, query: omitUndefined({ "with-api-key": withApiKey }) })
-          .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
+          .pipe(Effect.map(toEntry), withIdempotencyKey(idempotency)),
         { consumer: payload.name }
       ),
     get: (bucket, consumerName, { ifTags, ...include } = {}) =>
@@ -109,7 +109,7 @@ const make = Effect.fnUntraced(function* (
             params: { ...bucket, consumerName },
             query: { ...toTagParameters(ifTags), ...toIncludeParameters(include) }
           }),
-          fromETag
+          toEntry
         ),
         { consumer: consumerName }
       ),
@@ -122,7 +122,7 @@ const make = Effect.fnUntraced(function* (
             query: toTagParameters(ifTags),
             headers: toIfMatchHeader(ifMatch)
           }),
-          fromETag
+          toEntry
         ),
         { consumer: consumerName }
       ),
@@ -165,7 +165,7 @@ const make = Effect.fnUntraced(function* (
       mapProblemsToErrors(
         client.keys
           .create({ params: { ...bucket, consumerName }, payload })
-          .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
+          .pipe(Effect.map(toEntry), withIdempotencyKey(idempotency)),
         { consumer: consumerName }
       ),
     createMany: (bucket, consumerName, payload, { idempotency } = {}) =>
@@ -182,7 +182,7 @@ const make = Effect.fnUntraced(function* (
             params: { ...bucket, consumerName, keyId },
             query: { ...toTagParameters(ifTags), ...omitUndefined({ "key-format": keyFormat }) }
           }),
-          fromETag
+          toEntry
         ),
         { consumer: consumerName }
       ),
@@ -195,7 +195,7 @@ const make = Effect.fnUntraced(function* (
             query: toTagParameters(ifTags),
             headers: toIfMatchHeader(ifMatch)
           }),
-          fromETag
+          toEntry
         ),
         { consumer: consumerName }
       ),
@@ -214,15 +214,15 @@ const make = Effect.fnUntraced(function* (
         : Effect.succeed(notVerified)
   }
 
-  const buckets: RemoteServices["buckets"] = {
+  const meteringBuckets: RemoteServices["meteringBuckets"] = {
     list: (account, page) =>
       mapProblemsToErrors(client.buckets.list({ query: account === "*" ? page : { ...page, accountName: account } })),
     create: (accountName, { idempotency } = {}) =>
       mapProblemsToErrors(
-        client.buckets.create({ payload: { accountName } }).pipe(Effect.map(fromETag), withIdempotencyKey(idempotency))
+        client.buckets.create({ payload: { accountName } }).pipe(Effect.map(toEntry), withIdempotencyKey(idempotency))
       ),
     get: (bucketId) =>
-      mapProblemsToErrors(Effect.map(client.buckets.get({ params: { bucketId } }), fromETag), { bucketId }),
+      mapProblemsToErrors(Effect.map(client.buckets.get({ params: { bucketId } }), toEntry), { bucketId }),
     remove: (bucketId, { ifMatch } = {}) =>
       mapProblemsToErrors(
         client.buckets.remove({ params: { bucketId }, query: {}, headers: toIfMatchHeader(ifMatch) }),
@@ -238,14 +238,14 @@ const make = Effect.fnUntraced(function* (
       mapProblemsToErrors(
         client.plans
           .create({ params: { bucketId }, payload })
-          .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
+          .pipe(Effect.map(toEntry), withIdempotencyKey(idempotency)),
         {
           bucketId,
           planExternalId: payload.planExternalId
         }
       ),
     get: (bucketId, planId) =>
-      mapProblemsToErrors(Effect.map(client.plans.get({ params: { bucketId, planId } }), fromETag), {
+      mapProblemsToErrors(Effect.map(client.plans.get({ params: { bucketId, planId } }), toEntry), {
         bucketId,
         planId
       }),
@@ -253,7 +253,7 @@ const make = Effect.fnUntraced(function* (
       mapProblemsToErrors(
         Effect.map(
           client.plans.update({ params: { bucketId, planId }, payload, query: {}, headers: toIfMatchHeader(ifMatch) }),
-          fromETag
+          toEntry
         ),
         { bucketId, planId, ...omitUndefined({ planExternalId: payload.planExternalId }) }
       ),
@@ -274,11 +274,11 @@ const make = Effect.fnUntraced(function* (
       mapProblemsToErrors(
         client.subscriptions
           .create({ params: { bucketId }, payload })
-          .pipe(Effect.map(fromETag), withIdempotencyKey(idempotency)),
+          .pipe(Effect.map(toEntry), withIdempotencyKey(idempotency)),
         { bucketId, subscriptionExternalId: payload.subscriptionExternalId }
       ),
     get: (bucketId, subscriptionId) =>
-      mapProblemsToErrors(Effect.map(client.subscriptions.get({ params: { bucketId, subscriptionId } }), fromETag), {
+      mapProblemsToErrors(Effect.map(client.subscriptions.get({ params: { bucketId, subscriptionId } }), toEntry), {
         bucketId,
         subscriptionId
       }),
@@ -291,7 +291,7 @@ const make = Effect.fnUntraced(function* (
             query: {},
             headers: toIfMatchHeader(ifMatch)
           }),
-          fromETag
+          toEntry
         ),
         { bucketId, subscriptionId }
       ),
@@ -329,13 +329,13 @@ const make = Effect.fnUntraced(function* (
     list: (params, query) => mapProblemsToErrors(client.deployments.list({ params, query })),
     get: (deployment) =>
       Effect.flatMap(validateName(deployment), (deploymentName) =>
-        mapProblemsToErrors(Effect.map(client.deployments.get({ params: { deploymentName } }), fromETag), {
+        mapProblemsToErrors(Effect.map(client.deployments.get({ params: { deploymentName } }), toEntry), {
           deployment
         })
       ),
     status: (project, statusId) =>
       Schema.is(StatusId)(statusId)
-        ? mapProblemsToErrors(Effect.map(client.deployments.status({ params: { ...project, statusId } }), fromETag), {
+        ? mapProblemsToErrors(Effect.map(client.deployments.status({ params: { ...project, statusId } }), toEntry), {
             statusId
           })
         : Effect.fail(new StatusNotFound({ statusId })),
@@ -369,7 +369,7 @@ const make = Effect.fnUntraced(function* (
       )
   }
 
-  return { consumers, keys, buckets, plans, subscriptions, usage, deployments, uploads }
+  return { consumers, keys, meteringBuckets, plans, subscriptions, usage, deployments, uploads }
 })
 
 /** Makes the services of the Tollgate at a URL. */

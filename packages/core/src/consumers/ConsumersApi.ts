@@ -5,8 +5,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
-import { pagination, withTagFilter } from "../api/parameters.ts"
+import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { rejectUnknown } from "../api/parseOptions.ts"
 import {
   bodyProblems,
   ConsumerNameTakenProblem,
@@ -18,6 +18,7 @@ import {
   LimitReachedProblem,
   PreconditionFailedProblem
 } from "../api/problems.ts"
+import { pagination, withTagFilter } from "../api/query.ts"
 import { ApiKey, KeyVisibility } from "../records/ApiKey.ts"
 import { Consumer, ConsumerCreate, ConsumerUpdate } from "../records/Consumer.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"

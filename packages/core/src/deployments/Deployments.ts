@@ -40,6 +40,7 @@ import * as Transitions from "./model/versionTransitions.ts"
 import { DeploymentScheduler } from "./runner/DeploymentScheduler.ts"
 import { finishRemoval } from "./runner/finishRemoval.ts"
 
+/** The identifier is the public name in the OpenAPI description. */
 export const DeployResult = Schema.Struct({
   status: Schema.Literals(["request enqueued", "already in progress"])
 }).annotate({ identifier: "DeployAnswer" })
@@ -100,12 +101,12 @@ const make = Effect.gen(function* () {
           ],
           sources: entries.flatMap(({ value }) => value.source ?? [])
         }
-        const committed = yield* store.commit(partition, [
+        const commitResult = yield* store.commit(partition, [
           removals.insert(removal),
           deployments.remove(deployment),
           ...entries.map(versions.remove)
         ])
-        return { value: removal, version: removals.getVersion(committed, removal.id) }
+        return { value: removal, version: removals.getVersion(commitResult, removal.id) }
       })
     )
 
@@ -150,27 +151,27 @@ const make = Effect.gen(function* () {
     deploy: Effect.fnUntraced(
       function* (name, { idempotency } = {}) {
         yield* getConfig
-        const { value: project } = yield* findDeployment(name)
-        const partition = projectPartition(project)
+        const { value: deployment } = yield* findDeployment(name)
+        const partition = projectPartition(deployment)
         const attempt = Effect.gen(function* () {
           const previousResult = yield* idempotentDeploy.findPreviousResult(partition, idempotency)
           if (previousResult !== undefined) return previousResult
-          const deployment = yield* findDeployment(name)
-          const version = yield* versions.get(partition, deployment.value.latest)
+          const current = yield* findDeployment(name)
+          const version = yield* versions.get(partition, current.value.latest)
           if (Option.isNone(version)) return yield* new DeploymentNotFound({ deployment: name })
           const isRunning = version.value.value.status === "IN_PROGRESS"
           const now = yield* DateTime.now
           const result: DeployResult = { status: isRunning ? "already in progress" : "request enqueued" }
           const changes = [
             versions.replace(version.value, Transitions.restart(version.value.value, now)),
-            deployments.replace(deployment, { ...deployment.value, message: "", updatedOn: now })
+            deployments.replace(current, { ...current.value, message: "", updatedOn: now })
           ]
-          const committed = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
-          if (committed.previousResult === undefined && !isRunning)
-            yield* scheduler.schedule(project, version.value.value.id)
-          return committed.previousResult ?? result
+          const commitResult = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
+          if (commitResult.previousResult === undefined && !isRunning)
+            yield* scheduler.schedule(deployment, version.value.value.id)
+          return commitResult.previousResult ?? result
         })
-        yield* markProjectActive(project)
+        yield* markProjectActive(deployment)
         return yield* retryOnConflict(attempt)
       },
       withStore,
@@ -180,10 +181,10 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(
       function* (name, { ifMatch } = {}) {
         const config = yield* getConfig
-        const { value: project } = yield* findDeployment(name)
-        yield* markProjectActive(project)
+        const { value: deployment } = yield* findDeployment(name)
+        yield* markProjectActive(deployment)
         const removal = yield* removeDeployment(name, ifMatch)
-        yield* runBestEffort(`Removing the files of ${name}`, finishRemoval(config, project, removal))
+        yield* runBestEffort(`Removing the files of ${name}`, finishRemoval(config, deployment, removal))
       },
       withStore,
       withSafeSpan("Deployments.remove")

@@ -4,8 +4,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
-import { pagination } from "../api/parameters.ts"
+import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { rejectUnknown } from "../api/parseOptions.ts"
 import {
   AlreadyUploadedProblem,
   bodyProblems,
@@ -23,6 +23,7 @@ import {
   UploadForbiddenProblem,
   UploadInProgressProblem
 } from "../api/problems.ts"
+import { emptyQuery, pagination } from "../api/query.ts"
 import { AccountName, ProjectName } from "../schema/Names.ts"
 import { Page } from "../schema/Page.ts"
 import { DeployResult } from "./Deployments.ts"
@@ -32,8 +33,10 @@ import { DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
 const projectParams = { accountName: AccountName, projectName: ProjectName }
 const deploymentParams = { deploymentName: Schema.String }
 
+/** The identifier is the public name in the OpenAPI description. */
 const UploadUrl = Schema.Struct({ uploadUrl: Schema.String }).annotate({ identifier: "UploadAddress" })
 
+/** The identifier is the public name in the OpenAPI description. */
 export const UploadResponse = Schema.Struct({
   id: StatusId,
   /** SHA-256 of the received archive, in hexadecimal. */

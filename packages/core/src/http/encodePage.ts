@@ -1,5 +1,6 @@
 /**
- * Encodes a page as JSON in chunks, so that a large page neither blocks the event loop nor is held in memory as one string.
+ * Encodes a page as JSON in chunks, so that a large page neither blocks the event loop nor is held in memory as one
+ * string.
  */
 import { setImmediate } from "node:timers/promises"
 import { Effect, Exit } from "effect"
@@ -35,6 +36,7 @@ function* encodeChunks<E>(page: Page<unknown>, encode: Encode<E>): Generator<Exi
     yield Exit.succeed(opening + text)
     opening = ","
     offset += data.length
+    // Choose the number of items so that the next chunk has about `chunkSize` characters.
     size = Math.max(1, Math.min(200, Math.floor((chunkSize * data.length) / (text.length + 1))))
   } while (offset < page.data.length)
   yield Exit.succeed(`],${JSON.stringify(fields).slice(1)}`)

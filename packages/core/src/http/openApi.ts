@@ -118,7 +118,7 @@ const optionalBodyOperations = new Set([
   "subscriptions.update"
 ])
 
-// biome-ignore lint/suspicious/noExplicitAny: the description is JSON in the shape of the OpenAPI specification
+// biome-ignore lint/suspicious/noExplicitAny: the OpenAPI description is JSON in the shape of the OpenAPI specification
 type Json = any
 
 /** Adds `format: date-time` to every string schema with the timestamp pattern. */
@@ -139,7 +139,7 @@ const lowercaseSchemes = (spec: Json): void => {
 const getParameterDocs = (parameter: Parameter) =>
   (parameter.in === "path" ? pathParameterDocs : parameterDocs)[parameter.name]
 
-/** Completes the parameters, the response headers and the security schemes of the description. */
+/** Completes the parameters, the response headers and the security schemes of the OpenAPI description. */
 export const completeOpenApi = (spec: Json): Json => {
   markTimestamps(spec)
   lowercaseSchemes(spec)

@@ -82,7 +82,7 @@ const toProblem = Effect.fnUntraced(function* (error: unknown, { path, method, a
   yield* error instanceof ResponseEncodingError
     ? Effect.logError(`The response to ${method} ${path} does not match its schema`)
     : Effect.logError(`${method} ${path} failed`, error instanceof Error ? error.stack : "")
-  return new InternalProblem({ detail: "The server has logged the error under this instance.", instance })
+  return new InternalProblem({ detail: "The server log has the error under this request ID.", instance })
 })
 
 /**
@@ -153,8 +153,8 @@ export const makeRequestHandler = (
 
   const handleRoute = (request: TransportRequest, { path, search }: ParsedUrl) => {
     if (getSite(request) !== undefined) return handleSite(request, path)
-    // The router also decodes the fixed parts of a path. A guard in front of Tollgate may not, so it could be bypassed
-    // with an encoded path: respond with 404 instead.
+    // The router also decodes the fixed parts of a path. Middleware in front of Tollgate that checks paths may not
+    // decode them, so an encoded path could bypass it: respond with 404 instead.
     if (path.includes("%") && !routes.matchesRoute(path)) return Effect.fail(new RouteNotFound())
     const route = findRoute(request.method, search === "" ? path : `${path}?${search}`)
     return route === undefined

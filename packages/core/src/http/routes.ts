@@ -17,6 +17,7 @@ const docsRoutes: ReadonlyArray<Route> = [
 ]
 const sitesRoutes: ReadonlyArray<Route> = [["/sites/.+", "GET"]]
 
+/** The declared paths as regular expressions, in which a parameter such as `:keyId` matches one path segment. */
 const declaredRoutes: Array<Route> = []
 HttpApi.reflect(Api, {
   onGroup: () => undefined,

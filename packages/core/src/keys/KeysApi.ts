@@ -4,8 +4,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated, IsReadOnly } from "../api/Authenticated.ts"
-import { ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
-import { pagination, withTagFilter } from "../api/parameters.ts"
+import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { rejectUnknown } from "../api/parseOptions.ts"
 import {
   bodyProblems,
   ConsumerNotFoundProblem,
@@ -16,6 +16,7 @@ import {
   KeyValueTakenProblem,
   PreconditionFailedProblem
 } from "../api/problems.ts"
+import { pagination, withTagFilter } from "../api/query.ts"
 import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maxKeysPerRequest } from "../records/ApiKey.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { Page } from "../schema/Page.ts"

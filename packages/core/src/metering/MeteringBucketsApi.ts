@@ -4,8 +4,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
-import { pagination } from "../api/parameters.ts"
+import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { rejectUnknown } from "../api/parseOptions.ts"
 import {
   bodyProblems,
   idempotencyProblems,
@@ -13,6 +13,7 @@ import {
   MeteringBucketNotFoundProblem,
   PreconditionFailedProblem
 } from "../api/problems.ts"
+import { emptyQuery, pagination } from "../api/query.ts"
 import { AccountName } from "../schema/Names.ts"
 import { Page } from "../schema/Page.ts"
 import { MeteringBucket, MeteringBucketCreate } from "./MeteringBucket.ts"

@@ -4,8 +4,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
-import { pagination } from "../api/parameters.ts"
+import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { rejectUnknown } from "../api/parseOptions.ts"
 import {
   bodyProblems,
   idempotencyProblems,
@@ -15,6 +15,7 @@ import {
   PlanNotFoundProblem,
   PreconditionFailedProblem
 } from "../api/problems.ts"
+import { emptyQuery, pagination } from "../api/query.ts"
 import { Page } from "../schema/Page.ts"
 import { Plan, PlanCreate, PlanUpdate } from "./Plan.ts"
 

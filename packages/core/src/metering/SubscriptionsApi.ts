@@ -5,8 +5,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { emptyQuery, ifMatchHeader, rejectUnknown, withETagHeader } from "../api/endpoint.ts"
-import { pagination } from "../api/parameters.ts"
+import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { rejectUnknown } from "../api/parseOptions.ts"
 import {
   bodyProblems,
   idempotencyProblems,
@@ -19,6 +19,7 @@ import {
   UnknownMeterProblem,
   UnknownPlanProblem
 } from "../api/problems.ts"
+import { emptyQuery, pagination } from "../api/query.ts"
 import { Page } from "../schema/Page.ts"
 import { Consumption, Quotas } from "./Quota.ts"
 import { Subscription, SubscriptionCreate, SubscriptionStatus, SubscriptionUpdate } from "./Subscription.ts"

@@ -5,7 +5,7 @@ import { Clock, Effect } from "effect"
 
 const maxTurnNanos = 10_000_000n
 
-/** The system clock: the TestClock stands still. */
+/** The real clock: a test that stops its `TestClock` must not stop the loop from yielding. */
 const liveClock = Clock.Clock.defaultValue()
 
 /** Like a sequential `Effect.forEach`, but yields to other fibers and the event loop after every 10 ms. */

@@ -1,6 +1,6 @@
 import { Cause, Effect } from "effect"
 
-/** Runs best-effort work: a failure is logged instead of raised, and a later sweep retries the work. */
+/** Runs the effect and always succeeds: logs a failure as a warning. Only an interruption passes through. */
 export const runBestEffort = <A, E, R>(
   operation: string,
   effect: Effect.Effect<A, E, R>

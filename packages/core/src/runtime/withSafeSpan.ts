@@ -1,8 +1,8 @@
 import { Effect, Tracer } from "effect"
 
 /**
- * Adds a span without the result of the operation: a span's exit would pass it to the tracer, and results may contain key
- * values. Does nothing if no tracer is configured.
+ * Adds a span that hides the operation's result from the tracer: the span's exit has no value, since results may
+ * contain key values. Errors are not hidden. Does nothing if no tracer is configured.
  */
 export const withSafeSpan =
   (name: string, options: () => Tracer.SpanOptions = () => ({})) =>

@@ -48,11 +48,14 @@ export interface StoreFixture {
   /** Finds the key of the record that has a unique key. */
   readonly findOwner: (uniqueKey: string) => Effect.Effect<string | undefined, unknown>
   readonly counter: (name: string) => Effect.Effect<number, unknown>
-  readonly commit: (changes: ReadonlyArray<Change>, once?: IdempotencyRecord) => ReturnType<StoreOperations["commit"]>
+  readonly commit: (
+    changes: ReadonlyArray<Change>,
+    idempotency?: IdempotencyRecord
+  ) => ReturnType<StoreOperations["commit"]>
   /** Commits and returns the conflict. Fails if the commit succeeds. */
   readonly getConflict: (
     changes: ReadonlyArray<Change>,
-    once?: IdempotencyRecord
+    idempotency?: IdempotencyRecord
   ) => Effect.Effect<{ readonly reason: string; readonly name: string }, unknown>
   readonly store: StoreOperations
   /** A fixture for another store and the same partition. */
@@ -71,9 +74,9 @@ const fixtureOver = (store: StoreOperations, partition: Partition.Partition): St
     })),
   findOwner: (uniqueKey) => Effect.map(store.getByUniqueKey(partition, [uniqueKey]), ([owner]) => owner?.record.key),
   counter: (name) => Effect.map(store.counters(partition, [name]), ([value]) => value ?? -1),
-  commit: (changes, once) => store.commit(partition, changes, once),
-  getConflict: (changes, once) =>
-    Effect.flip(store.commit(partition, changes, once)).pipe(
+  commit: (changes, idempotency) => store.commit(partition, changes, idempotency),
+  getConflict: (changes, idempotency) =>
+    Effect.flip(store.commit(partition, changes, idempotency)).pipe(
       Effect.map((error) =>
         error instanceof StoreConflict
           ? { reason: error.reason, name: error.subject }

@@ -42,7 +42,7 @@ export interface DeploymentConfigShape {
 }
 
 export const DeploymentConfig = Context.Reference<DeploymentConfigShape | undefined>(
-  "@tollgate/core/deployments/ports/DeploymentConfig",
+  "@tollgate/core/deployments/config/DeploymentConfig",
   {
     defaultValue: () => undefined
   }

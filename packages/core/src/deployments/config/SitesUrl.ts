@@ -8,7 +8,8 @@ import { ConfigurationError } from "../../runtime/ConfigurationError.ts"
 const placeholder = "{name}"
 
 /**
- * The sites of a host: `shared` serves all sites below `/sites/`, `own` serves the site that the host is named after.
+ * The sites of a host: a `shared` host serves all sites below `/sites/`, a `dedicated` host serves only the site that
+ * its first label names.
  */
 export type SiteHost = { readonly kind: "shared" } | { readonly kind: "dedicated"; readonly name: string }
 

@@ -36,10 +36,13 @@ export type EnvironmentType = typeof EnvironmentType.Type
 export const Deployment = Schema.Struct({
   name: DeploymentName,
   url: Schema.String,
+  /** The name of the branch. */
   label: Schema.String,
+  /** The name of the deployment, as in the paths of the HTTP API. */
   urlParameter: Schema.String,
   createdOn: Timestamp,
   updatedOn: Timestamp,
+  /** `<account>::<project>::<branch>::<deployment>`, to find the deployment in logs. */
   loggingId: Schema.String,
   accountName: AccountName,
   projectName: ProjectName,

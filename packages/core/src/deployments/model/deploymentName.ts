@@ -38,6 +38,6 @@ const encodeBranch = ({ accountName, projectName, branchName }: Branch, ...suffi
 export const makeName = (branch: Branch, attempt: number, hashName: (text: string) => Uint8Array): DeploymentName =>
   joinName(branch, toBase32(hashName(encodeBranch(branch, attempt))))
 
-/** The name that older releases of Tollgate gave to a branch, with an unkeyed hash. Only looked up, never assigned. */
+/** The name that older versions of Tollgate gave to a branch, with an unkeyed hash. Only looked up, never assigned. */
 export const legacyName = (branch: Branch): DeploymentName =>
   joinName(branch, createHash("sha256").update(encodeBranch(branch)).digest("hex").slice(0, 7))

@@ -43,10 +43,11 @@ export const deployments = Collection.make({
 const Run = Schema.Struct({
   holder: Schema.optionalKey(Schema.String),
   /**
-   * Without a holder: when the run was queued. With a holder: when the lease expires, for older releases of Tollgate.
+   * Without a holder: when the run was queued. With a holder: the expiry time, read only by older versions of Tollgate;
+   * this version uses `LeaseWatch`.
    */
   until: Timestamp,
-  /** How many times a lease on this run expired. */
+  /** How many leases on this run have expired. The stored name cannot change. */
   lapses: Schema.Int
 })
 
@@ -65,6 +66,7 @@ const Version = Schema.Struct({
 })
 export type Version = typeof Version.Type
 
+/** Index terms of versions. */
 export const inProgress = "in-progress"
 export const byDeployment = (name: string): string => `of:${name}`
 
@@ -90,6 +92,7 @@ export const removals = Collection.make({ name: "removal", format: 1, schema: Re
 /** In the directory: a project that may have pending work. */
 const ActiveProject = Schema.Struct({ ...Project.fields, since: Timestamp })
 export const activeProjects = Collection.make({
+  // Stored name; cannot change.
   name: "busy",
   format: 1,
   schema: ActiveProject,
@@ -119,7 +122,9 @@ export const markProjectActive = Effect.fnUntraced(function* ({ accountName, pro
   yield* retryOnConflict(attempt)
 })
 
-export const separator = "."
+const separator = "."
+
+export const splitArtifactId = (id: string): ReadonlyArray<string> => id.split(separator)
 
 /** The id of a release or the key of a source, valid as a file name. No part contains the separator. */
 export const artifactId = (version: Pick<Version, "id" | "deployment">, part: number | string): string =>

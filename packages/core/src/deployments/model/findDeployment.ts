@@ -3,7 +3,7 @@
  */
 import { Effect, Option } from "effect"
 import { DeploymentNotFound } from "./DeploymentError.ts"
-import { deployments, projectPartition, releaseId, separator, versions } from "./deploymentRecords.ts"
+import { deployments, projectPartition, releaseId, splitArtifactId, versions } from "./deploymentRecords.ts"
 import { findProject } from "./nameRecords.ts"
 
 export const findDeployment = Effect.fnUntraced(function* (deployment: string) {
@@ -13,7 +13,7 @@ export const findDeployment = Effect.fnUntraced(function* (deployment: string) {
 })
 
 const findVersionOfArtifact = Effect.fnUntraced(function* (id: string) {
-  const [name = "", statusId = ""] = id.split(separator)
+  const [name = "", statusId = ""] = splitArtifactId(id)
   const project = yield* findProject(name)
   const version = yield* versions.get(projectPartition(project), statusId)
   return { name, partition: projectPartition(project), version: Option.map(version, ({ value }) => value) }

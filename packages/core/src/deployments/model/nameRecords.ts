@@ -17,10 +17,11 @@ const NameReservation = Schema.Struct({
   ...storedBranchFields,
   name: DeploymentName,
   /**
-   * Whether the name counts towards the limit. Missing in records of older releases, which count from the next upload.
+   * Whether the name counts towards the limit. Missing in records of older versions of Tollgate, which count from the
+   * next upload.
    */
   isCounted: Schema.optionalKey(Schema.Boolean),
-  /** Whether a deployment has used the name. Then the name stays reserved for its branch when it no longer counts. */
+  /** A deployment has used this name, so it belongs to the branch, and so to its account, for good. */
   isKept: Schema.optionalKey(Schema.Boolean)
 })
 export type NameReservation = typeof NameReservation.Type

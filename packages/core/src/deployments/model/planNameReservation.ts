@@ -43,6 +43,7 @@ export const planNameReservation = Effect.fnUntraced(function* (
     branchName,
     name,
     isCounted: true,
+    // An existing record that is not counted belongs to a name that a deployment has used; others are deleted.
     isKept: existing !== undefined
   }
   const project = yield* planProjectIncrement(branch)

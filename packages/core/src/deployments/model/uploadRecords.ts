@@ -29,9 +29,9 @@ export const uploadUrls = Collection.make({
 })
 
 /**
- * The process that receives an upload. Machines compare `until` with their own clocks, so the lease is long enough to
- * tolerate a difference of 20 seconds. Taking a lease over too early is harmless, since a second version of the same
- * upload is rejected.
+ * The lease of the process that receives an upload. Machines compare `until` with their own clocks, so the lease is
+ * long enough to tolerate a difference of 20 seconds. Taking a lease over too early is harmless, since a second version
+ * of the same upload is rejected.
  */
 const UploadLeaseRecord = Schema.Struct({
   id: StatusId,

@@ -51,7 +51,9 @@ export interface DeploymentTarget {
   readonly url?: (deploymentName: string) => string
   /**
    * Responds to a request for a path of a release, such as `/` or `/docs/a.html`. Returns undefined if the release does
-   * not exist. Without this method, Tollgate does not serve `/sites/`.
+   * not exist. For an unknown file, return a 404 response without `content-type`: Tollgate then responds with its own
+   * 404. It sends a 404 response that has a `content-type` unchanged. Without this method, Tollgate does not serve
+   * `/sites/`.
    */
   readonly serve?: (releaseId: string, path: string, request: Request) => Effect.Effect<Response | undefined>
 }
@@ -59,7 +61,7 @@ export interface DeploymentTarget {
 /** The argument of the steps of a `PromiseTarget`. */
 export interface PromiseRelease extends Pick<Release, "id" | "deployment" | "log"> {
   readonly source: () => ReadableStream<Uint8Array>
-  /** Aborted when the run ends before the step, because of a later upload or because the server stops. */
+  /** Aborted when the run ends before the step has finished, because of a later upload or because the server stops. */
   readonly signal: AbortSignal
 }
 

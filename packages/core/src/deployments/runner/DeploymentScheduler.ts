@@ -20,8 +20,8 @@ import {
   type Version,
   versions
 } from "../model/deploymentRecords.ts"
+import { endExpiredLeases } from "../model/endUploadLease.ts"
 import { isReleaseInUse, isSourceInUse } from "../model/findDeployment.ts"
-import { endExpiredLeases } from "../model/uncountName.ts"
 import { deleteExpiredUploadUrls } from "../model/uploadRecords.ts"
 import { finishRemoval } from "./finishRemoval.ts"
 import { makeLeaseWatch } from "./LeaseWatch.ts"
@@ -46,8 +46,10 @@ const make = Effect.gen(function* () {
   const config = yield* DeploymentConfig
   const fibers = yield* FiberSet.make()
   const queue = makeRunQueue(concurrency)
-  const leases = makeLeaseWatch()
+  const leaseWatch = makeLeaseWatch()
+  /** The ids of the removals that this process is finishing. */
   const removing = new Set<string>()
+  /** Identifies this process in the leases of runs. */
   const holder = yield* Base62.random(22)
   const withStore = Effect.provideService(Store, store)
 
@@ -80,11 +82,15 @@ const make = Effect.gen(function* () {
     })
 
   /** Returns the run of a version if this process may acquire it: it has no holder, or its lease has expired. */
-  const toAvailableRun = Effect.fnUntraced(function* (project: Project, { value, version }: Entry<Version>) {
+  const toAvailableRun = Effect.fnUntraced(function* (
+    project: Project,
+    { value, version: recordVersion }: Entry<Version>
+  ) {
     const isHeld = value.run?.holder !== undefined
-    if (isHeld && !(yield* leases.isExpired(value.id, version))) return []
+    if (isHeld && !(yield* leaseWatch.isExpired(value.id, recordVersion))) return []
     const since = DateTime.toEpochMillis(value.run?.until ?? value.createdOn)
-    return [{ project, id: value.id, since, ...(isHeld ? { expiredVersion: version } : {}) }]
+    const run: AvailableRun = { project, id: value.id, since, expiredRecordVersion: isHeld ? recordVersion : undefined }
+    return [run]
   })
 
   /** Reads a project's available runs and interrupted removals in one round trip. Resumes the removals. */
@@ -107,7 +113,7 @@ const make = Effect.gen(function* () {
   const scan = Effect.fnUntraced(function* (config: DeploymentConfigShape) {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
     const available: Array<AvailableRun> = []
-    leases.startScan()
+    leaseWatch.startScan()
     for (let offset = 0; ; offset += 1000) {
       const { entries, total } = yield* activeProjects.page(directory, { offset, limit: 1000 })
       yield* Effect.forEach(
@@ -171,7 +177,7 @@ const make = Effect.gen(function* () {
 export class DeploymentScheduler extends Context.Service<
   DeploymentScheduler,
   {
-    /** Queues a run and starts it immediately if this process has a free slot. Otherwise the next scan finds it. */
+    /** Queues a run. Starts it immediately if this process has a free slot; otherwise it waits in the queue for one. */
     readonly schedule: (project: Project, id: string) => Effect.Effect<void>
   }
 >()("@tollgate/core/deployments/runner/DeploymentScheduler") {

@@ -35,9 +35,9 @@ const retryTransient = <A, E extends { readonly _tag: string }, R>(effect: Effec
 
 /**
  * Acquires a run and restarts it from its first step. Returns none if another process holds it. A run whose lease has
- * expired is taken over only if its record is still at `expiredVersion`.
+ * expired is taken over only if its record is still at `expiredRecordVersion`.
  */
-export const acquire = (partition: Partition, id: string, holder: string, expiredVersion?: number) =>
+export const acquire = (partition: Partition, id: string, holder: string, expiredRecordVersion?: number) =>
   retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
@@ -46,7 +46,7 @@ export const acquire = (partition: Partition, id: string, holder: string, expire
       if (Option.isNone(entry) || entry.value.value.status !== "IN_PROGRESS") return Option.none()
       const { run, attempt, buildResult } = entry.value.value
       const isTakeover = run?.holder !== undefined
-      if (isTakeover && entry.value.version !== expiredVersion) return Option.none()
+      if (isTakeover && entry.value.version !== expiredRecordVersion) return Option.none()
       const version: Version = {
         ...Transitions.restart(entry.value.value, now),
         attempt: attempt + 1,
@@ -104,7 +104,7 @@ export const complete = (
       if (Option.isNone(current) || Option.isNone(deployment)) return yield* new LeaseLost()
       const next = change(version, now)
       const { value } = current.value
-      // An earlier attempt was committed, but its reply was lost.
+      // A previous try of this commit was applied, but the store's reply was lost.
       if (value.attempt === version.attempt && value.status === next.status) return undefined
       if (!isHeldBy(lease, value) || deployment.value.value.latest !== version.id) return yield* new LeaseLost()
       const changes: ReadonlyArray<Change> = [

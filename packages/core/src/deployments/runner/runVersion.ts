@@ -1,6 +1,6 @@
 /**
- * Runs one version: executes its steps in order and records when each starts and ends. The run renews its lease all the
- * while, and stops when it loses the lease.
+ * Runs one version: executes its steps in order and records when each starts and ends. A heartbeat renews the lease;
+ * the run stops when it loses the lease.
  */
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
@@ -54,15 +54,15 @@ export const pruneVersions = Effect.fnUntraced(
     const { entries, total } = yield* versions.page(partition, { where: [byDeployment(name)], offset: 0, limit: 100 })
     const deployment = yield* deployments.get(partition, name)
     const latest = Option.isSome(deployment) ? deployment.value.value.latest : undefined
-    const unchanged = Option.isSome(deployment)
+    const assertDeploymentUnchanged = Option.isSome(deployment)
       ? deployments.assertUnchanged(deployment.value)
       : Change.Check({ key: deployments.recordKey(name), expect: 0 })
     for (const [index, entry] of entries.entries()) {
       const { id, source, ...version } = entry.value
-      const isRemoved = latest === undefined || index < total - maxVersions
-      if (id === latest || (source === undefined && !isRemoved)) continue
-      const change = isRemoved ? versions.remove(entry) : versions.replace(entry, { id, ...version })
-      yield* store.commit(partition, [unchanged, change])
+      const shouldRemove = latest === undefined || index < total - maxVersions
+      if (id === latest || (source === undefined && !shouldRemove)) continue
+      const change = shouldRemove ? versions.remove(entry) : versions.replace(entry, { id, ...version })
+      yield* store.commit(partition, [assertDeploymentUnchanged, change])
       if (source !== undefined) yield* sources.remove(source)
     }
   },
@@ -73,7 +73,10 @@ export const pruneVersions = Effect.fnUntraced(
  * Runs a target's step. Maps defects and interruptions inside the target to `StepFailed`. The step runs in its own
  * fiber, to distinguish an interruption of the run from one inside the target.
  */
-const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) {
+const runTargetStep = Effect.fnUntraced(function* <A>(
+  name: Transitions.RunStep,
+  work: () => Effect.Effect<A, StepFailed>
+) {
   const fiber = yield* Effect.forkChild(Effect.suspend(work))
   const exit = yield* Effect.onInterrupt(Fiber.await(fiber), () => Fiber.interrupt(fiber))
   if (Exit.isSuccess(exit)) return exit.value
@@ -85,8 +88,8 @@ const runStep = Effect.fnUntraced(function* <A>(name: Transitions.RunStep, work:
 
 /** Acquires the lease of a version and runs it. Does nothing if another process holds the lease. */
 export const runVersion = Effect.fnUntraced(function* (config: DeploymentConfigShape, run: QueuedRun, holder: string) {
-  const { project, id, expiredRecordVersion: expiredVersion } = run
-  const acquired = yield* Lease.acquire(projectPartition(project), id, holder, expiredVersion)
+  const { project, id, expiredRecordVersion } = run
+  const acquired = yield* Lease.acquire(projectPartition(project), id, holder, expiredRecordVersion)
   if (Option.isNone(acquired)) return
   const lease = acquired.value
   yield* runWithLease(config, lease).pipe(
@@ -145,22 +148,23 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
     log: log.add
   }
 
-  const executeStep = <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) =>
+  /** Records that a step has started, and runs it. */
+  const startStep = <A>(name: Transitions.RunStep, work: () => Effect.Effect<A, StepFailed>) =>
     Effect.andThen(
       update((current, now) => Transitions.startStep(current, name, now)),
       Effect.mapError(
-        runStep(name, work),
+        runTargetStep(name, work),
         ({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const
       )
     )
 
-  /** Runs a step and records its outcome. Skips a step that the target does not implement. */
-  const step = (
+  /** Runs a step and records its start and outcome. Skips a step that the target does not implement. */
+  const runStep = (
     name: Transitions.RunStep,
     work: (() => Effect.Effect<Transitions.StepResult | "skipped", StepFailed>) | undefined
   ) =>
     Effect.gen(function* () {
-      const outcome = work === undefined ? "skipped" : yield* executeStep(name, work)
+      const outcome = work === undefined ? "skipped" : yield* startStep(name, work)
       yield* update((current, now) =>
         outcome === "skipped"
           ? Transitions.skipStep(current, name)
@@ -170,10 +174,11 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
 
   const steps = Effect.gen(function* () {
     const [unpack, build, check] = [target.unpack?.bind(target), target.build?.bind(target), target.check?.bind(target)]
-    yield* step("unpack", unpack && (() => unpack(release)))
-    yield* step("build", build && (() => build(release)))
-    yield* step("check", check && (() => Effect.as(check(release), {})))
-    yield* executeStep("publish", () => target.publish(release))
+    yield* runStep("unpack", unpack && (() => unpack(release)))
+    yield* runStep("build", build && (() => build(release)))
+    yield* runStep("check", check && (() => Effect.as(check(release), {})))
+    // `Lease.complete` records the outcome of this step together with the end of the run.
+    yield* startStep("publish", () => target.publish(release))
     log.add("Published")
     const previous = yield* Lease.complete(
       lease,
@@ -183,7 +188,7 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
     if (previous?.served !== undefined) yield* discard(config, previous.served)
   })
 
-  /** Writes new log lines once a second, and renews the lease in time. */
+  /** Writes new log lines every second. Renews the lease at least every 3 seconds; it expires after 10. */
   const heartbeat = Effect.gen(function* () {
     for (let beat = 1; ; beat++) {
       yield* Effect.sleep("1 second")

@@ -153,8 +153,8 @@ const make = Effect.gen(function* () {
           expiresOn,
           used: false
         }
-        const committed = yield* recordUpload(upload, idempotency)
-        return { uploadUrl: signUploadUrl(publicUrl, committed.previousResult ?? upload) }
+        const commitResult = yield* recordUpload(upload, idempotency)
+        return { uploadUrl: signUploadUrl(publicUrl, commitResult.previousResult ?? upload) }
       },
       withStore,
       withSafeSpan("Uploads.create")
@@ -172,6 +172,7 @@ const make = Effect.gen(function* () {
           return yield* invalidDigest("must contain sha-256=:…: or sha-512=:…: with a base64 digest")
         }
         const startedOn = yield* DateTime.now
+        // Part of the source's key, since the source store accepts each key once and a failed upload may be repeated.
         const nonce = Buffer.from((yield* SecureRandom).bytes(8)).toString("hex")
         const chunks = transferOwnership ? content : Stream.map(content, (chunk) => new Uint8Array(chunk))
         const { stream, failWhenStalled, getResult } = guardUpload(chunks, sourceLimit, contentDigest)
@@ -184,7 +185,7 @@ const make = Effect.gen(function* () {
               yield* leases.renew(lease)
               yield* acceptUpload(lease, key, getResult(), startedOn)
             })
-            // Uninterruptible: once the source is stored, a disconnect of the client must not stop halfway.
+            // Uninterruptible: the source is stored, so a client that disconnects must not interrupt the commits below.
             yield* createVersion.pipe(
               Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
               Effect.andThen(leases.finish(lease)),

@@ -28,7 +28,8 @@ interface UploadRate {
   readonly silentSeconds: number
 }
 
-const findPaceProblem = ({ bytes, elapsed, waitedSeconds, silentSeconds }: UploadRate): string | undefined => {
+/** Says why an upload is too slow. Returns undefined if it is not. */
+const findRateProblem = ({ bytes, elapsed, waitedSeconds, silentSeconds }: UploadRate): string | undefined => {
   if (silentSeconds >= maxSilence) return `No data arrived for ${maxSilence} seconds`
   if (waitedSeconds > gracePeriod && bytes < waitedSeconds * minBytesPerSecond) {
     return `The upload averaged less than ${minBytesPerSecond} bytes per second`
@@ -107,7 +108,7 @@ export const guardUpload = <E>(
       silentSeconds = hasReceivedChunk || !isWaiting ? 0 : silentSeconds + checkInterval
       if (!isWaiting) continue
       waitedSeconds += checkInterval
-      const problem = findPaceProblem({ bytes, elapsed, waitedSeconds, silentSeconds })
+      const problem = findRateProblem({ bytes, elapsed, waitedSeconds, silentSeconds })
       if (problem !== undefined) return yield* new UploadStalled({ problem: `${problem}. Send the source again.` })
     }
   })

@@ -14,8 +14,8 @@ import { StoreConflict } from "../../store/StoreError.ts"
 import type { DeploymentName } from "../model/Deployment.ts"
 import { AlreadyUploaded, UploadForbidden, UploadInProgress } from "../model/DeploymentError.ts"
 import { projectPartition, versions } from "../model/deploymentRecords.ts"
+import { abandonLease, endExpiredLeases, finishLease } from "../model/endUploadLease.ts"
 import { isNameConflict, planNameReservation, toLimitError } from "../model/planNameReservation.ts"
-import { abandonLease, endExpiredLeases, finishLease } from "../model/uncountName.ts"
 import {
   isPast,
   leasesByAccount,
@@ -42,7 +42,10 @@ export const makeUploadLeases = Effect.gen(function* () {
   const { hashDeploymentName: hashName } = yield* SecretBox
   const limits = yield* Limits
   const processId = yield* Base62.random(22)
-  /** The uploads in progress in this process. Its lease for any other upload is a leftover that it may replace. */
+  /**
+   * The uploads in progress in this process. A lease of this process for an upload that is not in this set was not
+   * removed after a failure; the process may replace it.
+   */
   const inProgress = new Set<string>()
 
   const isHeldElsewhere = ({ holder, until }: UploadLeaseRecord, now: DateTime.Utc): boolean =>
@@ -92,7 +95,7 @@ export const makeUploadLeases = Effect.gen(function* () {
     )
   })
 
-  /** Reads the lease from the store. Returns none if it expired and was taken over or removed. */
+  /** Reads the lease from the store. Returns none if it expired and another process replaced or removed it. */
   const findHeldLease = ({ upload, holder }: UploadLease) =>
     Effect.map(
       uploadLeases.get(directory, upload.id),
@@ -120,7 +123,11 @@ export const makeUploadLeases = Effect.gen(function* () {
       Effect.forever
     )
 
-  /** Marks the URL as used. The version proves the same, but is removed together with its deployment. */
+  /**
+   * Marks the URL as used and removes the lease. An existing version also shows that the URL was used, but it
+   * disappears with its deployment. Ignores errors after 3 retries: the version exists, and the lease expires by
+   * itself.
+   */
   const finish = (lease: UploadLease) =>
     retryOnConflict(
       Effect.gen(function* () {

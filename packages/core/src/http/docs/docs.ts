@@ -13,15 +13,15 @@ import { RequestContext } from "../RequestContext.ts"
 import { docsPath, openApiPath } from "../routes.ts"
 import { docsPage } from "./docsPage.ts"
 
-/** Whether the documentation is served, and whether the description requires authentication. */
+/** Whether the documentation is served, and whether the OpenAPI description requires authentication. */
 export type DocsOption = boolean | "protected"
 
 /**
- * Renders the description, and caches it until the base path changes, which it never does at one mount point. `servers` is
- * the `publicUrl` or the base path from the framework binding. Without either it is relative to `/v1/openapi.json`, which
- * is right below any prefix that a proxy or router strips.
+ * Renders the OpenAPI description, and caches it until the base path changes, which it never does at one mount point.
+ * `servers` is the `publicUrl` or the base path from the framework binding. Without either it is a URL relative to
+ * `/v1/openapi.json`, which stays correct when a proxy or router strips a prefix.
  */
-const makeDescriptionRenderer = (publicUrl: string | undefined): ((basePath: string) => Cacheable) => {
+const makeOpenApiRenderer = (publicUrl: string | undefined): ((basePath: string) => Cacheable) => {
   let description: object | undefined
   let last: { readonly url: string; readonly rendered: Cacheable } | undefined
   const render = (url: string): Cacheable => {
@@ -39,9 +39,9 @@ const makeDescriptionRenderer = (publicUrl: string | undefined): ((basePath: str
 export const makeDocsRoutes = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
   if (docs === false) return []
   const { authenticate } = yield* Authenticator
-  const renderDescription = makeDescriptionRenderer(publicUrl)
+  const renderOpenApi = makeOpenApiRenderer(publicUrl)
   const respond = (request: TransportRequest) =>
-    Effect.map(RequestContext, ({ basePath }) => respondCacheable(request, renderDescription(basePath)))
+    Effect.map(RequestContext, ({ basePath }) => respondCacheable(request, renderOpenApi(basePath)))
 
   const openApi: RouteHandler = respond
   const protectedOpenApi: RouteHandler = (request) =>

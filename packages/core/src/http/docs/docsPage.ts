@@ -36,7 +36,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-/** Rendered once: the page is the same for every host, since it fetches the description. */
+/** Rendered once: the page is the same on every server, since it fetches the OpenAPI description. */
 export const docsPage: Cacheable = {
   etag: makeETag(html, contentSecurityPolicy),
   headers: {

@@ -3,7 +3,8 @@
  */
 import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import { parseIfMatch, parseTagFilter, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
+import { parseTagFilter } from "../../api/query.ts"
 import { Consumers } from "../../consumers/Consumers.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import type { KeyVisibility } from "../../records/ApiKey.ts"
@@ -29,8 +30,8 @@ const parseInclude = (query: IncludeQuery) => ({
 
 export const ConsumersHttp = Effect.gen(function* () {
   const consumers = yield* Consumers
-  const idempotent = yield* makeIdempotencyGuard
-  const { keyStorage: storage } = yield* SecretBox
+  const runIdempotent = yield* makeIdempotencyGuard
+  const { keyStorage } = yield* SecretBox
   return {
     list: ({ params, query }) =>
       Effect.gen(function* () {
@@ -44,7 +45,7 @@ export const ConsumersHttp = Effect.gen(function* () {
         })
       }).pipe(mapErrorsToProblems),
     create: ({ params, query, payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         mapErrorsToProblems(
           Effect.map(consumers.create(params, payload, { withApiKey: query["with-api-key"], idempotency }), withETag)
         )
@@ -72,7 +73,7 @@ export const ConsumersHttp = Effect.gen(function* () {
         yield* consumers.remove(params, params.consumerName, conditions)
       }).pipe(mapErrorsToProblems),
     rollKey: ({ params, query, payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         Effect.gen(function* () {
           const { accountName, bucketName, consumerName } = params
           const options = { ifTags: parseTagFilter(query), idempotency }
@@ -91,7 +92,7 @@ export const ConsumersHttp = Effect.gen(function* () {
           const location = `${basePath}/v1/${segments.map(encodeURIComponent).join("/")}`
           const headers = { location }
           // Without stored key values, this response is the only chance to see the new key.
-          return storage === "hash-only"
+          return keyStorage === "hash-only"
             ? HttpApiSchema.withHeaders({ body: key, headers })
             : HttpApiSchema.withHeaders({ body: undefined, headers })
         }).pipe(mapErrorsToProblems)

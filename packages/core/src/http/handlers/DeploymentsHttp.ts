@@ -1,9 +1,10 @@
 /**
- * HTTP handlers of deployments and uploads: each passes the decoded request to the service and maps its errors to problems.
+ * HTTP handlers of deployments and uploads: each passes the decoded request to the service and maps its errors to
+ * problems.
  */
 import { Effect } from "effect"
 import { canAccessAccount, Forbidden, Principal } from "../../access/Principal.ts"
-import { parseIfMatch, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
 import { UnsupportedEncodingProblem } from "../../api/problems.ts"
 import { Deployments } from "../../deployments/Deployments.ts"
 import { DeploymentNotFound } from "../../deployments/model/DeploymentError.ts"
@@ -18,9 +19,11 @@ import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 export const DeploymentsHttp = Effect.gen(function* () {
   const deployments = yield* Deployments
   const uploads = yield* Uploads
-  const idempotent = yield* makeIdempotencyGuard
+  const runIdempotent = yield* makeIdempotencyGuard
 
-  /** Gets a deployment of the caller's account. Those of other accounts are not found, so that names cannot be probed. */
+  /**
+   * Gets a deployment of the caller's account. Those of other accounts are not found, so that names cannot be probed.
+   */
   const findOwnDeployment = Effect.fnUntraced(function* (name: string) {
     const principal = yield* Principal
     const entry = yield* deployments.get(name)
@@ -33,7 +36,7 @@ export const DeploymentsHttp = Effect.gen(function* () {
     status: ({ params }) => mapErrorsToProblems(Effect.map(deployments.status(params, params.statusId), withETag)),
     list: ({ params, query }) => mapErrorsToProblems(deployments.list(params, query)),
     createSource: ({ payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         Effect.gen(function* () {
           if (!canAccessAccount(yield* Principal, payload.accountName)) {
             return yield* new Forbidden({ problem: "This credential is for another account" })
@@ -49,7 +52,7 @@ export const DeploymentsHttp = Effect.gen(function* () {
         yield* deployments.remove(params.deploymentName, { ifMatch })
       }).pipe(mapErrorsToProblems),
     deploy: ({ params }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         mapErrorsToProblems(
           Effect.andThen(
             findOwnDeployment(params.deploymentName),

@@ -2,7 +2,8 @@
  * HTTP handlers of API keys: each passes the decoded request to the service and maps its errors to problems.
  */
 import { Effect } from "effect"
-import { parseIfMatch, parseTagFilter, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
+import { parseTagFilter } from "../../api/query.ts"
 import { ApiKeys } from "../../keys/ApiKeys.ts"
 import type { ApiKeyCreate } from "../../records/ApiKey.ts"
 import type { GroupHandlers } from "../GroupHandlers.ts"
@@ -15,7 +16,7 @@ const toArray = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): ReadonlyA
 
 export const KeysHttp = Effect.gen(function* () {
   const keys = yield* ApiKeys
-  const idempotent = yield* makeIdempotencyGuard
+  const runIdempotent = yield* makeIdempotencyGuard
   return {
     list: ({ params, query }) =>
       Effect.gen(function* () {
@@ -28,11 +29,11 @@ export const KeysHttp = Effect.gen(function* () {
         })
       }).pipe(mapErrorsToProblems),
     create: ({ params, payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         mapErrorsToProblems(Effect.map(keys.create(params, params.consumerName, payload, { idempotency }), withETag))
       ),
     createMany: ({ params, payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         mapErrorsToProblems(keys.createMany(params, params.consumerName, toArray(payload), { idempotency }))
       ),
     get: ({ params, query }) =>

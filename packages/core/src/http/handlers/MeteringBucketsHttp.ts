@@ -3,7 +3,7 @@
  */
 import { Effect } from "effect"
 import { canAccessAccount, Forbidden, Principal } from "../../access/Principal.ts"
-import { parseIfMatch, withETag } from "../../api/parameters.ts"
+import { parseIfMatch, withETag } from "../../api/etag.ts"
 import { MeteringBucketNotFound } from "../../metering/MeteringBucket.ts"
 import { MeteringBuckets } from "../../metering/MeteringBuckets.ts"
 import { invalidBody } from "../../schema/InvalidInput.ts"
@@ -12,10 +12,15 @@ import type { GroupHandlers } from "../GroupHandlers.ts"
 import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 import { makeIdempotencyGuard } from "./idempotencyGuard.ts"
 
-/** Gets a bucket of the caller's account. Those of other accounts are not found, so that IDs cannot be probed. */
-export const findOwnBucket = Effect.fnUntraced(function* (buckets: MeteringBuckets["Service"], bucketId: string) {
+/**
+ * Gets a metering bucket of the caller's account. Those of other accounts are not found, so that IDs cannot be probed.
+ */
+export const findOwnMeteringBucket = Effect.fnUntraced(function* (
+  meteringBuckets: MeteringBuckets["Service"],
+  bucketId: string
+) {
   const principal = yield* Principal
-  const entry = yield* buckets.get(bucketId)
+  const entry = yield* meteringBuckets.get(bucketId)
   return canAccessAccount(principal, entry.value.accountName) ? entry : yield* new MeteringBucketNotFound({ bucketId })
 })
 
@@ -29,27 +34,30 @@ const resolveAccount = Effect.fnUntraced(function* (requested: AccountName | und
 })
 
 export const MeteringBucketsHttp = Effect.gen(function* () {
-  const buckets = yield* MeteringBuckets
-  const idempotent = yield* makeIdempotencyGuard
+  const meteringBuckets = yield* MeteringBuckets
+  const runIdempotent = yield* makeIdempotencyGuard
   return {
     list: ({ query: { accountName, ...page } }) =>
-      mapErrorsToProblems(Effect.flatMap(resolveAccount(accountName), (account) => buckets.list(account, page))),
+      mapErrorsToProblems(
+        Effect.flatMap(resolveAccount(accountName), (account) => meteringBuckets.list(account, page))
+      ),
     create: ({ payload }) =>
-      idempotent((idempotency) =>
+      runIdempotent((idempotency) =>
         Effect.gen(function* () {
           const account = yield* resolveAccount(payload.accountName)
           if (account === "*")
             return yield* invalidBody("/accountName", "is required, because this credential is for all accounts")
-          return withETag(yield* buckets.create(account, { idempotency }))
+          return withETag(yield* meteringBuckets.create(account, { idempotency }))
         }).pipe(mapErrorsToProblems)
       ),
-    get: ({ params }) => mapErrorsToProblems(Effect.map(findOwnBucket(buckets, params.bucketId), withETag)),
+    get: ({ params }) =>
+      mapErrorsToProblems(Effect.map(findOwnMeteringBucket(meteringBuckets, params.bucketId), withETag)),
     remove: ({ params, headers }) =>
       Effect.gen(function* () {
         const { bucketId } = params
-        if (!canAccessAccount(yield* Principal, yield* buckets.getAccountName(bucketId)))
+        if (!canAccessAccount(yield* Principal, yield* meteringBuckets.getAccountName(bucketId)))
           return yield* new MeteringBucketNotFound({ bucketId })
-        yield* buckets.remove(params.bucketId, { ifMatch: yield* parseIfMatch(headers["if-match"]) })
+        yield* meteringBuckets.remove(params.bucketId, { ifMatch: yield* parseIfMatch(headers["if-match"]) })
       }).pipe(mapErrorsToProblems)
   } satisfies GroupHandlers<"buckets">
 })

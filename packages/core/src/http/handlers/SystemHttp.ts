@@ -10,6 +10,7 @@ export const SystemHttp = Effect.gen(function* () {
   const store = yield* Store
   return {
     alive: () => Effect.succeed(healthy),
+    // Any key will do, even one that does not exist: the check only needs a response from the store.
     ready: () => mapErrorsToProblems(Effect.as(store.get(Partition.keysDirectory, ["any"]), healthy))
   } satisfies GroupHandlers<"system">
 })

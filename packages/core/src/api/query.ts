@@ -1,12 +1,12 @@
 /**
- * Schemas and parsers of the query parameters and headers that several endpoints share.
+ * Schemas and parsers of the query parameters that several endpoints share.
  */
 import { Effect, Schema, SchemaTransformation } from "effect"
-import { HttpApiSchema } from "effect/http-api"
-import { InvalidInput } from "../schema/InvalidInput.ts"
 import { Limit, maxLimit, Offset } from "../schema/Page.ts"
 import { type TagFilter, TagName } from "../schema/Tags.ts"
-import type { Entry } from "../store/Collection.ts"
+
+/** Schema of a query without parameters: every parameter is rejected by name. */
+export const emptyQuery = Schema.Record(Schema.String, Schema.Never)
 
 /** Clamps to the safe integer range, so that a long run of digits counts as "very large" instead of `Infinity`. */
 const clampInteger = (text: string): number =>
@@ -41,25 +41,4 @@ export const withTagFilter = <Fields extends Schema.Struct.Fields>(fields: Field
 export const parseTagFilter = (query: Readonly<Record<string, unknown>>): TagFilter | undefined => {
   const tags = Object.entries(query).filter(([name]) => name.startsWith("tag."))
   return tags.length === 0 ? undefined : Object.fromEntries(tags.map(([name, value]) => [name.slice(4), String(value)]))
-}
-
-/** Converts a stored entry to a response body with its version as the ETag. */
-export const withETag = <A>({ value, version }: Entry<A>) =>
-  HttpApiSchema.withHeaders({ body: value, headers: { etag: `"${version}"` } })
-
-/** Parses the versions of an If-Match header; `undefined` (no header, or `*`) matches any version. */
-export const parseIfMatch = (
-  header: string | undefined
-): Effect.Effect<ReadonlyArray<number> | undefined, InvalidInput> => {
-  if (header === undefined || header.trim() === "*") return Effect.succeed(undefined)
-  const etags = header.match(/(W\/)?"[^"]*"/g) ?? []
-  if (etags.length === 0 || !/^[\s,]*$/.test(header.replace(/(W\/)?"[^"]*"/g, ""))) {
-    return Effect.fail(
-      new InvalidInput({
-        errors: [{ parameter: "If-Match", detail: "must be one or more ETags from earlier responses, or *" }]
-      })
-    )
-  }
-  // Weak ETags and ETags that are not versions never match: NaN equals no version.
-  return Effect.succeed(etags.map((etag) => (/^"[1-9]\d*"$/.test(etag) ? Number(etag.slice(1, -1)) : Number.NaN)))
 }
