@@ -38,7 +38,7 @@ const counterGracePeriod = 24 * 60 * 60 * 1000
 const ConsumptionReceipt = Schema.Struct({
   periodStart: Timestamp,
   resetsOn: Timestamp,
-  maxByMeter: Schema.Record(Schema.String, Schema.Finite)
+  maxima: Schema.Record(Schema.String, Schema.Finite)
 })
 type ConsumptionReceipt = typeof ConsumptionReceipt.Type
 
@@ -48,13 +48,13 @@ const makeQuota = (max: number, used = 0) => ({ max, used, remaining: Math.max(0
 const toQuotas = (
   subscriptionId: string,
   amounts: Amounts,
-  { periodStart, resetsOn, maxByMeter }: ConsumptionReceipt,
+  { periodStart, resetsOn, maxima }: ConsumptionReceipt,
   { totals }: CommitResult
 ): Quotas => {
   const meters: Record<string, Quota> = {}
   for (const meter in amounts) {
     const counter = Entitlement.getCounterName(subscriptionId, meter, periodStart)
-    meters[meter] = makeQuota(maxByMeter[meter] ?? 0, totals.get(counter))
+    meters[meter] = makeQuota(maxima[meter] ?? 0, totals.get(counter))
   }
   return { meters, periodStart, resetsOn }
 }
@@ -161,7 +161,7 @@ const make = Effect.gen(function* () {
         maxByMeter[meter] = max
         changes.push(Change.Add({ counter, by: amounts[meter] ?? 0, max, ttl }))
       }
-      const receipt: ConsumptionReceipt = { periodStart: period.start, resetsOn: period.end, maxByMeter }
+      const receipt: ConsumptionReceipt = { periodStart: period.start, resetsOn: period.end, maxima: maxByMeter }
       const increment = idempotentConsume.commit(Partition.forMeteringBucket(bucketId), changes, idempotency, receipt)
       return Effect.matchEffect(increment, {
         onFailure: (error): Effect.Effect<never, CounterError> => {
