@@ -11,6 +11,7 @@ import { Deployments } from "./deployments/Deployments.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { type Services, toWebHandler } from "./Http.ts"
+import { normalizePath } from "./http/normalizePath.ts"
 import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
@@ -55,10 +56,6 @@ const trackInFlight = (dispatch: (request: TransportRequest) => Promise<Transpor
   const drain = (): Promise<void> => settleWithin(drainTimeoutMs, Promise.all(inFlight))
   return { handle, drain }
 }
-
-/** Normalizes a path for routing: removes the query and a trailing slash, and decodes `%24`. */
-const normalizePath = (path: string): string =>
-  (path.split("?", 1)[0] ?? "").replace(/(?<=.)\/$/, "").replaceAll("%24", "$")
 
 const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
 
@@ -241,7 +238,8 @@ export const createTollgate = async (options: TollgateOptions) => {
        * Whether a path belongs to Tollgate, for any method: check it before you pass a request on. Pass the `Host`
        * header as well, because on a host of `sitesUrl` every path belongs to Tollgate.
        */
-      matches: (path: string, host = ""): boolean => isSitesHost(host) || matchesRoute(normalizePath(path)),
+      matches: (path: string, host = ""): boolean =>
+        isSitesHost(host) || matchesRoute(normalizePath(path.split("?", 1)[0] ?? "")),
       /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
       isSitesHost,
       /**

@@ -1,7 +1,8 @@
 /**
- * An LRU cache of manifests, bounded by bytes. The number of concurrent loads is bounded too, since any client may
+ * A cache of manifests, bounded by bytes. The number of concurrent loads is bounded too, since any client may
  * request any site.
  */
+import { BoundedMap } from "@tollgate/core"
 import type { Manifest } from "./manifest.ts"
 
 const maxCachedBytes = 32 * 1024 * 1024
@@ -36,26 +37,9 @@ export const makeManifestCache = (
   load: (id: string) => Promise<Manifest>,
   maxBytes: number = maxCachedBytes
 ): ManifestCache => {
-  /** Least recently used first. */
-  const cached = new Map<string, Manifest>()
+  const cached = new BoundedMap<string, Manifest>(maxBytes, getCost)
   const loading = new Map<string, Promise<Manifest>>()
   const limitConcurrency = makeConcurrencyLimiter(maxConcurrentLoads)
-  let bytes = 0
-
-  const remove = (id: string): void => {
-    const manifest = cached.get(id)
-    if (manifest !== undefined) bytes -= getCost(manifest)
-    cached.delete(id)
-  }
-
-  const add = (id: string, manifest: Manifest): void => {
-    cached.set(id, manifest)
-    bytes += getCost(manifest)
-    for (const oldest of cached.keys()) {
-      if (bytes <= maxBytes) return
-      remove(oldest)
-    }
-  }
 
   const loadOnce = (id: string): Promise<Manifest> => {
     const pending = loading.get(id)
@@ -65,23 +49,17 @@ export const makeManifestCache = (
     /** Returns false if `delete` was called while the manifest was loading. */
     const finishLoading = () => loading.get(id) === promise && loading.delete(id)
     promise.then(
-      (manifest) => finishLoading() && add(id, manifest),
+      (manifest) => finishLoading() && cached.set(id, manifest),
       () => finishLoading()
     )
     return promise
   }
 
   return {
-    get: async (id) => {
-      const manifest = cached.get(id)
-      if (manifest === undefined) return loadOnce(id)
-      cached.delete(id)
-      cached.set(id, manifest)
-      return manifest
-    },
+    get: async (id) => cached.get(id) ?? loadOnce(id),
     delete: (id) => {
       loading.delete(id)
-      remove(id)
+      cached.delete(id)
     }
   }
 }

@@ -11,6 +11,7 @@ import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import { ResponseEncodingError, type RouteHandler } from "./buildRoutes.ts"
 import { problemToResponse } from "./mapErrorsToProblems.ts"
+import { normalizePath } from "./normalizePath.ts"
 import { type HttpConfig, RequestContext } from "./RequestContext.ts"
 import { RequestId, resolveRequestId } from "./RequestId.ts"
 import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
@@ -40,15 +41,13 @@ const findUndecodable = (path: string, search: string): InvalidInput | undefined
   return invalid(isDecodable(name) ? decodeURIComponent(name) : "query")
 }
 
-/** Removes a trailing slash and decodes `%24`. Malformed percent-encoding is rejected with 400 before routing. */
+/** Splits a URL and normalizes its path. Malformed percent-encoding is rejected with 400 before routing. */
 const parseUrl = (url: string): ParsedUrl | InvalidInput => {
   const queryStart = url.indexOf("?")
   const [path, search] = queryStart < 0 ? [url, ""] : [url.slice(0, queryStart), url.slice(queryStart + 1)]
   const undecodable = findUndecodable(path, search)
   if (undecodable !== undefined) return undecodable
-  const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
-  // The router would cut the path off at a semicolon.
-  return { path: trimmed.replaceAll("%24", "$").replaceAll(";", "%3B"), search }
+  return { path: normalizePath(path), search }
 }
 
 /** No route matches the path and method: becomes 404, or 405 if the path allows other methods. */
