@@ -64,6 +64,7 @@ interface Denial {
   readonly title: string
   readonly detail: string
   readonly headers: Headers
+  /** Further members of the problem (RFC 9457). */
   readonly members?: object
 }
 
@@ -77,6 +78,7 @@ const toDenial = (result: Extract<AuthorizeResultJson, { readonly allowed: false
     return { status: 403, type: "subscription-not-active", title, detail, headers: {} }
   }
   const seconds = secondsUntil(result.resetsOn)
+  // The `RateLimit` header (IETF draft): r is what remains, t the seconds until the reset.
   const headers = { "retry-after": String(seconds), ratelimit: `"${result.meter}";r=0;t=${seconds}` }
   const [title, detail] = ["Quota exceeded", `The quota resets on ${result.resetsOn}`]
   return { status: 429, type: "quota-exceeded", title, detail, headers }
@@ -152,9 +154,9 @@ const authorizeRequest = async (
   const { consumer, keyId, quotas } = result
   const meters = Object.entries(quotas?.meters ?? {})
   const secondsToReset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)
-  const limits = meters.map(([meter, { remaining }]) => `"${meter}";r=${remaining};t=${secondsToReset}`)
+  const rateLimits = meters.map(([meter, { remaining }]) => `"${meter}";r=${remaining};t=${secondsToReset}`)
   return {
-    headers: limits.length === 0 ? {} : { ratelimit: limits.join(", ") },
+    headers: rateLimits.length === 0 ? {} : { ratelimit: rateLimits.join(", ") },
     consumer: {
       name: consumer.name,
       id: consumer.id,

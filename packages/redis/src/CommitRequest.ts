@@ -48,7 +48,7 @@ export const makeCommitRequest = (
   existing: ReadonlyMap<string, StoreRecord>
 ): CommitRequest => {
   const replayKey =
-    idempotency === undefined ? keys.attempt(commitId) : keys.expiringKey(toReplayMember(idempotency.id))
+    idempotency === undefined ? keys.commitReplay(commitId) : keys.expiringKey(toReplayMember(idempotency.id))
   const scriptKeys = [keys.records, keys.uniqueKeys, keys.sequence, keys.expiring, replayKey]
   const positions = new Map<string, number>()
   /** The position of a key in KEYS, which Lua counts from 1. */
@@ -129,7 +129,7 @@ const parseCommitResult = (result: string, { records, counters }: Names): Commit
 }
 
 /** Stored after the result. Earlier previews of 0.1 stored no names; then the names of the repeated commit apply. */
-type StoredReplay = [attempt: string, fingerprint: string, result: string, names?: Names | null]
+type StoredReplay = [commitId: string, fingerprint: string, result: string, names?: Names | null]
 
 export const readCommitReply = (
   reply: unknown,

@@ -2,7 +2,8 @@
  * The Redis keys of a partition. They share a hash tag: a partition is in one slot of a cluster, so one script can
  * access all of its keys.
  *
- * The names are stored and cannot change: `once:` marks an idempotency record, and `claims` holds the unique keys.
+ * The names are stored and cannot change: `once:` marks an idempotency record, `claims` holds the unique keys, and
+ * `attempt:` the results of commits without an idempotency id.
  */
 import type { Partition } from "@tollgate/core"
 
@@ -19,8 +20,8 @@ export interface Keys {
   readonly term: (term: string) => string
   /** The key that a member of `expiring` refers to. */
   readonly expiringKey: (member: string) => string
-  /** The result of an attempt, kept until the retries of that commit are over. */
-  readonly attempt: (id: string) => string
+  /** The result of a commit without an idempotency id, or of a counter batch, kept until its retries are over. */
+  readonly commitReplay: (commitId: string) => string
 }
 
 export const toCounterMember = (name: string): string => `counter:${name}`
@@ -35,6 +36,6 @@ export const makePartitionKeys = (prefix: string, partition: Partition.Partition
     expiring: `${base}expiring`,
     term: (term) => `${base}term:${term}`,
     expiringKey: (member) => base + member,
-    attempt: (id) => `${base}attempt:${id}`
+    commitReplay: (id) => `${base}attempt:${id}`
   }
 }

@@ -65,7 +65,7 @@ export const encodeCounterBatch = (keys: Keys, commitId: string, commits: Readon
   }
 
   return {
-    keys: [keys.records, keys.expiring, keys.attempt(commitId), ...counterKeys],
+    keys: [keys.records, keys.expiring, keys.commitReplay(commitId), ...counterKeys],
     argument: JSON.stringify([checks.names, checks.expected, numbers]),
     readReply
   }

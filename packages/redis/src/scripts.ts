@@ -182,9 +182,10 @@ local function read_in_chunks(items, read)
   return values
 end
 
-local is_current = read_in_chunks(keys, function(...) return redis.call('HMGET', records, ...) end)
+local stored_records = read_in_chunks(keys, function(...) return redis.call('HMGET', records, ...) end)
+local is_current = {}
 for i = 1, #keys do
-  local stored = is_current[i]
+  local stored = stored_records[i]
   is_current[i] = (stored and tonumber(string.match(stored, '^%d+')) or 0) == versions[i]
 end
 

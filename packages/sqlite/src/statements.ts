@@ -1,6 +1,7 @@
 /**
  * The prepared statements. Columns and tables named `claim` hold unique keys; `tollgate_once` holds idempotency
- * records, and `tollgate_postings` the records that have an index term.
+ * records, whose column `committed` is the encoded result (`replays.ts`), and `tollgate_postings` the records that have
+ * an index term.
  */
 import type Sqlite from "better-sqlite3"
 

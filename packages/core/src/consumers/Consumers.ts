@@ -146,7 +146,7 @@ const make = Effect.gen(function* () {
   const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
     cache.invalidateAfter(getKeyBucketPartition(bucket), effect)
 
-  const redactForReplay = (key: ApiKey) => KeyValues.redactForReplay(secretBox, key)
+  const omitValueIfHashOnly = (key: ApiKey) => KeyValues.omitValueIfHashOnly(secretBox, key)
 
   /** Whether a commit failed because more keys than allowed have the index term. */
   const isLimitConflict = (term: string) => (error: unknown) =>
@@ -204,7 +204,7 @@ const make = Effect.gen(function* () {
               consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
             ],
             idempotency,
-            withApiKeys(plaintextKeys.map(redactForReplay))
+            withApiKeys(plaintextKeys.map(omitValueIfHashOnly))
           )
           .pipe(
             Effect.catchTag("StoreConflict", (conflict) =>
@@ -219,7 +219,7 @@ const make = Effect.gen(function* () {
             )
           )
         const { previousResult } = commitResult
-        const replayedKeys = previousResult?.apiKeys?.map(redactForReplay)
+        const replayedKeys = previousResult?.apiKeys?.map(omitValueIfHashOnly)
         const value =
           previousResult === undefined
             ? withApiKeys(plaintextKeys)
@@ -315,9 +315,11 @@ const make = Effect.gen(function* () {
               keyRecords.insert(newKey.stored)
             ],
             idempotency,
-            redactForReplay(plaintextKey)
+            omitValueIfHashOnly(plaintextKey)
           )
-          return commitResult.previousResult === undefined ? plaintextKey : redactForReplay(commitResult.previousResult)
+          return commitResult.previousResult === undefined
+            ? plaintextKey
+            : omitValueIfHashOnly(commitResult.previousResult)
         })
         const rollKeys = withCacheInvalidation(
           bucket,
@@ -330,7 +332,7 @@ const make = Effect.gen(function* () {
         return yield* idempotentRoll.replayIfFailed(
           getKeyBucketPartition(bucket),
           idempotency,
-          redactForReplay,
+          omitValueIfHashOnly,
           rollKeys
         )
       },

@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
     })
 
   const toReplayedPage = (previousPage: Page<ApiKey>, commitResult: CommitResult) => ({
-    page: { ...previousPage, data: previousPage.data.map((key) => KeyValues.redactForReplay(secretBox, key)) },
+    page: { ...previousPage, data: previousPage.data.map((key) => KeyValues.omitValueIfHashOnly(secretBox, key)) },
     commitResult
   })
 
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
           ...keys.map(({ stored }) => keyRecords.insert(stored))
         ],
         idempotency,
-        toPage(plaintextKeys.map((key) => KeyValues.redactForReplay(secretBox, key)))
+        toPage(plaintextKeys.map((key) => KeyValues.omitValueIfHashOnly(secretBox, key)))
       )
       return commitResult.previousResult === undefined
         ? { page: toPage(plaintextKeys), commitResult }

@@ -35,7 +35,10 @@ export class VerifyCache extends Context.Service<
     /** Increases with every invalidation. `set` ignores a result that was read under an older generation. */
     readonly generation: () => number
     readonly set: (partition: Partition, hash: string, value: CacheValue, now: number, generation: number) => void
-    /** Runs a change uninterruptibly and then invalidates its partition, whether the change succeeds or fails. */
+    /**
+     * Runs a change and then invalidates its partition, whether the change succeeds or fails. With the cache enabled, the
+     * change is uninterruptible; disabled, it runs as it is.
+     */
     readonly invalidateAfter: <A, E, R>(partition: Partition, change: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     readonly enabled: boolean
   }

@@ -94,5 +94,5 @@ export const decryptValue = (secretBox: SecretBox["Service"], bucket: KeyBucket,
  * Removes the key value from a result for replay if `keyStorage` is `hash-only`. Apply it when the result is stored,
  * and again when it is replayed: `keyStorage` may have changed to `hash-only` since.
  */
-export const redactForReplay = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
+export const omitValueIfHashOnly = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
   secretBox.keyStorage === "hash-only" || key === undefined ? rest : { ...rest, key }

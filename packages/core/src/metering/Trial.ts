@@ -15,7 +15,7 @@ const statusByTrialEndStatus: ReadonlyMap<string, SubscriptionStatus> = new Map(
   ["paused", "inactive"]
 ])
 
-/** Longer values match no status, so caches may cut them at one character more. */
+/** The length of the longest known value. */
 export const maxTrialEndStatusLength = Math.max(...[...statusByTrialEndStatus.keys()].map(({ length }) => length))
 
 /** An unknown `trialEndStatus` makes the subscription inactive, so that a typo never grants access. */

@@ -29,8 +29,8 @@ export interface CustomerEntitlements {
 }
 
 /**
- * Drops the fields that quotas do not depend on, because they may be large and entitlements are cached. Cuts a
- * `trialEndStatus` that is too long to match a status; what is left is still too long.
+ * Drops the fields that quotas do not depend on, because they may be large and entitlements are cached. Truncates a
+ * long `trialEndStatus`, but to one character more than the longest known value, so that it still matches none.
  */
 export const keepQuotaFields = (subscription: StoredSubscription): StoredSubscription => {
   const { metadata: _metadata, productKey: _productKey, trialEndStatus, ...value } = subscription

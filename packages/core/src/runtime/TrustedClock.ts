@@ -16,20 +16,20 @@ const confirmationMs = 10 * 60_000
 const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 const makeReader = (clock: Clock.Clock): (() => number) => {
-  let latest = clock.currentTimeMillisUnsafe()
+  let latestTrusted = clock.currentTimeMillisUnsafe()
   /** The difference between the trusted time and the monotonic clock. */
-  let offset = latest - monotonicMillis(clock)
+  let offset = latestTrusted - monotonicMillis(clock)
   let aheadSince: number | undefined
   return () => {
-    const elapsed = monotonicMillis(clock)
+    const monotonic = monotonicMillis(clock)
     const wall = clock.currentTimeMillisUnsafe()
-    const lead = wall - (elapsed + offset)
+    const lead = wall - (monotonic + offset)
     const isAhead = lead > jumpThresholdMs
-    aheadSince = isAhead ? (aheadSince ?? elapsed) : undefined
-    const isConfirmed = aheadSince !== undefined && elapsed - aheadSince >= confirmationMs
+    aheadSince = isAhead ? (aheadSince ?? monotonic) : undefined
+    const isConfirmed = aheadSince !== undefined && monotonic - aheadSince >= confirmationMs
     if (lead > 0 && (!isAhead || isConfirmed)) offset += lead
-    latest = Math.max(latest, Math.min(wall, elapsed + offset))
-    return Math.max(latest, wall)
+    latestTrusted = Math.max(latestTrusted, Math.min(wall, monotonic + offset))
+    return Math.max(latestTrusted, wall)
   }
 }
 
@@ -48,10 +48,10 @@ export class TrustedClock extends Context.Service<
       return current.read()
     }
     // Many calls fall into the same millisecond: they share one DateTime.
-    let latest = DateTime.makeUnsafe(0)
+    let cachedDateTime = DateTime.makeUnsafe(0)
     const toDateTime = (millis: number): DateTime.Utc => {
-      if (DateTime.toEpochMillis(latest) !== millis) latest = DateTime.makeUnsafe(millis)
-      return latest
+      if (DateTime.toEpochMillis(cachedDateTime) !== millis) cachedDateTime = DateTime.makeUnsafe(millis)
+      return cachedDateTime
     }
     return { readMillis, now: Effect.clockWith((clock) => Effect.succeed(toDateTime(readMillis(clock)))) }
   })

@@ -145,11 +145,12 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   const toBody = (value: A, previous: A | undefined): string => {
     const body = encodeBody(value)
-    const stored = typeof previous === "object" && previous !== null ? bodies.get(previous) : undefined
-    if (stored === undefined || previous === undefined) return formatPrefix + body
-    const previousBody = encodeBody(previous)
-    const content = stored.slice(stored.indexOf(" ") + 1)
-    return formatPrefix + (content === previousBody ? body : copyUnknownFields(body, previousBody, content))
+    const previousBody = typeof previous === "object" && previous !== null ? bodies.get(previous) : undefined
+    if (previousBody === undefined || previous === undefined) return formatPrefix + body
+    const previousDecoded = encodeBody(previous)
+    const previousStored = previousBody.slice(previousBody.indexOf(" ") + 1)
+    const hasUnknownFields = previousStored !== previousDecoded
+    return formatPrefix + (hasUnknownFields ? copyUnknownFields(body, previousDecoded, previousStored) : body)
   }
 
   const put = (value: A, expect: number, previous?: A): Change =>
