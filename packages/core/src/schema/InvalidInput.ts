@@ -31,8 +31,12 @@ const toSegment = (segment: PropertyKey | { readonly key: PropertyKey }): string
 const toPointer = (segments: ReadonlyArray<string>): string =>
   segments.map((segment) => `/${segment.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
 
-const issueMessage = (message: string, kind: string): string =>
-  message === "Expected no excess property" || message === "Expected never" ? `unknown ${kind}` : message
+/** Replaces messages that speak of schemas. All schemas with an identifier, such as `ConsumerCreate`, are objects. */
+const issueMessage = (message: string, kind: string): string => {
+  if (message === "Expected no excess property" || message === "Expected never") return `unknown ${kind}`
+  if (message === "Missing key") return "is required"
+  return /^Expected [A-Z]\w+$/.test(message) ? "Expected an object" : message
+}
 
 /** The issues of a body that does not match its schema. */
 export const bodyIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>

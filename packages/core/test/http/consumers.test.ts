@@ -51,6 +51,18 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect(body).toEqual({ id: consumerId, name: "0-9", createdOn: timestamp, updatedOn: timestamp })
   })
 
+  it("says what is wrong with a body in words of JSON, not of schemas", async () => {
+    for (const [body, errors] of [
+      [null, [{ pointer: "", detail: "Expected an object" }]],
+      [[], [{ pointer: "", detail: "Expected an object" }]],
+      [{}, [{ pointer: "/name", detail: "is required" }]],
+      [{ name: "alice", colour: "blue" }, [{ pointer: "/colour", detail: "unknown field" }]]
+    ] as const) {
+      const response = await call("POST", `${freshBucket()}/consumers`, { body })
+      expect([response.status, response.body.errors]).toEqual([400, errors])
+    }
+  })
+
   it("creates one key with the consumer on with-api-key, and shows its value", async () => {
     const bucket = freshBucket()
     const { body } = await makeConsumer(bucket, { name: "alice" }, "?with-api-key=true")
