@@ -4,30 +4,28 @@
  */
 import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Authenticator } from "./access/Authenticator.ts"
-import type { Consumers } from "./consumers/Consumers.ts"
-import type { SecretBox } from "./crypto/SecretBox.ts"
+import { Consumers } from "./consumers/Consumers.ts"
+import { SecretBox } from "./crypto/SecretBox.ts"
 import { DeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
-import type { Deployments } from "./deployments/Deployments.ts"
-import type { Uploads } from "./deployments/uploads/Uploads.ts"
-import { buildRoutes } from "./http/buildRoutes.ts"
+import { Deployments } from "./deployments/Deployments.ts"
+import { Uploads } from "./deployments/uploads/Uploads.ts"
+import { buildRoutes, type UntypedOperation } from "./http/buildRoutes.ts"
 import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
-import { ConsumersHttp } from "./http/handlers/ConsumersHttp.ts"
-import { DeploymentsHttp, UploadsHttp } from "./http/handlers/DeploymentsHttp.ts"
-import { KeysHttp } from "./http/handlers/KeysHttp.ts"
-import { MeteringBucketsHttp } from "./http/handlers/MeteringBucketsHttp.ts"
-import { PlansHttp } from "./http/handlers/PlansHttp.ts"
-import { SitesHttp } from "./http/handlers/SitesHttp.ts"
-import { SubscriptionsHttp } from "./http/handlers/SubscriptionsHttp.ts"
-import { SystemHttp } from "./http/handlers/SystemHttp.ts"
 import { makeRequestHandler } from "./http/requestPipeline.ts"
+import { locateRolledKey } from "./http/rollKeyResponse.ts"
 import { makeRoutes, sitesPath } from "./http/routes.ts"
-import type { ApiKeys } from "./keys/ApiKeys.ts"
-import type { MeteringBuckets } from "./metering/MeteringBuckets.ts"
-import type { Plans } from "./metering/Plans.ts"
-import type { Subscriptions } from "./metering/Subscriptions.ts"
-import type { Usage } from "./metering/Usage.ts"
+import { SitesHttp } from "./http/SitesHttp.ts"
+import { makeSystem } from "./http/System.ts"
+import { receiveUpload } from "./http/uploads.ts"
+import { ApiKeys } from "./keys/ApiKeys.ts"
+import { MeteringBuckets } from "./metering/MeteringBuckets.ts"
+import { Plans } from "./metering/Plans.ts"
+import { Subscriptions } from "./metering/Subscriptions.ts"
+import { Usage } from "./metering/Usage.ts"
+import { type AllOperations, descriptions } from "./operations/AllOperations.ts"
+import type { Owners } from "./operations/checkOwner.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
-import type { Store } from "./store/Store.ts"
+import { Store } from "./store/Store.ts"
 
 export interface HttpOptions {
   /** Maximum size of a JSON request body in bytes. Default: 1 MiB. */
@@ -48,22 +46,49 @@ export interface HttpOptions {
 /** The services that the HTTP API calls. */
 export type Services = Consumers | ApiKeys | MeteringBuckets | Plans | Subscriptions | Usage | Deployments | Uploads
 
-/** The handlers by group. The group names are part of the OpenAPI description. */
-const handlers = Effect.all({
-  consumers: ConsumersHttp,
-  keys: KeysHttp,
-  buckets: MeteringBucketsHttp,
-  plans: PlansHttp,
-  subscriptions: SubscriptionsHttp,
-  deployments: DeploymentsHttp,
-  uploads: UploadsHttp,
-  system: SystemHttp
+/** The operations by group. The group names are part of the OpenAPI description. */
+export const allOperations: Effect.Effect<AllOperations, never, Services | Store> = Effect.gen(function* () {
+  return {
+    consumers: yield* Consumers,
+    keys: yield* ApiKeys,
+    buckets: yield* MeteringBuckets,
+    plans: yield* Plans,
+    subscriptions: { ...(yield* Subscriptions), ...(yield* Usage) },
+    deployments: { ...(yield* Deployments), ...(yield* Uploads) },
+    system: makeSystem(yield* Store)
+  }
+})
+
+export const makeOwners = Effect.gen(function* () {
+  const meteringBuckets = yield* MeteringBuckets
+  const deployments = yield* Deployments
+  return {
+    meteringBucket: (bucketId) =>
+      Effect.map(meteringBuckets.getAccountName(bucketId), (accountName) => ({ accountName })),
+    deployment: deployments.getProject
+  } satisfies Owners
+})
+
+const makeApiRoutes = Effect.gen(function* () {
+  const operations = yield* allOperations as unknown as Effect.Effect<
+    Readonly<Record<string, Readonly<Record<string, UntypedOperation>>>>,
+    never,
+    Services | Store
+  >
+  const { keyStorage } = yield* SecretBox
+  const upload = receiveUpload(yield* Uploads)
+  return yield* buildRoutes({
+    descriptions,
+    owners: yield* makeOwners,
+    getOperation: ({ id, group, name }) => (id === "uploads.receive" ? upload : operations[group]?.[name]),
+    locations: { "consumers.rollKey": locateRolledKey(keyStorage) }
+  })
 })
 
 const makeRouteHandlers = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
   const sitesHandler = yield* SitesHttp
   const routeHandlers = [
-    ...(yield* buildRoutes(yield* handlers)),
+    ...(yield* makeApiRoutes),
     ...(yield* makeDocsRoutes(docs, publicUrl)),
     ...(sitesHandler === undefined ? [] : [["GET", sitesPath, sitesHandler] as const])
   ]

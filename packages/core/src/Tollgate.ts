@@ -10,7 +10,7 @@ import { DeploymentConfig, parseDeploymentConfig } from "./deployments/config/De
 import { Deployments } from "./deployments/Deployments.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
-import { type Services, toWebHandler } from "./Http.ts"
+import { allOperations, makeOwners, type Services, toWebHandler } from "./Http.ts"
 import { normalizePath } from "./http/normalizePath.ts"
 import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
@@ -23,12 +23,8 @@ import { Plans } from "./metering/Plans.ts"
 import { type QuotaEvent, QuotaThresholds } from "./metering/QuotaThresholds.ts"
 import { Subscriptions } from "./metering/Subscriptions.ts"
 import { Usage } from "./metering/Usage.ts"
-import { authorizePromise } from "./promises/authorizePromise.ts"
-import { consumersPromise } from "./promises/consumersPromise.ts"
-import { deploymentsPromise } from "./promises/deploymentsPromise.ts"
-import { keysPromise } from "./promises/keysPromise.ts"
-import { meteringBucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "./promises/meteringPromise.ts"
-import * as Promises from "./promises/Promises.ts"
+import { type LocalAccountHandle, makeLocalHandles } from "./promises/makeLocalHandles.ts"
+import { run } from "./promises/run.ts"
 import { ConfigurationError } from "./runtime/ConfigurationError.ts"
 import { Limits, parseLimits } from "./runtime/Limits.ts"
 import { settleWithin } from "./runtime/settleWithin.ts"
@@ -162,9 +158,9 @@ const authenticatorLayer = ({
   }
   if (tokens !== undefined) return Authenticator.layerBearer(tokens)
   if (authenticate === undefined) return Authenticator.layerRejectAll
-  const authenticateRequest: Authenticate = (request) =>
+  const authenticateRequest: Authenticate = (request, context) =>
     Effect.flatMap(
-      Effect.promise(async () => authenticate(request)),
+      Effect.promise(async () => authenticate(request, context)),
       // An `authenticate` result that is not a valid principal is treated as unauthenticated.
       (principal) => Effect.mapError(decodePrincipal(principal), () => new Unauthorized())
     )
@@ -181,27 +177,66 @@ const storeLayer = ({ store }: TollgateOptions): Layer.Layer<Store, unknown> => 
   return "commit" in store ? Layer.succeed(Store, store) : store
 }
 
+/** A Tollgate in this process, with a promise API. */
+export interface Tollgate {
+  /** The handle of an account: everything that belongs to it. Throws if the name is invalid. */
+  account(name: string): LocalAccountHandle
+  /** Re-encrypts every stored key under the primary (first) secret. Safe to run while the server handles requests. */
+  reencryptKeys(): Promise<ReencryptResult>
+  /**
+   * The HTTP API as a web handler: mount it in any framework that has `Request` and `Response`. `authenticate` receives
+   * `context`.
+   */
+  handler(request: Request, context?: unknown): Promise<Response>
+  /** Like `handler`, without web objects. The Node bindings use it. */
+  dispatch(request: TransportRequest): Promise<TransportResponse>
+  /**
+   * Whether a path belongs to Tollgate, for any method: check it before you pass a request on. Pass the `Host` header as
+   * well, because on a host of `sitesUrl` every path belongs to Tollgate.
+   */
+  matches(path: string, host?: string): boolean
+  /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
+  isSitesHost(host: string): boolean
+  /**
+   * Waits up to 5 seconds for requests in flight, then stops all background work. A store that you opened stays open; a
+   * store that you passed as a layer is closed.
+   */
+  close(): Promise<void>
+}
+
+const makeAccount = Effect.gen(function* () {
+  return makeLocalHandles({
+    operations: yield* allOperations,
+    owners: yield* makeOwners,
+    keys: yield* ApiKeys,
+    meteringBuckets: yield* MeteringBuckets,
+    usage: yield* Usage,
+    uploads: yield* Uploads
+  })
+})
+
 /**
  * Creates a Tollgate with a promise API. Rejects with a `ConfigurationError` if an option is invalid.
  *
  * @example
  * ```ts
  * const gate = await createTollgate({ store: MemoryStore.open(), secret: process.env.TOLLGATE_SECRET })
- * const alice = await gate.consumers.create("acme", "production", { name: "alice" }, { withApiKey: true })
- * const { valid } = await gate.keys.verify("acme", "production", alice.apiKeys[0].key)
+ * const production = gate.account("acme").keyBucket("production")
+ * const alice = await production.consumers.create({ name: "alice" }, { withApiKey: true })
+ * const { valid } = await production.verify(alice.apiKeys[0].key)
  * await gate.close()
  * ```
  */
-export const createTollgate = async (options: TollgateOptions) => {
+export const createTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
   const scope = Scope.makeUnsafe()
-  const close = () => Promises.run(Scope.close(scope, Exit.void))
+  const close = () => run(Scope.close(scope, Exit.void))
   const services = Layer.mergeAll(layer(options), authenticatorLayer(options)).pipe(
     Layer.provideMerge(storeLayer(options))
   )
   try {
     const configurationError = validateOptions(options)
     if (configurationError !== undefined) throw configurationError
-    const context = await Promises.run(Layer.buildWithScope(services, scope))
+    const context = await run(Layer.buildWithScope(services, scope))
     const { dispatch, dispose } = toWebHandler(Layer.succeedContext(context), {
       bodyLimit: options.bodyLimit,
       publicUrl: options.publicUrl,
@@ -215,38 +250,13 @@ export const createTollgate = async (options: TollgateOptions) => {
     const sites = Context.get(context, DeploymentConfig)?.sites
     const isSitesHost = (host: string): boolean => sites?.matchHost(host) !== undefined
     return {
-      consumers: consumersPromise(Context.get(context, Consumers)),
-      keys: {
-        ...keysPromise(Context.get(context, ApiKeys)),
-        /**
-         * Re-encrypts every stored key under the primary (first) secret. Safe to run while the server handles requests.
-         */
-        reencryptKeys: (): Promise<ReencryptResult> => Promises.run(Context.get(context, ApiKeys).reencryptKeys())
-      },
-      meteringBuckets: meteringBucketsPromise(Context.get(context, MeteringBuckets)),
-      plans: plansPromise(Context.get(context, Plans)),
-      subscriptions: subscriptionsPromise(Context.get(context, Subscriptions)),
-      usage: usagePromise(Context.get(context, Usage)),
-      deployments: deploymentsPromise(Context.get(context, Deployments), Context.get(context, Uploads)),
-      /** Verifies a key and consumes quota in one call. Call it for every request that your server protects. */
-      authorize: authorizePromise(Context.get(context, ApiKeys), Context.get(context, Usage)),
-      /** The HTTP API as a web handler: mount it in any framework that has `Request` and `Response`. */
-      handler: async (request: Request): Promise<Response> => toWebResponse(await handle(fromWebRequest(request))),
-      /** Like `handler`, without web objects. The Node bindings use it. */
+      account: await run(Effect.provideContext(makeAccount, context)),
+      reencryptKeys: () => run(Context.get(context, ApiKeys).reencryptKeys()),
+      handler: async (request, context) => toWebResponse(await handle(fromWebRequest(request, context))),
       dispatch: handle,
-      /**
-       * Whether a path belongs to Tollgate, for any method: check it before you pass a request on. Pass the `Host`
-       * header as well, because on a host of `sitesUrl` every path belongs to Tollgate.
-       */
-      matches: (path: string, host = ""): boolean =>
-        isSitesHost(host) || matchesRoute(normalizePath(path.split("?", 1)[0] ?? "")),
-      /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
+      matches: (path, host = "") => isSitesHost(host) || matchesRoute(normalizePath(path.split("?", 1)[0] ?? "")),
       isSitesHost,
-      /**
-       * Waits up to 5 seconds for requests in flight, then stops all background work. A store that you opened stays
-       * open; a store that you passed as a layer is closed.
-       */
-      close: async (): Promise<void> => {
+      close: async () => {
         await drain()
         await dispose()
         await close()
@@ -257,8 +267,6 @@ export const createTollgate = async (options: TollgateOptions) => {
     throw error
   }
 }
-
-export type Tollgate = Awaited<ReturnType<typeof createTollgate>>
 
 /** Tollgate for Effect: `Tollgate.layer` provides its services over a store. */
 export const Tollgate = { layer }

@@ -48,8 +48,15 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
   readonly store: StoreOperations | Layer.Layer<Store, unknown>
   /** The management tokens of the HTTP API. Without `tokens` and `authenticate`, every request is rejected with 401. */
   readonly tokens?: ReadonlyArray<BearerToken>
-  /** Authenticates a request to the HTTP API yourself. Return `undefined` to reject it with 401. */
-  readonly authenticate?: (request: Request) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
+  /**
+   * Authenticates a request to the HTTP API yourself. Return `undefined` to reject it with 401. `context` is your
+   * framework's own request: `req` in Express and Node, `ctx` in Koa, or what the option `context` of the binding returns.
+   */
+  readonly authenticate?: (
+    request: Request,
+    // biome-ignore lint/suspicious/noExplicitAny: its type depends on the framework; annotate the parameter
+    context: any
+  ) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
 }
 
 /** A record rather than an array, so that the compiler reports a missing option. */

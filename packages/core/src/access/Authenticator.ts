@@ -10,8 +10,8 @@ import { AccountName } from "../schema/Names.ts"
 import { type PrincipalShape, Unauthorized } from "./Principal.ts"
 import { parseBearerToken } from "./parseBearerToken.ts"
 
-/** A host's own way to authenticate a request. */
-export type Authenticate = (request: Request) => Effect.Effect<PrincipalShape, Unauthorized>
+/** A host's own way to authenticate a request. `context` is what the binding passed with it. */
+export type Authenticate = (request: Request, context: unknown) => Effect.Effect<PrincipalShape, Unauthorized>
 
 type AuthenticateTransport = (request: TransportRequest) => Effect.Effect<PrincipalShape, Unauthorized>
 
@@ -75,7 +75,9 @@ export class Authenticator extends Context.Service<Authenticator, { readonly aut
   })
 
   static layer(authenticate: Authenticate): Layer.Layer<Authenticator> {
-    return Layer.succeed(Authenticator, { authenticate: ({ toWebRequest }) => authenticate(toWebRequest()) })
+    return Layer.succeed(Authenticator, {
+      authenticate: ({ toWebRequest, context }) => authenticate(toWebRequest(), context)
+    })
   }
 
   static layerBearer(tokens: ReadonlyArray<BearerToken>): Layer.Layer<Authenticator, ConfigurationError> {

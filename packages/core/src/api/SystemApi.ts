@@ -1,9 +1,10 @@
 /**
- * Declares the HTTP endpoints of health checks: liveness and readiness. `http/handlers/SystemHttp.ts` implements them.
+ * Declares the health checks: liveness and readiness. `http/System.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { StoreUnavailableProblem } from "./problems.ts"
+import { StoreUnavailable } from "../store/StoreError.ts"
+import { Owner } from "./Owner.ts"
 
 const Healthy = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Healthy" })
 
@@ -13,9 +14,10 @@ export class SystemApi extends HttpApiGroup.make("system")
       OpenApi.Summary,
       "Check that the server is alive"
     ),
-    HttpApiEndpoint.get("ready", "/readyz", { success: Healthy, error: [StoreUnavailableProblem] }).annotate(
+    HttpApiEndpoint.get("ready", "/readyz", { success: Healthy, error: [StoreUnavailable] }).annotate(
       OpenApi.Summary,
       "Check that the store responds"
     )
   )
+  .annotate(Owner, "none")
   .annotateMerge(OpenApi.annotations({ title: "System" })) {}

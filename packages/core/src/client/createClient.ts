@@ -1,24 +1,28 @@
 /**
- * A client for a Tollgate in another process, with the same promise API as `createTollgate`, over HTTP.
+ * A client for a Tollgate in another process, with the same handles as `createTollgate`, over HTTP.
  */
-import { Effect } from "effect"
-import { consumersPromise } from "../promises/consumersPromise.ts"
-import { deploymentsPromise } from "../promises/deploymentsPromise.ts"
-import { keysPromise } from "../promises/keysPromise.ts"
-import {
-  meteringBucketsPromise,
-  plansPromise,
-  subscriptionsPromise,
-  usagePromise
-} from "../promises/meteringPromise.ts"
+import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
+import { notVerified } from "../keys/Verification.ts"
+import type { AccountHandle } from "../promises/handles.ts"
+import { makeAccountHandles } from "../promises/makeHandles.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
-import { remoteServices } from "./remoteServices.ts"
+import { remoteOperations } from "./remoteOperations.ts"
 
 export interface ClientOptions {
   /** The URL that the HTTP API is mounted at, such as `https://example.com/api/dev`. */
   readonly baseUrl: string
+  /** A management token. */
   readonly token: string
 }
+
+export interface TollgateClient {
+  /** The handle of an account. The token decides which accounts the client may use. Throws if the name is invalid. */
+  account(name: string): AccountHandle
+}
+
+/** Whether JSON can carry the string unchanged. Any other string cannot be a key, so no request is needed. */
+const isTransmittable = (key: unknown): boolean =>
+  typeof key === "string" && key.isWellFormed() && !key.includes("\u0000")
 
 /**
  * Creates a client that authenticates with a management token.
@@ -26,10 +30,10 @@ export interface ClientOptions {
  * @example
  * ```ts
  * const client = createClient({ baseUrl: "https://example.com/api/dev", token })
- * await client.consumers.create("acme", "production", { name: "alice" })
+ * await client.account("acme").keyBucket("production").consumers.create({ name: "alice" })
  * ```
  */
-export const createClient = ({ baseUrl, token }: ClientOptions) => {
+export const createClient = ({ baseUrl, token }: ClientOptions): TollgateClient => {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
     throw new ConfigurationError({
       option: "baseUrl",
@@ -39,16 +43,15 @@ export const createClient = ({ baseUrl, token }: ClientOptions) => {
   if (typeof token !== "string" || token === "") {
     throw new ConfigurationError({ option: "token", problem: "must be a management token" })
   }
-  const services = Effect.runSync(remoteServices(baseUrl.replace(/\/$/, ""), token))
+  const { call, upload } = remoteOperations(baseUrl.replace(/\/$/, ""), token)
   return {
-    consumers: consumersPromise(services.consumers),
-    keys: keysPromise(services.keys),
-    meteringBuckets: meteringBucketsPromise(services.meteringBuckets),
-    plans: plansPromise(services.plans),
-    subscriptions: subscriptionsPromise(services.subscriptions),
-    usage: usagePromise(services.usage),
-    deployments: deploymentsPromise(services.deployments, services.uploads)
+    account: makeAccountHandles({
+      call,
+      makeKeyBucket: (methods, _names, verify) => ({
+        ...methods,
+        verify: (key) => (isTransmittable(key) ? verify({ key }) : Promise.resolve(notVerified))
+      }),
+      upload: (url, source) => upload(url, toSourceStream(source))
+    })
   }
 }
-
-export type TollgateClient = ReturnType<typeof createClient>

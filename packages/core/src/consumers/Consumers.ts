@@ -3,21 +3,17 @@
  * expiry on those of the consumer's keys that have none. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
-import { KeyLimitReached, type KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
+import { KeyLimitReached, KeyValueTaken } from "../keys/KeyError.ts"
 import * as KeyValues from "../keys/keyValues.ts"
 import { VerifyCache } from "../keys/VerifyCache.ts"
 import { ApiKey, type KeyVisibility } from "../records/ApiKey.ts"
-import {
-  Consumer,
-  type ConsumerCreate,
-  ConsumerId,
-  type ConsumerUpdate,
-  type StoredConsumer
-} from "../records/Consumer.ts"
-import { ConsumerNameTaken, type ConsumerNotFound } from "../records/ConsumerError.ts"
+import { Consumer, ConsumerId, type StoredConsumer } from "../records/Consumer.ts"
+import { ConsumerNameTaken } from "../records/ConsumerError.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
 import { getKeyBucketPartition, type KeyBucket } from "../records/KeyBucket.ts"
@@ -26,29 +22,21 @@ import { type ManagersCreate, managerTerm } from "../records/Manager.ts"
 import { forEachYielding } from "../runtime/forEachYielding.ts"
 import { LimitReached, Limits } from "../runtime/Limits.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
-import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
-import type { Page, PageRequest } from "../schema/Page.ts"
-import { type TagFilter, tagTerms } from "../schema/Tags.ts"
-import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
-import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { invalidBody } from "../schema/InvalidInput.ts"
+import { tagTerms } from "../schema/Tags.ts"
+import { checkVersion } from "../schema/VersionMismatch.ts"
+import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
-import { StoreConflict, type StoreError } from "../store/StoreError.ts"
+import { StoreConflict } from "../store/StoreError.ts"
+import { ConsumersApi, type ConsumersMethods } from "./ConsumersApi.ts"
 
 /** Optional parts of a returned consumer. */
-export interface ConsumerInclude {
+interface ConsumerInclude {
   readonly apiKeys?: boolean | undefined
   readonly managers?: boolean | undefined
   readonly managerInvites?: boolean | undefined
   readonly keyFormat?: KeyVisibility | undefined
-}
-
-/** Preconditions of a write: the tags and the version that the consumer must have. */
-export interface WriteConditions {
-  readonly ifTags?: TagFilter | undefined
-  readonly ifMatch?: ReadonlyArray<number> | undefined
 }
 
 /** Maximum numbers of keys embedded with `apiKeys: true`: in `get`, in each consumer of a list, and in a whole list. */
@@ -73,7 +61,6 @@ const make = Effect.gen(function* () {
   const cache = yield* VerifyCache
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Consumer)
   const idempotentRoll = makeIdempotentCommits(store, secretBox, ApiKey)
-  const withStore = Effect.provideService(Store, store)
   const { consumersPerKeyBucket } = yield* Limits
 
   const toConsumer = ({ managers, managerInvites, ...fields }: StoredConsumer, include: ConsumerInclude): Consumer => ({
@@ -154,240 +141,181 @@ const make = Effect.gen(function* () {
     error.reason === "too-many-records" &&
     error.subject === keyRecords.indexTerm(term)
 
-  return Consumers.of({
-    list: Effect.fnUntraced(
-      function* (bucket, { limit, offset, tags, managerEmail, ...include }) {
-        const where = [...tagTerms(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
-        const page = yield* consumerRecords.page(getKeyBucketPartition(bucket), {
-          where: [...new Set(where)],
-          offset,
-          limit
-        })
-        const data = yield* toConsumers(
-          bucket,
-          page.entries.map(({ value }) => value),
-          include,
-          maxKeysPerListedConsumer
-        )
-        return { data, limit, offset, total: page.total }
-      },
-      withStore,
-      withSafeSpan("Consumers.list")
-    ),
+  return implementOperations(ConsumersApi, store, {
+    list: Effect.fnUntraced(function* ({ params: bucket, query: { limit, offset, tags, managerEmail, ...include } }) {
+      const where = [...tagTerms(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
+      const page = yield* consumerRecords.page(getKeyBucketPartition(bucket), {
+        where: [...new Set(where)],
+        offset,
+        limit
+      })
+      const data = yield* toConsumers(
+        bucket,
+        page.entries.map(({ value }) => value),
+        include,
+        maxKeysPerListedConsumer
+      )
+      return { data, limit, offset, total: page.total }
+    }),
 
-    create: Effect.fnUntraced(
-      function* (bucket, input, { withApiKey, idempotency } = {}) {
-        const now = yield* DateTime.now
-        const { name, managers, apiKeys, ...fields } = input
-        const requestedKeys = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
-        const keys = yield* Effect.forEach(requestedKeys, (key, index) =>
-          KeyValues.makeKey(secretBox, bucket, name, key, now, `/apiKeys/${index}`)
+    create: Effect.fnUntraced(function* ({ params: bucket, query: { withApiKey } = {}, payload: input }) {
+      const idempotency = yield* CurrentIdempotency
+      const now = yield* DateTime.now
+      const { name, managers, apiKeys, ...fields } = input
+      const requestedKeys = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
+      const keys = yield* Effect.forEach(requestedKeys, (key, index) =>
+        KeyValues.makeKey(secretBox, bucket, name, key, now, `/apiKeys/${index}`)
+      )
+      const stored: StoredConsumer = {
+        id: ConsumerId.make(yield* Id.generate("csmr")),
+        name,
+        createdOn: now,
+        updatedOn: now,
+        ...fields,
+        ...(yield* makeManagers(managers, now))
+      }
+      const withApiKeys = (apiKeys: ReadonlyArray<ApiKey>): Consumer =>
+        apiKeys.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys }
+      const plaintextKeys = keys.map(KeyValues.toApiKeyWithValue)
+      yield* buckets.ensureListed(bucket)
+      const commitResult = yield* idempotentCreate
+        .commit(
+          getKeyBucketPartition(bucket),
+          [
+            consumerRecords.insert(stored),
+            ...keys.map((key) => keyRecords.insert(key.stored)),
+            consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
+          ],
+          idempotency,
+          withApiKeys(plaintextKeys.map(omitValueIfHashOnly))
         )
-        const stored: StoredConsumer = {
-          id: ConsumerId.make(yield* Id.generate("csmr")),
-          name,
-          createdOn: now,
-          updatedOn: now,
-          ...fields,
-          ...(yield* makeManagers(managers, now))
-        }
-        const withApiKeys = (apiKeys: ReadonlyArray<ApiKey>): Consumer =>
-          apiKeys.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys }
-        const plaintextKeys = keys.map(KeyValues.toApiKeyWithValue)
-        yield* buckets.ensureListed(bucket)
-        const commitResult = yield* idempotentCreate
-          .commit(
-            getKeyBucketPartition(bucket),
-            [
-              consumerRecords.insert(stored),
-              ...keys.map((key) => keyRecords.insert(key.stored)),
-              consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
-            ],
-            idempotency,
-            withApiKeys(plaintextKeys.map(omitValueIfHashOnly))
-          )
-          .pipe(
-            Effect.catchTag("StoreConflict", (conflict) =>
-              Effect.fail(
-                conflict.reason === "unique-key"
-                  ? new KeyValueTaken()
-                  : conflict.reason === "too-many-records"
-                    ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
-                    : // `stale`: a consumer with this name exists.
-                      new ConsumerNameTaken({ consumer: name })
-              )
+        .pipe(
+          Effect.catchTag("StoreConflict", (conflict) =>
+            Effect.fail(
+              conflict.reason === "unique-key"
+                ? new KeyValueTaken()
+                : conflict.reason === "too-many-records"
+                  ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
+                  : // `stale`: a consumer with this name exists.
+                    new ConsumerNameTaken({ consumer: name })
             )
           )
-        const { previousResult } = commitResult
-        const replayedKeys = previousResult?.apiKeys?.map(omitValueIfHashOnly)
-        const value =
-          previousResult === undefined
-            ? withApiKeys(plaintextKeys)
-            : { ...previousResult, ...omitUndefined({ apiKeys: replayedKeys }) }
-        return { value, version: consumerRecords.getVersion(commitResult, name) }
-      },
-      withStore,
-      withSafeSpan("Consumers.create")
-    ),
-
-    get: Effect.fnUntraced(
-      function* (bucket, name, { ifTags, ...include } = {}) {
-        const entry = yield* findConsumer(bucket, name, ifTags)
-        const [value = toConsumer(entry.value, include)] = yield* toConsumers(
-          bucket,
-          [entry.value],
-          include,
-          maxKeysInGet
         )
-        return { value, version: entry.version }
-      },
-      withStore,
-      withSafeSpan("Consumers.get")
-    ),
+      const { previousResult } = commitResult
+      const replayedKeys = previousResult?.apiKeys?.map(omitValueIfHashOnly)
+      const value =
+        previousResult === undefined
+          ? withApiKeys(plaintextKeys)
+          : { ...previousResult, ...omitUndefined({ apiKeys: replayedKeys }) }
+      return { value, version: consumerRecords.getVersion(commitResult, name) }
+    }),
 
-    update: Effect.fnUntraced(
-      function* (bucket, name, patch, conditions = {}) {
-        if (patch.name !== undefined && patch.name !== name) {
-          return yield* invalidBody("/name", "a consumer cannot be renamed")
+    get: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags, ...include } = {} }) {
+      const name = bucket.consumerName
+      const entry = yield* findConsumer(bucket, name, ifTags)
+      const [value = toConsumer(entry.value, include)] = yield* toConsumers(
+        bucket,
+        [entry.value],
+        include,
+        maxKeysInGet
+      )
+      return { value, version: entry.version }
+    }),
+
+    update: Effect.fnUntraced(function* ({
+      params: bucket,
+      query: { ifTags } = {},
+      headers: { ifMatch } = {},
+      payload: patch
+    }) {
+      const name = bucket.consumerName
+      if (patch.name !== undefined && patch.name !== name) {
+        return yield* invalidBody("/name", "a consumer cannot be renamed")
+      }
+      const attempt = Effect.gen(function* () {
+        const entry = yield* findConsumer(bucket, name, ifTags)
+        yield* checkVersion(entry, ifMatch)
+        const { description: previousDescription, ...rest } = entry.value
+        const description = patch.description === undefined ? previousDescription : (patch.description ?? undefined)
+        const value: StoredConsumer = {
+          ...rest,
+          ...(description === undefined ? {} : { description }),
+          ...(patch.tags === undefined ? {} : { tags: patch.tags }),
+          ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
+          updatedOn: yield* DateTime.now
         }
-        const attempt = Effect.gen(function* () {
-          const entry = yield* findConsumer(bucket, name, conditions.ifTags)
-          yield* checkVersion(entry, conditions.ifMatch)
-          const { description: previousDescription, ...rest } = entry.value
-          const description = patch.description === undefined ? previousDescription : (patch.description ?? undefined)
-          const value: StoredConsumer = {
-            ...rest,
-            ...(description === undefined ? {} : { description }),
-            ...(patch.tags === undefined ? {} : { tags: patch.tags }),
-            ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
-            updatedOn: yield* DateTime.now
-          }
-          const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [
-            consumerRecords.replace(entry, value)
-          ])
-          return { value: toConsumer(value, {}), version: consumerRecords.getVersion(commitResult, name) }
-        })
-        return yield* withCacheInvalidation(bucket, retryOnConflict(attempt))
-      },
-      withStore,
-      withSafeSpan("Consumers.update")
-    ),
+        const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [consumerRecords.replace(entry, value)])
+        return { value: toConsumer(value, {}), version: consumerRecords.getVersion(commitResult, name) }
+      })
+      return yield* withCacheInvalidation(bucket, retryOnConflict(attempt))
+    }),
 
-    remove: Effect.fnUntraced(
-      function* (bucket, name, conditions = {}) {
-        const attempt = Effect.gen(function* () {
-          const entry = yield* findConsumer(bucket, name, conditions.ifTags)
-          yield* checkVersion(entry, conditions.ifMatch)
-          const keys = yield* listKeysByTerm(bucket, byConsumer(name))
-          yield* store.commit(getKeyBucketPartition(bucket), [
-            consumerRecords.remove(entry),
-            keyRecords.assertAtMost(byConsumer(name), keys.length),
-            ...keys.map(keyRecords.remove)
-          ])
-        })
-        // Retry when a key was created after the keys were listed, so that it is removed too.
-        yield* withCacheInvalidation(bucket, retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
-      },
-      withStore,
-      withSafeSpan("Consumers.remove")
-    ),
+    remove: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags } = {}, headers: { ifMatch } = {} }) {
+      const name = bucket.consumerName
+      const attempt = Effect.gen(function* () {
+        const entry = yield* findConsumer(bucket, name, ifTags)
+        yield* checkVersion(entry, ifMatch)
+        const keys = yield* listKeysByTerm(bucket, byConsumer(name))
+        yield* store.commit(getKeyBucketPartition(bucket), [
+          consumerRecords.remove(entry),
+          keyRecords.assertAtMost(byConsumer(name), keys.length),
+          ...keys.map(keyRecords.remove)
+        ])
+      })
+      // Retry when a key was created after the keys were listed, so that it is removed too.
+      yield* withCacheInvalidation(bucket, retryOnConflict(attempt, isLimitConflict(byConsumer(name))))
+    }),
 
     /**
      * Rolls the consumer's keys in one commit: sets `expiresOn` on every key that has no expiry, and inserts a new key.
      * The commit fails if a key without an expiry is created after they were listed; `retryOnConflict` then lists them
      * again.
      */
-    rollKey: Effect.fnUntraced(
-      function* (bucket, name, expiresOn, { ifTags, idempotency } = {}) {
-        const attempt = Effect.gen(function* () {
-          const entry = yield* findConsumer(bucket, name, ifTags)
-          const keysWithoutExpiry = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
-          const now = yield* DateTime.now
-          const newKey = yield* KeyValues.makeKey(secretBox, bucket, name, {}, now, "")
-          const plaintextKey = KeyValues.toApiKeyWithValue(newKey)
-          const commitResult = yield* idempotentRoll.commit(
-            getKeyBucketPartition(bucket),
-            [
-              consumerRecords.assertUnchanged(entry),
-              keyRecords.assertAtMost(withoutExpiryByConsumer(name), keysWithoutExpiry.length),
-              keyRecords.assertAtMost(byConsumer(name), maxKeysPerConsumer - 1),
-              ...keysWithoutExpiry.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
-              keyRecords.insert(newKey.stored)
-            ],
-            idempotency,
-            omitValueIfHashOnly(plaintextKey)
-          )
-          return commitResult.previousResult === undefined
-            ? plaintextKey
-            : omitValueIfHashOnly(commitResult.previousResult)
-        })
-        const rollKeys = withCacheInvalidation(
-          bucket,
-          retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
-        ).pipe(
-          Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
-          // Only a supplied key value can be invalid, and a roll generates the value.
-          Effect.catchTag("InvalidInput", Effect.die)
-        )
-        return yield* idempotentRoll.replayIfFailed(
+    rollKey: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags } = {}, payload: { expiresOn } }) {
+      const name = bucket.consumerName
+      const idempotency = yield* CurrentIdempotency
+      const attempt = Effect.gen(function* () {
+        const entry = yield* findConsumer(bucket, name, ifTags)
+        const keysWithoutExpiry = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
+        const now = yield* DateTime.now
+        const newKey = yield* KeyValues.makeKey(secretBox, bucket, name, {}, now, "")
+        const plaintextKey = KeyValues.toApiKeyWithValue(newKey)
+        const commitResult = yield* idempotentRoll.commit(
           getKeyBucketPartition(bucket),
+          [
+            consumerRecords.assertUnchanged(entry),
+            keyRecords.assertAtMost(withoutExpiryByConsumer(name), keysWithoutExpiry.length),
+            keyRecords.assertAtMost(byConsumer(name), maxKeysPerConsumer - 1),
+            ...keysWithoutExpiry.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
+            keyRecords.insert(newKey.stored)
+          ],
           idempotency,
-          omitValueIfHashOnly,
-          rollKeys
+          omitValueIfHashOnly(plaintextKey)
         )
-      },
-      withStore,
-      withSafeSpan("Consumers.rollKey")
-    )
+        return commitResult.previousResult === undefined
+          ? plaintextKey
+          : omitValueIfHashOnly(commitResult.previousResult)
+      })
+      const rollKeys = withCacheInvalidation(
+        bucket,
+        retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
+      ).pipe(
+        Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
+        // Only a supplied key value can be invalid, and a roll generates the value.
+        Effect.catchTag("InvalidInput", Effect.die)
+      )
+      return yield* idempotentRoll.replayIfFailed(
+        getKeyBucketPartition(bucket),
+        idempotency,
+        omitValueIfHashOnly,
+        rollKeys
+      )
+    })
   })
 })
 
-export class Consumers extends Context.Service<
-  Consumers,
-  {
-    /** A page of the consumers that have all these tags, oldest first. */
-    readonly list: (
-      bucket: KeyBucket,
-      query: PageRequest &
-        ConsumerInclude & { readonly tags?: TagFilter | undefined; readonly managerEmail?: string | undefined }
-    ) => Effect.Effect<Page<Consumer>, StoreError | KeyNotRetained>
-    /** Creates a consumer together with its keys. The result contains the new keys with their values. */
-    readonly create: (
-      bucket: KeyBucket,
-      input: ConsumerCreate,
-      options?: { readonly withApiKey?: boolean | undefined; readonly idempotency?: Idempotency | undefined }
-    ) => Effect.Effect<
-      Entry<Consumer>,
-      StoreError | InvalidInput | ConsumerNameTaken | KeyValueTaken | LimitReached | IdempotencyError
-    >
-    readonly get: (
-      bucket: KeyBucket,
-      name: string,
-      options?: ConsumerInclude & { readonly ifTags?: TagFilter | undefined }
-    ) => Effect.Effect<Entry<Consumer>, StoreError | ConsumerNotFound | KeyNotRetained>
-    readonly update: (
-      bucket: KeyBucket,
-      name: string,
-      patch: ConsumerUpdate,
-      conditions?: WriteConditions
-    ) => Effect.Effect<Entry<Consumer>, StoreError | InvalidInput | ConsumerNotFound | VersionMismatch>
-    /** Removes a consumer with its keys, managers and invites, atomically. */
-    readonly remove: (
-      bucket: KeyBucket,
-      name: string,
-      conditions?: WriteConditions
-    ) => Effect.Effect<void, StoreError | ConsumerNotFound | VersionMismatch>
-    /**
-     * Sets `expiresOn` on every key without an expiry and creates a new key, atomically. Returns the new key with its
-     * value.
-     */
-    readonly rollKey: (
-      bucket: KeyBucket,
-      name: string,
-      expiresOn: DateTime.Utc,
-      options?: { readonly ifTags?: TagFilter | undefined; readonly idempotency?: Idempotency | undefined }
-    ) => Effect.Effect<ApiKey, StoreError | ConsumerNotFound | KeyLimitReached | IdempotencyError>
-  }
->()("@tollgate/core/consumers/Consumers") {
+export class Consumers extends Context.Service<Consumers, Operations<typeof ConsumersApi, ConsumersMethods>>()(
+  "@tollgate/core/consumers/Consumers"
+) {
   static readonly layer = Layer.effect(Consumers, make)
 }

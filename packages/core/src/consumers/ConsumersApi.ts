@@ -1,99 +1,102 @@
 /**
- * Declares the HTTP endpoints of consumers, including rolling their keys. `http/handlers/ConsumersHttp.ts` implements
- * them.
+ * Declares the operations on consumers, including rolling their keys. `Consumers.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
+import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
+import type {
+  CallOptions,
+  ConditionalCallOptions,
+  IdempotentCallOptions,
+  Input,
+  PageOptions,
+  PagePromise,
+  TagCondition,
+  Versioned
+} from "../api/Methods.ts"
+import { Owner } from "../api/Owner.ts"
+import { optional, parameters } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/parseOptions.ts"
-import {
-  bodyProblems,
-  ConsumerNameTakenProblem,
-  ConsumerNotFoundProblem,
-  idempotencyProblems,
-  KeyLimitReachedProblem,
-  KeyNotRetainedProblem,
-  KeyValueTakenProblem,
-  LimitReachedProblem,
-  PreconditionFailedProblem
-} from "../api/problems.ts"
-import { pagination, withTagFilter } from "../api/query.ts"
-import { ApiKey, KeyVisibility } from "../records/ApiKey.ts"
-import { Consumer, ConsumerCreate, ConsumerUpdate } from "../records/Consumer.ts"
+import { ifTags, page, tags } from "../api/query.ts"
+import { versioned } from "../api/versioned.ts"
+import { KeyLimitReached, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
+import { ApiKey, type ApiKeyJson, KeyVisibility } from "../records/ApiKey.ts"
+import { Consumer, ConsumerCreate, type ConsumerJson, ConsumerUpdate } from "../records/Consumer.ts"
+import { ConsumerNameTaken, ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { Email } from "../records/Manager.ts"
+import { LimitReached } from "../runtime/Limits.ts"
 import { Page } from "../schema/Page.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
+import { VersionMismatch } from "../schema/VersionMismatch.ts"
 
 const bucketParams = KeyBucket.fields
 const consumerParams = { ...bucketParams, consumerName: Schema.String }
 
-const includeParameters = {
-  "include-api-keys": Schema.optionalKey(Schema.Boolean),
-  "include-managers": Schema.optionalKey(Schema.Boolean),
-  "include-manager-invites": Schema.optionalKey(Schema.Boolean),
-  "key-format": Schema.optionalKey(KeyVisibility)
+/** Optional parts of a returned consumer. */
+const include = {
+  apiKeys: optional(Schema.Boolean, "include-api-keys"),
+  managers: optional(Schema.Boolean, "include-managers"),
+  managerInvites: optional(Schema.Boolean, "include-manager-invites"),
+  keyFormat: optional(KeyVisibility, "key-format")
 }
 
 export class ConsumersApi extends HttpApiGroup.make("consumers")
   .add(
     HttpApiEndpoint.get("list", "/consumers", {
       params: bucketParams,
-      query: withTagFilter({ ...pagination, ...includeParameters, "manager-email": Schema.optionalKey(Email) }),
+      query: parameters({ ...page, ...include, ...tags, managerEmail: optional(Email, "manager-email") }),
       success: Page(Consumer),
-      error: [KeyNotRetainedProblem]
+      error: [KeyNotRetained]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List consumers"),
     HttpApiEndpoint.post("create", "/consumers", {
       params: bucketParams,
-      query: { "with-api-key": Schema.optionalKey(Schema.Boolean) },
+      query: parameters({ withApiKey: optional(Schema.Boolean, "with-api-key") }),
+      headers: idempotencyKeyHeader,
       payload: ConsumerCreate,
-      success: withETagHeader(Consumer),
-      error: [
-        ConsumerNameTakenProblem,
-        KeyValueTakenProblem,
-        LimitReachedProblem,
-        ...idempotencyProblems,
-        ...bodyProblems
-      ]
+      success: versioned(Consumer),
+      error: [ConsumerNameTaken, KeyValueTaken, LimitReached, ...idempotencyErrors, ...bodyErrors]
     }).annotate(OpenApi.Summary, "Create a consumer, optionally with API keys"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
       params: consumerParams,
-      query: withTagFilter(includeParameters),
-      success: withETagHeader(Consumer),
-      error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
+      query: parameters({ ...include, ...ifTags }),
+      success: versioned(Consumer),
+      error: [ConsumerNotFound, KeyNotRetained]
     }).annotate(OpenApi.Summary, "Get a consumer"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName", {
       params: consumerParams,
-      query: withTagFilter({}),
+      query: parameters(ifTags),
       headers: ifMatchHeader,
       payload: ConsumerUpdate,
-      success: withETagHeader(Consumer),
-      error: [ConsumerNotFoundProblem, PreconditionFailedProblem, ...bodyProblems]
+      success: versioned(Consumer),
+      error: [ConsumerNotFound, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a consumer"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName", {
       params: consumerParams,
-      query: withTagFilter({}),
+      query: parameters(ifTags),
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [ConsumerNotFoundProblem, PreconditionFailedProblem]
+      error: [ConsumerNotFound, VersionMismatch]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a consumer with its keys, managers and invites"),
     HttpApiEndpoint.post("rollKey", "/consumers/:consumerName/roll-key", {
       params: consumerParams,
-      query: withTagFilter({}),
+      query: parameters(ifTags),
+      headers: idempotencyKeyHeader,
       payload: Schema.Struct({ expiresOn: Timestamp }),
       // With `keyStorage: "hash-only"`, this response is the only chance to see the new key value.
       success: [
         HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
         HttpApiSchema.WithHeaders(ApiKey, { location: Schema.String })
       ],
-      error: [ConsumerNotFoundProblem, KeyLimitReachedProblem, ...idempotencyProblems, ...bodyProblems]
+      error: [ConsumerNotFound, KeyLimitReached, ...idempotencyErrors, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Roll a consumer's keys")
@@ -101,7 +104,60 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Authenticated)
+  .annotate(Owner, "account")
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(
     OpenApi.annotations({ title: "Consumers", description: "Named groups of API keys in a key bucket." })
   ) {}
+
+export interface ConsumerIncludeOptions {
+  /** Include the API keys. */
+  readonly apiKeys?: boolean | undefined
+  readonly managers?: boolean | undefined
+  readonly managerInvites?: boolean | undefined
+  /** How to return key values. Default: `masked`. */
+  readonly keyFormat?: typeof KeyVisibility.Type | undefined
+}
+
+/** A consumer that was created together with API keys. */
+export type ConsumerWithKeysJson = ConsumerJson & { readonly apiKeys: readonly [ApiKeyJson, ...Array<ApiKeyJson>] }
+
+/** The consumers of a key bucket. */
+export interface ConsumersMethods {
+  /** Returns a page of the consumers that match the filter, oldest first. Iterate over it to get all pages. */
+  list(
+    options?: PageOptions &
+      ConsumerIncludeOptions & {
+        /** Only consumers that have all these tags. */
+        readonly tags?: Readonly<Record<string, string>> | undefined
+        /** Only consumers with a manager or an invite for this e-mail address. */
+        readonly managerEmail?: string | undefined
+      }
+  ): PagePromise<ConsumerJson>
+  /** Creates a consumer with an API key. The result contains the key with its value. */
+  create(
+    input: Input<typeof ConsumerCreate.Encoded>,
+    options: IdempotentCallOptions & { readonly withApiKey: true }
+  ): Promise<Versioned<ConsumerWithKeysJson>>
+  /** Creates a consumer. The result contains the keys that were created with it, with their values. */
+  create(
+    input: Input<typeof ConsumerCreate.Encoded>,
+    options?: IdempotentCallOptions & { readonly withApiKey?: boolean | undefined }
+  ): Promise<Versioned<ConsumerJson>>
+  /** Returns a consumer. */
+  get(name: string, options?: CallOptions & ConsumerIncludeOptions & TagCondition): Promise<Versioned<ConsumerJson>>
+  /** Updates the fields in `patch`. `null` clears the description. */
+  update(
+    name: string,
+    patch: Input<typeof ConsumerUpdate.Encoded>,
+    options?: ConditionalCallOptions & TagCondition
+  ): Promise<Versioned<ConsumerJson>>
+  /** Deletes a consumer with its keys, managers and invites. */
+  remove(name: string, options?: ConditionalCallOptions & TagCondition): Promise<void>
+  /** Sets `expiresOn` on every key that has no expiry and creates a new key, in one commit. Returns the new key. */
+  rollKey(
+    name: string,
+    input: { readonly expiresOn: string },
+    options?: IdempotentCallOptions & TagCondition
+  ): Promise<ApiKeyJson>
+}

@@ -2,13 +2,13 @@
  * The operations on deployments: list, get, status, deploy and remove.
  */
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { runBestEffort } from "../runtime/runBestEffort.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
-import type { Page, PageRequest } from "../schema/Page.ts"
-import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
+import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import type { Partition } from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
@@ -19,9 +19,10 @@ import {
   deploymentUrl,
   requireConfig
 } from "./config/DeploymentConfig.ts"
-import type { Deployment } from "./model/Deployment.ts"
+import { DeploymentsApi, type DeploymentsMethods } from "./DeploymentsApi.ts"
+import { type Deployment, DeployResult } from "./model/Deployment.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./model/DeploymentError.ts"
-import { type DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
+import { StatusId } from "./model/DeploymentStatus.ts"
 import {
   byDeployment,
   type DeploymentRecord,
@@ -39,12 +40,6 @@ import { findDeployment } from "./model/findDeployment.ts"
 import * as Transitions from "./model/versionTransitions.ts"
 import { DeploymentScheduler } from "./runner/DeploymentScheduler.ts"
 import { finishRemoval } from "./runner/finishRemoval.ts"
-
-/** The identifier is the public name in the OpenAPI description. */
-export const DeployResult = Schema.Struct({
-  status: Schema.Literals(["request enqueued", "already in progress"])
-}).annotate({ identifier: "DeployAnswer" })
-export type DeployResult = typeof DeployResult.Type
 
 const toDeployment = (config: DeploymentConfigShape, record: DeploymentRecord): Deployment => {
   const { name, accountName, projectName, branchName, createdOn, updatedOn, message, served } = record
@@ -110,86 +105,75 @@ const make = Effect.gen(function* () {
       })
     )
 
+  const operations = implementOperations(DeploymentsApi, store, {
+    list: Effect.fnUntraced(function* ({ params: project, query: { limit, offset } }) {
+      const config = yield* getConfig
+      const { entries, total } = yield* deployments.page(projectPartition(project), { limit, offset })
+      return { data: entries.map(({ value }) => toDeployment(config, value)), limit, offset, total }
+    }),
+
+    get: Effect.fnUntraced(function* ({ params: { deploymentName } }) {
+      const config = yield* getConfig
+      const { value, version } = yield* findDeployment(deploymentName)
+      return { value: toDeployment(config, value), version }
+    }),
+
+    status: Effect.fnUntraced(function* ({ params: { statusId, ...project } }) {
+      const config = yield* getConfig
+      const entry = Schema.is(StatusId)(statusId)
+        ? yield* versions.get(projectPartition(project), statusId)
+        : Option.none()
+      if (Option.isNone(entry)) return yield* new StatusNotFound({ statusId: String(statusId) })
+      const { deployment, status, steps, buildResult } = entry.value.value
+      return {
+        value: { status, url: deploymentUrl(config, deployment), steps, buildResult },
+        version: entry.value.version
+      }
+    }),
+
+    deploy: Effect.fnUntraced(function* ({ params: { deploymentName: name } }) {
+      const idempotency = yield* CurrentIdempotency
+      yield* getConfig
+      const { value: deployment } = yield* findDeployment(name)
+      const partition = projectPartition(deployment)
+      const attempt = Effect.gen(function* () {
+        const previousResult = yield* idempotentDeploy.findPreviousResult(partition, idempotency)
+        if (previousResult !== undefined) return previousResult
+        const current = yield* findDeployment(name)
+        const version = yield* versions.get(partition, current.value.latest)
+        if (Option.isNone(version)) return yield* new DeploymentNotFound({ deployment: name })
+        const isRunning = version.value.value.status === "IN_PROGRESS"
+        const now = yield* DateTime.now
+        const result: DeployResult = { status: isRunning ? "already in progress" : "request enqueued" }
+        const changes = [
+          versions.replace(version.value, Transitions.restart(version.value.value, now)),
+          deployments.replace(current, { ...current.value, message: "", updatedOn: now })
+        ]
+        const commitResult = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
+        if (commitResult.previousResult === undefined && !isRunning)
+          yield* scheduler.schedule(deployment, version.value.value.id)
+        return commitResult.previousResult ?? result
+      })
+      yield* markProjectActive(deployment)
+      return yield* retryOnConflict(attempt)
+    }),
+
+    remove: Effect.fnUntraced(function* ({ params: { deploymentName: name }, headers: { ifMatch } = {} }) {
+      const config = yield* getConfig
+      const { value: deployment } = yield* findDeployment(name)
+      yield* markProjectActive(deployment)
+      const removal = yield* removeDeployment(name, ifMatch)
+      yield* runBestEffort(`Removing the files of ${name}`, finishRemoval(config, deployment, removal))
+    })
+  })
+
   return Deployments.of({
-    list: Effect.fnUntraced(
-      function* (project, { limit, offset }) {
-        const config = yield* getConfig
-        const { entries, total } = yield* deployments.page(projectPartition(project), { limit, offset })
-        return { data: entries.map(({ value }) => toDeployment(config, value)), limit, offset, total }
-      },
-      withStore,
-      withSafeSpan("Deployments.list")
-    ),
-
-    get: Effect.fnUntraced(
-      function* (name) {
-        const config = yield* getConfig
-        const { value, version } = yield* findDeployment(name)
-        return { value: toDeployment(config, value), version }
-      },
-      withStore,
-      withSafeSpan("Deployments.get")
-    ),
-
-    status: Effect.fnUntraced(
-      function* (project, statusId) {
-        const config = yield* getConfig
-        const entry = Schema.is(StatusId)(statusId)
-          ? yield* versions.get(projectPartition(project), statusId)
-          : Option.none()
-        if (Option.isNone(entry)) return yield* new StatusNotFound({ statusId: String(statusId) })
-        const { deployment, status, steps, buildResult } = entry.value.value
-        return {
-          value: { status, url: deploymentUrl(config, deployment), steps, buildResult },
-          version: entry.value.version
-        }
-      },
-      withStore,
-      withSafeSpan("Deployments.status")
-    ),
-
-    deploy: Effect.fnUntraced(
-      function* (name, { idempotency } = {}) {
-        yield* getConfig
-        const { value: deployment } = yield* findDeployment(name)
-        const partition = projectPartition(deployment)
-        const attempt = Effect.gen(function* () {
-          const previousResult = yield* idempotentDeploy.findPreviousResult(partition, idempotency)
-          if (previousResult !== undefined) return previousResult
-          const current = yield* findDeployment(name)
-          const version = yield* versions.get(partition, current.value.latest)
-          if (Option.isNone(version)) return yield* new DeploymentNotFound({ deployment: name })
-          const isRunning = version.value.value.status === "IN_PROGRESS"
-          const now = yield* DateTime.now
-          const result: DeployResult = { status: isRunning ? "already in progress" : "request enqueued" }
-          const changes = [
-            versions.replace(version.value, Transitions.restart(version.value.value, now)),
-            deployments.replace(current, { ...current.value, message: "", updatedOn: now })
-          ]
-          const commitResult = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
-          if (commitResult.previousResult === undefined && !isRunning)
-            yield* scheduler.schedule(deployment, version.value.value.id)
-          return commitResult.previousResult ?? result
-        })
-        yield* markProjectActive(deployment)
-        return yield* retryOnConflict(attempt)
-      },
-      withStore,
-      withSafeSpan("Deployments.deploy")
-    ),
-
-    remove: Effect.fnUntraced(
-      function* (name, { ifMatch } = {}) {
-        const config = yield* getConfig
-        const { value: deployment } = yield* findDeployment(name)
-        yield* markProjectActive(deployment)
-        const removal = yield* removeDeployment(name, ifMatch)
-        yield* runBestEffort(`Removing the files of ${name}`, finishRemoval(config, deployment, removal))
-      },
-      withStore,
-      withSafeSpan("Deployments.remove")
-    ),
-
+    ...operations,
+    getProject: Effect.fnUntraced(function* (name) {
+      yield* getConfig
+      const { accountName, projectName } = (yield* findDeployment(name)).value
+      return { accountName, projectName }
+    }, withStore),
     getServedRelease: Effect.fnUntraced(function* (name) {
       const { value } = yield* findDeployment(name)
       return value.served === undefined ? yield* new DeploymentNotFound({ deployment: name }) : value.served
@@ -197,32 +181,15 @@ const make = Effect.gen(function* () {
   })
 })
 
+type DeploymentOperations = Omit<Operations<typeof DeploymentsApi, DeploymentsMethods>, "createSource">
+
 export class Deployments extends Context.Service<
   Deployments,
-  {
-    /** Lists a page of a project's deployments, oldest first. */
-    readonly list: (
-      project: Project,
-      page: PageRequest
-    ) => Effect.Effect<Page<Deployment>, StoreError | DeploymentsNotConfigured>
-    readonly get: (
+  DeploymentOperations & {
+    /** Gets the account and the project of a deployment. */
+    readonly getProject: (
       name: string
-    ) => Effect.Effect<Entry<Deployment>, StoreError | DeploymentsNotConfigured | DeploymentNotFound>
-    /** Gets the status of the version that an upload created. Fails until the upload is complete. */
-    readonly status: (
-      project: Project,
-      statusId: string
-    ) => Effect.Effect<Entry<DeploymentStatus>, StoreError | DeploymentsNotConfigured | StatusNotFound>
-    /** Runs the last upload again. Tollgate serves the previous release until the new one is published. */
-    readonly deploy: (
-      name: string,
-      options?: { readonly idempotency?: Idempotency | undefined }
-    ) => Effect.Effect<DeployResult, StoreError | IdempotencyError | DeploymentsNotConfigured | DeploymentNotFound>
-    /** Stops serving a deployment, and removes it with its versions and sources. */
-    readonly remove: (
-      name: string,
-      conditions?: { readonly ifMatch?: ReadonlyArray<number> | undefined }
-    ) => Effect.Effect<void, StoreError | DeploymentsNotConfigured | DeploymentNotFound | VersionMismatch>
+    ) => Effect.Effect<Project, StoreError | DeploymentNotFound | DeploymentsNotConfigured>
     /** Gets the id of the release that a deployment serves. */
     readonly getServedRelease: (name: string) => Effect.Effect<string, StoreError | DeploymentNotFound>
   }

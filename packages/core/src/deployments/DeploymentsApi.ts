@@ -1,34 +1,41 @@
 /**
- * Declares the HTTP endpoints of deployments and of source uploads. `http/handlers/DeploymentsHttp.ts` implements them.
+ * Declares the operations on deployments, and the upload of sources. `Deployments.ts` and `uploads/Uploads.ts`
+ * implement them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { bodyErrors, commonErrors, idempotencyErrors } from "../api/errors.ts"
+import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
+import type {
+  CallOptions,
+  ConditionalCallOptions,
+  IdempotentCallOptions,
+  PageOptions,
+  PagePromise,
+  Versioned
+} from "../api/Methods.ts"
+import { Owner } from "../api/Owner.ts"
+import { optional, parameters } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/parseOptions.ts"
-import {
-  AlreadyUploadedProblem,
-  bodyProblems,
-  commonProblems,
-  DeploymentNotFoundProblem,
-  DeploymentsNotConfiguredProblem,
-  idempotencyProblems,
-  LimitReachedProblem,
-  PayloadTooLargeProblem,
-  PreconditionFailedProblem,
-  RequestTimeoutProblem,
-  SourceUnavailableProblem,
-  StatusNotFoundProblem,
-  UnsupportedEncodingProblem,
-  UploadForbiddenProblem,
-  UploadInProgressProblem
-} from "../api/problems.ts"
-import { emptyQuery, pagination } from "../api/query.ts"
+import { noQuery, page } from "../api/query.ts"
+import { versioned } from "../api/versioned.ts"
+import { PayloadTooLarge, RequestTimeout, UnsupportedEncoding } from "../errors/requestErrors.ts"
+import { LimitReached } from "../runtime/Limits.ts"
 import { AccountName, ProjectName } from "../schema/Names.ts"
 import { Page } from "../schema/Page.ts"
-import { DeployResult } from "./Deployments.ts"
-import { Branch, Deployment } from "./model/Deployment.ts"
-import { DeploymentStatus, StatusId } from "./model/DeploymentStatus.ts"
+import { VersionMismatch } from "../schema/VersionMismatch.ts"
+import { Branch, Deployment, type DeploymentJson, DeployResult } from "./model/Deployment.ts"
+import {
+  AlreadyUploaded,
+  DeploymentNotFound,
+  DeploymentsNotConfigured,
+  SourceStoreError,
+  StatusNotFound,
+  UploadForbidden,
+  UploadInProgress
+} from "./model/DeploymentError.ts"
+import { DeploymentStatus, type DeploymentStatusJson, StatusId } from "./model/DeploymentStatus.ts"
 
 const projectParams = { accountName: AccountName, projectName: ProjectName }
 const deploymentParams = { deploymentName: Schema.String }
@@ -48,41 +55,53 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
   .add(
     HttpApiEndpoint.get("status", "/accounts/:accountName/projects/:projectName/deployment-status/:statusId", {
       params: { ...projectParams, statusId: Schema.String },
-      success: withETagHeader(DeploymentStatus),
-      error: [StatusNotFoundProblem, DeploymentsNotConfiguredProblem]
-    }).annotate(OpenApi.Summary, "Get deployment status"),
+      success: versioned(DeploymentStatus),
+      error: [StatusNotFound, DeploymentsNotConfigured]
+    })
+      .annotate(OpenApi.Summary, "Get deployment status")
+      .annotate(Owner, "account"),
     HttpApiEndpoint.get("list", "/accounts/:accountName/projects/:projectName/deployments", {
       params: projectParams,
-      query: pagination,
+      query: parameters(page),
       success: Page(Deployment),
-      error: [DeploymentsNotConfiguredProblem]
+      error: [DeploymentsNotConfigured]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "List a project's deployments"),
+      .annotate(OpenApi.Summary, "List a project's deployments")
+      .annotate(Owner, "account"),
     HttpApiEndpoint.post("createSource", "/deployments/sources", {
+      headers: idempotencyKeyHeader,
       payload: Branch,
       success: UploadUrl,
-      error: [LimitReachedProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems, ...bodyProblems]
-    }).annotate(OpenApi.Summary, "Create an upload URL for a source"),
+      error: [LimitReached, DeploymentsNotConfigured, ...idempotencyErrors, ...bodyErrors]
+    })
+      .annotate(OpenApi.Summary, "Create an upload URL for a source")
+      .annotate(Owner, "request"),
     HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
       params: deploymentParams,
-      success: withETagHeader(Deployment),
-      error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem]
-    }).annotate(OpenApi.Summary, "Get a deployment"),
+      success: versioned(Deployment),
+      error: [DeploymentNotFound, DeploymentsNotConfigured]
+    })
+      .annotate(OpenApi.Summary, "Get a deployment")
+      .annotate(Owner, "deployment"),
     HttpApiEndpoint.delete("remove", "/deployments/:deploymentName", {
       params: deploymentParams,
-      query: emptyQuery,
+      query: noQuery,
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [DeploymentNotFoundProblem, PreconditionFailedProblem, DeploymentsNotConfiguredProblem]
+      error: [DeploymentNotFound, VersionMismatch, DeploymentsNotConfigured]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Delete a deployment and stop serving it"),
+      .annotate(OpenApi.Summary, "Delete a deployment and stop serving it")
+      .annotate(Owner, "deployment"),
     HttpApiEndpoint.post("deploy", "/deployments/:deploymentName/deploy", {
       params: deploymentParams,
+      headers: idempotencyKeyHeader,
       success: DeployResult,
-      error: [DeploymentNotFoundProblem, DeploymentsNotConfiguredProblem, ...idempotencyProblems]
-    }).annotate(OpenApi.Summary, "Deploy the latest source again")
+      error: [DeploymentNotFound, DeploymentsNotConfigured, ...idempotencyErrors]
+    })
+      .annotate(OpenApi.Summary, "Deploy the latest source again")
+      .annotate(Owner, "deployment")
   )
   .prefix("/v1")
   .middleware(Authenticated)
@@ -94,23 +113,46 @@ export class UploadsApi extends HttpApiGroup.make("uploads")
   .add(
     HttpApiEndpoint.put("receive", "/uploads/:file", {
       params: { file: Schema.String },
-      query: { expires: Schema.optionalKey(Schema.String), signature: Schema.optionalKey(Schema.String) },
-      headers: { "content-digest": Schema.optionalKey(Schema.String) },
+      query: parameters({ expires: optional(Schema.String), signature: optional(Schema.String) }),
+      headers: parameters({ contentDigest: optional(Schema.String, "content-digest") }),
       payload: HttpApiSchema.StreamUint8Array({ contentType: "application/gzip" }),
       success: UploadResponse,
       error: [
-        UploadForbiddenProblem,
-        AlreadyUploadedProblem,
-        UploadInProgressProblem,
-        LimitReachedProblem,
-        PayloadTooLargeProblem,
-        UnsupportedEncodingProblem,
-        RequestTimeoutProblem,
-        SourceUnavailableProblem,
-        DeploymentsNotConfiguredProblem,
-        ...commonProblems
+        UploadForbidden,
+        AlreadyUploaded,
+        UploadInProgress,
+        LimitReached,
+        PayloadTooLarge,
+        UnsupportedEncoding,
+        RequestTimeout,
+        SourceStoreError,
+        DeploymentsNotConfigured,
+        ...commonErrors
       ]
     }).annotate(OpenApi.Summary, "Upload a source archive (gzip tar) to a signed upload URL")
   )
   .prefix("/v1")
+  .annotate(Owner, "none")
   .annotateMerge(OpenApi.annotations({ title: "Uploads" })) {}
+
+/** The deployments of a project. */
+export interface DeploymentsMethods {
+  /** Returns a page of the project's deployments, oldest first. Iterate over it to get all pages. */
+  list(options?: PageOptions): PagePromise<DeploymentJson>
+  /**
+   * Creates a signed URL for one upload of a branch's source. The file name in the URL, without `.tar.gz`, is the id of
+   * the deployment status.
+   */
+  createSource(
+    input: { readonly branchName: string },
+    options?: IdempotentCallOptions
+  ): Promise<{ readonly uploadUrl: string }>
+  /** Returns the status of the deployment that an upload started. */
+  status(statusId: string, options?: CallOptions): Promise<Versioned<DeploymentStatusJson>>
+  /** Returns a deployment. */
+  get(name: string, options?: CallOptions): Promise<Versioned<DeploymentJson>>
+  /** Deploys the latest source again. */
+  deploy(name: string, options?: IdempotentCallOptions): Promise<DeployResult>
+  /** Stops serving a deployment, and deletes all its data. */
+  remove(name: string, options?: ConditionalCallOptions): Promise<void>
+}

@@ -3,12 +3,11 @@
  * finite numbers, no `__proto__`. The content type is ignored.
  */
 import { Effect } from "effect"
-import { PayloadTooLargeProblem, RequestTimeoutProblem, UnsupportedEncodingProblem } from "../api/problems.ts"
+import { PayloadTooLarge, RequestTimeout, UnsupportedEncoding } from "../errors/requestErrors.ts"
 import { bodyErrorMessage } from "../runtime/BodyNotRestorableError.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
 import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
 import { findUnsafeJson, maxDepth } from "../schema/SafeJson.ts"
-import { RequestId } from "./RequestId.ts"
 
 const bodyTimeout = "30 seconds"
 
@@ -19,13 +18,7 @@ export interface JsonBody {
 
 const emptyBody: JsonBody = { text: "{}", value: {} }
 
-export type BodyError = InvalidInput | PayloadTooLargeProblem | RequestTimeoutProblem | UnsupportedEncodingProblem
-
-const tooLarge = (limit: number, instance: string) =>
-  new PayloadTooLargeProblem({
-    detail: `The body may have at most ${limit} bytes. Send less, or split it into several requests.`,
-    instance
-  })
+export type BodyError = InvalidInput | PayloadTooLarge | RequestTimeout | UnsupportedEncoding
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
@@ -70,24 +63,17 @@ export const readJsonBody = (
   limit: number
 ): Effect.Effect<JsonBody, BodyError> =>
   Effect.gen(function* () {
-    const instance = yield* RequestId
     const encoding = headers["content-encoding"] ?? "identity"
-    if (encoding.toLowerCase() !== "identity") {
-      const detail = "Send the body uncompressed, without Content-Encoding"
-      return yield* new UnsupportedEncodingProblem({ detail, instance })
-    }
-    if (Number(headers["content-length"] ?? 0) > limit) return yield* tooLarge(limit, instance)
+    if (encoding.toLowerCase() !== "identity") return yield* new UnsupportedEncoding()
+    if (Number(headers["content-length"] ?? 0) > limit) return yield* new PayloadTooLarge({ maxBytes: limit })
     const bytes = yield* Effect.tryPromise({
       try: () => readBytes(limit),
       catch: (error) => invalidBody("", bodyErrorMessage(error, "was not received completely"))
     }).pipe(
       Effect.timeoutOrElse({
         duration: bodyTimeout,
-        orElse: () =>
-          Effect.fail(
-            new RequestTimeoutProblem({ detail: "The body did not arrive in time. Send it again.", instance })
-          )
+        orElse: () => Effect.fail(new RequestTimeout())
       })
     )
-    return yield* bytes === undefined ? tooLarge(limit, instance) : parseJsonBody(bytes)
+    return yield* bytes === undefined ? new PayloadTooLarge({ maxBytes: limit }) : parseJsonBody(bytes)
   })

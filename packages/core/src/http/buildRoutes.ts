@@ -1,21 +1,20 @@
 /**
- * Builds one route per declared endpoint at startup: it authorizes the caller, decodes the request with the endpoint's
- * schemas, calls the handler and encodes the response.
+ * Builds one route per operation at startup: it authorizes the caller, decodes the request with the declared schemas,
+ * calls the operation and encodes its result.
  */
-import { Context, Effect, Exit, Schema, type SchemaAST } from "effect"
-import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
+import { Effect, Exit, Schema, type SchemaAST } from "effect"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Forbidden, Principal } from "../access/Principal.ts"
-import { Authenticated } from "../api/Authenticated.ts"
+import type { OperationDescription, ResponseDescription } from "../api/describeOperations.ts"
+import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { bodyIssues, type InputIssue, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { bodyIssues, headerIssues, type InputIssue, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
-import { Api } from "./Api.ts"
-import { authorizeEndpoint } from "./authorizeEndpoint.ts"
+import type { Entry } from "../store/Collection.ts"
+import { authorizeCaller, checkCanSeeKeyValues, toCallerScope } from "./authorizeCaller.ts"
 import { isCrossSite } from "./crossSite.ts"
 import { encodePage, isPage } from "./encodePage.ts"
-import type { AllHandlers } from "./GroupHandlers.ts"
-import { mapErrorsToProblems } from "./mapErrorsToProblems.ts"
+import { makeRunIdempotent } from "./idempotency.ts"
 import { RequestContext } from "./RequestContext.ts"
 
 /** The path parameters and the query, as the router parsed them. */
@@ -30,7 +29,7 @@ export type RouteHandler = (
   match: RouteMatch
 ) => Effect.Effect<TransportResponse, unknown, RequestContext>
 
-/** A handler's result does not match the declared response schema. */
+/** An operation's result does not match the declared response schema. */
 export class ResponseEncodingError extends Schema.TaggedError<ResponseEncodingError>()("ResponseEncodingError", {}) {}
 
 type Decode = (input: unknown) => Effect.Effect<unknown, InvalidInput>
@@ -53,121 +52,137 @@ const makeDecoder = (
 /** Schema for `{}` only: an empty `Struct` would accept any object. */
 const EmptyObject = Schema.Record(Schema.String, Schema.Never)
 
-/**
- * The schema of a JSON body; `undefined` if the handler streams the body itself. POST endpoints without a payload schema
- * accept only an empty object.
- */
-const payloadSchema = ({ payload, method }: HttpApiEndpoint.Top): Schema.Top | undefined => {
-  const schemas = [...payload.values()].flatMap(({ encoding, schemas }) => (encoding._tag === "Json" ? schemas : []))
-  if (schemas.length > 1) return Schema.Union(schemas)
-  return schemas[0] ?? (method === "POST" ? EmptyObject : undefined)
-}
+/** The schema of a JSON body. POST endpoints without a payload schema accept only an empty object. */
+const getPayloadSchema = ({ payload, method }: OperationDescription): Schema.Top | undefined =>
+  payload === "stream" ? undefined : (payload ?? (method === "POST" ? EmptyObject : undefined))
 
-const json = { "content-type": "application/json" }
+type Headers = Readonly<Record<string, string>>
 
-type Successes = ReadonlyMap<number, readonly [Schema.Top, ...Array<Schema.Top>]>
-type ResponseHeaders = Readonly<Record<string, string>>
-
-const bodySchema = (declared: Schema.Top): Schema.Top =>
-  HttpApiSchema.isWithHeaders(declared) ? declared.schema : declared
-
-/** Encodes a handler's result: with the declared 204 status if it is empty, otherwise as JSON with the declared status. */
-const makeEncoder = (successes: Successes) => {
-  const declared = [...successes].flatMap(([status, schemas]) =>
-    schemas.map((schema) => [status, bodySchema(schema)] as const)
-  )
-  const [emptyStatus] = declared.find(([, schema]) => HttpApiSchema.isNoContent(schema.ast)) ?? []
-  const withBody = declared.filter(([, schema]) => !HttpApiSchema.isNoContent(schema.ast))
-  if (withBody.length > 1) throw new Error("An endpoint may declare at most one success response with a body")
-  const [status, schema] = withBody[0] ?? [204, HttpApiSchema.NoContent]
-  const encode = Schema.encodeUnknownExit(schema as Schema.Codec<unknown>, skipChecks)
-  const toResponse = (body: TransportResponse["body"], headers: ResponseHeaders): TransportResponse => ({
-    status,
-    headers: { ...json, ...headers },
-    body
-  })
-  return (value: unknown, headers: ResponseHeaders): Effect.Effect<TransportResponse, ResponseEncodingError> => {
-    if (emptyStatus !== undefined && (value === undefined || withBody.length === 0)) {
-      return Effect.succeed({ status: emptyStatus, headers, body: undefined })
-    }
+/** Encodes a body: pages in chunks, text as it is, everything else as JSON. */
+const makeBodyEncoder = ({ status, body, contentType }: ResponseDescription) => {
+  const encode = Schema.encodeUnknownExit(body, skipChecks)
+  const isJson = contentType === "application/json"
+  return (value: unknown, headers: Headers): Effect.Effect<TransportResponse, ResponseEncodingError> => {
+    const toResponse = (body: TransportResponse["body"]): TransportResponse => ({
+      status,
+      headers: { "content-type": contentType, ...headers },
+      body
+    })
     if (isPage(value)) {
-      const body = Effect.mapError(encodePage(value, encode), () => new ResponseEncodingError())
-      return Effect.map(body, (body) => toResponse(body, headers))
+      return Effect.mapBoth(encodePage(value, encode), {
+        onSuccess: toResponse,
+        onFailure: () => new ResponseEncodingError()
+      })
     }
     const encoded = encode(value)
-    return Exit.isSuccess(encoded)
-      ? Effect.succeed(toResponse(JSON.stringify(encoded.value), headers))
-      : Effect.fail(new ResponseEncodingError())
+    if (Exit.isFailure(encoded)) return Effect.fail(new ResponseEncodingError())
+    return Effect.succeed(toResponse(isJson ? JSON.stringify(encoded.value) : String(encoded.value)))
   }
 }
 
-interface WithHeaders {
-  readonly body: unknown
-  readonly headers: Readonly<Record<string, string>>
+/** Where the result of an operation can be read, and the body to send with it, if any. */
+export type Locate = (
+  result: unknown,
+  request: AnyRequest
+) => Effect.Effect<{ readonly location: string; readonly body: unknown }, never, RequestContext>
+
+type EncodeResult = (
+  result: unknown,
+  request: AnyRequest
+) => Effect.Effect<TransportResponse, ResponseEncodingError, RequestContext>
+
+const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locate | undefined): EncodeResult => {
+  const encodeBody = makeBodyEncoder(response)
+  const { kind, status } = response
+  if (kind === "empty") return () => Effect.succeed({ status, headers: {}, body: undefined })
+  if (kind === "plain") return (result) => encodeBody(result, {})
+  if (kind === "versioned") {
+    return (result) => {
+      const { value, version } = result as Entry<unknown>
+      return encodeBody(value, { etag: `"${version}"` })
+    }
+  }
+  if (locate === undefined) throw new Error(`The endpoint ${id} declares a Location, but none is implemented for it`)
+  return (result, request) =>
+    Effect.flatMap(locate(result, request), ({ location, body }) =>
+      body === undefined
+        ? Effect.succeed({ status: 204, headers: { location }, body: undefined })
+        : encodeBody(body, { location })
+    )
 }
 
-const rejectCrossSite = mapErrorsToProblems(
-  Effect.fail(
-    new Forbidden({
-      problem: "Cross-site requests are refused. Send the credential in the Authorization header instead of a cookie."
-    })
-  )
+const rejectCrossSite = Effect.fail(
+  new Forbidden({
+    detail: "Cross-site requests are refused. Send the credential in the Authorization header instead of a cookie."
+  })
 )
 
-type UntypedHandler = (input: object) => Effect.Effect<unknown, unknown, Principal | RequestContext>
+export type UntypedOperation = (request: AnyRequest) => Effect.Effect<unknown, unknown, RequestContext>
 
-/** Builds the routes of all endpoints of the API. */
-export const buildRoutes = Effect.fnUntraced(function* (handlers: AllHandlers) {
+export interface RouteImplementations {
+  readonly descriptions: ReadonlyArray<OperationDescription>
+  /** Returns the implementation of an operation; `undefined` if it has none. */
+  readonly getOperation: (description: OperationDescription) => UntypedOperation | undefined
+  readonly owners: Owners
+  /** The implementations of `Location`, by operation id. */
+  readonly locations: Readonly<Record<string, Locate>>
+}
+
+/** Builds the routes of all operations. Throws if an operation is not implemented. */
+export const buildRoutes = Effect.fnUntraced(function* ({
+  descriptions,
+  getOperation,
+  owners,
+  locations
+}: RouteImplementations) {
   const { authenticate } = yield* Authenticator
-  const routes: Array<readonly [method: string, path: string, handler: RouteHandler]> = []
+  const runIdempotent = makeRunIdempotent()
 
-  const buildRoute = (
-    endpoint: HttpApiEndpoint.Top,
-    annotations: Context.Context<never>,
-    successes: Successes,
-    handler: UntypedHandler
-  ): RouteHandler => {
-    const getParseOptions = <Slot>(slot: Context.Key<Slot, SchemaAST.ParseOptions>) =>
-      Context.getOrUndefined(annotations, slot)
-    const decodeParams = makeDecoder(endpoint.params, undefined, parameterIssues)
-    const decodeHeaders = makeDecoder(endpoint.headers, undefined, parameterIssues)
-    const query = endpoint.query && Schema.toCodecArrayFromSingle(endpoint.query)
-    const decodeQuery = makeDecoder(query, getParseOptions(HttpApi.QueryParseOptions), parameterIssues)
-    const decodePayload = makeDecoder(payloadSchema(endpoint), getParseOptions(HttpApi.PayloadParseOptions), bodyIssues)
-    const hasHeaders = [...(endpoint.success as ReadonlySet<Schema.Top>)].some(HttpApiSchema.isWithHeaders)
-    const encode = makeEncoder(successes)
+  const buildRoute = (description: OperationDescription): RouteHandler => {
+    const operation = getOperation(description)
+    if (operation === undefined) throw new Error(`The endpoint ${description.id} has no implementation`)
+    const decodeParams = makeDecoder(description.params, undefined, parameterIssues)
+    const decodeHeaders = makeDecoder(description.headers, undefined, headerIssues)
+    const query = description.query && Schema.toCodecArrayFromSingle(description.query)
+    const decodeQuery = makeDecoder(query, description.queryParseOptions, parameterIssues)
+    const decodePayload = makeDecoder(getPayloadSchema(description), description.payloadParseOptions, bodyIssues)
+    const encodeResult = makeResultEncoder(description, locations[description.id])
 
-    const handle = Effect.fnUntraced(function* ({ headers }: TransportRequest, match: RouteMatch) {
-      const input: Record<string, unknown> = {}
-      if (decodeParams !== undefined) input["params"] = yield* decodeParams(match.params)
-      if (decodeHeaders !== undefined) input["headers"] = yield* decodeHeaders(headers)
-      if (decodeQuery !== undefined) input["query"] = yield* decodeQuery(match.query)
-      if (decodePayload !== undefined)
-        input["payload"] = yield* decodePayload((yield* (yield* RequestContext).body).value)
-      const result = yield* handler(input)
-      if (!hasHeaders) return yield* encode(result, {})
-      const { body, headers: responseHeaders } = result as WithHeaders
-      return yield* encode(body, responseHeaders)
+    const decodeRequest = Effect.fnUntraced(function* ({ headers }: TransportRequest, match: RouteMatch) {
+      const request: Record<string, unknown> = {}
+      if (decodeParams !== undefined) request["params"] = yield* decodeParams(match.params)
+      if (decodeHeaders !== undefined) request["headers"] = yield* decodeHeaders(headers)
+      if (decodeQuery !== undefined) request["query"] = yield* decodeQuery(match.query)
+      if (decodePayload !== undefined) {
+        request["payload"] = yield* decodePayload((yield* (yield* RequestContext).body).value)
+      }
+      return request as AnyRequest
     })
 
-    // Public endpoints: their handlers do not require a Principal.
-    if (![...endpoint.middlewares].some((middleware) => middleware === Authenticated)) return handle as RouteHandler
-    const authorize = authorizeEndpoint(endpoint)
+    if (!description.isAuthenticated) {
+      return (transportRequest, match) =>
+        Effect.flatMap(decodeRequest(transportRequest, match), (request) =>
+          Effect.flatMap(operation(request), (result) => encodeResult(result, request))
+        )
+    }
+
+    const handle = Effect.fnUntraced(function* (transportRequest: TransportRequest, match: RouteMatch) {
+      const decoded = yield* decodeRequest(transportRequest, match)
+      const principal = yield* Principal
+      yield* checkCanSeeKeyValues(principal, decoded)
+      const request = yield* checkOwner(owners, description, toCallerScope(principal), decoded)
+      const { idempotencyKey } = (request.headers ?? {}) as { readonly idempotencyKey?: string }
+      return yield* encodeResult(yield* runIdempotent(idempotencyKey, operation(request)), request)
+    })
+
     return (request, match) => {
       if (isCrossSite(request)) return rejectCrossSite
-      return Effect.flatMap(authorize(authenticate(request), match.params["accountName"]), (principal) =>
+      const authorized = authorizeCaller(description, authenticate(request), match.params["accountName"])
+      return Effect.flatMap(authorized, (principal) =>
         Effect.provideService(handle(request, match), Principal, principal)
       )
     }
   }
 
-  HttpApi.reflect(Api, {
-    onGroup: () => undefined,
-    onEndpoint: ({ group, endpoint, mergedAnnotations, successes }) => {
-      const groupHandlers = handlers[group.identifier as keyof AllHandlers] as unknown as Record<string, UntypedHandler>
-      const handler = groupHandlers[endpoint.identifier] as UntypedHandler
-      routes.push([endpoint.method, endpoint.path, buildRoute(endpoint, mergedAnnotations, successes, handler)])
-    }
-  })
-  return routes
+  return descriptions.map((description) => [description.method, description.path, buildRoute(description)] as const)
 })

@@ -3,15 +3,16 @@
  * every failure into a problem response.
  */
 import { Cause, Context, Effect, Option, References } from "effect"
-import { FindMyWay, Headers, HttpServerRespondable, HttpTraceContext } from "effect/http"
-import { BadRequestProblem, InternalProblem, MethodNotAllowedProblem, NotFoundProblem } from "../api/problems.ts"
+import { FindMyWay, Headers, HttpTraceContext } from "effect/http"
 import { SecureRandom } from "../crypto/SecureRandom.ts"
+import { InternalError, MethodNotAllowed, RouteNotFound } from "../errors/requestErrors.ts"
+import { isTollgateError, type TollgateError } from "../errors/TollgateError.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import { ResponseEncodingError, type RouteHandler } from "./buildRoutes.ts"
-import { problemToResponse } from "./mapErrorsToProblems.ts"
 import { normalizePath } from "./normalizePath.ts"
+import { toProblemResponse } from "./problemResponse.ts"
 import { type HttpConfig, RequestContext } from "./RequestContext.ts"
 import { RequestId, resolveRequestId } from "./RequestId.ts"
 import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
@@ -50,11 +51,6 @@ const parseUrl = (url: string): ParsedUrl | InvalidInput => {
   return { path: normalizePath(path), search }
 }
 
-/** No route matches the path and method: becomes 404, or 405 if the path allows other methods. */
-class RouteNotFound {
-  readonly _tag = "RouteNotFound"
-}
-
 /** The path and method of a request, and the methods that the path allows. */
 interface RequestTarget {
   readonly path: string
@@ -62,26 +58,22 @@ interface RequestTarget {
   readonly allowedMethods: () => ReadonlyArray<string>
 }
 
-/** Maps an error to a problem. Logs server errors only, and never the content of the request. */
-const toProblem = Effect.fnUntraced(function* (error: unknown, { path, method, allowedMethods }: RequestTarget) {
-  const instance = yield* RequestId
-  if (error instanceof InvalidInput) {
-    return new BadRequestProblem({ detail: error.message, instance, errors: error.errors })
-  }
-  if (HttpServerRespondable.isRespondable(error)) return error
-  if (error instanceof RouteNotFound) {
-    const allowed = allowedMethods()
-    return allowed.length === 0 || allowed.includes(method)
-      ? new NotFoundProblem({ detail: `Nothing found at ${path}`, instance })
-      : new MethodNotAllowedProblem({
-          detail: `${path} allows ${allowed.join(", ")}, not ${method}`,
-          instance
-        })
-  }
+const describeMissingRoute = ({ path, method, allowedMethods }: RequestTarget): TollgateError => {
+  const allowed = allowedMethods()
+  return allowed.length === 0 || allowed.includes(method)
+    ? new RouteNotFound({ detail: `Nothing found at ${path}` })
+    : new MethodNotAllowed({ detail: `${path} allows ${allowed.join(", ")}, not ${method}` })
+}
+
+/** Returns the error to respond with. Logs unexpected errors, and never the content of the request. */
+const toTollgateError = Effect.fnUntraced(function* (error: unknown, target: RequestTarget) {
+  if (error instanceof RouteNotFound) return describeMissingRoute(target)
+  if (isTollgateError(error)) return error
+  const { path, method } = target
   yield* error instanceof ResponseEncodingError
     ? Effect.logError(`The response to ${method} ${path} does not match its schema`)
     : Effect.logError(`${method} ${path} failed`, error instanceof Error ? error.stack : "")
-  return new InternalProblem({ detail: "The server log has the error under this request ID.", instance })
+  return new InternalError()
 })
 
 /**
@@ -89,7 +81,7 @@ const toProblem = Effect.fnUntraced(function* (error: unknown, { path, method, a
  */
 const causeToResponse = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, target: RequestTarget) {
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
-  const response = yield* problemToResponse(yield* toProblem(Cause.squash(cause), target))
+  const response = yield* toProblemResponse(yield* toTollgateError(Cause.squash(cause), target))
   return response.status === 405
     ? { ...response, headers: { ...response.headers, allow: target.allowedMethods().join(", ") } }
     : response

@@ -1,9 +1,8 @@
 /**
  * The paths of the HTTP API and the methods that each path allows, derived from the endpoint declarations.
  */
-import { HttpApi } from "effect/http-api"
 import type { SiteHost } from "../deployments/config/SitesUrl.ts"
-import { Api } from "./Api.ts"
+import { descriptions } from "../operations/AllOperations.ts"
 
 export const openApiPath = "/v1/openapi.json"
 export const docsPath = "/v1/docs"
@@ -18,13 +17,10 @@ const docsRoutes: ReadonlyArray<Route> = [
 const sitesRoutes: ReadonlyArray<Route> = [["/sites/.+", "GET"]]
 
 /** The declared paths as regular expressions, in which a parameter such as `:keyId` matches one path segment. */
-const declaredRoutes: Array<Route> = []
-HttpApi.reflect(Api, {
-  onGroup: () => undefined,
-  onEndpoint: ({ endpoint }) => {
-    declaredRoutes.push([endpoint.path.replace(/[$.]/g, "\\$&").replace(/:[A-Za-z]+/g, "[^/]+"), endpoint.method])
-  }
-})
+const declaredRoutes: ReadonlyArray<Route> = descriptions.map(({ path, method }) => [
+  path.replace(/[$.]/g, "\\$&").replace(/:[A-Za-z]+/g, "[^/]+"),
+  method
+])
 
 /** Every GET route also serves HEAD. */
 const withHead = (method: string): ReadonlyArray<string> => (method === "GET" ? ["GET", "HEAD"] : [method])

@@ -1,31 +1,46 @@
 /**
- * Declares the HTTP endpoints of API keys, including verification. `http/handlers/KeysHttp.ts` implements them.
+ * Declares the operations on API keys, including verification. `ApiKeys.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authenticated, IsReadOnly } from "../api/Authenticated.ts"
-import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { Authenticated } from "../api/Authenticated.ts"
+import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
+import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
+import type {
+  CallOptions,
+  ConditionalCallOptions,
+  IdempotentCallOptions,
+  Input,
+  PageJson,
+  PageOptions,
+  PagePromise,
+  TagCondition,
+  Versioned
+} from "../api/Methods.ts"
+import { IsReadOnly, Owner } from "../api/Owner.ts"
+import { optional, parameters } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/parseOptions.ts"
+import { ifTags, page } from "../api/query.ts"
+import { versioned } from "../api/versioned.ts"
 import {
-  bodyProblems,
-  ConsumerNotFoundProblem,
-  idempotencyProblems,
-  KeyLimitReachedProblem,
-  KeyNotFoundProblem,
-  KeyNotRetainedProblem,
-  KeyValueTakenProblem,
-  PreconditionFailedProblem
-} from "../api/problems.ts"
-import { pagination, withTagFilter } from "../api/query.ts"
-import { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyVisibility, maxKeysPerRequest } from "../records/ApiKey.ts"
+  ApiKey,
+  ApiKeyCreate,
+  type ApiKeyJson,
+  ApiKeyUpdate,
+  KeyVisibility,
+  maxKeysPerRequest
+} from "../records/ApiKey.ts"
+import { ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { Page } from "../schema/Page.ts"
+import { VersionMismatch } from "../schema/VersionMismatch.ts"
+import { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "./KeyError.ts"
 import { Verification } from "./Verification.ts"
 
 const bucketParams = KeyBucket.fields
 const consumerParams = { ...bucketParams, consumerName: Schema.String }
 const keyParams = { ...consumerParams, keyId: Schema.String }
-const keyFormat = { "key-format": Schema.optionalKey(KeyVisibility) }
+const keyFormat = { keyFormat: optional(KeyVisibility, "key-format") }
 
 /** A single object is accepted as an array of one. */
 const BulkCreate = Schema.Union([
@@ -33,65 +48,54 @@ const BulkCreate = Schema.Union([
   ApiKeyCreate
 ])
 
-const createProblems = [
-  ConsumerNotFoundProblem,
-  KeyValueTakenProblem,
-  KeyLimitReachedProblem,
-  ...idempotencyProblems,
-  ...bodyProblems
-] as const
+const createErrors = [ConsumerNotFound, KeyValueTaken, KeyLimitReached, ...idempotencyErrors, ...bodyErrors] as const
 
 export class KeysApi extends HttpApiGroup.make("keys")
   .add(
     HttpApiEndpoint.get("list", "/consumers/:consumerName/keys", {
       params: consumerParams,
-      query: { ...pagination, ...keyFormat },
+      query: parameters({ ...page, ...keyFormat }),
       success: Page(ApiKey),
-      error: [ConsumerNotFoundProblem, KeyNotRetainedProblem]
+      error: [ConsumerNotFound, KeyNotRetained]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List a consumer's keys"),
     HttpApiEndpoint.post("create", "/consumers/:consumerName/keys", {
       params: consumerParams,
+      headers: idempotencyKeyHeader,
       payload: ApiKeyCreate,
-      success: withETagHeader(ApiKey),
-      error: createProblems
+      success: versioned(ApiKey),
+      error: createErrors
     }).annotate(OpenApi.Summary, "Create a key"),
     HttpApiEndpoint.post("createMany", "/consumers/:consumerName/keys/$bulk", {
       params: consumerParams,
+      headers: idempotencyKeyHeader,
       payload: BulkCreate,
       success: Page(ApiKey),
-      error: createProblems
+      error: createErrors
     }).annotate(OpenApi.Summary, "Create several keys atomically"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
-      query: withTagFilter(keyFormat),
-      success: withETagHeader(ApiKey),
-      error: [ConsumerNotFoundProblem, KeyNotFoundProblem, KeyNotRetainedProblem]
+      query: parameters({ ...keyFormat, ...ifTags }),
+      success: versioned(ApiKey),
+      error: [ConsumerNotFound, KeyNotFound, KeyNotRetained]
     }).annotate(OpenApi.Summary, "Get a key"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
-      query: withTagFilter({}),
+      query: parameters(ifTags),
       headers: ifMatchHeader,
       payload: ApiKeyUpdate,
-      success: withETagHeader(ApiKey),
-      error: [
-        ConsumerNotFoundProblem,
-        KeyNotFoundProblem,
-        KeyValueTakenProblem,
-        KeyLimitReachedProblem,
-        PreconditionFailedProblem,
-        ...bodyProblems
-      ]
+      success: versioned(ApiKey),
+      error: [ConsumerNotFound, KeyNotFound, KeyValueTaken, KeyLimitReached, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a key"),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
-      query: withTagFilter({}),
+      query: parameters(ifTags),
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [ConsumerNotFoundProblem, KeyNotFoundProblem, PreconditionFailedProblem]
+      error: [ConsumerNotFound, KeyNotFound, VersionMismatch]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a key"),
@@ -99,14 +103,51 @@ export class KeysApi extends HttpApiGroup.make("keys")
       params: bucketParams,
       payload: Schema.Struct({ key: Schema.String }),
       success: Verification,
-      error: bodyProblems
+      error: bodyErrors
     })
       .annotate(IsReadOnly, true)
       .annotate(OpenApi.Summary, "Verify a key")
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Authenticated)
+  .annotate(Owner, "account")
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(
     OpenApi.annotations({ title: "Keys", description: "API keys of a consumer, and their verification." })
   ) {}
+
+/** The API keys of the consumers of a key bucket. */
+export interface KeysMethods {
+  /** Returns a page of a consumer's keys, oldest first. Iterate over it to get all pages. */
+  list(
+    consumerName: string,
+    options?: PageOptions & { readonly keyFormat?: typeof KeyVisibility.Type | undefined }
+  ): PagePromise<ApiKeyJson>
+  /** Creates a key. The result contains its value. */
+  create(
+    consumerName: string,
+    input?: Input<typeof ApiKeyCreate.Encoded>,
+    options?: IdempotentCallOptions
+  ): Promise<Versioned<ApiKeyJson>>
+  /** Creates several keys atomically. */
+  createMany(
+    consumerName: string,
+    inputs: ReadonlyArray<Input<typeof ApiKeyCreate.Encoded>>,
+    options?: IdempotentCallOptions
+  ): Promise<PageJson<ApiKeyJson>>
+  /** Returns a key. Its value is masked unless `keyFormat` says otherwise. */
+  get(
+    consumerName: string,
+    keyId: string,
+    options?: CallOptions & TagCondition & { readonly keyFormat?: typeof KeyVisibility.Type | undefined }
+  ): Promise<Versioned<ApiKeyJson>>
+  /** Updates the fields in `patch`. `null` clears the expiry or the description. */
+  update(
+    consumerName: string,
+    keyId: string,
+    patch: Input<typeof ApiKeyUpdate.Encoded>,
+    options?: ConditionalCallOptions & TagCondition
+  ): Promise<Versioned<ApiKeyJson>>
+  /** Deletes a key. It stops working at once. */
+  remove(consumerName: string, keyId: string, options?: ConditionalCallOptions & TagCondition): Promise<void>
+}

@@ -25,5 +25,7 @@ export type NotVerified = typeof NotVerified.Type
 
 export const Verification = Schema.Union([Verified, NotVerified])
 export type Verification = typeof Verification.Type
+/** As plain JSON, as the promise API returns it. */
+export type VerificationJson = typeof Verification.Encoded
 
 export const notVerified: NotVerified = { valid: false, reason: "invalid" }

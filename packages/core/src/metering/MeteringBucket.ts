@@ -3,30 +3,56 @@
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
-import { AccountName } from "../schema/Names.ts"
+import { problem } from "../errors/problem.ts"
+import { AccountName, pathName } from "../schema/Names.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
 export const MeteringBucketId = Id("bckt").pipe(Schema.brand("MeteringBucketId"))
 export type MeteringBucketId = typeof MeteringBucketId.Type
 
+export const MeteringBucketName = pathName.pipe(Schema.brand("MeteringBucketName"))
+export type MeteringBucketName = typeof MeteringBucketName.Type
+
 export const MeteringBucket = Schema.Struct({
   id: MeteringBucketId,
   createdOn: Timestamp,
   updatedOn: Timestamp,
-  accountName: AccountName
+  accountName: AccountName,
+  /** Unique in the account. It never changes. */
+  name: Schema.optionalKey(MeteringBucketName)
 }).annotate({ identifier: "MeteringBucket" })
 export type MeteringBucket = typeof MeteringBucket.Type
+/** As plain JSON, as the promise API returns it. */
+export type MeteringBucketJson = typeof MeteringBucket.Encoded
 
 /** `accountName` defaults to the caller's account. A caller with access to all accounts must set it. */
-export const MeteringBucketCreate = Schema.Struct({ accountName: Schema.optionalKey(AccountName) }).annotate({
-  identifier: "MeteringBucketCreate"
-})
+export const MeteringBucketCreate = Schema.Struct({
+  accountName: Schema.optionalKey(AccountName),
+  name: Schema.optionalKey(MeteringBucketName)
+}).annotate({ identifier: "MeteringBucketCreate" })
 export type MeteringBucketCreate = typeof MeteringBucketCreate.Type
 
-export class MeteringBucketNotFound extends Schema.TaggedError<MeteringBucketNotFound>()("MeteringBucketNotFound", {
-  bucketId: Schema.String
-}) {
-  override get message(): string {
-    return `Metering bucket "${this.bucketId}" does not exist`
-  }
-}
+/** The code `bucket-not-found` and the schema name are part of the HTTP API and cannot change. */
+export class MeteringBucketNotFound extends problem<MeteringBucketNotFound>()(
+  "MeteringBucketNotFound",
+  {
+    code: "bucket-not-found",
+    status: 404,
+    title: "Metering bucket not found",
+    detail: ({ bucketId }) => `Metering bucket "${bucketId}" does not exist`,
+    schemaName: "BucketNotFoundProblem"
+  },
+  { bucketId: Schema.String }
+) {}
+
+export class MeteringBucketNameTaken extends problem<MeteringBucketNameTaken>()(
+  "MeteringBucketNameTaken",
+  {
+    code: "bucket-name-taken",
+    status: 409,
+    title: "Metering bucket name already in use",
+    detail: ({ meteringBucketName }) =>
+      `The account has a metering bucket named "${meteringBucketName}" already. Choose another name.`
+  },
+  { meteringBucketName: Schema.String }
+) {}

@@ -3,20 +3,30 @@
  * bucket takes several commits; a background job of any process completes a removal that was interrupted.
  */
 import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { LimitReached, Limits } from "../runtime/Limits.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { invalidBody } from "../schema/InvalidInput.ts"
 import type { AccountName } from "../schema/Names.ts"
 import type { Page, PageRequest } from "../schema/Page.ts"
-import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
+import { checkVersion } from "../schema/VersionMismatch.ts"
 import * as Collection from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
-import { isOutcomeUnknown, type StoreError } from "../store/StoreError.ts"
-import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { isOutcomeUnknown, StoreConflict, type StoreError } from "../store/StoreError.ts"
+import {
+  MeteringBucket,
+  MeteringBucketId,
+  type MeteringBucketName,
+  MeteringBucketNameTaken,
+  MeteringBucketNotFound
+} from "./MeteringBucket.ts"
+import { MeteringBucketsApi, type MeteringBucketsMethods } from "./MeteringBucketsApi.ts"
 import {
   findMeteringBucket,
   getBucketEntry,
@@ -29,7 +39,10 @@ const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.
 
 /** The index term of buckets whose removal has started. */
 const pendingRemovalTerm = "deleting"
+const withName = (name: string): string => `name:${name}`
 const byAccount = (accountName: string): string => `account:${accountName}`
+/** Neither name may contain a slash. */
+const byName = (accountName: string, name: string): string => `name:${accountName}/${name}`
 
 /** Lists all buckets, indexed by account and by pending removal. */
 const directoryRecords = Collection.make({
@@ -37,13 +50,20 @@ const directoryRecords = Collection.make({
   format: 1,
   schema: DirectoryEntry,
   key: ({ bucket }) => bucket.id,
-  indexTerms: (entry) => [byAccount(entry.bucket.accountName), ...(entry.deleting ? [pendingRemovalTerm] : [])]
+  uniqueKeys: ({ bucket: { accountName, name } }) => (name === undefined ? [] : [byName(accountName, name)]),
+  indexTerms: ({ bucket, deleting }) => [
+    byAccount(bucket.accountName),
+    ...(bucket.name === undefined ? [] : [withName(bucket.name)]),
+    ...(deleting ? [pendingRemovalTerm] : [])
+  ]
 })
 
 /** How often the background job looks for interrupted removals. */
 const sweepInterval = "5 minutes"
 /** How many pending removals the background job completes in one run, and how many `list` hides from a page. */
 const maxPendingRemovals = 100
+/** How many accounts of buckets a process remembers. */
+const maxCachedAccountNames = 10_000
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -78,11 +98,15 @@ const make = Effect.gen(function* () {
     )
 
   const list = (
-    accountName: AccountName | "*",
+    accountName: AccountName | undefined,
+    name: MeteringBucketName | undefined,
     { limit, offset }: PageRequest
   ): Effect.Effect<Page<MeteringBucket>, StoreError, Store> =>
     Effect.gen(function* () {
-      const accountTerms = accountName === "*" ? [] : [byAccount(accountName)]
+      const accountTerms = [
+        ...(accountName === undefined ? [] : [byAccount(accountName)]),
+        ...(name === undefined ? [] : [withName(name)])
+      ]
       const [page, pendingRemovals] = yield* directoryRecords.pages(Partition.meteringDirectory, [
         { where: accountTerms, offset, limit },
         { where: [...accountTerms, pendingRemovalTerm], offset: 0, limit: maxPendingRemovals }
@@ -135,103 +159,97 @@ const make = Effect.gen(function* () {
       : yield* new MeteringBucketNotFound({ bucketId: String(bucketId) })
   })
 
-  return MeteringBuckets.of({
-    list: (accountName, page) => list(accountName, page).pipe(withStore, withSafeSpan("MeteringBuckets.list")),
+  const operations = implementOperations(MeteringBucketsApi, store, {
+    list: ({ query: { accountName, name, ...page } }) => list(accountName, name, page),
 
-    create: Effect.fnUntraced(
-      function* (accountName, { idempotency } = {}) {
-        const previousResult = yield* idempotentCreate.findPreviousResult(Partition.meteringDirectory, idempotency)
-        if (previousResult !== undefined) return yield* withCurrentVersion(previousResult)
-        const now = yield* DateTime.now
-        const id = MeteringBucketId.make(yield* Id.generate("bckt"))
-        const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName }
-        const partition = Partition.forMeteringBucket(id)
-        const bucketCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
-        const directoryChanges = [
-          directoryRecords.insert({ bucket, deleting: false }),
-          directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
-        ]
-        const commitResult = yield* idempotentCreate
-          .commit(Partition.meteringDirectory, directoryChanges, idempotency, bucket)
-          .pipe(
-            // If the bucket is certainly not in the directory, remove its partition: nothing else would.
-            Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
-            Effect.mapError((error) =>
-              error._tag === "StoreConflict" && error.reason === "too-many-records"
-                ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
-                : error
-            )
-          )
-        if (commitResult.previousResult === undefined)
-          return { value: bucket, version: getBucketEntryVersion(bucketCommit) }
-        yield* store.clear(partition)
-        return yield* withCurrentVersion(commitResult.previousResult)
-      },
-      withStore,
-      withSafeSpan("MeteringBuckets.create")
-    ),
-
-    get: (bucketId) => findMeteringBucket(bucketId).pipe(withStore, withSafeSpan("MeteringBuckets.get")),
-
-    getAccountName: Effect.fnUntraced(
-      function* (bucketId) {
-        const bucket = yield* findMeteringBucket(bucketId).pipe(
-          Effect.map(({ value }) => value),
-          Effect.catchTag("MeteringBucketNotFound", () => findPendingRemoval(bucketId))
+    create: Effect.fnUntraced(function* ({ payload: { accountName, name } }) {
+      if (accountName === undefined) {
+        return yield* invalidBody("/accountName", "is required, because this credential is for all accounts")
+      }
+      const idempotency = yield* CurrentIdempotency
+      const previousResult = yield* idempotentCreate.findPreviousResult(Partition.meteringDirectory, idempotency)
+      if (previousResult !== undefined) return yield* withCurrentVersion(previousResult)
+      const now = yield* DateTime.now
+      const id = MeteringBucketId.make(yield* Id.generate("bckt"))
+      const bucket: MeteringBucket = {
+        id,
+        createdOn: now,
+        updatedOn: now,
+        accountName,
+        ...(name === undefined ? {} : { name })
+      }
+      const partition = Partition.forMeteringBucket(id)
+      const bucketCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
+      const directoryChanges = [
+        directoryRecords.insert({ bucket, deleting: false }),
+        directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
+      ]
+      const commitResult = yield* idempotentCreate
+        .commit(Partition.meteringDirectory, directoryChanges, idempotency, bucket)
+        .pipe(
+          // If the bucket is certainly not in the directory, remove its partition: nothing else would.
+          Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
+          Effect.mapError((error) => {
+            if (!(error instanceof StoreConflict)) return error
+            if (error.reason === "unique-key") return new MeteringBucketNameTaken({ meteringBucketName: name ?? "" })
+            return error.reason === "too-many-records"
+              ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
+              : error
+          })
         )
-        return bucket.accountName
-      },
-      withStore,
-      withSafeSpan("MeteringBuckets.owner")
-    ),
+      if (commitResult.previousResult === undefined)
+        return { value: bucket, version: getBucketEntryVersion(bucketCommit) }
+      yield* store.clear(partition)
+      return yield* withCurrentVersion(commitResult.previousResult)
+    }),
 
-    remove: Effect.fnUntraced(
-      function* (bucketId, { ifMatch } = {}) {
-        const markForRemoval = Effect.gen(function* () {
-          const bucketEntry = yield* findMeteringBucket(bucketId)
-          yield* checkVersion(bucketEntry, ifMatch)
-          const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
-          const markedEntry = { bucket: bucketEntry.value, deleting: true }
-          yield* store.commit(Partition.meteringDirectory, [
-            Option.isSome(entry)
-              ? directoryRecords.replace(entry.value, markedEntry)
-              : directoryRecords.insert(markedEntry)
-          ])
-          return bucketEntry.value
-        })
-        const { id } = yield* retryOnConflict(markForRemoval).pipe(
-          Effect.catchTag("MeteringBucketNotFound", () => findPendingRemoval(bucketId))
-        )
-        yield* completeRemoval(id)
-      },
-      withStore,
-      withSafeSpan("MeteringBuckets.remove")
-    )
+    get: ({ params: { bucketId } }) => findMeteringBucket(bucketId),
+
+    remove: Effect.fnUntraced(function* ({ params: { bucketId }, headers: { ifMatch } = {} }) {
+      const markForRemoval = Effect.gen(function* () {
+        const bucketEntry = yield* findMeteringBucket(bucketId)
+        yield* checkVersion(bucketEntry, ifMatch)
+        const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
+        const markedEntry = { bucket: bucketEntry.value, deleting: true }
+        yield* store.commit(Partition.meteringDirectory, [
+          Option.isSome(entry)
+            ? directoryRecords.replace(entry.value, markedEntry)
+            : directoryRecords.insert(markedEntry)
+        ])
+        return bucketEntry.value
+      })
+      const { id } = yield* retryOnConflict(markForRemoval).pipe(
+        Effect.catchTag("MeteringBucketNotFound", () => findPendingRemoval(bucketId))
+      )
+      yield* completeRemoval(id)
+    })
   })
+
+  /** The accounts of buckets that were looked up. The account of a bucket never changes. */
+  const accountNames = new BoundedMap<string, AccountName>(maxCachedAccountNames)
+
+  const readAccountName = Effect.fnUntraced(function* (bucketId: string) {
+    const { accountName } = yield* findMeteringBucket(bucketId).pipe(
+      Effect.map(({ value }) => value),
+      Effect.catchTag("MeteringBucketNotFound", () => findPendingRemoval(bucketId))
+    )
+    accountNames.set(bucketId, accountName)
+    return accountName
+  }, withStore)
+
+  const getAccountName = (bucketId: string) => {
+    const cached = accountNames.get(bucketId)
+    return cached === undefined ? readAccountName(bucketId) : Effect.succeed(cached)
+  }
+
+  return MeteringBuckets.of({ ...operations, getAccountName })
 })
 
 export class MeteringBuckets extends Context.Service<
   MeteringBuckets,
-  {
-    /** A page of the buckets of one account, or of all accounts (`*`), oldest first. */
-    readonly list: (
-      accountName: AccountName | "*",
-      page: PageRequest
-    ) => Effect.Effect<Page<MeteringBucket>, StoreError>
-    readonly create: (
-      accountName: AccountName,
-      options?: { readonly idempotency?: Idempotency | undefined }
-    ) => Effect.Effect<Collection.Entry<MeteringBucket>, StoreError | IdempotencyError | LimitReached>
-    readonly get: (
-      bucketId: string
-    ) => Effect.Effect<Collection.Entry<MeteringBucket>, StoreError | MeteringBucketNotFound>
-    /** The account of a bucket, also while its removal is pending. */
+  Operations<typeof MeteringBucketsApi, MeteringBucketsMethods> & {
+    /** The account of a bucket, also while its removal is pending. Cached: the account of a bucket never changes. */
     readonly getAccountName: (bucketId: string) => Effect.Effect<AccountName, StoreError | MeteringBucketNotFound>
-    /** Removes a bucket and everything in it. Call it again to complete an interrupted removal. */
-    readonly remove: (
-      bucketId: string,
-      conditions?: { readonly ifMatch?: ReadonlyArray<number> | undefined }
-    ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | VersionMismatch>
   }
 >()("@tollgate/core/metering/MeteringBuckets") {
   static readonly layer = Layer.effect(MeteringBuckets, make)

@@ -1,54 +1,90 @@
 /**
- * Declares the HTTP endpoints of metering buckets. `http/handlers/MeteringBucketsHttp.ts` implements them.
+ * Declares the operations on metering buckets. `MeteringBuckets.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
+import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
+import type {
+  CallOptions,
+  ConditionalCallOptions,
+  IdempotentCallOptions,
+  PageOptions,
+  PagePromise,
+  Versioned
+} from "../api/Methods.ts"
+import { Owner } from "../api/Owner.ts"
+import { optional, parameters } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/parseOptions.ts"
-import {
-  bodyProblems,
-  idempotencyProblems,
-  LimitReachedProblem,
-  MeteringBucketNotFoundProblem,
-  PreconditionFailedProblem
-} from "../api/problems.ts"
-import { emptyQuery, pagination } from "../api/query.ts"
+import { noQuery, page } from "../api/query.ts"
+import { versioned } from "../api/versioned.ts"
+import { LimitReached } from "../runtime/Limits.ts"
 import { AccountName } from "../schema/Names.ts"
 import { Page } from "../schema/Page.ts"
-import { MeteringBucket, MeteringBucketCreate } from "./MeteringBucket.ts"
+import { VersionMismatch } from "../schema/VersionMismatch.ts"
+import {
+  MeteringBucket,
+  MeteringBucketCreate,
+  type MeteringBucketJson,
+  MeteringBucketName,
+  MeteringBucketNameTaken,
+  MeteringBucketNotFound
+} from "./MeteringBucket.ts"
 
 const bucketParams = { bucketId: Schema.String }
 
 export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
   .add(
     HttpApiEndpoint.get("list", "/metering", {
-      query: { ...pagination, accountName: Schema.optionalKey(AccountName) },
+      query: parameters({ ...page, accountName: optional(AccountName), name: optional(MeteringBucketName) }),
       success: Page(MeteringBucket)
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "List metering buckets"),
+      .annotate(OpenApi.Summary, "List metering buckets")
+      .annotate(Owner, "request"),
     HttpApiEndpoint.post("create", "/metering", {
+      headers: idempotencyKeyHeader,
       payload: MeteringBucketCreate,
-      success: withETagHeader(MeteringBucket),
-      error: [LimitReachedProblem, ...idempotencyProblems, ...bodyProblems]
-    }).annotate(OpenApi.Summary, "Create a metering bucket"),
+      success: versioned(MeteringBucket),
+      error: [MeteringBucketNameTaken, LimitReached, ...idempotencyErrors, ...bodyErrors]
+    })
+      .annotate(OpenApi.Summary, "Create a metering bucket")
+      .annotate(Owner, "request"),
     HttpApiEndpoint.get("get", "/metering/:bucketId", {
       params: bucketParams,
-      success: withETagHeader(MeteringBucket),
-      error: [MeteringBucketNotFoundProblem]
-    }).annotate(OpenApi.Summary, "Get a metering bucket"),
+      success: versioned(MeteringBucket),
+      error: [MeteringBucketNotFound]
+    })
+      .annotate(OpenApi.Summary, "Get a metering bucket")
+      .annotate(Owner, "metering-bucket"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId", {
       params: bucketParams,
-      query: emptyQuery,
+      query: noQuery,
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [MeteringBucketNotFoundProblem, PreconditionFailedProblem]
+      error: [MeteringBucketNotFound, VersionMismatch]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a metering bucket and everything in it")
+      .annotate(Owner, "metering-bucket")
   )
   .prefix("/v1")
   .middleware(Authenticated)
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Metering buckets" })) {}
+
+/** The metering buckets of an account. */
+export interface MeteringBucketsMethods {
+  /** Returns a page of the metering buckets, oldest first. Iterate over it to get all pages. */
+  list(options?: PageOptions & { readonly name?: string | undefined }): PagePromise<MeteringBucketJson>
+  /** Creates a metering bucket. A name is optional, and unique in the account. */
+  create(
+    input?: { readonly name?: string | undefined },
+    options?: IdempotentCallOptions
+  ): Promise<Versioned<MeteringBucketJson>>
+  /** Returns a metering bucket. */
+  get(meteringBucketId: string, options?: CallOptions): Promise<Versioned<MeteringBucketJson>>
+  /** Deletes a metering bucket with its plans, subscriptions and usage. */
+  remove(meteringBucketId: string, options?: ConditionalCallOptions): Promise<void>
+}

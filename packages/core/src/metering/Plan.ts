@@ -44,6 +44,8 @@ export const Plan = Schema.Struct({ ...generatedFields, hasSubscriptions: Schema
   identifier: "Plan"
 })
 export type Plan = typeof Plan.Type
+/** As plain JSON, as the promise API returns it. */
+export type PlanJson = typeof Plan.Encoded
 
 export const PlanCreate = Schema.Struct(inputFields).annotate({ identifier: "PlanCreate" })
 export type PlanCreate = typeof PlanCreate.Type

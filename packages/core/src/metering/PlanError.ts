@@ -1,28 +1,43 @@
 import { Schema } from "effect"
+import { problem } from "../errors/problem.ts"
 
-export class PlanNotFound extends Schema.TaggedError<PlanNotFound>()("PlanNotFound", { planId: Schema.String }) {
-  override get message(): string {
-    return `Plan "${this.planId}" does not exist in this metering bucket`
-  }
-}
+export class PlanNotFound extends problem<PlanNotFound>()(
+  "PlanNotFound",
+  {
+    code: "plan-not-found",
+    status: 404,
+    title: "Plan not found",
+    detail: ({ planId }) => `Plan "${planId}" does not exist in this metering bucket`
+  },
+  { planId: Schema.String }
+) {}
 
-export class PlanExternalIdTaken extends Schema.TaggedError<PlanExternalIdTaken>()("PlanExternalIdTaken", {
-  planExternalId: Schema.String
-}) {
-  override get message(): string {
-    return `Another plan in this metering bucket has the planExternalId "${this.planExternalId}"`
-  }
-}
+export class PlanExternalIdTaken extends problem<PlanExternalIdTaken>()(
+  "PlanExternalIdTaken",
+  {
+    code: "plan-external-id-taken",
+    status: 409,
+    title: "planExternalId already in use",
+    detail: ({ planExternalId }) => `Another plan in this metering bucket has the planExternalId "${planExternalId}"`
+  },
+  { planExternalId: Schema.String }
+) {}
 
-export class PlanInUse extends Schema.TaggedError<PlanInUse>()("PlanInUse", { planId: Schema.String }) {
-  override get message(): string {
-    return `Plan "${this.planId}" has subscriptions. Remove them first, including canceled ones.`
-  }
-}
+export class PlanInUse extends problem<PlanInUse>()(
+  "PlanInUse",
+  {
+    code: "plan-in-use",
+    status: 409,
+    title: "Plan in use",
+    detail: ({ planId }) => `Plan "${planId}" has subscriptions. Remove them first, including canceled ones.`
+  },
+  { planId: Schema.String }
+) {}
 
 /** A subscription refers to a plan that is not in its bucket, or `planIds` and `planExternalIds` do not match. */
-export class UnknownPlan extends Schema.TaggedError<UnknownPlan>()("UnknownPlan", { problem: Schema.String }) {
-  override get message(): string {
-    return this.problem
-  }
-}
+export class UnknownPlan extends problem<UnknownPlan>()("UnknownPlan", {
+  code: "unknown-plan",
+  status: 422,
+  title: "Plan references do not match",
+  detail: () => "planIds and planExternalIds do not refer to the same plans of this metering bucket"
+}) {}

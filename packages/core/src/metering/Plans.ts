@@ -2,28 +2,27 @@
  * Operations on plans: list, create, get, update and remove.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
-import type { Page, PageRequest } from "../schema/Page.ts"
-import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
+import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
-import { StoreConflict, type StoreError } from "../store/StoreError.ts"
-import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { StoreConflict } from "../store/StoreError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
-import { Plan, type PlanCreate, PlanId, type PlanUpdate, type StoredPlan } from "./Plan.ts"
-import { PlanExternalIdTaken, PlanInUse, type PlanNotFound } from "./PlanError.ts"
+import { Plan, PlanId, type StoredPlan } from "./Plan.ts"
+import { PlanExternalIdTaken, PlanInUse } from "./PlanError.ts"
+import { PlansApi, type PlansMethods } from "./PlansApi.ts"
 import { findPlan, planRecords } from "./planRecords.ts"
 import { byPlan, subscriptionRecords } from "./subscriptionRecords.ts"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
   const secretBox = yield* SecretBox
-  const withStore = Effect.provideService(Store, store)
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Plan)
 
   /** Adds `hasSubscriptions` to plans, in one store call. */
@@ -56,142 +55,89 @@ const make = Effect.gen(function* () {
         : error
     )
 
-  return Plans.of({
-    list: Effect.fnUntraced(
-      function* (bucketId, { limit, offset }) {
-        yield* findMeteringBucket(bucketId)
-        const page = yield* planRecords.page(Partition.forMeteringBucket(bucketId), { offset, limit })
-        const data = yield* toPlans(
-          bucketId,
-          page.entries.map(({ value }) => value)
-        )
-        return { data, limit, offset, total: page.total }
-      },
-      withStore,
-      withSafeSpan("Plans.list")
-    ),
+  return implementOperations(PlansApi, store, {
+    list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { limit, offset } }) {
+      yield* findMeteringBucket(bucketId)
+      const page = yield* planRecords.page(Partition.forMeteringBucket(bucketId), { offset, limit })
+      const data = yield* toPlans(
+        bucketId,
+        page.entries.map(({ value }) => value)
+      )
+      return { data, limit, offset, total: page.total }
+    }),
 
-    create: Effect.fnUntraced(
-      function* (bucketId, input, { idempotency } = {}) {
-        const attempt = Effect.gen(function* () {
-          const bucketEntry = yield* findMeteringBucket(bucketId)
-          const now = yield* DateTime.now
-          const stored: StoredPlan = {
-            id: PlanId.make(yield* Id.generate("plan")),
-            createdOn: now,
-            updatedOn: now,
-            ...input
-          }
-          const plan = { ...stored, hasSubscriptions: false }
-          const changes = [meteringBucketRecords.assertUnchanged(bucketEntry), planRecords.insert(stored)]
-          const commitResult = yield* idempotentCreate.commit(
-            Partition.forMeteringBucket(bucketId),
-            changes,
-            idempotency,
-            plan
-          )
-          return toCommittedEntry(commitResult.previousResult ?? plan, commitResult)
-        })
-        const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
-        return yield* idempotentCreate.replayIfFailed(
+    create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }) {
+      const idempotency = yield* CurrentIdempotency
+      const attempt = Effect.gen(function* () {
+        const bucketEntry = yield* findMeteringBucket(bucketId)
+        const now = yield* DateTime.now
+        const stored: StoredPlan = {
+          id: PlanId.make(yield* Id.generate("plan")),
+          createdOn: now,
+          updatedOn: now,
+          ...input
+        }
+        const plan = { ...stored, hasSubscriptions: false }
+        const changes = [meteringBucketRecords.assertUnchanged(bucketEntry), planRecords.insert(stored)]
+        const commitResult = yield* idempotentCreate.commit(
           Partition.forMeteringBucket(bucketId),
+          changes,
           idempotency,
-          toCommittedEntry,
-          createPlan
+          plan
         )
-      },
-      withStore,
-      withSafeSpan("Plans.create")
-    ),
+        return toCommittedEntry(commitResult.previousResult ?? plan, commitResult)
+      })
+      const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
+      return yield* idempotentCreate.replayIfFailed(
+        Partition.forMeteringBucket(bucketId),
+        idempotency,
+        toCommittedEntry,
+        createPlan
+      )
+    }),
 
-    get: Effect.fnUntraced(
-      function* (bucketId, planId) {
-        yield* findMeteringBucket(bucketId)
-        return yield* toPlanEntry(bucketId, yield* findPlan(bucketId, planId))
-      },
-      withStore,
-      withSafeSpan("Plans.get")
-    ),
+    get: Effect.fnUntraced(function* ({ params: { bucketId, planId } }) {
+      yield* findMeteringBucket(bucketId)
+      return yield* toPlanEntry(bucketId, yield* findPlan(bucketId, planId))
+    }),
 
-    update: Effect.fnUntraced(
-      function* (bucketId, planId, patch, { ifMatch } = {}) {
-        const attempt = Effect.gen(function* () {
-          const bucketEntry = yield* findMeteringBucket(bucketId)
-          const entry = yield* findPlan(bucketId, planId)
-          yield* checkVersion(entry, ifMatch)
-          const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
-          const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(bucketEntry),
-            planRecords.replace(entry, value)
-          ])
-          return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(commitResult, planId) })
-        })
-        return yield* mapUniqueKeyConflict(patch.planExternalId, retryOnConflict(attempt))
-      },
-      withStore,
-      withSafeSpan("Plans.update")
-    ),
+    update: Effect.fnUntraced(function* ({ params: { bucketId, planId }, headers: { ifMatch } = {}, payload: patch }) {
+      const attempt = Effect.gen(function* () {
+        const bucketEntry = yield* findMeteringBucket(bucketId)
+        const entry = yield* findPlan(bucketId, planId)
+        yield* checkVersion(entry, ifMatch)
+        const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
+        const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
+          meteringBucketRecords.assertUnchanged(bucketEntry),
+          planRecords.replace(entry, value)
+        ])
+        return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(commitResult, planId) })
+      })
+      return yield* mapUniqueKeyConflict(patch.planExternalId, retryOnConflict(attempt))
+    }),
 
-    remove: Effect.fnUntraced(
-      function* (bucketId, planId, { ifMatch } = {}) {
-        const attempt = Effect.gen(function* () {
-          const bucketEntry = yield* findMeteringBucket(bucketId)
-          const entry = yield* findPlan(bucketId, planId)
-          yield* checkVersion(entry, ifMatch)
-          yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(bucketEntry),
-            subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0),
-            planRecords.remove(entry)
-          ])
-        })
-        yield* retryOnConflict(attempt).pipe(
-          Effect.mapError((error) =>
-            error instanceof StoreConflict && error.reason === "too-many-records" ? new PlanInUse({ planId }) : error
-          )
+    remove: Effect.fnUntraced(function* ({ params: { bucketId, planId }, headers: { ifMatch } = {} }) {
+      const attempt = Effect.gen(function* () {
+        const bucketEntry = yield* findMeteringBucket(bucketId)
+        const entry = yield* findPlan(bucketId, planId)
+        yield* checkVersion(entry, ifMatch)
+        yield* store.commit(Partition.forMeteringBucket(bucketId), [
+          meteringBucketRecords.assertUnchanged(bucketEntry),
+          subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0),
+          planRecords.remove(entry)
+        ])
+      })
+      yield* retryOnConflict(attempt).pipe(
+        Effect.mapError((error) =>
+          error instanceof StoreConflict && error.reason === "too-many-records" ? new PlanInUse({ planId }) : error
         )
-      },
-      withStore,
-      withSafeSpan("Plans.remove")
-    )
+      )
+    })
   })
 })
 
-interface WriteConditions {
-  readonly ifMatch?: ReadonlyArray<number> | undefined
-}
-
-export class Plans extends Context.Service<
-  Plans,
-  {
-    readonly list: (
-      bucketId: string,
-      page: PageRequest
-    ) => Effect.Effect<Page<Plan>, StoreError | MeteringBucketNotFound>
-    readonly create: (
-      bucketId: string,
-      input: PlanCreate,
-      options?: { readonly idempotency?: Idempotency | undefined }
-    ) => Effect.Effect<Entry<Plan>, StoreError | MeteringBucketNotFound | PlanExternalIdTaken | IdempotencyError>
-    readonly get: (
-      bucketId: string,
-      planId: string
-    ) => Effect.Effect<Entry<Plan>, StoreError | MeteringBucketNotFound | PlanNotFound>
-    readonly update: (
-      bucketId: string,
-      planId: string,
-      patch: PlanUpdate,
-      conditions?: WriteConditions
-    ) => Effect.Effect<
-      Entry<Plan>,
-      StoreError | MeteringBucketNotFound | PlanNotFound | PlanExternalIdTaken | VersionMismatch
-    >
-    /** Removes a plan. Fails with `PlanInUse` if it has subscriptions. */
-    readonly remove: (
-      bucketId: string,
-      planId: string,
-      conditions?: WriteConditions
-    ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | PlanNotFound | PlanInUse | VersionMismatch>
-  }
->()("@tollgate/core/metering/Plans") {
+export class Plans extends Context.Service<Plans, Operations<typeof PlansApi, PlansMethods>>()(
+  "@tollgate/core/metering/Plans"
+) {
   static readonly layer = Layer.effect(Plans, make)
 }

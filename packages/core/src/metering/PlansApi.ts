@@ -1,23 +1,30 @@
 /**
- * Declares the HTTP endpoints of plans. `http/handlers/PlansHttp.ts` implements them.
+ * Declares the operations on plans. `Plans.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
+import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
+import type {
+  CallOptions,
+  ConditionalCallOptions,
+  IdempotentCallOptions,
+  Input,
+  PageOptions,
+  PagePromise,
+  Versioned
+} from "../api/Methods.ts"
+import { Owner } from "../api/Owner.ts"
+import { parameters } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/parseOptions.ts"
-import {
-  bodyProblems,
-  idempotencyProblems,
-  MeteringBucketNotFoundProblem,
-  PlanExternalIdTakenProblem,
-  PlanInUseProblem,
-  PlanNotFoundProblem,
-  PreconditionFailedProblem
-} from "../api/problems.ts"
-import { emptyQuery, pagination } from "../api/query.ts"
+import { noQuery, page } from "../api/query.ts"
+import { versioned } from "../api/versioned.ts"
 import { Page } from "../schema/Page.ts"
-import { Plan, PlanCreate, PlanUpdate } from "./Plan.ts"
+import { VersionMismatch } from "../schema/VersionMismatch.ts"
+import { MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { Plan, PlanCreate, type PlanJson, PlanUpdate } from "./Plan.ts"
+import { PlanExternalIdTaken, PlanInUse, PlanNotFound } from "./PlanError.ts"
 
 const bucketParams = { bucketId: Schema.String }
 const planParams = { ...bucketParams, planId: Schema.String }
@@ -26,50 +33,73 @@ export class PlansApi extends HttpApiGroup.make("plans")
   .add(
     HttpApiEndpoint.get("list", "/metering/:bucketId/plans", {
       params: bucketParams,
-      query: pagination,
+      query: parameters(page),
       success: Page(Plan),
-      error: [MeteringBucketNotFoundProblem]
+      error: [MeteringBucketNotFound]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List plans"),
     HttpApiEndpoint.post("create", "/metering/:bucketId/plans", {
       params: bucketParams,
+      headers: idempotencyKeyHeader,
       payload: PlanCreate,
-      success: withETagHeader(Plan),
-      error: [MeteringBucketNotFoundProblem, PlanExternalIdTakenProblem, ...idempotencyProblems, ...bodyProblems]
+      success: versioned(Plan),
+      error: [MeteringBucketNotFound, PlanExternalIdTaken, ...idempotencyErrors, ...bodyErrors]
     }).annotate(OpenApi.Summary, "Create a plan"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
       params: planParams,
-      success: withETagHeader(Plan),
-      error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem]
+      success: versioned(Plan),
+      error: [MeteringBucketNotFound, PlanNotFound]
     }).annotate(OpenApi.Summary, "Get a plan"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
       params: planParams,
-      query: emptyQuery,
+      query: noQuery,
       headers: ifMatchHeader,
       payload: PlanUpdate,
-      success: withETagHeader(Plan),
-      error: [
-        MeteringBucketNotFoundProblem,
-        PlanNotFoundProblem,
-        PlanExternalIdTakenProblem,
-        PreconditionFailedProblem,
-        ...bodyProblems
-      ]
+      success: versioned(Plan),
+      error: [MeteringBucketNotFound, PlanNotFound, PlanExternalIdTaken, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a plan"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/plans/:planId", {
       params: planParams,
-      query: emptyQuery,
+      query: noQuery,
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [MeteringBucketNotFoundProblem, PlanNotFoundProblem, PlanInUseProblem, PreconditionFailedProblem]
+      error: [MeteringBucketNotFound, PlanNotFound, PlanInUse, VersionMismatch]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a plan that has no subscriptions")
   )
   .prefix("/v1")
   .middleware(Authenticated)
+  .annotate(Owner, "metering-bucket")
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Plans" })) {}
+
+type PlanCreateJson = Input<typeof PlanCreate.Encoded>
+
+/** A plan to create. Of `label` and `planExternalId`, one is enough: it is used for both. */
+export type PlanCreateInput = Omit<PlanCreateJson, "label" | "planExternalId"> &
+  (
+    | { readonly label: string; readonly planExternalId?: string | undefined }
+    | { readonly label?: string | undefined; readonly planExternalId: string }
+  )
+
+/** The plans of a metering bucket. */
+export interface PlansMethods {
+  /** Returns a page of plans, oldest first. Iterate over it to get all pages. */
+  list(options?: PageOptions): PagePromise<PlanJson>
+  /** Creates a plan. */
+  create(input: PlanCreateInput, options?: IdempotentCallOptions): Promise<Versioned<PlanJson>>
+  /** Returns a plan. */
+  get(planId: string, options?: CallOptions): Promise<Versioned<PlanJson>>
+  /** Updates the fields in `patch`. */
+  update(
+    planId: string,
+    patch: Input<typeof PlanUpdate.Encoded>,
+    options?: ConditionalCallOptions
+  ): Promise<Versioned<PlanJson>>
+  /** Deletes a plan. Rejects with `PlanInUse` if it has subscriptions. */
+  remove(planId: string, options?: ConditionalCallOptions): Promise<void>
+}

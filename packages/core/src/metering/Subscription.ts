@@ -93,6 +93,8 @@ export const Subscription = Schema.Struct({
   nextBillingCycle: Timestamp
 }).annotate({ identifier: "Subscription" })
 export type Subscription = typeof Subscription.Type
+/** As plain JSON, as the promise API returns it. */
+export type SubscriptionJson = typeof Subscription.Encoded
 
 export const StoredSubscription = Schema.Struct({
   ...generatedFields,

@@ -1,18 +1,25 @@
 import { Schema } from "effect"
+import { problem } from "../errors/problem.ts"
 
-export class SubscriptionNotFound extends Schema.TaggedError<SubscriptionNotFound>()("SubscriptionNotFound", {
-  subscriptionId: Schema.String
-}) {
-  override get message(): string {
-    return `Subscription "${this.subscriptionId}" does not exist in this metering bucket`
-  }
-}
+export class SubscriptionNotFound extends problem<SubscriptionNotFound>()(
+  "SubscriptionNotFound",
+  {
+    code: "subscription-not-found",
+    status: 404,
+    title: "Subscription not found",
+    detail: ({ subscriptionId }) => `Subscription "${subscriptionId}" does not exist in this metering bucket`
+  },
+  { subscriptionId: Schema.String }
+) {}
 
-export class SubscriptionExternalIdTaken extends Schema.TaggedError<SubscriptionExternalIdTaken>()(
+export class SubscriptionExternalIdTaken extends problem<SubscriptionExternalIdTaken>()(
   "SubscriptionExternalIdTaken",
+  {
+    code: "subscription-external-id-taken",
+    status: 409,
+    title: "subscriptionExternalId already in use",
+    detail: ({ subscriptionExternalId }) =>
+      `Another subscription in this metering bucket has the subscriptionExternalId "${subscriptionExternalId}"`
+  },
   { subscriptionExternalId: Schema.String }
-) {
-  override get message(): string {
-    return `Another subscription in this metering bucket has the subscriptionExternalId "${this.subscriptionExternalId}"`
-  }
-}
+) {}

@@ -2,35 +2,28 @@
  * Operations on subscriptions: list, create, get, update and remove.
  */
 import { Context, type DateTime, Effect, Layer, Option } from "effect"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
-import type { Page, PageRequest } from "../schema/Page.ts"
-import { checkVersion, type VersionMismatch } from "../schema/VersionMismatch.ts"
+import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { type RecordUnreadable, StoreConflict, type StoreError } from "../store/StoreError.ts"
 import { bumpCustomerVersion, readCustomerVersion } from "./customerRecords.ts"
-import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import * as Period from "./Period.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { UnknownPlan } from "./PlanError.ts"
 import { persistEndedTrials } from "./persistEndedTrials.ts"
 import { byPlanExternalId, planRecords } from "./planRecords.ts"
-import {
-  type StoredSubscription,
-  Subscription,
-  type SubscriptionCreate,
-  SubscriptionId,
-  type SubscriptionStatus,
-  type SubscriptionUpdate
-} from "./Subscription.ts"
-import { SubscriptionExternalIdTaken, type SubscriptionNotFound } from "./SubscriptionError.ts"
+import { type StoredSubscription, Subscription, SubscriptionId, type SubscriptionStatus } from "./Subscription.ts"
+import { SubscriptionExternalIdTaken } from "./SubscriptionError.ts"
+import { SubscriptionsApi, type SubscriptionsMethods, type UsageMethods } from "./SubscriptionsApi.ts"
 import {
   byCustomer,
   byCustomerExternalId,
@@ -41,7 +34,7 @@ import {
 } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
 
-export interface SubscriptionFilter {
+interface SubscriptionFilter {
   readonly customerKey?: string
   readonly customerExternalId?: string
   readonly subscriptionExternalId?: string
@@ -62,7 +55,6 @@ const make = Effect.gen(function* () {
   const store = yield* Store
   const secretBox = yield* SecretBox
   const trustedClock = yield* TrustedClock
-  const withStore = Effect.provideService(Store, store)
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Subscription)
 
   /** The plans with these external ids, in the order of the ids. */
@@ -75,7 +67,7 @@ const make = Effect.gen(function* () {
         match === undefined
           ? Effect.fail(
               new UnknownPlan({
-                problem: `No plan in this metering bucket has the planExternalId "${planExternalIds[index]}"`
+                detail: `No plan in this metering bucket has the planExternalId "${planExternalIds[index]}"`
               })
             )
           : planRecords.decode(match.record)
@@ -154,150 +146,133 @@ const make = Effect.gen(function* () {
         : error
     )
 
-  return Subscriptions.of({
-    list: Effect.fnUntraced(
-      function* (bucketId, { limit, offset, ...filter }) {
-        yield* findMeteringBucket(bucketId)
-        if (filter.status !== undefined) yield* persistEndedTrials(bucketId, yield* trustedClock.now)
-        const page = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
-          where: toIndexTerms(filter),
-          offset,
-          limit
-        })
-        const data = yield* toSubscriptions(
-          bucketId,
-          page.entries.map(({ value }) => value)
-        )
-        return { data, limit, offset, total: page.total }
-      },
-      withStore,
-      withSafeSpan("Subscriptions.list")
-    ),
+  return implementOperations(SubscriptionsApi, store, {
+    list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { limit, offset, ...filter } }) {
+      yield* findMeteringBucket(bucketId)
+      if (filter.status !== undefined) yield* persistEndedTrials(bucketId, yield* trustedClock.now)
+      const page = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
+        where: toIndexTerms(filter),
+        offset,
+        limit
+      })
+      const data = yield* toSubscriptions(
+        bucketId,
+        page.entries.map(({ value }) => value)
+      )
+      return { data, limit, offset, total: page.total }
+    }),
 
-    create: Effect.fnUntraced(
-      function* (bucketId, input, { idempotency } = {}) {
-        const attempt = Effect.gen(function* () {
-          const bucketEntry = yield* findMeteringBucket(bucketId)
-          const plansByExternalId = yield* findPlansByExternalId(bucketId, input.planExternalIds)
-          const { planIds, planExternalIds: _, ...fields } = input
-          if (
-            !haveSameIds(
-              planIds,
-              plansByExternalId.map(({ value }) => value.id)
-            )
-          ) {
-            return yield* new UnknownPlan({
-              problem: "planIds and planExternalIds do not refer to the same plans of this metering bucket"
-            })
-          }
-          const plans = planIds.flatMap((id) => plansByExternalId.filter(({ value }) => value.id === id))
-          const now = yield* trustedClock.now
-          const stored: StoredSubscription = {
-            id: SubscriptionId.make(yield* Id.generate("sbsc")),
-            createdOn: now,
-            updatedOn: now,
-            ...fields,
-            planIds: plans.map(({ value }) => value.id),
-            quotaResetAnchor: input.quotaResetAnchor ?? now,
-            ...Trial.makeInitialTrial(
-              input,
-              plans.map(({ value }) => value),
-              now
-            )
-          }
-          const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
-          const subscription = toSubscription(stored, externalIds, now)
-          const commitResult = yield* idempotentCreate.commit(
-            Partition.forMeteringBucket(bucketId),
-            [
-              meteringBucketRecords.assertUnchanged(bucketEntry),
-              ...plans.map(planRecords.assertUnchanged),
-              bumpCustomerVersion(yield* readCustomerVersion(bucketId, stored.customerKey)),
-              subscriptionRecords.insert(stored)
-            ],
-            idempotency,
-            subscription
+    create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }) {
+      const idempotency = yield* CurrentIdempotency
+      const attempt = Effect.gen(function* () {
+        const bucketEntry = yield* findMeteringBucket(bucketId)
+        const plansByExternalId = yield* findPlansByExternalId(bucketId, input.planExternalIds)
+        const { planIds, planExternalIds: _, ...fields } = input
+        if (
+          !haveSameIds(
+            planIds,
+            plansByExternalId.map(({ value }) => value.id)
           )
-          return toCommittedEntry(commitResult.previousResult ?? subscription, commitResult)
-        })
-        const createSubscription = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
-        return yield* idempotentCreate.replayIfFailed(
+        ) {
+          return yield* new UnknownPlan()
+        }
+        const plans = planIds.flatMap((id) => plansByExternalId.filter(({ value }) => value.id === id))
+        const now = yield* trustedClock.now
+        const stored: StoredSubscription = {
+          id: SubscriptionId.make(yield* Id.generate("sbsc")),
+          createdOn: now,
+          updatedOn: now,
+          ...fields,
+          planIds: plans.map(({ value }) => value.id),
+          quotaResetAnchor: input.quotaResetAnchor ?? now,
+          ...Trial.makeInitialTrial(
+            input,
+            plans.map(({ value }) => value),
+            now
+          )
+        }
+        const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
+        const subscription = toSubscription(stored, externalIds, now)
+        const commitResult = yield* idempotentCreate.commit(
           Partition.forMeteringBucket(bucketId),
+          [
+            meteringBucketRecords.assertUnchanged(bucketEntry),
+            ...plans.map(planRecords.assertUnchanged),
+            bumpCustomerVersion(yield* readCustomerVersion(bucketId, stored.customerKey)),
+            subscriptionRecords.insert(stored)
+          ],
           idempotency,
-          toCommittedEntry,
-          createSubscription
+          subscription
         )
-      },
-      withStore,
-      withSafeSpan("Subscriptions.create")
-    ),
+        return toCommittedEntry(commitResult.previousResult ?? subscription, commitResult)
+      })
+      const createSubscription = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
+      return yield* idempotentCreate.replayIfFailed(
+        Partition.forMeteringBucket(bucketId),
+        idempotency,
+        toCommittedEntry,
+        createSubscription
+      )
+    }),
 
-    get: Effect.fnUntraced(
-      function* (bucketId, subscriptionId) {
-        yield* findMeteringBucket(bucketId)
-        return yield* toSubscriptionEntry(bucketId, yield* findSubscription(bucketId, subscriptionId))
-      },
-      withStore,
-      withSafeSpan("Subscriptions.get")
-    ),
+    get: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId } }) {
+      yield* findMeteringBucket(bucketId)
+      return yield* toSubscriptionEntry(bucketId, yield* findSubscription(bucketId, subscriptionId))
+    }),
 
-    update: Effect.fnUntraced(
-      function* (bucketId, subscriptionId, patch, { ifMatch } = {}) {
-        const attempt = Effect.gen(function* () {
-          const bucketEntry = yield* findMeteringBucket(bucketId)
-          const entry = yield* findSubscription(bucketId, subscriptionId)
-          yield* checkVersion(entry, ifMatch)
-          const now = yield* trustedClock.now
-          const { planExternalIds, prorate, ...fields } = patch
-          const plans =
-            planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
-          const { prorated: _, ...rest } = entry.value
-          const value: StoredSubscription = {
-            ...rest,
-            status: Trial.statusAt(entry.value, now),
-            ...fields,
-            ...computePlanChange(
-              entry.value,
-              plans?.map(({ value }) => value),
-              prorate,
-              now
-            ),
-            updatedOn: now
-          }
-          const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(bucketEntry),
-            ...(plans ?? []).map(planRecords.assertUnchanged),
-            bumpCustomerVersion(yield* readCustomerVersion(bucketId, value.customerKey)),
-            subscriptionRecords.replace(entry, value)
-          ])
-          return yield* toSubscriptionEntry(bucketId, {
-            value,
-            version: subscriptionRecords.getVersion(commitResult, value.id)
-          })
+    update: Effect.fnUntraced(function* ({
+      params: { bucketId, subscriptionId },
+      headers: { ifMatch } = {},
+      payload: patch
+    }) {
+      const attempt = Effect.gen(function* () {
+        const bucketEntry = yield* findMeteringBucket(bucketId)
+        const entry = yield* findSubscription(bucketId, subscriptionId)
+        yield* checkVersion(entry, ifMatch)
+        const now = yield* trustedClock.now
+        const { planExternalIds, prorate, ...fields } = patch
+        const plans =
+          planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
+        const { prorated: _, ...rest } = entry.value
+        const value: StoredSubscription = {
+          ...rest,
+          status: Trial.statusAt(entry.value, now),
+          ...fields,
+          ...computePlanChange(
+            entry.value,
+            plans?.map(({ value }) => value),
+            prorate,
+            now
+          ),
+          updatedOn: now
+        }
+        const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
+          meteringBucketRecords.assertUnchanged(bucketEntry),
+          ...(plans ?? []).map(planRecords.assertUnchanged),
+          bumpCustomerVersion(yield* readCustomerVersion(bucketId, value.customerKey)),
+          subscriptionRecords.replace(entry, value)
+        ])
+        return yield* toSubscriptionEntry(bucketId, {
+          value,
+          version: subscriptionRecords.getVersion(commitResult, value.id)
         })
-        return yield* retryOnConflict(attempt)
-      },
-      withStore,
-      withSafeSpan("Subscriptions.update")
-    ),
+      })
+      return yield* retryOnConflict(attempt)
+    }),
 
-    remove: Effect.fnUntraced(
-      function* (bucketId, subscriptionId, { ifMatch } = {}) {
-        const attempt = Effect.gen(function* () {
-          const bucketEntry = yield* findMeteringBucket(bucketId)
-          const entry = yield* findSubscription(bucketId, subscriptionId)
-          yield* checkVersion(entry, ifMatch)
-          yield* store.commit(Partition.forMeteringBucket(bucketId), [
-            meteringBucketRecords.assertUnchanged(bucketEntry),
-            bumpCustomerVersion(yield* readCustomerVersion(bucketId, entry.value.customerKey)),
-            subscriptionRecords.remove(entry)
-          ])
-        })
-        yield* retryOnConflict(attempt)
-      },
-      withStore,
-      withSafeSpan("Subscriptions.remove")
-    )
+    remove: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId }, headers: { ifMatch } = {} }) {
+      const attempt = Effect.gen(function* () {
+        const bucketEntry = yield* findMeteringBucket(bucketId)
+        const entry = yield* findSubscription(bucketId, subscriptionId)
+        yield* checkVersion(entry, ifMatch)
+        yield* store.commit(Partition.forMeteringBucket(bucketId), [
+          meteringBucketRecords.assertUnchanged(bucketEntry),
+          bumpCustomerVersion(yield* readCustomerVersion(bucketId, entry.value.customerKey)),
+          subscriptionRecords.remove(entry)
+        ])
+      })
+      yield* retryOnConflict(attempt)
+    })
   })
 })
 
@@ -323,46 +298,10 @@ const computePlanChange = (
   return { ...newPlans, prorated: { periodStart, share: prorate } }
 }
 
-interface WriteConditions {
-  readonly ifMatch?: ReadonlyArray<number> | undefined
-}
+type SubscriptionOperations = Omit<Operations<typeof SubscriptionsApi, SubscriptionsMethods>, keyof UsageMethods>
 
-export class Subscriptions extends Context.Service<
-  Subscriptions,
-  {
-    /** A page of the subscriptions that match the filter, oldest first. */
-    readonly list: (
-      bucketId: string,
-      query: PageRequest & SubscriptionFilter
-    ) => Effect.Effect<Page<Subscription>, StoreError | MeteringBucketNotFound>
-    readonly create: (
-      bucketId: string,
-      input: SubscriptionCreate,
-      options?: { readonly idempotency?: Idempotency | undefined }
-    ) => Effect.Effect<
-      Entry<Subscription>,
-      StoreError | MeteringBucketNotFound | UnknownPlan | SubscriptionExternalIdTaken | IdempotencyError
-    >
-    readonly get: (
-      bucketId: string,
-      subscriptionId: string
-    ) => Effect.Effect<Entry<Subscription>, StoreError | MeteringBucketNotFound | SubscriptionNotFound>
-    /** Changes status, plans, metadata or the end of the trial. Usage in the current period is kept. */
-    readonly update: (
-      bucketId: string,
-      subscriptionId: string,
-      patch: SubscriptionUpdate,
-      conditions?: WriteConditions
-    ) => Effect.Effect<
-      Entry<Subscription>,
-      StoreError | MeteringBucketNotFound | SubscriptionNotFound | UnknownPlan | VersionMismatch
-    >
-    readonly remove: (
-      bucketId: string,
-      subscriptionId: string,
-      conditions?: WriteConditions
-    ) => Effect.Effect<void, StoreError | MeteringBucketNotFound | SubscriptionNotFound | VersionMismatch>
-  }
->()("@tollgate/core/metering/Subscriptions") {
+export class Subscriptions extends Context.Service<Subscriptions, SubscriptionOperations>()(
+  "@tollgate/core/metering/Subscriptions"
+) {
   static readonly layer = Layer.effect(Subscriptions, make)
 }

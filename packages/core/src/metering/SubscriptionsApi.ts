@@ -1,28 +1,38 @@
 /**
- * Declares the HTTP endpoints of subscriptions and their quotas. `http/handlers/SubscriptionsHttp.ts` implements them.
- * `consume` responds with 429 when a quota is exceeded.
+ * Declares the operations on subscriptions and their quotas. `Subscriptions.ts` and `Usage.ts` implement them.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import { ifMatchHeader, withETagHeader } from "../api/etag.ts"
+import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
+import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
+import type {
+  CallOptions,
+  ConditionalCallOptions,
+  IdempotentCallOptions,
+  Input,
+  PageOptions,
+  PagePromise,
+  Versioned
+} from "../api/Methods.ts"
+import { Owner } from "../api/Owner.ts"
+import { optional, parameters } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/parseOptions.ts"
-import {
-  bodyProblems,
-  idempotencyProblems,
-  MeteringBucketNotFoundProblem,
-  PreconditionFailedProblem,
-  QuotaExceededProblem,
-  SubscriptionExternalIdTakenProblem,
-  SubscriptionNotActiveProblem,
-  SubscriptionNotFoundProblem,
-  UnknownMeterProblem,
-  UnknownPlanProblem
-} from "../api/problems.ts"
-import { emptyQuery, pagination } from "../api/query.ts"
+import { noQuery, page } from "../api/query.ts"
+import { versioned } from "../api/versioned.ts"
 import { Page } from "../schema/Page.ts"
-import { Consumption, Quotas } from "./Quota.ts"
-import { Subscription, SubscriptionCreate, SubscriptionStatus, SubscriptionUpdate } from "./Subscription.ts"
+import { VersionMismatch } from "../schema/VersionMismatch.ts"
+import { MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { UnknownPlan } from "./PlanError.ts"
+import { Consumption, QuotaExceeded, Quotas, type QuotasJson, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
+import {
+  Subscription,
+  SubscriptionCreate,
+  type SubscriptionJson,
+  SubscriptionStatus,
+  SubscriptionUpdate
+} from "./Subscription.ts"
+import { SubscriptionExternalIdTaken, SubscriptionNotFound } from "./SubscriptionError.ts"
 
 const bucketParams = { bucketId: Schema.String }
 const subscriptionParams = { ...bucketParams, subscriptionId: Schema.String }
@@ -31,81 +41,128 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
   .add(
     HttpApiEndpoint.get("list", "/metering/:bucketId/subscriptions", {
       params: bucketParams,
-      query: {
-        ...pagination,
-        customerKey: Schema.optionalKey(Schema.String),
-        subscriptionExternalId: Schema.optionalKey(Schema.String),
-        customerExternalId: Schema.optionalKey(Schema.String),
-        status: Schema.optionalKey(SubscriptionStatus)
-      },
+      query: parameters({
+        ...page,
+        customerKey: optional(Schema.String),
+        subscriptionExternalId: optional(Schema.String),
+        customerExternalId: optional(Schema.String),
+        status: optional(SubscriptionStatus)
+      }),
       success: Page(Subscription),
-      error: [MeteringBucketNotFoundProblem]
+      error: [MeteringBucketNotFound]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List subscriptions"),
     HttpApiEndpoint.post("create", "/metering/:bucketId/subscriptions", {
       params: bucketParams,
+      headers: idempotencyKeyHeader,
       payload: SubscriptionCreate,
-      success: withETagHeader(Subscription),
-      error: [
-        MeteringBucketNotFoundProblem,
-        UnknownPlanProblem,
-        SubscriptionExternalIdTakenProblem,
-        ...idempotencyProblems,
-        ...bodyProblems
-      ]
+      success: versioned(Subscription),
+      error: [MeteringBucketNotFound, UnknownPlan, SubscriptionExternalIdTaken, ...idempotencyErrors, ...bodyErrors]
     }).annotate(OpenApi.Summary, "Create a subscription"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: subscriptionParams,
-      success: withETagHeader(Subscription),
-      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
+      success: versioned(Subscription),
+      error: [MeteringBucketNotFound, SubscriptionNotFound]
     }).annotate(OpenApi.Summary, "Get a subscription"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: subscriptionParams,
-      query: emptyQuery,
+      query: noQuery,
       headers: ifMatchHeader,
       payload: SubscriptionUpdate,
-      success: withETagHeader(Subscription),
-      error: [
-        MeteringBucketNotFoundProblem,
-        SubscriptionNotFoundProblem,
-        UnknownPlanProblem,
-        PreconditionFailedProblem,
-        ...bodyProblems
-      ]
+      success: versioned(Subscription),
+      error: [MeteringBucketNotFound, SubscriptionNotFound, UnknownPlan, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a subscription"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: subscriptionParams,
-      query: emptyQuery,
+      query: noQuery,
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
-      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem, PreconditionFailedProblem]
+      error: [MeteringBucketNotFound, SubscriptionNotFound, VersionMismatch]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a subscription"),
     HttpApiEndpoint.get("quotas", "/metering/:bucketId/subscriptions/:subscriptionId/quotas", {
       params: subscriptionParams,
       success: Quotas,
-      error: [MeteringBucketNotFoundProblem, SubscriptionNotFoundProblem]
+      error: [MeteringBucketNotFound, SubscriptionNotFound]
     }).annotate(OpenApi.Summary, "Get a subscription's quotas and usage in the current period"),
     HttpApiEndpoint.post("consume", "/metering/:bucketId/subscriptions/:subscriptionId/quotas/consume", {
       params: subscriptionParams,
+      headers: idempotencyKeyHeader,
       payload: Consumption,
       success: Quotas,
       error: [
-        MeteringBucketNotFoundProblem,
-        SubscriptionNotFoundProblem,
-        SubscriptionNotActiveProblem,
-        UnknownMeterProblem,
-        QuotaExceededProblem,
-        ...idempotencyProblems,
-        ...bodyProblems
+        MeteringBucketNotFound,
+        SubscriptionNotFound,
+        SubscriptionNotActive,
+        UnknownMeter,
+        QuotaExceeded,
+        ...idempotencyErrors,
+        ...bodyErrors
       ]
     }).annotate(OpenApi.Summary, "Consume one or more meters atomically")
   )
   .prefix("/v1")
   .middleware(Authenticated)
+  .annotate(Owner, "metering-bucket")
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(OpenApi.annotations({ title: "Subscriptions" })) {}
+
+type SubscriptionCreateJson = Input<typeof SubscriptionCreate.Encoded>
+type FieldWithDefault =
+  | "type"
+  | "renewalStrategy"
+  | "region"
+  | "status"
+  | "subscriptionExternalId"
+  | "customerExternalId"
+  | "planIds"
+  | "planExternalIds"
+
+/**
+ * A subscription to create. Name the plans by `planIds` or by `planExternalIds`. The defaults are `status: "active"`,
+ * `type: "periodic"`, `renewalStrategy: "monthly"`, the first region, the `customerKey` as `customerExternalId`, and a
+ * generated `subscriptionExternalId`.
+ */
+export type SubscriptionCreateInput = Omit<SubscriptionCreateJson, FieldWithDefault> &
+  Partial<Pick<SubscriptionCreateJson, FieldWithDefault>>
+
+/** The subscriptions of a metering bucket. */
+export interface SubscriptionsMethods {
+  /** Returns a page of the subscriptions that match the filter, oldest first. Iterate over it to get all pages. */
+  list(
+    options?: PageOptions & {
+      readonly customerKey?: string | undefined
+      readonly customerExternalId?: string | undefined
+      readonly subscriptionExternalId?: string | undefined
+      readonly status?: typeof SubscriptionStatus.Type | undefined
+    }
+  ): PagePromise<SubscriptionJson>
+  /** Creates a subscription. */
+  create(input: SubscriptionCreateInput, options?: IdempotentCallOptions): Promise<Versioned<SubscriptionJson>>
+  /** Returns a subscription. */
+  get(subscriptionId: string, options?: CallOptions): Promise<Versioned<SubscriptionJson>>
+  /** Updates the fields in `patch`. Usage in the current period is kept. */
+  update(
+    subscriptionId: string,
+    patch: Input<typeof SubscriptionUpdate.Encoded>,
+    options?: ConditionalCallOptions
+  ): Promise<Versioned<SubscriptionJson>>
+  /** Deletes a subscription. */
+  remove(subscriptionId: string, options?: ConditionalCallOptions): Promise<void>
+}
+
+/** The usage of the subscriptions of a metering bucket. */
+export interface UsageMethods {
+  /** Returns the quotas of a subscription, and their usage in the current period. */
+  quotas(subscriptionId: string, options?: CallOptions): Promise<QuotasJson>
+  /** Consumes one or more meters atomically. Rejects with `QuotaExceeded` if a meter would exceed its maximum. */
+  consume(
+    subscriptionId: string,
+    meters: (typeof Consumption.Encoded)["meters"],
+    options?: IdempotentCallOptions
+  ): Promise<QuotasJson>
+}

@@ -9,13 +9,15 @@
  * service to cache them: usually a call needs only this one commit.
  */
 import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
+import { implementOperations, withInProcessIdempotency } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
-import type { Idempotency } from "../store/Idempotency.ts"
-import { type IdempotencyError, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { CurrentIdempotency, type Idempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
+import type { IdempotencyError } from "../store/IdempotencyError.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
@@ -28,6 +30,7 @@ import { type Amounts, type Quota, QuotaExceeded, type Quotas, SubscriptionNotAc
 import { getReachedThresholds, QuotaThresholds } from "./QuotaThresholds.ts"
 import { canConsume } from "./Subscription.ts"
 import type { SubscriptionNotFound } from "./SubscriptionError.ts"
+import { SubscriptionsApi, type UsageMethods } from "./SubscriptionsApi.ts"
 import { findSubscription } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
 
@@ -148,7 +151,7 @@ const make = Effect.gen(function* () {
   ): Effect.Effect<Quotas, CounterError> =>
     Effect.flatMap(trustedClock.now, (now) => {
       const status = Trial.statusAt(entitlement.subscription.value, now)
-      if (!canConsume(status)) return Effect.fail(new SubscriptionNotActive({ status }))
+      if (!canConsume(status)) return Effect.fail(new SubscriptionNotActive({ subscriptionStatus: status }))
       const limits = Entitlement.limitsAt(entitlement, now)
       const { period, meters } = limits
       const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + counterGracePeriod
@@ -252,30 +255,39 @@ const make = Effect.gen(function* () {
     })
   }
 
+  /** Counts usage of one or more meters atomically. Returns what remains of them. */
+  const consumeMeters: Usage["Service"]["consumeMeters"] = (bucketId, subscriptionId, amounts, idempotency) => {
+    const attempt = countForSubscription(bucketId, subscriptionId, amounts, idempotency)
+    const replay = (receipt: ConsumptionReceipt, commitResult: CommitResult) =>
+      toQuotas(subscriptionId, amounts, receipt, commitResult)
+    const partition = Partition.forMeteringBucket(bucketId)
+    return idempotentConsume
+      .replayIfFailed(partition, idempotency, replay, attempt)
+      .pipe(withSafeSpan("subscriptions.consume"))
+  }
+
   return Usage.of({
-    quotas: Effect.fnUntraced(
-      function* (bucketId, subscriptionId) {
+    ...implementOperations(SubscriptionsApi, store, {
+      quotas: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId } }) {
         const entitlement = yield* readEntitlement(bucketId, subscriptionId)
         const { period, meters } = Entitlement.limitsAt(entitlement, yield* trustedClock.now)
         const names = [...meters.values()].map(({ counter }) => counter)
         const values = yield* store.counters(Partition.forMeteringBucket(bucketId), names)
         const quotas = [...meters].map(([meter, { max }], index) => [meter, makeQuota(max, values[index])] as const)
         return { meters: Object.fromEntries(quotas), periodStart: period.start, resetsOn: period.end }
-      },
-      withStore,
-      withSafeSpan("Usage.quotas")
-    ),
+      })
+    }),
 
-    consume: (bucketId, subscriptionId, amounts, { idempotency } = {}) => {
-      const attempt = countForSubscription(bucketId, subscriptionId, amounts, idempotency)
-      const replay = (receipt: ConsumptionReceipt, commitResult: CommitResult) =>
-        toQuotas(subscriptionId, amounts, receipt, commitResult)
-      const partition = Partition.forMeteringBucket(bucketId)
-      return idempotentConsume
-        .replayIfFailed(partition, idempotency, replay, attempt)
-        .pipe(withSafeSpan("Usage.consume"))
+    // Not `implementOperations`: this is a hot path, which usually needs the store only through `commit`.
+    consume: ({ params, headers = {}, payload: { meters } }) => {
+      const { bucketId, subscriptionId } = params
+      const consumption = Effect.flatMap(CurrentIdempotency, (idempotency) =>
+        consumeMeters(bucketId, subscriptionId, meters, idempotency)
+      )
+      return withInProcessIdempotency("subscriptions.consume", { params, headers, payload: { meters } }, consumption)
     },
 
+    consumeMeters,
     consumeForCustomer
   })
 })
@@ -284,20 +296,17 @@ type ConsumeError = MeteringBucketNotFound | UnknownMeter | SubscriptionNotActiv
 
 type CounterError = Exclude<ConsumeError, MeteringBucketNotFound> | StoreConflict | StoreUnavailable
 
+type UsageOperations = Pick<Operations<typeof SubscriptionsApi, UsageMethods>, keyof UsageMethods>
+
 export class Usage extends Context.Service<
   Usage,
-  {
-    /** The limits of a subscription and its usage in the current period. */
-    readonly quotas: (
-      bucketId: string,
-      subscriptionId: string
-    ) => Effect.Effect<Quotas, StoreError | MeteringBucketNotFound | SubscriptionNotFound>
-    /** Counts usage of one or more meters atomically. Returns what remains of them. */
-    readonly consume: (
+  UsageOperations & {
+    /** The operation `consume`, for callers that have validated their input: the hot path. */
+    readonly consumeMeters: (
       bucketId: string,
       subscriptionId: string,
       amounts: Amounts,
-      options?: { readonly idempotency?: Idempotency | undefined }
+      idempotency?: Idempotency
     ) => Effect.Effect<Quotas, StoreError | SubscriptionNotFound | ConsumeError>
     /**
      * Counts usage for a customer, against the newest subscription that allows usage and has all the meters. Usually

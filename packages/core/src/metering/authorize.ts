@@ -49,7 +49,7 @@ export const makeAuthorize =
     metering
   }: AuthorizeRequest): Effect.Effect<AuthorizeResult, StoreError | MeteringBucketNotFound | UnknownMeter> =>
     Effect.flatMap(
-      keys.verify(bucket, key),
+      keys.verifyKey(bucket, key),
       (verification): Effect.Effect<AuthorizeResult, StoreError | MeteringBucketNotFound | UnknownMeter> => {
         if (!verification.valid) return Effect.succeed(invalidKey)
         const { consumer, keyId } = verification

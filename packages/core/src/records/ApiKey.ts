@@ -25,6 +25,8 @@ export const ApiKey = Schema.Struct({
   key: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
+/** As plain JSON, as the promise API returns it. */
+export type ApiKeyJson = typeof ApiKey.Encoded
 
 /** A key value supplied by the caller: visible ASCII without whitespace. */
 export const SuppliedKey = Schema.String.pipe(

@@ -36,6 +36,8 @@ export const Consumer = Schema.Struct({
   managerInvites: Schema.optionalKey(Schema.Array(ManagerInvite))
 }).annotate({ identifier: "Consumer" })
 export type Consumer = typeof Consumer.Type
+/** As plain JSON, as the promise API returns it. */
+export type ConsumerJson = typeof Consumer.Encoded
 
 export const ConsumerCreate = Schema.Struct({
   name: ConsumerName,

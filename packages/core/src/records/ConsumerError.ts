@@ -1,17 +1,24 @@
 import { Schema } from "effect"
+import { problem } from "../errors/problem.ts"
 
-export class ConsumerNotFound extends Schema.TaggedError<ConsumerNotFound>()("ConsumerNotFound", {
-  consumer: Schema.String
-}) {
-  override get message(): string {
-    return `Consumer "${this.consumer}" does not exist`
-  }
-}
+export class ConsumerNotFound extends problem<ConsumerNotFound>()(
+  "ConsumerNotFound",
+  {
+    code: "consumer-not-found",
+    status: 404,
+    title: "Consumer not found",
+    detail: ({ consumer }) => `Consumer "${consumer}" does not exist`
+  },
+  { consumer: Schema.String }
+) {}
 
-export class ConsumerNameTaken extends Schema.TaggedError<ConsumerNameTaken>()("ConsumerNameTaken", {
-  consumer: Schema.String
-}) {
-  override get message(): string {
-    return `A consumer named "${this.consumer}" already exists. Choose another name.`
-  }
-}
+export class ConsumerNameTaken extends problem<ConsumerNameTaken>()(
+  "ConsumerNameTaken",
+  {
+    code: "consumer-name-taken",
+    status: 409,
+    title: "Consumer name already in use",
+    detail: ({ consumer }) => `A consumer named "${consumer}" already exists. Choose another name.`
+  },
+  { consumer: Schema.String }
+) {}

@@ -2,6 +2,7 @@
  * Maximum numbers of records per account. The commit that adds a record checks the limit, so it holds across processes.
  */
 import { Context, Effect, Schema } from "effect"
+import { problem } from "../errors/problem.ts"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
 export interface LimitsShape {
@@ -81,13 +82,16 @@ const limitMessages: Readonly<Record<LimitName, LimitMessage>> = {
 }
 
 /** The new record would exceed a limit. */
-export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
-  limit: Schema.Literals(limitNames),
-  max: Schema.Int
-}) {
-  override get message(): string {
-    const { owner, items, remedy } = limitMessages[this.limit]
-    const count = this.max.toLocaleString("en-US")
-    return `${owner} may have at most ${count} ${items}. ${remedy} or raise limits.${this.limit}.`
-  }
-}
+export class LimitReached extends problem<LimitReached>()(
+  "LimitReached",
+  {
+    code: "limit-reached",
+    status: 409,
+    title: "Limit reached",
+    detail: ({ limit, max }) => {
+      const { owner, items, remedy } = limitMessages[limit]
+      return `${owner} may have at most ${max.toLocaleString("en-US")} ${items}. ${remedy} or raise limits.${limit}.`
+    }
+  },
+  { limit: Schema.Literals(limitNames), max: Schema.Int }
+) {}

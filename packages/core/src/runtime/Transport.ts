@@ -8,6 +8,8 @@ export interface TransportRequest {
   readonly pathAndQuery: string
   /** The path that the HTTP API is mounted at, such as `/api/dev`, if the binding knows it. */
   readonly basePath?: string
+  /** What the binding passes to `authenticate`, usually the framework's own request. */
+  readonly context?: unknown
   /** Names are in lower case. Repeated headers are joined with commas. */
   readonly headers: Readonly<Record<string, string>>
   /** Reads the whole body; resolves to `undefined` if it is longer than `maxBytes`. */
@@ -43,7 +45,7 @@ export const readBody = async (
   return Buffer.concat(chunks)
 }
 
-export const fromWebRequest = (request: Request): TransportRequest => {
+export const fromWebRequest = (request: Request, context?: unknown): TransportRequest => {
   const { method, url } = request
   const hostStart = url.indexOf("//") + 2
   const pathStart = url.indexOf("/", hostStart)
@@ -53,6 +55,7 @@ export const fromWebRequest = (request: Request): TransportRequest => {
     method,
     pathAndQuery: pathStart < 0 ? "/" : (url.slice(pathStart).split("#", 1)[0] ?? "/"),
     headers: { host, ...Object.fromEntries(request.headers) },
+    context,
     // Read lazily: `authenticate` may clone the request, which replaces its body.
     readBytes: (maxBytes) => readBody(request.body, maxBytes),
     body: () => request.body,

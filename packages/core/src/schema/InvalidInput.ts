@@ -3,6 +3,7 @@
  * rejected value, which may be a key.
  */
 import { Schema, SchemaIssue } from "effect"
+import { problem } from "../errors/problem.ts"
 
 export const InputIssue = Schema.Struct({
   pointer: Schema.optionalKey(Schema.String),
@@ -11,14 +12,18 @@ export const InputIssue = Schema.Struct({
 })
 export type InputIssue = typeof InputIssue.Type
 
-export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
-  errors: Schema.Array(InputIssue)
-}) {
-  override get message(): string {
-    const [first] = this.errors
-    return `${first?.pointer || first?.parameter || "The body"}: ${first?.detail ?? "is not valid"}`
-  }
-}
+export class InvalidInput extends problem<InvalidInput>()(
+  "InvalidInput",
+  {
+    code: "bad-request",
+    status: 400,
+    title: "Invalid request",
+    detail: ({ errors: [first] }) =>
+      `${first?.pointer || first?.parameter || "The body"}: ${first?.detail ?? "is not valid"}`,
+    schemaName: "BadRequestProblem"
+  },
+  { errors: Schema.Array(InputIssue) }
+) {}
 
 export const invalidBody = (pointer: string, detail: string): InvalidInput =>
   new InvalidInput({ errors: [{ pointer, detail }] })
@@ -50,4 +55,11 @@ export const parameterIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<In
   formatIssues(issue).issues.map(({ path = [], message }) => ({
     parameter: path.map(toSegment).join("."),
     detail: issueMessage(message, "parameter")
+  }))
+
+/** The issues of request headers, named as they are usually written: `If-Match`. */
+export const headerIssues = (error: Schema.SchemaError): ReadonlyArray<InputIssue> =>
+  parameterIssues(error).map(({ parameter = "", detail }) => ({
+    parameter: parameter.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()),
+    detail
   }))

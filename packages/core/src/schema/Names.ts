@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 
-const pathName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/u)))
+export const pathName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/u)))
 
 export const AccountName = pathName.pipe(Schema.brand("AccountName"))
 export type AccountName = typeof AccountName.Type

@@ -1,11 +1,14 @@
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
+import { problem } from "../errors/problem.ts"
 
 /** The resource is not at any of the versions that the caller expects. */
-export class VersionMismatch extends Schema.TaggedError<VersionMismatch>()("VersionMismatch", {}) {
-  override get message(): string {
-    return "The resource has changed since you read it. Read it again and retry."
-  }
-}
+export class VersionMismatch extends problem<VersionMismatch>()("VersionMismatch", {
+  code: "precondition-failed",
+  status: 412,
+  title: "Precondition failed",
+  detail: () => "The resource has changed since you read it. Read it again and retry.",
+  schemaName: "PreconditionFailedProblem"
+}) {}
 
 /** Fails if `ifMatch` is set and does not contain the resource's version. */
 export const checkVersion = (

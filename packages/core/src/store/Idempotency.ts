@@ -2,8 +2,10 @@
  * Executes a request with an Idempotency-Key once. A retry gets the stored result of the first request. Results are
  * stored for 24 hours, encrypted, because they may contain key values.
  */
-import { Effect, Schema } from "effect"
+import { hash } from "node:crypto"
+import { Context, Effect, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
+import { type IdempotencyError, IdempotencyKeyReused, ReplayUnavailable } from "./IdempotencyError.ts"
 import type { Partition } from "./Partition.ts"
 import type { Change, CommitResult, StoreOperations } from "./Store.ts"
 import type { StoreConflict, StoreUnavailable } from "./StoreError.ts"
@@ -17,28 +19,28 @@ export interface Idempotency {
   readonly fingerprint: string
 }
 
+/** The idempotency of the running request. HTTP provides it; `api/implementOperations.ts` does for calls in process. */
+export const CurrentIdempotency = Context.Reference<Idempotency | undefined>(
+  "@tollgate/core/store/CurrentIdempotency",
+  {
+    defaultValue: () => undefined
+  }
+)
+
+const digest = (parts: ReadonlyArray<unknown>): string => hash("sha256", JSON.stringify(parts), "base64url")
+
+/** The idempotency of a call in process. Its id cannot collide with one from an HTTP request. */
+export const makeInProcessIdempotency = (
+  key: string,
+  operation: ReadonlyArray<string>,
+  input: ReadonlyArray<unknown>
+): Idempotency => ({ id: digest(["in process", ...operation, key]), fingerprint: digest(input) })
+
 /** An `Idempotency` hashed with one of the secrets, as it is stored: a request body may contain a key value. */
 interface IdempotencyDigests {
   readonly idDigest: string
   readonly fingerprintDigest: string
 }
-
-export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {
-  override get message(): string {
-    return "This Idempotency-Key was already used for a different request. Use a new key."
-  }
-}
-
-/**
- * The first request succeeded, but its stored result cannot be decrypted or decoded: the secret or the format changed.
- */
-export class ReplayUnavailable extends Schema.TaggedError<ReplayUnavailable>()("ReplayUnavailable", {}) {
-  override get message(): string {
-    return "This request already succeeded, but its result can no longer be read. Read the resource that it created or changed."
-  }
-}
-
-export type IdempotencyError = IdempotencyKeyReused | ReplayUnavailable
 
 const resultTtlMs = 24 * 60 * 60 * 1000
 

@@ -3,19 +3,37 @@
  * this version cannot read.
  */
 import { Schema } from "effect"
+import { problem } from "../errors/problem.ts"
 
 /** The store cannot be opened. The message says what failed, where, and what to do. */
-export class StoreOpenError extends Schema.TaggedError<StoreOpenError>()("StoreOpenError", {
-  /** The adapter and the location of the store, without a password. */
-  location: Schema.String,
-  problem: Schema.String,
-  remedy: Schema.String,
-  cause: Schema.optionalKey(Schema.Defect())
-}) {
-  override get message(): string {
-    return `Cannot open the ${this.location}: ${this.problem}. ${this.remedy}.`
+export class StoreOpenError extends problem<StoreOpenError>()(
+  "StoreOpenError",
+  {
+    code: "store-open",
+    status: 500,
+    title: "Store cannot be opened",
+    detail: ({ location, problem, remedy }) => `Cannot open the ${location}: ${problem}. ${remedy}.`
+  },
+  {
+    /** The adapter and the location of the store, without a password. */
+    location: Schema.String,
+    problem: Schema.String,
+    remedy: Schema.String
+  }
+) {
+  constructor(members: {
+    readonly location: string
+    readonly problem: string
+    readonly remedy: string
+    readonly cause?: unknown
+  }) {
+    const { cause, ...rest } = members
+    super(rest)
+    if (cause !== undefined) this.cause = cause
   }
 }
+
+export type ConflictReason = "stale" | "unique-key" | "too-many-records" | "counter-exceeded"
 
 /**
  * A precondition of the commit does not hold. No change was applied.
@@ -24,31 +42,82 @@ export class StoreOpenError extends Schema.TaggedError<StoreOpenError>()("StoreO
  * - `unique-key`: the unique key `subject` belongs to another record
  * - `too-many-records`: more records have the index term `subject` than the commit allows
  * - `counter-exceeded`: the counter `subject` would exceed its maximum
+ *
+ * Operations retry stale commits. Over HTTP the error has neither `reason` nor `subject`, which are internal.
  */
-export class StoreConflict extends Schema.TaggedError<StoreConflict>()("StoreConflict", {
-  reason: Schema.Literals(["stale", "unique-key", "too-many-records", "counter-exceeded"]),
-  subject: Schema.String
+export class StoreConflict extends problem<StoreConflict>()("StoreConflict", {
+  code: "concurrent-update",
+  status: 409,
+  title: "Concurrent modification",
+  detail: () => "Other requests keep changing the same data. Try again.",
+  schemaName: "ConcurrentUpdateProblem"
 }) {
+  readonly reason: ConflictReason
+  readonly subject: string
+
+  constructor(members: { readonly reason?: ConflictReason; readonly subject?: string } = {}) {
+    const { reason = "stale", subject = "", ...rest } = members
+    super(rest)
+    this.reason = reason
+    this.subject = subject
+  }
+
   override get message(): string {
     return `The store rejected the commit (${this.reason})`
   }
 }
 
+export type StoreOperationName = "get" | "getByUniqueKey" | "list" | "counters" | "commit" | "clear"
+
+const Outcome = Schema.Literals(["not-applied", "unknown"])
+
+interface StoreUnavailableMembers {
+  readonly outcome: typeof Outcome.Type
+  readonly operation?: StoreOperationName
+  readonly problem?: string
+  readonly retryable?: boolean
+  readonly cause?: unknown
+}
+
 /**
  * The operation failed for a reason that the caller did not cause, such as a lost connection. A failed commit with the
- * outcome `unknown` may have been applied: retry it with the same idempotency id.
+ * outcome `unknown` may have been applied: retry it with the same idempotency id. Over HTTP the error has the outcome
+ * only: the other fields are internal.
  */
-export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
-  operation: Schema.Literals(["get", "getByUniqueKey", "list", "counters", "commit", "clear"]),
-  problem: Schema.String,
+export class StoreUnavailable extends problem<StoreUnavailable>()(
+  "StoreUnavailable",
+  {
+    code: "store-unavailable",
+    status: 503,
+    title: "Store unavailable",
+    detail: ({ outcome }) =>
+      outcome === "not-applied"
+        ? "Nothing was changed. Try again in a moment."
+        : "The request may or may not have been applied. Retry it with the same Idempotency-Key, so that it is applied only once; " +
+          "without one, read the resource before you retry."
+  },
+  { outcome: Outcome }
+) {
+  /** The operation that failed; `undefined` in a client, which does not know it. */
+  readonly operation: StoreOperationName | undefined
+  readonly problem: string
   /** Whether the same call may succeed later without any intervention. */
-  retryable: Schema.Boolean,
-  outcome: Schema.Literals(["not-applied", "unknown"]),
-  cause: Schema.optionalKey(Schema.Defect())
-}) {
+  readonly retryable: boolean
+
+  constructor(members: StoreUnavailableMembers) {
+    const { operation, problem = "the server cannot reach its store", retryable = true, cause, ...rest } = members
+    super(rest)
+    this.operation = operation
+    this.problem = problem
+    this.retryable = retryable
+    if (cause !== undefined) this.cause = cause
+  }
+
   override get message(): string {
     const verb = this.operation === "commit" || this.operation === "clear" ? "written to" : "read"
-    return `The store cannot be ${verb}: ${this.problem}`
+    return this.operation === undefined
+      ? `The store is not available: ${this.problem}. ${this.detail}`
+      : `The store cannot be ${verb}: ${this.problem}`
   }
 }
 
@@ -56,11 +125,23 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
 export const isOutcomeUnknown = (error: object): boolean =>
   error instanceof StoreUnavailable && error.outcome === "unknown"
 
-/** A stored record that this version of Tollgate cannot read. */
-export class RecordUnreadable extends Schema.TaggedError<RecordUnreadable>()("RecordUnreadable", {
-  key: Schema.String,
-  problem: Schema.String
+/** A stored record that this version of Tollgate cannot read. Over HTTP it is an internal error. */
+export class RecordUnreadable extends problem<RecordUnreadable>()("RecordUnreadable", {
+  code: "internal",
+  status: 500,
+  title: "Internal server error",
+  detail: () => "A stored record cannot be read. See the server log."
 }) {
+  readonly key: string
+  readonly problem: string
+
+  constructor(members: { readonly key: string; readonly problem: string }) {
+    const { key, problem, ...rest } = members
+    super(rest)
+    this.key = key
+    this.problem = problem
+  }
+
   override get message(): string {
     return `The record ${this.key} cannot be read: ${this.problem}`
   }

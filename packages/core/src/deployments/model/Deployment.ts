@@ -52,6 +52,8 @@ export const Deployment = Schema.Struct({
   environmentType: EnvironmentType
 }).annotate({ identifier: "Deployment" })
 export type Deployment = typeof Deployment.Type
+/** As plain JSON, as the promise API returns it. */
+export type DeploymentJson = typeof Deployment.Encoded
 
 /** A branch of a project. Each branch has at most one deployment. */
 export const Branch = Schema.Struct({
@@ -63,3 +65,9 @@ export type Branch = typeof Branch.Type
 
 /** The same fields in stored records and responses, which accept branch names created under older rules. */
 export const storedBranchFields = { ...Branch.fields, branchName: StoredBranchName }
+
+/** The identifier is the public name in the OpenAPI description. */
+export const DeployResult = Schema.Struct({
+  status: Schema.Literals(["request enqueued", "already in progress"])
+}).annotate({ identifier: "DeployAnswer" })
+export type DeployResult = typeof DeployResult.Type

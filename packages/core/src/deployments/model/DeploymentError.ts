@@ -1,79 +1,77 @@
 import { Schema } from "effect"
+import { problem } from "../../errors/problem.ts"
 
 /** `createTollgate` was called without the `deployments` option. */
-export class DeploymentsNotConfigured extends Schema.TaggedError<DeploymentsNotConfigured>()(
-  "DeploymentsNotConfigured",
-  {}
-) {
-  override get message(): string {
-    return "Deployments are not configured on this server. Pass deployments and publicUrl to createTollgate."
-  }
-}
+export class DeploymentsNotConfigured extends problem<DeploymentsNotConfigured>()("DeploymentsNotConfigured", {
+  code: "deployments-not-configured",
+  status: 501,
+  title: "Deployments not configured",
+  detail: () => "Deployments are not configured on this server. Pass deployments and publicUrl to createTollgate."
+}) {}
 
-export class DeploymentNotFound extends Schema.TaggedError<DeploymentNotFound>()("DeploymentNotFound", {
-  deployment: Schema.String
-}) {
-  override get message(): string {
-    return `There is no deployment "${this.deployment}"`
-  }
-}
+export class DeploymentNotFound extends problem<DeploymentNotFound>()(
+  "DeploymentNotFound",
+  {
+    code: "deployment-not-found",
+    status: 404,
+    title: "Deployment not found",
+    detail: ({ deployment }) => `There is no deployment "${deployment}"`
+  },
+  { deployment: Schema.String }
+) {}
 
 /** No upload with this id has completed. */
-export class StatusNotFound extends Schema.TaggedError<StatusNotFound>()("StatusNotFound", {
-  statusId: Schema.String
-}) {
-  override get message(): string {
-    return `There is no deployment status "${this.statusId}". It is created when the upload completes.`
-  }
-}
+export class StatusNotFound extends problem<StatusNotFound>()(
+  "StatusNotFound",
+  {
+    code: "status-not-found",
+    status: 404,
+    title: "Deployment status not found",
+    detail: ({ statusId }) => `There is no deployment status "${statusId}". It is created when the upload completes.`
+  },
+  { statusId: Schema.String }
+) {}
 
 /** The upload URL has an invalid signature or has expired. The error does not say which. */
-export class UploadForbidden extends Schema.TaggedError<UploadForbidden>()("UploadForbidden", {}) {
-  override get message(): string {
-    return "This upload URL is invalid or has expired. Request a new one."
-  }
-}
+export class UploadForbidden extends problem<UploadForbidden>()("UploadForbidden", {
+  code: "upload-forbidden",
+  status: 403,
+  title: "Invalid upload URL",
+  detail: () => "This upload URL is invalid or has expired. Request a new one."
+}) {}
 
-export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("AlreadyUploaded", {}) {
-  override get message(): string {
-    return "This upload URL has already been used. Request a new one for each upload."
-  }
-}
+export class AlreadyUploaded extends problem<AlreadyUploaded>()("AlreadyUploaded", {
+  code: "already-uploaded",
+  status: 409,
+  title: "Upload URL already used",
+  detail: () => "This upload URL has already been used. Request a new one for each upload."
+}) {}
 
 /** Another request is uploading to the same URL. */
-export class UploadInProgress extends Schema.TaggedError<UploadInProgress>()("UploadInProgress", {}) {
-  override get message(): string {
-    return "Another upload to this URL is in progress. If its server stopped, try again in 30 seconds."
-  }
-}
+export class UploadInProgress extends problem<UploadInProgress>()("UploadInProgress", {
+  code: "upload-in-progress",
+  status: 409,
+  title: "Upload in progress",
+  detail: () => "Another upload to this URL is in progress. If its server stopped, try again in 30 seconds."
+}) {}
 
-export class SourceTooLarge extends Schema.TaggedError<SourceTooLarge>()("SourceTooLarge", { limit: Schema.Int }) {
-  override get message(): string {
-    return `The source exceeds the limit of ${this.limit} bytes. Leave out files that are not deployed.`
-  }
-}
-
-/** The upload ended before the whole source arrived. Nothing is stored, and the upload URL remains valid. */
-export class UploadInterrupted extends Schema.TaggedError<UploadInterrupted>()("UploadInterrupted", {
-  problem: Schema.String
+/** The source store failed. `problem` and `cause` are logged and not sent to clients. */
+export class SourceStoreError extends problem<SourceStoreError>()("SourceStoreError", {
+  code: "source-unavailable",
+  status: 503,
+  title: "Source storage unavailable",
+  detail: () => "The source was not stored. The upload URL is still valid; try again.",
+  schemaName: "SourceUnavailableProblem"
 }) {
-  override get message(): string {
-    return `The upload is incomplete: ${this.problem}. Send the source again.`
-  }
-}
+  readonly problem: string
 
-/** The client stopped sending or sends too slowly. */
-export class UploadStalled extends Schema.TaggedError<UploadStalled>()("UploadStalled", { problem: Schema.String }) {
-  override get message(): string {
-    return this.problem
+  constructor(members: { readonly problem?: string; readonly cause?: unknown } = {}) {
+    const { problem = "the server cannot store it now", cause, ...rest } = members
+    super(rest)
+    this.problem = problem
+    if (cause !== undefined) this.cause = cause
   }
-}
 
-/** The source store failed. The problem is logged and not included in HTTP responses. */
-export class SourceStoreError extends Schema.TaggedError<SourceStoreError>()("SourceStoreError", {
-  problem: Schema.String,
-  cause: Schema.optionalKey(Schema.Defect())
-}) {
   override get message(): string {
     return `The source cannot be stored or read: ${this.problem}`
   }

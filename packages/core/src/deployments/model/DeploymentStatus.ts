@@ -47,3 +47,5 @@ export const DeploymentStatus = Schema.Struct({
   buildResult: BuildResult
 }).annotate({ identifier: "DeploymentStatus" })
 export type DeploymentStatus = typeof DeploymentStatus.Type
+/** As plain JSON, as the promise API returns it. */
+export type DeploymentStatusJson = typeof DeploymentStatus.Encoded

@@ -2,28 +2,28 @@
  * Receives sources: issues signed single-use upload URLs, and turns a completed upload into a version to deploy.
  */
 import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
+import { implementOperations } from "../../api/implementOperations.ts"
+import type { Operations } from "../../api/Operations.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import { SecureRandom } from "../../crypto/SecureRandom.ts"
+import type { PayloadTooLarge, RequestTimeout } from "../../errors/requestErrors.ts"
 import { LimitReached, Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import { withSafeSpan } from "../../runtime/withSafeSpan.ts"
 import type { InvalidInput } from "../../schema/InvalidInput.ts"
-import { type Idempotency, type IdempotencyError, makeIdempotentCommits } from "../../store/Idempotency.ts"
+import { CurrentIdempotency, type Idempotency, makeIdempotentCommits } from "../../store/Idempotency.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
 import { isOutcomeUnknown, StoreConflict, type StoreError } from "../../store/StoreError.ts"
 import { DeploymentConfig, requireConfig } from "../config/DeploymentConfig.ts"
-import type { Branch } from "../model/Deployment.ts"
+import { DeploymentsApi, type DeploymentsMethods } from "../DeploymentsApi.ts"
 import {
   AlreadyUploaded,
   type DeploymentsNotConfigured,
   type SourceStoreError,
-  SourceTooLarge,
   UploadForbidden,
-  type UploadInProgress,
-  type UploadInterrupted,
-  type UploadStalled
+  type UploadInProgress
 } from "../model/DeploymentError.ts"
 import { StatusId } from "../model/DeploymentStatus.ts"
 import {
@@ -38,7 +38,8 @@ import { deleteExpiredUploadUrls, openUploadsByAccount, UploadUrl, uploadUrls } 
 import * as Transitions from "../model/versionTransitions.ts"
 import { DeploymentScheduler } from "../runner/DeploymentScheduler.ts"
 import { pruneVersions } from "../runner/runVersion.ts"
-import { guardUpload, invalidDigest, parseContentDigest } from "./guardUpload.ts"
+import { guardUpload, parseContentDigest } from "./guardUpload.ts"
+import { invalidDigest, sourceTooLarge } from "./uploadErrors.ts"
 import { makeUploadLeases, type UploadLease } from "./uploadLease.ts"
 
 /** How long an upload URL is valid. */
@@ -138,8 +139,9 @@ const make = Effect.gen(function* () {
   })
 
   return Uploads.of({
-    create: Effect.fnUntraced(
-      function* (branch, { idempotency } = {}) {
+    ...implementOperations(DeploymentsApi, store, {
+      createSource: Effect.fnUntraced(function* ({ payload: branch }) {
+        const idempotency = yield* CurrentIdempotency
         const { publicUrl } = yield* getConfig
         const previousResult = yield* idempotentUpload.findPreviousResult(directory, idempotency)
         if (previousResult !== undefined) return { uploadUrl: signUploadUrl(publicUrl, previousResult) }
@@ -155,10 +157,8 @@ const make = Effect.gen(function* () {
         }
         const commitResult = yield* recordUpload(upload, idempotency)
         return { uploadUrl: signUploadUrl(publicUrl, commitResult.previousResult ?? upload) }
-      },
-      withStore,
-      withSafeSpan("Uploads.create")
-    ),
+      })
+    }),
 
     receive: Effect.fnUntraced(
       function* (url, content, { contentLength, contentDigest, transferOwnership = false } = {}) {
@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
         const { sources, sourceLimit } = config
         const upload = yield* verifyUploadUrl(url)
         if (contentLength !== undefined && contentLength > sourceLimit) {
-          return yield* new SourceTooLarge({ limit: sourceLimit })
+          return yield* sourceTooLarge(sourceLimit)
         }
         if (contentDigest !== undefined && parseContentDigest(contentDigest).length === 0) {
           return yield* invalidDigest("must contain sha-256=:…: or sha-512=:…: with a base64 digest")
@@ -219,15 +219,7 @@ export interface SignedUploadUrl {
 
 export class Uploads extends Context.Service<
   Uploads,
-  {
-    /** Issues a URL for one upload of a branch's source. */
-    readonly create: (
-      branch: Branch,
-      options?: { readonly idempotency?: Idempotency | undefined }
-    ) => Effect.Effect<
-      { readonly uploadUrl: string },
-      StoreError | IdempotencyError | DeploymentsNotConfigured | LimitReached
-    >
+  Pick<Operations<typeof DeploymentsApi, DeploymentsMethods>, "createSource"> & {
     /** Stores a source atomically and starts its deployment. */
     readonly receive: <E>(
       url: SignedUploadUrl,
@@ -248,9 +240,8 @@ export class Uploads extends Context.Service<
       | UploadForbidden
       | AlreadyUploaded
       | UploadInProgress
-      | SourceTooLarge
-      | UploadInterrupted
-      | UploadStalled
+      | PayloadTooLarge
+      | RequestTimeout
       | SourceStoreError
     >
   }

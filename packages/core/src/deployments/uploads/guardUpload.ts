@@ -4,8 +4,8 @@
  */
 import { createHash, type Hash } from "node:crypto"
 import { Effect, Stream } from "effect"
-import { InvalidInput } from "../../schema/InvalidInput.ts"
-import { SourceTooLarge, UploadInterrupted, UploadStalled } from "../model/DeploymentError.ts"
+import { RequestTimeout } from "../../errors/requestErrors.ts"
+import { invalidDigest, sourceTooLarge, uploadIncomplete } from "./uploadErrors.ts"
 
 /** Seconds between two checks. The other durations are multiples of it. */
 const checkInterval = 5
@@ -45,8 +45,6 @@ export const parseContentDigest = (
     ([, name, digest = ""]) => [name === "sha-256" ? "sha256" : "sha512", digest] as const
   )
 
-export const invalidDigest = (detail: string) => new InvalidInput({ errors: [{ parameter: "Content-Digest", detail }] })
-
 /** Wraps the content in a stream that fails if the content is too large or does not match its digest. */
 export const guardUpload = <E>(
   content: Stream.Stream<Uint8Array, E>,
@@ -80,7 +78,7 @@ export const guardUpload = <E>(
     Stream.mapEffect((chunk) => {
       hasReceivedChunk = true
       bytes += chunk.byteLength
-      if (bytes > limit) return Effect.fail(new SourceTooLarge({ limit }))
+      if (bytes > limit) return Effect.fail(sourceTooLarge(limit))
       sha256.update(chunk)
       for (const hash of hashes.values()) hash.update(chunk)
       return Effect.succeed(chunk)
@@ -88,7 +86,7 @@ export const guardUpload = <E>(
     Stream.concat(
       Stream.fromEffectDrain(
         Effect.gen(function* () {
-          if (bytes === 0) return yield* new UploadInterrupted({ problem: "the body is empty" })
+          if (bytes === 0) return yield* uploadIncomplete("the body is empty")
           if (!digestMatches())
             return yield* invalidDigest("does not match the received content; send the source again")
           digest = sha256.digest("hex")
@@ -109,7 +107,7 @@ export const guardUpload = <E>(
       if (!isWaiting) continue
       waitedSeconds += checkInterval
       const problem = findRateProblem({ bytes, elapsed, waitedSeconds, silentSeconds })
-      if (problem !== undefined) return yield* new UploadStalled({ problem: `${problem}. Send the source again.` })
+      if (problem !== undefined) return yield* new RequestTimeout({ detail: `${problem}. Send the source again.` })
     }
   })
   return { stream, failWhenStalled, getResult: () => ({ bytes, digest }) }

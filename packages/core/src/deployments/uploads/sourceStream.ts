@@ -4,7 +4,8 @@
  */
 import { Stream } from "effect"
 import { bodyErrorMessage } from "../../runtime/BodyNotRestorableError.ts"
-import { UploadInterrupted } from "../model/DeploymentError.ts"
+import type { InvalidInput } from "../../schema/InvalidInput.ts"
+import { uploadIncomplete } from "./uploadErrors.ts"
 
 /** A source: a gzipped tar archive, in memory or as a stream. */
 export type SourceContent = Uint8Array | ReadableStream<Uint8Array>
@@ -28,14 +29,14 @@ function* copyInChunks(source: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-export const toSourceStream = (source: SourceContent | null): Stream.Stream<Uint8Array, UploadInterrupted> => {
+export const toSourceStream = (source: SourceContent | null): Stream.Stream<Uint8Array, InvalidInput> => {
   if (source === null) return Stream.empty
   if (source instanceof Uint8Array) {
     return Stream.suspend(() => Stream.fromIterable(copyInChunks(source), { chunkSize: 1 }))
   }
   const chunks = Stream.fromReadableStream({
     evaluate: () => source,
-    onError: (error) => new UploadInterrupted({ problem: bodyErrorMessage(error, "the connection was closed early") })
+    onError: (error) => uploadIncomplete(bodyErrorMessage(error, "the connection was closed early"))
   })
   return isByteStream(source) ? chunks : Stream.map(chunks, (chunk) => new Uint8Array(chunk))
 }

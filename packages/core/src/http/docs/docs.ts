@@ -4,11 +4,10 @@
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { Authenticator } from "../../access/Authenticator.ts"
+import { Api } from "../../operations/Api.ts"
 import type { TransportRequest } from "../../runtime/Transport.ts"
-import { Api } from "../Api.ts"
 import type { RouteHandler } from "../buildRoutes.ts"
 import { type Cacheable, makeETag, respondCacheable } from "../cacheable.ts"
-import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { docsPath, openApiPath } from "../routes.ts"
 import { docsPage } from "./docsPage.ts"
@@ -45,7 +44,7 @@ export const makeDocsRoutes = Effect.fnUntraced(function* (docs: DocsOption, pub
 
   const openApi: RouteHandler = respond
   const protectedOpenApi: RouteHandler = (request) =>
-    Effect.map(Effect.andThen(mapErrorsToProblems(authenticate(request)), respond(request)), (response) => ({
+    Effect.map(Effect.andThen(authenticate(request), respond(request)), (response) => ({
       ...response,
       headers: { ...response.headers, "cache-control": "private, no-cache" }
     }))

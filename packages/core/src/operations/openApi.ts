@@ -1,7 +1,8 @@
 /**
- * Completes the generated OpenAPI description with what the schemas cannot express: types, bounds and defaults of query
- * parameters, the tag parameters, the Idempotency-Key header and the response headers.
+ * Completes the generated OpenAPI description with what the schemas cannot express: types, bounds and defaults of
+ * parameters, the tag parameters and the response headers.
  */
+import type { OperationDescription } from "../api/describeOperations.ts"
 import { maxLimit } from "../schema/Page.ts"
 import { timestampPattern } from "../schema/Timestamp.ts"
 
@@ -38,7 +39,17 @@ const parameterDocs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
     description: "Return only consumers with a manager or an invite for this email address (case-insensitive)."
   },
   accountName: { description: "Return only the metering buckets of this account." },
-  "if-match": { description: "Apply the change only if the resource still has one of these ETags." }
+  name: { description: "Return only the metering bucket with this name." },
+  "idempotency-key": {
+    name: "Idempotency-Key",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+    description:
+      "Makes retries safe: a request with the same key and body within 24 hours returns the first response and is not applied again."
+  },
+  "if-match": {
+    schema: { type: "string" },
+    description: "Apply the change only if the resource still has one of these ETags."
+  }
 }
 
 const pathParameterDocs: typeof parameterDocs = {
@@ -61,15 +72,6 @@ const tagParameters: Parameter = {
     "other operations respond with 404 unless all tags match."
 }
 
-const idempotencyKeyHeader: Parameter = {
-  name: "Idempotency-Key",
-  in: "header",
-  required: false,
-  schema: { type: "string", minLength: 1, maxLength: 255 },
-  description:
-    "Makes retries safe: a request with the same key and body within 24 hours returns the first response and is not applied again."
-}
-
 const header = (description: string) => ({ schema: { type: "string" }, description })
 
 /** The headers that every response with a status has. */
@@ -80,43 +82,6 @@ const getResponseHeaders = (status: string) => ({
   ...(status === "401" ? { "WWW-Authenticate": header("Authentication scheme: `Bearer`.") } : {}),
   ...(status === "429" || status === "503" ? { "Retry-After": header("Seconds to wait before retrying.") } : {})
 })
-
-/** Operations that accept tag parameters. */
-const tagFilterOperations = new Set([
-  "consumers.list",
-  "consumers.get",
-  "consumers.update",
-  "consumers.remove",
-  "consumers.rollKey",
-  "keys.get",
-  "keys.update",
-  "keys.remove"
-])
-
-/** Operations that accept an Idempotency-Key. */
-const idempotentOperations = new Set([
-  "consumers.create",
-  "consumers.rollKey",
-  "keys.create",
-  "keys.createMany",
-  "buckets.create",
-  "plans.create",
-  "subscriptions.create",
-  "subscriptions.consume",
-  "deployments.createSource",
-  "deployments.deploy"
-])
-
-/** Operations whose body may be omitted, since all its fields are optional. */
-const optionalBodyOperations = new Set([
-  "consumers.update",
-  "keys.create",
-  "keys.createMany",
-  "keys.update",
-  "buckets.create",
-  "plans.update",
-  "subscriptions.update"
-])
 
 // biome-ignore lint/suspicious/noExplicitAny: the OpenAPI description is JSON in the shape of the OpenAPI specification
 type Json = any
@@ -140,20 +105,20 @@ const getParameterDocs = (parameter: Parameter) =>
   (parameter.in === "path" ? pathParameterDocs : parameterDocs)[parameter.name]
 
 /** Completes the parameters, the response headers and the security schemes of the OpenAPI description. */
-export const completeOpenApi = (spec: Json): Json => {
+export const completeOpenApi = (spec: Json, descriptions: ReadonlyArray<OperationDescription>): Json => {
   markTimestamps(spec)
   lowercaseSchemes(spec)
   for (const path of Object.values<Json>(spec.paths)) {
     for (const operation of Object.values<Json>(path)) {
-      if (optionalBodyOperations.has(operation.operationId)) operation.requestBody.required = false
+      const description = descriptions.find(({ id }) => id === operation.operationId)
+      if (description?.isBodyOptional === true) operation.requestBody.required = false
       for (const [status, response] of Object.entries<Json>(operation.responses)) {
         response.headers = { ...getResponseHeaders(status), ...response.headers }
       }
       const parameters: ReadonlyArray<Parameter> = operation.parameters ?? []
       operation.parameters = [
         ...parameters.map((parameter) => ({ ...parameter, ...getParameterDocs(parameter) })),
-        ...(tagFilterOperations.has(operation.operationId) ? [tagParameters] : []),
-        ...(idempotentOperations.has(operation.operationId) ? [idempotencyKeyHeader] : [])
+        ...(description?.takesTags === true ? [tagParameters] : [])
       ]
     }
   }

@@ -2,6 +2,7 @@
  * The whole HTTP API: all endpoint groups and the metadata of the OpenAPI description.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
+import { describeOperations } from "../api/describeOperations.ts"
 import { SystemApi } from "../api/SystemApi.ts"
 import { ConsumersApi } from "../consumers/ConsumersApi.ts"
 import { DeploymentsApi, UploadsApi } from "../deployments/DeploymentsApi.ts"
@@ -11,7 +12,7 @@ import { PlansApi } from "../metering/PlansApi.ts"
 import { SubscriptionsApi } from "../metering/SubscriptionsApi.ts"
 import { completeOpenApi } from "./openApi.ts"
 
-export class Api extends HttpApi.make("tollgate")
+class Declarations extends HttpApi.make("tollgate")
   .add(ConsumersApi)
   .add(KeysApi)
   .add(MeteringBucketsApi)
@@ -19,13 +20,14 @@ export class Api extends HttpApi.make("tollgate")
   .add(SubscriptionsApi)
   .add(DeploymentsApi)
   .add(UploadsApi)
-  .add(SystemApi)
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "Tollgate",
-      version: "1",
-      description: "API keys, plans with metered quotas, subscriptions and deployments for the customers of a server.",
-      license: { name: "MIT" },
-      transform: completeOpenApi
-    })
-  ) {}
+  .add(SystemApi) {}
+
+export class Api extends Declarations.annotateMerge(
+  OpenApi.annotations({
+    title: "Tollgate",
+    version: "1",
+    description: "API keys, plans with metered quotas, subscriptions and deployments for the customers of a server.",
+    license: { name: "MIT" },
+    transform: (spec) => completeOpenApi(spec, describeOperations(Declarations))
+  })
+) {}

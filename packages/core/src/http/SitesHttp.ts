@@ -3,16 +3,13 @@
  * its scripts cannot act on the origin of the HTTP API.
  */
 import { Effect } from "effect"
-import { NotFoundProblem } from "../../api/problems.ts"
-import { DeploymentConfig } from "../../deployments/config/DeploymentConfig.ts"
-import type { SiteHost } from "../../deployments/config/SitesUrl.ts"
-import { Deployments } from "../../deployments/Deployments.ts"
-import { DeploymentNotFound } from "../../deployments/model/DeploymentError.ts"
-import { fromWebResponse, type TransportRequest, type TransportResponse } from "../../runtime/Transport.ts"
-import type { RouteHandler } from "../buildRoutes.ts"
-import { mapErrorsToProblems } from "../mapErrorsToProblems.ts"
-import { RequestContext } from "../RequestContext.ts"
-import { RequestId } from "../RequestId.ts"
+import { DeploymentConfig } from "../deployments/config/DeploymentConfig.ts"
+import type { SiteHost } from "../deployments/config/SitesUrl.ts"
+import { Deployments } from "../deployments/Deployments.ts"
+import { DeploymentNotFound } from "../deployments/model/DeploymentError.ts"
+import { RouteNotFound } from "../errors/requestErrors.ts"
+import { fromWebResponse, type TransportRequest, type TransportResponse } from "../runtime/Transport.ts"
+import type { RouteHandler } from "./buildRoutes.ts"
 
 /** A release may be replaced while it is being opened; then the next release is tried. */
 const maxAttempts = 5
@@ -37,10 +34,6 @@ const toTransportResponse = (response: Response, isSandboxed: boolean): Transpor
   const sandboxHeaders = isSandboxed ? { "content-security-policy": "sandbox" } : {}
   return { status, headers: { "cache-control": "no-cache", ...headers, ...sandboxHeaders }, body }
 }
-
-const notFound = Effect.fnUntraced(function* (path: string) {
-  return yield* new NotFoundProblem({ detail: `Nothing found at ${path}`, instance: yield* RequestId })
-})
 
 const noResponse = Effect.succeed(undefined)
 
@@ -69,8 +62,8 @@ export const SitesHttp = Effect.gen(function* () {
   })
 
   const endpoint: RouteHandler = (request) =>
-    mapErrorsToProblems(respond(request, request.toWebRequest())).pipe(
-      Effect.catchTag("DeploymentNotFoundProblem", () => Effect.flatMap(RequestContext, ({ path }) => notFound(path)))
+    Effect.catchTag(respond(request, request.toWebRequest()), "DeploymentNotFound", () =>
+      Effect.fail(new RouteNotFound())
     )
   return endpoint
 })

@@ -1,0 +1,59 @@
+/**
+ * Types of the promise API. The interfaces of the methods stand beside the declarations, so that editors show their
+ * documentation; `promises/checkMethods.ts` checks them against the declarations.
+ */
+
+/** Options of every call. */
+export interface CallOptions {
+  /** Aborts the call: the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Options of calls that create something or count usage. */
+export interface IdempotentCallOptions extends CallOptions {
+  /** Makes retries safe: Tollgate applies calls with the same key and input once, and returns the first result again. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** Options of calls that change or remove an item. */
+export interface ConditionalCallOptions extends CallOptions {
+  /** Applies the change only if the item still has this version, or one of these versions. */
+  readonly ifMatch?: number | ReadonlyArray<number> | undefined
+}
+
+export interface TagCondition {
+  /** Rejects with `ConsumerNotFound` unless the consumer has all these tags. */
+  readonly ifTags?: Readonly<Record<string, string>> | undefined
+}
+
+export interface PageOptions extends CallOptions {
+  /** Maximum number of items: 1 to 1,000, the default. */
+  readonly limit?: number | undefined
+  /** Number of items to skip. Default: 0. */
+  readonly offset?: number | undefined
+}
+
+/** A page of items, oldest first. */
+export interface PageJson<Item> {
+  readonly data: ReadonlyArray<Item>
+  readonly limit: number
+  readonly offset: number
+  /** The number of items on all pages. */
+  readonly total: number
+}
+
+/**
+ * The result of a list: await it to get one page, or iterate over it to get the items of all pages.
+ *
+ * @example
+ * ```ts
+ * for await (const consumer of production.consumers.list()) console.log(consumer.name)
+ * ```
+ */
+export interface PagePromise<Item> extends Promise<PageJson<Item>>, AsyncIterable<Item> {}
+
+/** An item with its version, for `ifMatch`. */
+export type Versioned<Item> = Item & { readonly version: number }
+
+/** Input of a call: a field that is `undefined` counts as absent. */
+export type Input<T> = { readonly [Key in keyof T]: {} extends Pick<T, Key> ? T[Key] | undefined : T[Key] }

@@ -1,0 +1,43 @@
+/**
+ * Types computed from the declaration of an endpoint: the request, the result and the errors of its operation. A
+ * service implements `Operations` of its group; HTTP, promises and the client call them.
+ */
+import type { Effect, Schema } from "effect"
+import type { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import type { RecordUnreadable } from "../store/StoreError.ts"
+import type { commonErrors } from "./errors.ts"
+
+type Typed<S> = S extends { readonly Type: infer T } ? T : never
+
+type Part<Name extends string, T> = [T] extends [never] ? {} : { readonly [Key in Name]: T }
+
+/** A part that may be left out if all its fields are optional. */
+type OptionalPart<Name extends string, T> = {} extends T ? { readonly [Key in Name]?: T | undefined } : Part<Name, T>
+
+export type OperationRequest<E extends HttpApiEndpoint.ConstraintRequest> = Part<"params", Typed<E["~Params"]>> &
+  OptionalPart<"query", Typed<E["~Query"]>> &
+  OptionalPart<"headers", Typed<E["~Headers"]>> &
+  Part<"payload", Typed<E["~Payload"]>>
+
+/** The body of a response with declared headers, such as a `Location`, is the result; an empty body is not. */
+type ResultOf<S> =
+  S extends HttpApiSchema.WithHeaders<infer Body extends Schema.Top, infer _> ? Exclude<Body["Type"], void> : Typed<S>
+
+export type OperationResult<E extends HttpApiEndpoint.Constraint> = ResultOf<E["~Success"]>
+
+type CommonError = InstanceType<(typeof commonErrors)[number]> | RecordUnreadable
+
+export type OperationError<E extends HttpApiEndpoint.Constraint> = Typed<E["~Error"]> | CommonError
+
+export type Operation<E> = E extends HttpApiEndpoint.ConstraintRequest
+  ? (request: OperationRequest<E>) => Effect.Effect<OperationResult<E>, OperationError<E>>
+  : never
+
+type Endpoints<Group extends HttpApiGroup.Constraint> = Group["endpoints"]
+
+/** The operations of a group. Those that `Methods` lists keep their documentation. */
+export type Operations<Group extends HttpApiGroup.Constraint, Methods = {}> = {
+  readonly [Id in keyof Methods as Id extends keyof Endpoints<Group> ? Id : never]: Id extends keyof Endpoints<Group>
+    ? Operation<Endpoints<Group>[Id]>
+    : never
+} & { readonly [Id in Exclude<keyof Endpoints<Group>, keyof Methods>]: Operation<Endpoints<Group>[Id]> }

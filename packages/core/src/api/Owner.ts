@@ -1,0 +1,20 @@
+/**
+ * Annotations of endpoints. `http/buildRoutes.ts` refuses to start on an endpoint without an owner.
+ */
+import { Context } from "effect"
+
+/**
+ * To whom the resource of an endpoint belongs, and so which callers may use it:
+ *
+ * - `account`: the account in the path
+ * - `request`: the `accountName` in the body or the query; by default the caller's account
+ * - `metering-bucket`: the account of the metering bucket in the path
+ * - `deployment`: the account of the deployment in the path
+ * - `none`: anyone may call it
+ */
+export type OwnerKind = "account" | "request" | "metering-bucket" | "deployment" | "none"
+
+export class Owner extends Context.Service<Owner, OwnerKind>()("@tollgate/core/api/Owner") {}
+
+/** Marks an endpoint as read-only although its method is not GET, so that read-only credentials may call it. */
+export const IsReadOnly = Context.Reference<boolean>("@tollgate/core/api/IsReadOnly", { defaultValue: () => false })

@@ -1,0 +1,155 @@
+/**
+ * Reads the declared endpoints once, for HTTP, promises, the client and the OpenAPI description. Throws if an endpoint
+ * declares what these do not support, or has no owner: otherwise it would be ignored silently.
+ */
+import { Context, Exit, Schema, SchemaAST } from "effect"
+import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { Authenticated } from "./Authenticated.ts"
+import { IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
+import { getInProcessCodec } from "./parameters.ts"
+
+/** A successful response. `empty` has no body; `versioned` has an ETag; `located` has a Location and maybe a body. */
+export interface ResponseDescription {
+  readonly kind: "empty" | "plain" | "versioned" | "located"
+  readonly status: number
+  /** The codec of the body. */
+  readonly body: Schema.Codec<unknown, unknown>
+  readonly contentType: string
+}
+
+export interface OperationDescription {
+  /** The group and the name of the operation, such as `consumers.create`. */
+  readonly id: string
+  readonly group: string
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly owner: OwnerKind
+  /** Whether the endpoint requires a credential. */
+  readonly isAuthenticated: boolean
+  /** Whether a read-only credential suffices. */
+  readonly isReadOnly: boolean
+  /** Whether it accepts an Idempotency-Key. */
+  readonly isIdempotent: boolean
+  /** Whether it accepts `tag.*` parameters. */
+  readonly takesTags: boolean
+  /** Whether the body may be omitted, because all its fields are optional. */
+  readonly isBodyOptional: boolean
+  readonly params: Schema.Top | undefined
+  readonly query: Schema.Top | undefined
+  readonly headers: Schema.Top | undefined
+  /** The schema of the JSON body; `stream` if the operation reads the body as a stream. */
+  readonly payload: Schema.Top | "stream" | undefined
+  readonly queryParseOptions: SchemaAST.ParseOptions | undefined
+  readonly payloadParseOptions: SchemaAST.ParseOptions | undefined
+  readonly response: ResponseDescription
+  readonly errors: ReadonlyArray<Schema.Top>
+}
+
+const getParameterNames = (schema: Schema.Top | undefined): ReadonlyArray<string> => {
+  const codec = schema && getInProcessCodec(schema)
+  return codec === undefined ? [] : Object.keys((codec as unknown as { readonly fields: object }).fields)
+}
+
+const describePayload = ({ payload }: HttpApiEndpoint.Top): OperationDescription["payload"] => {
+  const [first, ...rest] = [...payload.values()]
+  if (first === undefined) return undefined
+  const [schema, ...alternatives] = first.schemas
+  if (rest.length > 0 || alternatives.length > 0) throw new Error("several payloads are not supported; use a union")
+  if (first.encoding._tag === "Stream") return "stream"
+  if (first.encoding._tag !== "Json") throw new Error(`payloads in ${first.encoding._tag} are not supported`)
+  return schema
+}
+
+/** The annotation that `versioned` adds to a schema. */
+const getWithHeaders = SchemaAST.resolveAt<{ readonly bodyCodec: Schema.Top }>("~httpApiWithHeaders")
+
+type Successes = ReadonlyMap<number, readonly [Schema.Top, ...Array<Schema.Top>]>
+
+const describeResponse = (successes: Successes): ResponseDescription => {
+  const declared = [...successes].flatMap(([status, schemas]) =>
+    schemas.map((schema) => {
+      const versioned = getWithHeaders(schema.ast)
+      const located = HttpApiSchema.isWithHeaders(schema) ? schema.schema : undefined
+      const body = versioned?.bodyCodec ?? located ?? schema
+      const isEmpty = HttpApiSchema.isNoContent(body.ast)
+      const kind = versioned !== undefined ? "versioned" : located !== undefined ? "located" : "plain"
+      const encoding = SchemaAST.resolveAt<HttpApiSchema.ResponseEncoding>("~httpApiEncoding")(body.ast)
+      if (encoding !== undefined && encoding._tag !== "Json" && encoding._tag !== "Text") {
+        throw new Error(`responses in ${encoding._tag} are not supported`)
+      }
+      const contentType = encoding?.contentType ?? "application/json"
+      return { kind, isEmpty, status, body: body as Schema.Codec<unknown, unknown>, contentType } as const
+    })
+  )
+  const [response, ...alternatives] = declared.filter(({ isEmpty }) => !isEmpty)
+  const [empty, ...otherEmpty] = declared.filter(({ isEmpty }) => isEmpty)
+  const isLocated = response?.kind === "located" && empty?.kind === "located"
+  const isSupported = isLocated || response === undefined || (empty === undefined && response.kind !== "located")
+  if (!isSupported || alternatives.length > 0 || otherEmpty.length > 0) {
+    throw new Error("these success responses are not supported: declare one, or a located one with and without a body")
+  }
+  if (response !== undefined) return response
+  return { kind: "empty", status: empty?.status ?? 204, body: Schema.Unknown, contentType: "" }
+}
+
+const describe = (
+  group: HttpApiGroup.Top,
+  endpoint: HttpApiEndpoint.Top,
+  annotations: Context.Context<never>,
+  successes: Successes,
+  errors: Successes
+): OperationDescription => {
+  const owner = Context.getOrUndefined(annotations, Owner)
+  if (owner === undefined) throw new Error("it has no owner: annotate it with Owner")
+  const middlewares: ReadonlyArray<unknown> = [...endpoint.middlewares]
+  const isAuthenticated = middlewares.includes(Authenticated)
+  if (middlewares.length > (isAuthenticated ? 1 : 0)) throw new Error("its middleware is not supported")
+  if (!isAuthenticated && owner !== "none") throw new Error("only endpoints without an owner may be public")
+  const payload = describePayload(endpoint)
+  const headerNames = getParameterNames(endpoint.headers)
+  const queryNames = getParameterNames(endpoint.query)
+  return {
+    id: `${group.identifier}.${endpoint.identifier}`,
+    group: group.identifier,
+    name: endpoint.identifier,
+    method: endpoint.method,
+    path: endpoint.path,
+    owner,
+    isAuthenticated,
+    isReadOnly: endpoint.method === "GET" || Context.get(annotations, IsReadOnly),
+    isIdempotent: headerNames.includes("idempotencyKey"),
+    takesTags: queryNames.includes("tags") || queryNames.includes("ifTags"),
+    isBodyOptional:
+      payload !== undefined &&
+      payload !== "stream" &&
+      Exit.isSuccess(Schema.decodeUnknownExit(payload as Schema.Codec<unknown>)({})),
+    params: endpoint.params,
+    query: endpoint.query,
+    headers: endpoint.headers,
+    payload,
+    queryParseOptions: Context.getOrUndefined(annotations, HttpApi.QueryParseOptions),
+    payloadParseOptions: Context.getOrUndefined(annotations, HttpApi.PayloadParseOptions),
+    response: describeResponse(successes),
+    errors: [...errors.values()].flat()
+  }
+}
+
+/** Describes every endpoint of an API, in the order of declaration. */
+export const describeOperations = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<OperationDescription> => {
+  const descriptions: Array<OperationDescription> = []
+  HttpApi.reflect(api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ group, endpoint, mergedAnnotations, successes, errors }) => {
+      try {
+        descriptions.push(describe(group, endpoint, mergedAnnotations, successes, errors))
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error)
+        throw new Error(`The endpoint ${group.identifier}.${endpoint.identifier} cannot be served: ${reason}`)
+      }
+    }
+  })
+  return descriptions
+}

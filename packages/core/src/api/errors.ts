@@ -1,0 +1,22 @@
+/**
+ * The errors that several endpoints declare.
+ */
+import {
+  InternalError,
+  PayloadTooLarge,
+  RequestInProgress,
+  RequestTimeout,
+  UnsupportedEncoding
+} from "../errors/requestErrors.ts"
+import { InvalidInput } from "../schema/InvalidInput.ts"
+import { IdempotencyKeyReused, ReplayUnavailable } from "../store/IdempotencyError.ts"
+import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
+
+/** Errors of every authenticated endpoint. */
+export const commonErrors = [InvalidInput, InternalError, StoreUnavailable, StoreConflict] as const
+
+/** Errors of endpoints that accept an Idempotency-Key. */
+export const idempotencyErrors = [IdempotencyKeyReused, RequestInProgress, ReplayUnavailable] as const
+
+/** Errors of endpoints that read a request body. */
+export const bodyErrors = [RequestTimeout, PayloadTooLarge, UnsupportedEncoding] as const

@@ -1,0 +1,62 @@
+/**
+ * What all operations of a service have in common: the store, a span, and the idempotency of the request.
+ */
+import { Effect } from "effect"
+import type { HttpApiGroup } from "effect/http-api"
+import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { CurrentIdempotency, makeInProcessIdempotency } from "../store/Idempotency.ts"
+import { Store, type StoreOperations } from "../store/Store.ts"
+import type { Operation, Operations } from "./Operations.ts"
+
+type Implementation<E> =
+  Operation<E> extends (request: infer Request) => Effect.Effect<infer A, infer Failure>
+    ? (request: Request) => Effect.Effect<A, Failure, Store>
+    : never
+
+interface UntypedRequest {
+  readonly params?: object
+  readonly query?: unknown
+  readonly headers?: { readonly idempotencyKey?: string | undefined }
+  readonly payload?: unknown
+}
+
+/**
+ * The idempotency of a request that was made in process. A request over HTTP has one already, which depends on its
+ * caller.
+ */
+export const withInProcessIdempotency = <A, E, R>(
+  id: string,
+  { params = {}, query, headers, payload }: UntypedRequest,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const key = headers?.idempotencyKey
+  if (key === undefined) return effect
+  return Effect.flatMap(CurrentIdempotency, (current) =>
+    current === undefined
+      ? Effect.provideService(
+          effect,
+          CurrentIdempotency,
+          makeInProcessIdempotency(key, [id, ...Object.values(params).map(String)], [query, payload])
+        )
+      : effect
+  )
+}
+
+/** Completes the implementation of some or all operations of a group. */
+export const implementOperations = <Group extends HttpApiGroup.Constraint, Ids extends keyof Group["endpoints"]>(
+  group: Group,
+  store: StoreOperations,
+  implementations: { readonly [Id in Ids]: Implementation<Group["endpoints"][Id]> }
+): Pick<Operations<Group>, Ids & keyof Operations<Group>> =>
+  Object.fromEntries(
+    Object.entries(implementations).map(([name, implementation]) => {
+      const id = `${group.identifier}.${name}`
+      const implement = implementation as (request: UntypedRequest) => Effect.Effect<unknown, unknown, Store>
+      const operation = (request: UntypedRequest) =>
+        withInProcessIdempotency(id, request, implement(request)).pipe(
+          Effect.provideService(Store, store),
+          withSafeSpan(id)
+        )
+      return [name, operation]
+    })
+  ) as never

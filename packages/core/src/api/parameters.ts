@@ -1,0 +1,83 @@
+/**
+ * Parameters of operations that are query parameters or headers over HTTP. A parameter has two codecs: one for callers
+ * in process, who pass JSON under the parameter's name in TypeScript, and one for the string that HTTP sends under its
+ * wire name. Both decode to the same value.
+ */
+import { Schema, SchemaAST, SchemaTransformation } from "effect"
+
+export interface Parameter<Json extends Schema.Top = Schema.Top, Wire extends Schema.Top = Schema.Top> {
+  readonly json: Json
+  readonly wire: Wire
+  /** The name over HTTP, if it is not the name in TypeScript. */
+  readonly name?: string
+  /** Set on a parameter that stands for any number of wire parameters, whose names begin with this prefix. */
+  readonly prefix?: string
+}
+
+export type Parameters = Readonly<Record<string, Parameter>>
+
+type JsonFields<P extends Parameters> = { readonly [Name in keyof P]: P[Name]["json"] }
+
+/** What callers in process pass, decoded. */
+export type ParameterValues<P extends Parameters> = Schema.Struct.Type<JsonFields<P>>
+
+/** The annotation that holds the codec for callers in process. */
+const inProcessCodec = "~tollgate/inProcessCodec"
+
+/** The codec of an endpoint's query or headers for callers in process. */
+export const getInProcessCodec = ({ ast }: Schema.Top): Schema.Codec<object, unknown> | undefined =>
+  SchemaAST.resolveAt<Schema.Codec<object, unknown>>(inProcessCodec)(ast)
+
+/** An optional parameter whose JSON and wire codecs are the same schema. */
+export const optional = <S extends Schema.Top>(schema: S, name?: string): Parameter<Schema.optionalKey<S>> => ({
+  json: Schema.optionalKey(schema),
+  wire: Schema.optionalKey(schema),
+  ...(name === undefined ? {} : { name })
+})
+
+/** A map of wire names to names in TypeScript, both ways. */
+const makeRenaming = (parameters: Parameters) => {
+  const entries = Object.entries(parameters)
+  const prefixed = entries.find(([, { prefix }]) => prefix !== undefined)
+  const toWireName = new Map(entries.map(([name, parameter]) => [name, parameter.name ?? name]))
+  const fromWireName = new Map([...toWireName].map(([name, wireName]) => [wireName, name]))
+  const decode = (wire: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+    const values: Record<string, unknown> = {}
+    const collected: Record<string, unknown> = {}
+    for (const [wireName, value] of Object.entries(wire)) {
+      const name = fromWireName.get(wireName)
+      if (name !== undefined) values[name] = value
+      else collected[wireName.slice(prefixed?.[1].prefix?.length ?? 0)] = value
+    }
+    if (prefixed !== undefined && Object.keys(collected).length > 0) values[prefixed[0]] = collected
+    return values
+  }
+  const encode = (values: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+    const wire: Record<string, unknown> = {}
+    for (const [name, value] of Object.entries(values)) {
+      if (name !== prefixed?.[0]) wire[toWireName.get(name) ?? name] = value
+      else for (const [key, item] of Object.entries(value as object)) wire[`${prefixed[1].prefix}${key}`] = item
+    }
+    return wire
+  }
+  return { decode, encode }
+}
+
+const NoParameters = Schema.Record(Schema.String, Schema.Never)
+
+/** The schema of the parameters, as an endpoint declares them in `query` or `headers`. */
+export const parameters = <P extends Parameters>(declared: P): Schema.Codec<ParameterValues<P>, unknown> => {
+  const entries = Object.entries(declared)
+  const named = entries.filter(([, { prefix }]) => prefix === undefined)
+  const rest = entries.flatMap(([, { prefix, wire }]) => (prefix === undefined ? [] : [wire as never]))
+  const struct = Schema.Struct(
+    Object.fromEntries(named.map(([name, { wire, name: wireName = name }]) => [wireName, wire]))
+  )
+  // An empty struct would accept any object.
+  const wire = entries.length === 0 ? NoParameters : rest.length === 0 ? struct : Schema.StructWithRest(struct, rest)
+  const json = Schema.Struct(Object.fromEntries(entries.map(([name, { json }]) => [name, json])))
+  const schema = (wire as Schema.Top).pipe(
+    Schema.decodeTo(Schema.toType(json), SchemaTransformation.transform(makeRenaming(declared) as never))
+  )
+  return schema.annotate({ [inProcessCodec]: json }) as never
+}

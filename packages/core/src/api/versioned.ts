@@ -1,0 +1,22 @@
+/**
+ * Versions of items. Operations return an item with its version; over HTTP the version is the ETag header.
+ */
+import { Schema } from "effect"
+import { HttpApiSchema } from "effect/http-api"
+import type { Entry } from "../store/Collection.ts"
+
+const ETag = Schema.String.pipe(Schema.check(Schema.isPattern(/^"\d+"$/u)))
+
+/** An item with its version: the body and the `ETag` header of a response. */
+export const versioned = <A, I>(item: Schema.Codec<A, I>) => {
+  const schema = Schema.Struct({ value: item as Schema.Codec<unknown>, version: Schema.Int }).pipe(
+    HttpApiSchema.encodeToWithHeaders(
+      { body: item as Schema.Codec<unknown>, headers: { etag: ETag } },
+      {
+        decode: ({ body, headers }) => ({ value: body, version: Number(headers.etag.slice(1, -1)) }),
+        encode: ({ value, version }) => ({ body: value, headers: { etag: `"${version}"` } })
+      }
+    )
+  )
+  return schema as unknown as Schema.Codec<Entry<A>, { readonly body: I; readonly headers: { readonly etag: string } }>
+}

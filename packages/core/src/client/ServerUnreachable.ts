@@ -1,0 +1,27 @@
+import { Schema } from "effect"
+import { problem } from "../errors/problem.ts"
+
+/**
+ * The client got no response, or one that is not from Tollgate. With the outcome `unknown`, the server may have applied
+ * the call: retry it with the same `idempotencyKey`.
+ */
+export class ServerUnreachable extends problem<ServerUnreachable>()(
+  "ServerUnreachable",
+  {
+    code: "server-unreachable",
+    status: 502,
+    title: "Server unreachable",
+    detail: ({ outcome }) =>
+      "The server cannot be reached, or its response is not from Tollgate. Check baseUrl. " +
+      (outcome === "not-applied"
+        ? "Nothing was changed; try again."
+        : "The call may or may not have been applied. Retry it with the same idempotencyKey, so that it is applied only once.")
+  },
+  { outcome: Schema.Literals(["not-applied", "unknown"]) }
+) {
+  constructor(members: { readonly outcome: "not-applied" | "unknown"; readonly cause?: unknown }) {
+    const { cause, ...rest } = members
+    super(rest)
+    if (cause !== undefined) this.cause = cause
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Calls operations of a Tollgate in another process, over its HTTP API.
+ */
+import { Effect, Stream } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import type { OperationDescription } from "../api/describeOperations.ts"
+import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
+import { isTollgateError } from "../errors/TollgateError.ts"
+import { Api } from "../operations/Api.ts"
+import type { AnyRequest } from "../operations/checkOwner.ts"
+import type { UploadedSource } from "../promises/handles.ts"
+import type { CallOperation } from "../promises/makeMethods.ts"
+import { ServerUnreachable } from "./ServerUnreachable.ts"
+
+const responseTimeout = "30 seconds"
+
+/** Errors that the server declares pass as they are; every other failure means that there is no usable response. */
+const toClientError = (isReadOnly: boolean) => (error: unknown) =>
+  isTollgateError(error)
+    ? error
+    : new ServerUnreachable({ outcome: isReadOnly ? "not-applied" : "unknown", cause: error })
+
+type RemoteOperation = (request: AnyRequest) => Effect.Effect<unknown, unknown>
+type RemoteOperations = Readonly<Record<string, Readonly<Record<string, RemoteOperation>>>>
+
+interface LocatedResponse {
+  readonly body: unknown
+  readonly headers: { readonly location: string }
+}
+
+const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
+  const http = yield* HttpClient.HttpClient
+  const client = yield* HttpApiClient.makeWith(Api, {
+    baseUrl,
+    httpClient: HttpClient.mapRequest(http, HttpClientRequest.bearerToken(token))
+  })
+  const operations = client as unknown as RemoteOperations
+
+  const send = (
+    { group, name, isReadOnly }: Pick<OperationDescription, "group" | "name" | "isReadOnly">,
+    request: AnyRequest
+  ): Effect.Effect<unknown, unknown> => {
+    const complete = { query: {}, headers: {}, ...request }
+    const response = operations[group]?.[name]?.(complete) ?? Effect.die(`The API has no operation ${group}.${name}`)
+    return response.pipe(Effect.timeout(responseTimeout), Effect.mapError(toClientError(isReadOnly)))
+  }
+
+  /** Reads the item at a `Location` if the response does not contain it. */
+  const readLocated = (request: AnyRequest, { body, headers: { location } }: LocatedResponse) => {
+    if (body !== undefined) return Effect.succeed(body)
+    const params = { ...request.params, keyId: decodeURIComponent(location.split("/").at(-1) ?? "") }
+    const key = send({ group: "keys", name: "get", isReadOnly: true }, { params, query: { keyFormat: "visible" } })
+    return Effect.map(key, (entry) => (entry as { readonly value: unknown }).value)
+  }
+
+  const call: CallOperation = (description, _scope, request) => {
+    const response = send(description, request)
+    return description.response.kind === "located"
+      ? Effect.flatMap(response, (response) => readLocated(request, response as LocatedResponse))
+      : response
+  }
+
+  /** Has no timeout: an upload takes as long as it needs. */
+  const upload = (
+    { id, expires, signature }: SignedUploadUrl,
+    content: Stream.Stream<Uint8Array, unknown>
+  ): Effect.Effect<UploadedSource, unknown> =>
+    Effect.mapError(
+      client.uploads.receive({
+        params: { file: `${id}.tar.gz` },
+        query: { expires, signature },
+        headers: {},
+        payload: Stream.orDie(content)
+      }),
+      toClientError(false)
+    )
+
+  return { call, upload }
+})
+
+/** Makes the functions that call the Tollgate at a URL. */
+export const remoteOperations = (baseUrl: string, token: string) =>
+  Effect.runSync(Effect.provide(make(baseUrl, token), FetchHttpClient.layer))

@@ -1,0 +1,103 @@
+/**
+ * Declares the errors of Tollgate. An error is one class: it is thrown in process, encoded as a problem (RFC 9457) over
+ * HTTP, and decoded by the client into the same class with the same fields.
+ */
+import { Effect, Schema } from "effect"
+import { HttpApiError } from "effect/http-api"
+import { type TollgateErrorMembers, tollgateErrorMarker } from "./TollgateError.ts"
+
+interface ProblemDeclaration<Code extends string, Status extends number, Fields extends Schema.Struct.Fields> {
+  /** Identifies the error in `code` and, as `urn:tollgate:problem:<code>`, in `type`. */
+  readonly code: Code
+  readonly status: Status
+  readonly title: string
+  /** What happened and what to do. Clients see it. */
+  readonly detail: (fields: Schema.Struct.Type<Fields>) => string
+  /** The name of the schema in the OpenAPI description. Default: the tag, followed by `Problem`. */
+  readonly schemaName?: string
+}
+
+/** Servers before 0.2 do not send `code`, so the client adds it. */
+const codeMember = <const Code extends string>(code: Code) =>
+  Schema.tag(code).pipe(Schema.withDecodingDefaultKey(Effect.succeed(code)))
+
+type CodeMember<Code extends string> = ReturnType<typeof codeMember<Code>>
+
+/** A problem as JSON, with the ID of the request that it responds to. */
+export interface ProblemJson {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance: string
+  readonly [member: string]: unknown
+}
+
+const toProblemJson: unique symbol = Symbol.for("@tollgate/core/toProblemJson")
+
+/** Encodes an error as the JSON of its problem. */
+export const encodeProblem = (error: object, instance: string): ProblemJson =>
+  (error as { readonly [toProblemJson]: (instance: string) => ProblemJson })[toProblemJson](instance)
+
+/** The fields of the problem itself, which an error does not repeat when it is printed. */
+const problemMembers = new Set(["type", "title", "detail", "instance"])
+
+/** The key of the function that Node's `inspect` and `console.error` call. Not imported, for clients in browsers. */
+const inspectCustom = Symbol.for("nodejs.util.inspect.custom")
+
+/** Prints the stack and the fields, as Node prints errors. Effect's classes would print their JSON without a stack. */
+function inspectError(
+  this: Error,
+  _depth: number,
+  options: object,
+  inspect: (value: object, options: object) => string
+): string {
+  const fields = Object.entries(this).filter(([name]) => !problemMembers.has(name))
+  return `${this.stack ?? `${this.name}: ${this.message}`} ${inspect(Object.fromEntries(fields), options)}`
+}
+
+export const problem =
+  <Self>() =>
+  <
+    const Tag extends string,
+    const Code extends string,
+    const Status extends number,
+    const Fields extends HttpApiError.ProblemExtensionFields = {}
+  >(
+    tag: Tag,
+    { code, status, title, detail, schemaName = `${tag}Problem` }: ProblemDeclaration<Code, Status, Fields>,
+    fields?: Fields
+  ): HttpApiError.ProblemClass<
+    Self,
+    Tag,
+    `urn:tollgate:problem:${Code}`,
+    Status,
+    Fields & { readonly code: CodeMember<Code> },
+    TollgateErrorMembers
+  > => {
+    const declaredFields = { ...fields, code: codeMember(code) }
+    const Base = HttpApiError.Problem<Self, TollgateErrorMembers>()(
+      tag,
+      { type: `urn:tollgate:problem:${code}` as const, status, title },
+      declaredFields,
+      { identifier: schemaName }
+      // biome-ignore lint/suspicious/noExplicitAny: the parameters of the constructor are those of the declared fields
+    ) as any
+    const encodeFields = Schema.encodeUnknownSync(Schema.Struct(fields ?? {}))
+    class ErrorWithDetail extends Base {
+      constructor(members: Schema.Struct.Type<Fields> = {} as Schema.Struct.Type<Fields>, options?: unknown) {
+        super({ detail: detail(members), ...members }, options)
+      }
+    }
+    Object.assign(ErrorWithDetail.prototype, {
+      [tollgateErrorMarker]: true,
+      expose: status < 500,
+      name: tag,
+      [inspectCustom]: inspectError,
+      [toProblemJson](this: { readonly detail: string }, instance: string) {
+        const type = `urn:tollgate:problem:${code}`
+        return { type, title, status, detail: this.detail, instance, code, ...encodeFields(this) }
+      }
+    })
+    return ErrorWithDetail as never
+  }

@@ -1,0 +1,29 @@
+import { Effect } from "effect"
+import { canAccessAccount, Forbidden, type PrincipalShape, type Unauthorized } from "../access/Principal.ts"
+import type { OperationDescription } from "../api/describeOperations.ts"
+import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
+
+/** Checks that the caller has access to the account in the path, and write access if the operation writes. */
+export const authorizeCaller = (
+  { isReadOnly }: OperationDescription,
+  authentication: Effect.Effect<PrincipalShape, Unauthorized>,
+  accountName: string | undefined
+): Effect.Effect<PrincipalShape, Unauthorized | Forbidden> =>
+  Effect.flatMap(authentication, (principal) => {
+    if (accountName !== undefined && !canAccessAccount(principal, accountName)) return Effect.fail(new Forbidden())
+    return !isReadOnly && principal.access === "read"
+      ? Effect.fail(new Forbidden({ detail: "This credential is read-only" }))
+      : Effect.succeed(principal)
+  })
+
+/** Rejects `key-format=visible` for read-only credentials: they must not see key values. */
+export const checkCanSeeKeyValues = (
+  { access }: PrincipalShape,
+  { query = {} }: AnyRequest
+): Effect.Effect<void, Forbidden> =>
+  query["keyFormat"] === "visible" && access === "read"
+    ? Effect.fail(new Forbidden({ detail: "A read-only credential cannot see key values. Use key-format=masked." }))
+    : Effect.void
+
+export const toCallerScope = ({ account }: PrincipalShape): CallerScope =>
+  account === "*" ? {} : { accountName: account }

@@ -1,0 +1,91 @@
+/**
+ * Checks that the resource of an operation belongs to its caller. HTTP callers and handles in process pass the same
+ * check.
+ */
+import { Effect } from "effect"
+import { Forbidden } from "../access/Principal.ts"
+import type { OperationDescription } from "../api/describeOperations.ts"
+import { DeploymentNotFound, type DeploymentsNotConfigured } from "../deployments/model/DeploymentError.ts"
+import { MeteringBucketNotFound } from "../metering/MeteringBucket.ts"
+import type { StoreError } from "../store/StoreError.ts"
+
+/** The account, and in a project's handle the project, that a caller is limited to. Empty: all accounts. */
+export interface CallerScope {
+  readonly accountName?: string | undefined
+  readonly projectName?: string | undefined
+}
+
+/** The decoded request of any operation. */
+export interface AnyRequest {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly payload?: unknown
+}
+
+export interface Owners {
+  /** The account of a metering bucket. */
+  readonly meteringBucket: (bucketId: string) => Effect.Effect<CallerScope, StoreError | MeteringBucketNotFound>
+  /** The account and the project of a deployment. */
+  readonly deployment: (
+    name: string
+  ) => Effect.Effect<CallerScope, StoreError | DeploymentNotFound | DeploymentsNotConfigured>
+}
+
+type OwnerError = Forbidden | MeteringBucketNotFound | DeploymentNotFound | DeploymentsNotConfigured | StoreError
+
+const contains = (scope: CallerScope, owner: CallerScope): boolean =>
+  (scope.accountName === undefined || scope.accountName === owner.accountName) &&
+  (scope.projectName === undefined || owner.projectName === undefined || scope.projectName === owner.projectName)
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** Adds the caller's account to a request that names none. Fails if the request names another account. */
+const resolveAccount = (scope: CallerScope, request: AnyRequest): Effect.Effect<AnyRequest, Forbidden> => {
+  const { accountName } = scope
+  const part = isObject(request.payload) ? "payload" : "query"
+  const fields = isObject(request[part]) ? request[part] : {}
+  if (accountName === undefined || fields["accountName"] === accountName) return Effect.succeed(request)
+  return fields["accountName"] === undefined
+    ? Effect.succeed({ ...request, [part]: { ...fields, accountName } })
+    : Effect.fail(new Forbidden())
+}
+
+/** Resources of other accounts are not found, so that their ids cannot be probed. */
+const checkFound = <E>(
+  scope: CallerScope,
+  request: AnyRequest,
+  owner: Effect.Effect<CallerScope, E>,
+  notFound: () => OwnerError
+): Effect.Effect<AnyRequest, E | OwnerError> =>
+  scope.accountName === undefined
+    ? Effect.succeed(request)
+    : Effect.flatMap(owner, (owner) => (contains(scope, owner) ? Effect.succeed(request) : Effect.fail(notFound())))
+
+/** Fails unless the caller may use the resource of the request. Returns the request, completed with the account. */
+export const checkOwner = (
+  owners: Owners,
+  { owner }: OperationDescription,
+  scope: CallerScope,
+  request: AnyRequest
+): Effect.Effect<AnyRequest, OwnerError> => {
+  const { accountName = "", bucketId = "", deploymentName = "" } = request.params ?? {}
+  switch (owner) {
+    case "none":
+      return Effect.succeed(request)
+    case "account":
+      return contains(scope, { accountName }) ? Effect.succeed(request) : Effect.fail(new Forbidden())
+    case "request":
+      return resolveAccount(scope, request)
+    case "metering-bucket":
+      return checkFound(scope, request, owners.meteringBucket(bucketId), () => new MeteringBucketNotFound({ bucketId }))
+    case "deployment":
+      return checkFound(
+        scope,
+        request,
+        owners.deployment(deploymentName),
+        () => new DeploymentNotFound({ deployment: deploymentName })
+      )
+  }
+}

@@ -1,0 +1,23 @@
+import type { CallOptions } from "../api/Methods.ts"
+import { MeteringBucketNameTaken } from "../metering/MeteringBucket.ts"
+import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
+
+/**
+ * Returns the id of the metering bucket with a name, and creates the bucket if it does not exist. If another process
+ * creates it at the same time, or its removal is not complete, looks it up again.
+ */
+export const ensureMeteringBucket = async (
+  meteringBuckets: MeteringBucketsMethods,
+  name: string,
+  { signal }: CallOptions = {}
+): Promise<string> => {
+  for (let attempt = 1; ; attempt++) {
+    const { data } = await meteringBuckets.list({ name, limit: 1, signal })
+    if (data[0] !== undefined) return data[0].id
+    try {
+      return (await meteringBuckets.create({ name }, { signal })).id
+    } catch (error) {
+      if (!(error instanceof MeteringBucketNameTaken) || attempt === 3) throw error
+    }
+  }
+}

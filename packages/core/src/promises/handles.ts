@@ -1,0 +1,72 @@
+/**
+ * The handles of the promise API: an account, and what belongs to it. `createTollgate` and `createClient` have the same
+ * handles; a key bucket in process can also authorize requests.
+ */
+import type { CallOptions } from "../api/Methods.ts"
+import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
+import type { DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
+import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
+import type { KeysMethods } from "../keys/KeysApi.ts"
+import type { VerificationJson } from "../keys/Verification.ts"
+import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
+import type { PlansMethods } from "../metering/PlansApi.ts"
+import type { SubscriptionsMethods, UsageMethods } from "../metering/SubscriptionsApi.ts"
+
+/** A key bucket: consumers and their API keys. */
+export interface KeyBucketHandle {
+  readonly accountName: string
+  readonly bucketName: string
+  readonly consumers: ConsumersMethods
+  readonly keys: KeysMethods
+  /** Checks whether a key is valid, and returns the consumer that it belongs to. */
+  verify(key: string): Promise<VerificationJson>
+}
+
+/** A metering bucket: plans, subscriptions and usage. */
+export interface MeteringBucketHandle {
+  readonly accountName: string
+  /** The id of the metering bucket, for `metering: { meteringBucketId }`. */
+  readonly id: string
+  readonly plans: PlansMethods
+  readonly subscriptions: SubscriptionsMethods
+  readonly usage: UsageMethods
+}
+
+export interface MeteringBucketsHandle extends MeteringBucketsMethods {
+  /**
+   * Returns the metering bucket with this name, and creates it if it does not exist. Safe to call at every start, and in
+   * several processes at once.
+   */
+  ensure(name: string, options?: CallOptions): Promise<MeteringBucketHandle>
+}
+
+/** The result of an upload. */
+export interface UploadedSource {
+  /** The id of the deployment status. */
+  readonly id: string
+  /** The SHA-256 of the source, in hexadecimal. */
+  readonly digest: string
+  readonly bytes: number
+}
+
+/** A project: branches that are deployed. */
+export interface ProjectHandle {
+  readonly accountName: string
+  readonly projectName: string
+  readonly deployments: DeploymentsMethods & {
+    /** Uploads a source archive (gzip tar) to a signed upload URL, which starts the deployment. */
+    upload(uploadUrl: string, source: SourceContent, options?: CallOptions): Promise<UploadedSource>
+  }
+}
+
+/** An account. Its handles reach what belongs to the account, and nothing else. */
+export interface AccountHandle<KeyBucket extends KeyBucketHandle = KeyBucketHandle> {
+  readonly accountName: string
+  /** A key bucket of the account. It exists as soon as it has a consumer. Throws if the name is invalid. */
+  keyBucket(name: string): KeyBucket
+  readonly meteringBuckets: MeteringBucketsHandle
+  /** A metering bucket of the account, by its id. */
+  meteringBucket(id: string): MeteringBucketHandle
+  /** A project of the account. It exists as soon as it has a deployment. Throws if the name is invalid. */
+  project(name: string): ProjectHandle
+}

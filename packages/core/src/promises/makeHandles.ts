@@ -1,0 +1,154 @@
+/**
+ * Makes the handles of the promise API over any way to call operations.
+ */
+import { Effect, Schema } from "effect"
+import type { IdempotentCallOptions } from "../api/Methods.ts"
+import { UploadForbidden } from "../deployments/model/DeploymentError.ts"
+import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
+import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
+import type { KeysMethods } from "../keys/KeysApi.ts"
+import type { VerificationJson } from "../keys/Verification.ts"
+import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
+import type { PlansMethods } from "../metering/PlansApi.ts"
+import type { Amounts, QuotasJson } from "../metering/Quota.ts"
+import type { SubscriptionsMethods, UsageMethods } from "../metering/SubscriptionsApi.ts"
+import { descriptions } from "../operations/AllOperations.ts"
+import type { CallerScope } from "../operations/checkOwner.ts"
+import type { KeyBucket } from "../records/KeyBucket.ts"
+import { InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { AccountName, KeyBucketName, ProjectName } from "../schema/Names.ts"
+import { ensureMeteringBucket } from "./ensureMeteringBucket.ts"
+import type { AccountHandle, KeyBucketHandle, MeteringBucketHandle, ProjectHandle, UploadedSource } from "./handles.ts"
+import { type CallOperation, makeMethods } from "./makeMethods.ts"
+import { addPlanDefaults, addSubscriptionDefaults } from "./meteringDefaults.ts"
+import { captureCaller, run, withCallerStack } from "./run.ts"
+
+/** What differs between a Tollgate in process and a client. */
+export interface HandleImplementation<Handle extends KeyBucketHandle> {
+  readonly call: CallOperation
+  /** Completes the handle of a key bucket. `verify` is the operation, without a fast path. */
+  readonly makeKeyBucket: (
+    methods: Omit<KeyBucketHandle, "verify">,
+    names: KeyBucket,
+    verify: (input: { readonly key: string }) => Promise<VerificationJson>
+  ) => Handle
+  /** Consumes meters without the checks of `usage.consume`; returns `undefined` if the input needs them. */
+  readonly tryConsume?: (
+    scope: { readonly accountName: AccountName; readonly bucketId: string },
+    subscriptionId: string,
+    meters: Amounts
+  ) => Promise<QuotasJson> | undefined
+  readonly upload: (url: SignedUploadUrl, source: SourceContent) => Effect.Effect<UploadedSource, unknown>
+}
+
+interface VerifyMethod {
+  readonly verify: (input: { readonly key: string }) => Promise<VerificationJson>
+}
+
+/** The operations of usage as they are declared. */
+interface QuotaMethods extends Pick<UsageMethods, "quotas"> {
+  consume(
+    subscriptionId: string,
+    input: { readonly meters: Amounts },
+    options?: IdempotentCallOptions
+  ): Promise<QuotasJson>
+}
+
+const Names = Schema.Struct({
+  accountName: Schema.optionalKey(AccountName),
+  bucketName: Schema.optionalKey(KeyBucketName),
+  projectName: Schema.optionalKey(ProjectName)
+})
+const decodeNames = Schema.decodeUnknownSync(Names)
+
+/** Checks the name of a handle once. */
+const parseName = <Key extends keyof typeof Names.Type>(key: Key, name: unknown) => {
+  try {
+    return decodeNames({ [key]: name })[key] as NonNullable<(typeof Names.Type)[Key]>
+  } catch (error) {
+    throw Schema.isSchemaError(error) ? new InvalidInput({ errors: parameterIssues(error) }) : error
+  }
+}
+
+/** Parses the id, expiry and signature of an upload URL. */
+const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, UploadForbidden> => {
+  const url = URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined
+  const [, id] = /\/v1\/uploads\/([^/]+)\.tar\.gz$/.exec(url?.pathname ?? "") ?? []
+  if (url === undefined || id === undefined) return Effect.fail(new UploadForbidden())
+  const { searchParams } = url
+  return Effect.succeed({
+    id,
+    expires: searchParams.get("expires") ?? "",
+    signature: searchParams.get("signature") ?? ""
+  })
+}
+
+/** Makes the function that returns the handle of an account. */
+export const makeAccountHandles = <Handle extends KeyBucketHandle>({
+  call,
+  makeKeyBucket,
+  tryConsume,
+  upload
+}: HandleImplementation<Handle>): ((accountName: string) => AccountHandle<Handle>) => {
+  const methods = <Methods>(group: string, scope: CallerScope & Readonly<Record<string, string>>): Methods =>
+    makeMethods(descriptions, group, call, scope)
+
+  const makeMeteringBucket = (accountName: AccountName, id: string): MeteringBucketHandle => {
+    const scope = { accountName, bucketId: id }
+    const plans = methods<PlansMethods>("plans", scope)
+    const { quotas, consume, ...subscriptions } = methods<SubscriptionsMethods & QuotaMethods>("subscriptions", scope)
+    return {
+      accountName,
+      id,
+      plans: { ...plans, create: (input, options) => plans.create(addPlanDefaults(input), options) },
+      subscriptions: {
+        ...subscriptions,
+        create: async (input, options) =>
+          subscriptions.create(await addSubscriptionDefaults(plans, input, options), options)
+      },
+      usage: {
+        quotas,
+        consume: (subscriptionId, meters, options) =>
+          (options === undefined ? tryConsume?.(scope, subscriptionId, meters) : undefined) ??
+          consume(subscriptionId, { meters }, options)
+      }
+    }
+  }
+
+  const makeProject = (accountName: AccountName, projectName: ProjectName): ProjectHandle => {
+    const uploadSource = (uploadUrl: string, source: SourceContent, options: { signal?: AbortSignal } = {}) =>
+      withCallerStack(
+        run(
+          Effect.flatMap(parseUploadUrl(uploadUrl), (url) => upload(url, source)),
+          options.signal
+        ),
+        captureCaller(uploadSource)
+      )
+    return {
+      accountName,
+      projectName,
+      deployments: { ...methods("deployments", { accountName, projectName }), upload: uploadSource }
+    } as ProjectHandle
+  }
+
+  return (name) => {
+    const accountName = parseName("accountName", name)
+    const meteringBuckets = methods<MeteringBucketsMethods>("buckets", { accountName })
+    const meteringBucket = (id: string) => makeMeteringBucket(accountName, id)
+    return {
+      accountName,
+      keyBucket: (name) => {
+        const bucketName = parseName("bucketName", name)
+        const scope = { accountName, bucketName }
+        const { verify, ...keys } = methods<KeysMethods & VerifyMethod>("keys", scope)
+        return makeKeyBucket({ ...scope, consumers: methods("consumers", scope), keys }, scope, verify)
+      },
+      meteringBuckets: {
+        ...meteringBuckets,
+        ensure: (name, options) => ensureMeteringBucket(meteringBuckets, name, options).then(meteringBucket)
+      },
+      meteringBucket,
+      project: (name) => makeProject(accountName, parseName("projectName", name))
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * The handles of a Tollgate in process: the services, behind the same check of owners that HTTP callers pass.
+ */
+import { DateTime, Effect } from "effect"
+import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
+import type { Uploads } from "../deployments/uploads/Uploads.ts"
+import type { ApiKeys } from "../keys/ApiKeys.ts"
+import type { Verification, VerificationJson } from "../keys/Verification.ts"
+import { MeteringBucketNotFound } from "../metering/MeteringBucket.ts"
+import type { MeteringBuckets } from "../metering/MeteringBuckets.ts"
+import { encodeQuotas, parseAmounts } from "../metering/Quota.ts"
+import type { Usage } from "../metering/Usage.ts"
+import type { AllOperations } from "../operations/AllOperations.ts"
+import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
+import { type AuthorizeOptions, type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
+import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
+import { makeAccountHandles } from "./makeHandles.ts"
+import type { CallOperation } from "./makeMethods.ts"
+import { runPossiblySync } from "./run.ts"
+
+/** A key bucket of a Tollgate in process. */
+export interface LocalKeyBucketHandle extends KeyBucketHandle {
+  /**
+   * Decides whether a request with this key is allowed: verifies the key and, with `metering`, consumes quota, in one
+   * call. Call it for every request that your server protects, or use `requireApiKey`.
+   *
+   * @example
+   * ```ts
+   * const decision = await production.authorize(key, { metering: { meteringBucketId: billing.id, meters: { requests: 1 } } })
+   * if (!decision.allowed) console.log(decision.reason)
+   * ```
+   */
+  authorize(key: string, options?: AuthorizeOptions): Promise<AuthorizeResultJson>
+}
+
+export type LocalAccountHandle = AccountHandle<LocalKeyBucketHandle>
+
+/** Encodes by hand: the schema encoder would take longer than the verification itself. */
+const encodeVerification = (verification: Verification): VerificationJson => {
+  if (!verification.valid || verification.expiresOn === undefined) return verification as VerificationJson
+  return { ...verification, expiresOn: DateTime.formatIso(verification.expiresOn) }
+}
+
+interface LocalServices {
+  readonly operations: AllOperations
+  readonly owners: Owners
+  readonly keys: ApiKeys["Service"]
+  readonly meteringBuckets: MeteringBuckets["Service"]
+  readonly usage: Usage["Service"]
+  readonly uploads: Uploads["Service"]
+}
+
+type UntypedOperations = Readonly<
+  Record<string, Readonly<Record<string, (request: AnyRequest) => ReturnType<CallOperation>>>>
+>
+
+export const makeLocalHandles = ({ operations, owners, keys, meteringBuckets, usage, uploads }: LocalServices) => {
+  const authorizeIn = makeAuthorizeMethod(keys, usage)
+  const call: CallOperation = (description, scope, request) =>
+    Effect.flatMap(
+      checkOwner(owners, description, scope, request),
+      (request) =>
+        (operations as unknown as UntypedOperations)[description.group]?.[description.name]?.(request) ??
+        Effect.die(`The operation ${description.id} has no implementation`)
+    )
+  return makeAccountHandles<LocalKeyBucketHandle>({
+    call,
+    makeKeyBucket: (methods, bucket) => ({
+      ...methods,
+      verify: (key) => runPossiblySync(Effect.map(keys.verifyKey(bucket, key), encodeVerification)),
+      authorize: authorizeIn(bucket)
+    }),
+    tryConsume: ({ accountName, bucketId }, subscriptionId, meters) => {
+      const amounts = parseAmounts(meters)
+      if (amounts === undefined || typeof subscriptionId !== "string") return undefined
+      const consumption = Effect.flatMap(meteringBuckets.getAccountName(bucketId), (owner) =>
+        owner === accountName
+          ? usage.consumeMeters(bucketId, subscriptionId, amounts)
+          : Effect.fail(new MeteringBucketNotFound({ bucketId }))
+      )
+      return runPossiblySync(Effect.map(consumption, encodeQuotas))
+    },
+    upload: (url, source) => uploads.receive(url, toSourceStream(source), { transferOwnership: true })
+  })
+}

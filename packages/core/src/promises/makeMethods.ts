@@ -1,0 +1,181 @@
+/**
+ * Makes the promise API of operations from their descriptions. Input is plain JSON and is validated as it is over HTTP;
+ * output is plain JSON. Path parameters that the handle does not know are arguments; the body and the options follow.
+ */
+import { Effect, Schema } from "effect"
+import type { OperationDescription } from "../api/describeOperations.ts"
+import type { PageJson, PagePromise } from "../api/Methods.ts"
+import { getInProcessCodec } from "../api/parameters.ts"
+import { rejectUnknown } from "../api/parseOptions.ts"
+import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
+import { clonePlain } from "../runtime/deepFreeze.ts"
+import { bodyIssues, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { findUnsafeJson } from "../schema/SafeJson.ts"
+import { skipChecks } from "../schema/skipChecks.ts"
+import type { Entry } from "../store/Collection.ts"
+import { captureCaller, run, withCallerStack } from "./run.ts"
+
+/** Calls an operation: a service in process, or the HTTP API of another process. */
+export type CallOperation = (
+  description: OperationDescription,
+  scope: CallerScope,
+  request: AnyRequest
+) => Effect.Effect<unknown, unknown>
+
+type Fields = Readonly<Record<string, unknown>>
+
+const invalidParameter = (parameter: string, detail: string) => new InvalidInput({ errors: [{ parameter, detail }] })
+
+/** Copies JSON without the properties that are `undefined`. */
+const omitUndefinedDeep = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(omitUndefinedDeep)
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
+  return Object.fromEntries(entries.map(([name, item]) => [name, omitUndefinedDeep(item)]))
+}
+
+const isPlainObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const getFields = (schema: Schema.Top | undefined): Schema.Struct.Fields => {
+  const codec = schema && getInProcessCodec(schema)
+  return codec === undefined ? {} : (codec as unknown as { readonly fields: Schema.Struct.Fields }).fields
+}
+
+const pick = (values: Fields, names: ReadonlyArray<string>): Fields =>
+  Object.fromEntries(names.flatMap((name) => (Object.hasOwn(values, name) ? [[name, values[name]]] : [])))
+
+/** Splits the options of a call into its signal and the parameters of the operation. */
+const parseOptions = (options: unknown = {}): { readonly signal: AbortSignal | undefined; readonly values: Fields } => {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw invalidParameter("options", "must be an object")
+  }
+  const { signal, ...values } = options as { readonly signal?: unknown }
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw invalidParameter("signal", "must be an AbortSignal")
+  return { signal, values: omitUndefinedDeep(values) as Fields }
+}
+
+/** The decoders and the encoder of an operation. They are built on its first call, because few programs call all. */
+const makeCodecs = (description: OperationDescription) => {
+  const { params, query, headers, payload, response } = description
+  const [queryFields, headerFields] = [getFields(query), getFields(headers)]
+  const decodeParams = params && Schema.decodeUnknownEffect(params as Schema.Codec<unknown>)
+  const decodeOptions = Schema.decodeUnknownEffect(
+    Schema.Struct({ ...queryFields, ...headerFields }) as unknown as Schema.Codec<Fields>,
+    rejectUnknown
+  )
+  const decodePayload =
+    payload === undefined || payload === "stream"
+      ? undefined
+      : Schema.decodeUnknownEffect(payload as Schema.Codec<unknown>, rejectUnknown)
+  const encode = Schema.encodeUnknownSync(response.body, skipChecks)
+
+  const decodeRequest = Effect.fnUntraced(function* (pathParams: Fields, input: unknown, options: Fields) {
+    const request: Record<string, unknown> = {}
+    if (decodeParams !== undefined) {
+      request["params"] = yield* Effect.mapError(
+        decodeParams(pathParams),
+        (error) => new InvalidInput({ errors: parameterIssues(error) })
+      )
+    }
+    const parameters = yield* Effect.mapError(
+      decodeOptions(options),
+      (error) => new InvalidInput({ errors: parameterIssues(error) })
+    )
+    if (query !== undefined) request["query"] = pick(parameters, Object.keys(queryFields))
+    if (headers !== undefined) request["headers"] = pick(parameters, Object.keys(headerFields))
+    if (decodePayload !== undefined) {
+      const unsafe = findUnsafeJson(input)
+      if (unsafe !== undefined) return yield* unsafe
+      request["payload"] = yield* Effect.mapError(
+        decodePayload(omitUndefinedDeep(input)),
+        (error) => new InvalidInput({ errors: bodyIssues(error) })
+      )
+    }
+    return request as AnyRequest
+  })
+
+  /** Copies the result, because services may share frozen or cached data among callers. */
+  const encodeResult = (result: unknown): unknown => {
+    if (response.kind === "empty") return undefined
+    if (response.kind !== "versioned") return clonePlain(encode(result))
+    const { value, version } = result as Entry<unknown>
+    return { ...(clonePlain(encode(value)) as object), version }
+  }
+
+  return { decodeRequest, encodeResult }
+}
+
+const codecs = new WeakMap<OperationDescription, ReturnType<typeof makeCodecs>>()
+
+const getCodecs = (description: OperationDescription) => {
+  const cached = codecs.get(description) ?? makeCodecs(description)
+  codecs.set(description, cached)
+  return cached
+}
+
+/** Adds an iterator over the items of all pages to the promise of a page. */
+const toPagePromise = <Item>(
+  firstPage: Promise<PageJson<Item>>,
+  getPage: (offset: number) => Promise<PageJson<Item>>
+): PagePromise<Item> =>
+  Object.assign(firstPage, {
+    async *[Symbol.asyncIterator]() {
+      for (let page = await firstPage; ; ) {
+        yield* page.data
+        const offset = page.offset + page.data.length
+        if (page.data.length === 0 || offset >= page.total) return
+        page = await getPage(offset)
+      }
+    }
+  })
+
+/** Makes one method. `scope` holds the path parameters that its handle knows. */
+const makeMethod = (description: OperationDescription, call: CallOperation, scope: CallerScope & Fields) => {
+  const { path, payload, owner, name } = description
+  const openParams = [...path.matchAll(/:(\w+)/g)].flatMap(([, param = ""]) => (param in scope ? [] : [param]))
+  const hasPayload = payload !== undefined
+  /** The names of the handle that the request carries in its body or query instead of its path. */
+  const namesInRequest = owner === "request" ? pick(scope, ["accountName", "projectName"]) : {}
+
+  const start = async (args: ReadonlyArray<unknown>, page: object): Promise<unknown> => {
+    const { decodeRequest, encodeResult } = getCodecs(description)
+    const pathParams = { ...scope, ...Object.fromEntries(openParams.map((param, index) => [param, args[index]])) }
+    const rest = args.slice(openParams.length)
+    const [argument, options] = hasPayload ? rest : [undefined, rest[0]]
+    const body = argument === undefined && name === "create" ? {} : argument
+    const input = isPlainObject(body) ? { ...body, ...namesInRequest } : body
+    const { signal, values } = parseOptions(options)
+    const parameters = { ...values, ...(hasPayload ? {} : namesInRequest), ...page }
+    const operation = Effect.flatMap(decodeRequest(pathParams, input, parameters), (request) =>
+      Effect.map(call(description, scope, request), encodeResult)
+    )
+    return run(operation, signal)
+  }
+
+  const method = (...args: ReadonlyArray<unknown>): Promise<unknown> => {
+    const caller = captureCaller(method)
+    const result = withCallerStack(start(args, {}), caller)
+    if (name !== "list") return result
+    const getPage = (offset: number) => withCallerStack(start(args, { offset }), caller)
+    return toPagePromise(
+      result as Promise<PageJson<unknown>>,
+      getPage as (offset: number) => Promise<PageJson<unknown>>
+    )
+  }
+  return method
+}
+
+/** Makes the methods of a group for one handle. */
+export const makeMethods = <Methods>(
+  descriptions: ReadonlyArray<OperationDescription>,
+  group: string,
+  call: CallOperation,
+  scope: CallerScope & Fields
+): Methods => {
+  const methods = descriptions.filter((description) => description.group === group)
+  return Object.fromEntries(
+    methods.map((description) => [description.name, makeMethod(description, call, scope)])
+  ) as Methods
+}

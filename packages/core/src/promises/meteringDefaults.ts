@@ -1,0 +1,65 @@
+/**
+ * Defaults of plans and subscriptions for callers in process and in a client. Over HTTP all fields stay required.
+ */
+import type { IdempotentCallOptions } from "../api/Methods.ts"
+import { UnknownPlan } from "../metering/PlanError.ts"
+import type { PlanCreateInput, PlansMethods } from "../metering/PlansApi.ts"
+import type { SubscriptionCreateInput } from "../metering/SubscriptionsApi.ts"
+import { InvalidInput } from "../schema/InvalidInput.ts"
+
+/** Uses the label as `planExternalId`, and the other way round. */
+export const addPlanDefaults = (input: PlanCreateInput) => {
+  const label = input?.label ?? input?.planExternalId
+  const planExternalId = input?.planExternalId ?? input?.label
+  return { ...input, label, planExternalId } as Required<Pick<PlanCreateInput, "label" | "planExternalId">> &
+    PlanCreateInput
+}
+
+/** Completes `planIds` by `planExternalIds`, or the other way round. */
+const completePlans = async (
+  plans: PlansMethods,
+  { planIds, planExternalIds }: Partial<SubscriptionCreateInput>,
+  signal: AbortSignal | undefined
+) => {
+  if (planIds !== undefined && planExternalIds !== undefined) return { planIds, planExternalIds }
+  const wanted = planIds ?? planExternalIds
+  if (!Array.isArray(wanted)) {
+    throw new InvalidInput({ errors: [{ pointer: "/planIds", detail: "planIds or planExternalIds is required" }] })
+  }
+  const known = planIds === undefined ? "planExternalId" : "id"
+  const found = new Map<string, { readonly id: string; readonly planExternalId: string }>()
+  for await (const plan of plans.list({ signal })) {
+    if (wanted.includes(plan[known])) found.set(plan[known], plan)
+    if (found.size === wanted.length) break
+  }
+  const ordered = wanted.map((id: unknown) => {
+    const plan = found.get(String(id))
+    if (plan === undefined)
+      throw new UnknownPlan({ detail: `No plan in this metering bucket has the ${known} "${id}"` })
+    return plan
+  })
+  return { planIds: ordered.map(({ id }) => id), planExternalIds: ordered.map(({ planExternalId }) => planExternalId) }
+}
+
+/** With an idempotency key, a retry has the same id: otherwise it would count as a different request. */
+const makeSubscriptionExternalId = (customerKey: string, idempotencyKey: string | undefined): string =>
+  idempotencyKey === undefined ? crypto.randomUUID() : `${customerKey}:${idempotencyKey}`.slice(0, 256)
+
+export const addSubscriptionDefaults = async (
+  plans: PlansMethods,
+  input: SubscriptionCreateInput,
+  { idempotencyKey, signal }: IdempotentCallOptions = {}
+) => {
+  const fields: Partial<SubscriptionCreateInput> = input ?? {}
+  const { customerKey = "" } = fields
+  return {
+    ...input,
+    ...(await completePlans(plans, fields, signal)),
+    status: fields.status ?? ("active" as const),
+    type: fields.type ?? ("periodic" as const),
+    renewalStrategy: fields.renewalStrategy ?? ("monthly" as const),
+    region: fields.region ?? ("us-central1" as const),
+    customerExternalId: fields.customerExternalId ?? customerKey,
+    subscriptionExternalId: fields.subscriptionExternalId ?? makeSubscriptionExternalId(customerKey, idempotencyKey)
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Runs effects as promises, which reject with the errors of the operations and not with a FiberFailure.
+ */
+import { Cause, Effect, Exit } from "effect"
+import { isTollgateError } from "../errors/TollgateError.ts"
+
+/** Runs an effect. If `signal` aborts, interrupts it and rejects with the signal's reason. */
+export const run = async <A, E>(effect: Effect.Effect<A, E>, signal?: AbortSignal): Promise<A> => {
+  signal?.throwIfAborted()
+  const exit = await Effect.runPromiseExit(effect, signal === undefined ? {} : { signal })
+  if (Exit.isSuccess(exit)) return exit.value
+  if (signal?.aborted === true && Cause.hasInterruptsOnly(exit.cause)) throw signal.reason
+  throw Cause.squash(exit.cause)
+}
+
+const exitToPromise = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
+  Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
+
+/** Like `run`, for the hot path: returns a settled promise if the effect finishes synchronously. */
+export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
+  const fiber = Effect.runFork(effect)
+  const exit = fiber.pollUnsafe()
+  return exit === undefined
+    ? new Promise((resolve) => fiber.addObserver((exit) => resolve(exitToPromise(exit))))
+    : exitToPromise(exit)
+}
+
+/** The stack of the caller of `method`. Its first line is `Error`. */
+// biome-ignore lint/complexity/noBannedTypes: `captureStackTrace` takes any function
+export const captureCaller = (method: Function): { readonly stack?: string } => {
+  const caller: { stack?: string } = {}
+  Error.captureStackTrace?.(caller, method)
+  return caller
+}
+
+/** Replaces the stack of an error, which ends inside Effect, by the stack of the caller. */
+export const withCallerStack = async <A>(promise: Promise<A>, caller: { readonly stack?: string }): Promise<A> => {
+  try {
+    return await promise
+  } catch (error) {
+    const frames = caller.stack?.slice(caller.stack.indexOf("\n"))
+    if (isTollgateError(error) && frames !== undefined) {
+      Object.defineProperty(error, "stack", {
+        value: `${error.name}: ${error.message}${frames}`,
+        configurable: true,
+        writable: true
+      })
+    }
+    throw error
+  }
+}
