@@ -42,7 +42,9 @@ const waitForMessage = async (child: ChildProcess, expected: string): Promise<vo
 }
 
 const startPausedWorker = async (input: PausedDeploymentInput): Promise<ChildProcess> => {
-  const child = fork(new URL("./pausedDeployment.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+  const child = fork(new URL("./pausedDeployment.worker.ts", import.meta.url), {
+    execArgv: ["--conditions=@tollgate/source"]
+  })
   children.push(child)
   await waitForMessage(child, "ready")
   child.send(input)

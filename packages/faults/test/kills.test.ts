@@ -47,7 +47,9 @@ describe("a process that writes to SQLite", () => {
     const path = join(folder, "store.db")
     const acknowledged: Array<readonly [string, string]> = []
     for (let run = 0; run < 20; run++) {
-      const child = fork(new URL("./writer.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+      const child = fork(new URL("./writer.worker.ts", import.meta.url), {
+        execArgv: ["--conditions=@tollgate/source"]
+      })
       const killAfter = 10 + run * 7
       let received = 0
       await new Promise<void>((resolve) => {

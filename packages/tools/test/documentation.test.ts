@@ -52,7 +52,7 @@ describe("snippets", () => {
           const path = join(folder, file)
           writeFileSync(path, code.replaceAll(redisUrl, url))
           const { stdout } = yield* Effect.promise(() =>
-            promisify(execFile)(process.execPath, ["--conditions=source", path], { cwd: folder, env })
+            promisify(execFile)(process.execPath, ["--conditions=@tollgate/source", path], { cwd: folder, env })
           )
           // A comment after console.log, or one that begins with "prints:", contains the expected output.
           const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(
