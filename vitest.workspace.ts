@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs"
 import { defineConfig } from "vitest/config"
 
 // Tests run on the sources, without a build.
-const source = { conditions: ["source"] }
+const source = { conditions: ["@tollgate/source"] }
 
 const projects = ["packages", "examples"].flatMap((folder) =>
   readdirSync(new URL(`${folder}/`, import.meta.url))

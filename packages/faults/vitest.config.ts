@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 // Fault tests kill servers, fill disks and saturate the machine: they run apart from the other tests, one file at a time.
-const source = { conditions: ["source"] }
+const source = { conditions: ["@tollgate/source"] }
 
 export default defineConfig({
   root: fileURLToPath(new URL("../..", import.meta.url)),

@@ -20,7 +20,7 @@ interface StartedServer {
 
 /** Starts the server as `npm start` does, and waits for the last line that it prints. */
 const startServer = async (environment: Record<string, string>): Promise<StartedServer> => {
-  const child = spawn(process.execPath, ["--conditions=source", main], {
+  const child = spawn(process.execPath, ["--conditions=@tollgate/source", main], {
     env: { PATH: process.env["PATH"], PORT: "0", ...environment },
     stdio: ["ignore", "pipe", "inherit"]
   })
@@ -256,7 +256,7 @@ describe("npm start", () => {
   ])(
     "prints one line that explains an invalid setting, and exits with 1: %j",
     async (environment, message) => {
-      const attempt = promisify(execFile)(process.execPath, ["--conditions=source", main], {
+      const attempt = promisify(execFile)(process.execPath, ["--conditions=@tollgate/source", main], {
         env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: join(folder, "wrong"), ...environment } as Record<
           string,
           string

@@ -49,7 +49,7 @@ type Framework = keyof typeof targets
 
 /** Measures one framework in a separate server process. */
 const measureFramework = async (framework: Framework, effort: Effort): Promise<ReadonlyArray<Row>> => {
-  const child = fork(new URL("./http.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+  const child = fork(new URL("./http.worker.ts", import.meta.url), { execArgv: ["--conditions=@tollgate/source"] })
   try {
     const [{ ports, key }] = (await once(child, "message")) as [{ ports: Record<Framework, number>; key: string }]
     const times = Math.max(200, effort.milliseconds * 4)

@@ -43,7 +43,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
 /** Runs a scenario in a child process. */
 export const runInChildProcess = (index: number, task: Task): Promise<ReadonlyArray<Row>> =>
   new Promise((resolve, reject) => {
-    const child = fork(new URL("./scenario.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+    const child = fork(new URL("./scenario.worker.ts", import.meta.url), {
+      execArgv: ["--conditions=@tollgate/source"]
+    })
     child.once("message", (rows) => resolve(rows as ReadonlyArray<Row>))
     child.once("exit", (code) => reject(new Error(`A scenario exited with ${code} without a result`)))
     child.send({ index, task })

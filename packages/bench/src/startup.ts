@@ -26,7 +26,7 @@ export const measureStartup = async ({ folder }: Resources, keys: number, rounds
   let mebibytes = 0
   for (let round = 0; round < rounds; round++) {
     const start = performance.now()
-    const child = fork(new URL("./startup.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+    const child = fork(new URL("./startup.worker.ts", import.meta.url), { execArgv: ["--conditions=@tollgate/source"] })
     child.send({ path, bucket, key: values[0] })
     const [resident] = (await once(child, "message")) as [number]
     times.push(performance.now() - start)

@@ -56,7 +56,7 @@ const upload = async (uploadUrl: string, body: ReadableStream<Uint8Array> | Uint
 }
 
 const measure = async (folder: string): Promise<UploadRow> => {
-  const child = fork(new URL("./server.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+  const child = fork(new URL("./server.worker.ts", import.meta.url), { execArgv: ["--conditions=@tollgate/source"] })
   try {
     child.send(folder)
     const [url] = (await once(child, "message")) as [string]

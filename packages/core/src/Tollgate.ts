@@ -2,8 +2,9 @@
  * The entry points: `Tollgate.layer` for Effect programs, and `createTollgate` with a promise API for all others.
  */
 import { Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
+import { Unauthorized } from "./access/AccessError.ts"
 import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
-import { PrincipalShape, Unauthorized } from "./access/Principal.ts"
+import { PrincipalShape } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { SecretBox } from "./crypto/SecretBox.ts"
 import { DeploymentConfig, parseDeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
@@ -26,6 +27,7 @@ import { Usage } from "./metering/Usage.ts"
 import { type LocalAccountHandle, makeLocalHandles } from "./promises/makeLocalHandles.ts"
 import { run } from "./promises/run.ts"
 import { ConfigurationError } from "./runtime/ConfigurationError.ts"
+import { checkNodeVersion } from "./runtime/checkNodeVersion.ts"
 import { Limits, parseLimits } from "./runtime/Limits.ts"
 import { settleWithin } from "./runtime/settleWithin.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
@@ -228,6 +230,8 @@ const makeAccount = Effect.gen(function* () {
  * ```
  */
 export const createTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
+  const unsupportedNode = checkNodeVersion(process.versions.node)
+  if (unsupportedNode !== undefined) throw unsupportedNode
   const scope = Scope.makeUnsafe()
   const close = () => run(Scope.close(scope, Exit.void))
   const services = Layer.mergeAll(layer(options), authenticatorLayer(options)).pipe(

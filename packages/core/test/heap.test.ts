@@ -42,7 +42,7 @@ it("keeps no tokens, secrets or key values in the heap", async () => {
     const path = join(folder, "program.ts")
     writeFileSync(path, program)
     const { stdout } = await promisify(execFile)(process.execPath, [
-      "--conditions=source",
+      "--conditions=@tollgate/source",
       "--expose-gc",
       path,
       snapshot

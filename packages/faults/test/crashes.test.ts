@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { StoreOperations } from "@tollgate/core"
+import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
@@ -42,7 +42,9 @@ const waitForMessage = async (child: ChildProcess, expected: string): Promise<vo
 }
 
 const startPausedWorker = async (input: PausedDeploymentInput): Promise<ChildProcess> => {
-  const child = fork(new URL("./pausedDeployment.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+  const child = fork(new URL("./pausedDeployment.worker.ts", import.meta.url), {
+    execArgv: ["--conditions=@tollgate/source"]
+  })
   children.push(child)
   await waitForMessage(child, "ready")
   child.send(input)

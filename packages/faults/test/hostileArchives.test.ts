@@ -19,7 +19,7 @@ let url: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-hostile-"))
-  server = spawn(process.execPath, ["--conditions=source", main.pathname], {
+  server = spawn(process.execPath, ["--conditions=@tollgate/source", main.pathname], {
     env: {
       PATH: process.env["PATH"],
       PORT: "0",

@@ -6,7 +6,8 @@ import { execFileSync, fork } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { createTollgate, Partition, type Tollgate } from "@tollgate/core"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { Partition } from "@tollgate/core/store"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import { eventually, makeSubscription, startRedis, startRedisCluster } from "@tollgate/testing"
@@ -47,7 +48,9 @@ describe("a process that writes to SQLite", () => {
     const path = join(folder, "store.db")
     const acknowledged: Array<readonly [string, string]> = []
     for (let run = 0; run < 20; run++) {
-      const child = fork(new URL("./writer.worker.ts", import.meta.url), { execArgv: ["--conditions=source"] })
+      const child = fork(new URL("./writer.worker.ts", import.meta.url), {
+        execArgv: ["--conditions=@tollgate/source"]
+      })
       const killAfter = 10 + run * 7
       let received = 0
       await new Promise<void>((resolve) => {

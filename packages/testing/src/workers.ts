@@ -24,7 +24,7 @@ export const runWorkers = async <Result>(
   module: URL,
   inputs: ReadonlyArray<unknown>
 ): Promise<ReadonlyArray<Result>> => {
-  const children = inputs.map(() => fork(module, { execArgv: ["--conditions=source"] }))
+  const children = inputs.map(() => fork(module, { execArgv: ["--conditions=@tollgate/source"] }))
   try {
     await Promise.all(children.map(nextMessage))
     return await Promise.all(

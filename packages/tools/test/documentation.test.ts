@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, describe, expect, it } from "@effect/vitest"
-import { Api } from "@tollgate/core"
+import { Api } from "@tollgate/core/effect"
 import { startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
@@ -52,7 +52,7 @@ describe("snippets", () => {
           const path = join(folder, file)
           writeFileSync(path, code.replaceAll(redisUrl, url))
           const { stdout } = yield* Effect.promise(() =>
-            promisify(execFile)(process.execPath, ["--conditions=source", path], { cwd: folder, env })
+            promisify(execFile)(process.execPath, ["--conditions=@tollgate/source", path], { cwd: folder, env })
           )
           // A comment after console.log, or one that begins with "prints:", contains the expected output.
           const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(

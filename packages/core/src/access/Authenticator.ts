@@ -7,7 +7,8 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
 import { AccountName } from "../schema/Names.ts"
-import { type PrincipalShape, Unauthorized } from "./Principal.ts"
+import { Unauthorized } from "./AccessError.ts"
+import type { PrincipalShape } from "./Principal.ts"
 import { parseBearerToken } from "./parseBearerToken.ts"
 
 /** A host's own way to authenticate a request. `context` is what the binding passed with it. */

@@ -2,7 +2,8 @@
  * The middleware of endpoints that require authentication. The OpenAPI description lists it as their security scheme.
  */
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
-import { Forbidden, type Principal, Unauthorized } from "../access/Principal.ts"
+import { Forbidden, Unauthorized } from "../access/AccessError.ts"
+import type { Principal } from "../access/Principal.ts"
 import { commonErrors } from "./errors.ts"
 
 export class Authenticated extends HttpApiMiddleware.Service<Authenticated, { provides: Principal }>()(

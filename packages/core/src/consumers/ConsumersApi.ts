@@ -27,7 +27,7 @@ import { Consumer, ConsumerCreate, type ConsumerJson, ConsumerUpdate } from "../
 import { ConsumerNameTaken, ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { Email } from "../records/Manager.ts"
-import { LimitReached } from "../runtime/Limits.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
 import { Page } from "../schema/Page.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
-import { canAccessAccount, Forbidden, type PrincipalShape, type Unauthorized } from "../access/Principal.ts"
+import { Forbidden, type Unauthorized } from "../access/AccessError.ts"
+import { canAccessAccount, type PrincipalShape } from "../access/Principal.ts"
 import type { OperationDescription } from "../api/describeOperations.ts"
 import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
 

@@ -3,8 +3,9 @@
  * calls the operation and encodes its result.
  */
 import { Effect, Exit, Schema, type SchemaAST } from "effect"
+import { Forbidden } from "../access/AccessError.ts"
 import { Authenticator } from "../access/Authenticator.ts"
-import { Forbidden, Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import type { OperationDescription, ResponseDescription } from "../api/describeOperations.ts"
 import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"

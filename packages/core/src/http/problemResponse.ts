@@ -5,7 +5,7 @@ import { DateTime, Effect } from "effect"
 import { SourceStoreError } from "../deployments/model/DeploymentError.ts"
 import { encodeProblem } from "../errors/problem.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
-import { QuotaExceeded } from "../metering/Quota.ts"
+import { QuotaExceeded } from "../metering/QuotaError.ts"
 import type { TransportResponse } from "../runtime/Transport.ts"
 import { RequestId } from "./RequestId.ts"
 

@@ -3,7 +3,6 @@
  */
 import { Schema } from "effect"
 import { Id } from "../crypto/Id.ts"
-import { problem } from "../errors/problem.ts"
 import { AccountName, pathName } from "../schema/Names.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
@@ -31,28 +30,3 @@ export const MeteringBucketCreate = Schema.Struct({
   name: Schema.optionalKey(MeteringBucketName)
 }).annotate({ identifier: "MeteringBucketCreate" })
 export type MeteringBucketCreate = typeof MeteringBucketCreate.Type
-
-/** The code `bucket-not-found` and the schema name are part of the HTTP API and cannot change. */
-export class MeteringBucketNotFound extends problem<MeteringBucketNotFound>()(
-  "MeteringBucketNotFound",
-  {
-    code: "bucket-not-found",
-    status: 404,
-    title: "Metering bucket not found",
-    detail: ({ bucketId }) => `Metering bucket "${bucketId}" does not exist`,
-    schemaName: "BucketNotFoundProblem"
-  },
-  { bucketId: Schema.String }
-) {}
-
-export class MeteringBucketNameTaken extends problem<MeteringBucketNameTaken>()(
-  "MeteringBucketNameTaken",
-  {
-    code: "bucket-name-taken",
-    status: 409,
-    title: "Metering bucket name already in use",
-    detail: ({ meteringBucketName }) =>
-      `The account has a metering bucket named "${meteringBucketName}" already. Choose another name.`
-  },
-  { meteringBucketName: Schema.String }
-) {}

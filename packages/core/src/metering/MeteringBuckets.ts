@@ -8,7 +8,8 @@ import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
-import { LimitReached, Limits } from "../runtime/Limits.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
+import { Limits } from "../runtime/Limits.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
 import type { AccountName } from "../schema/Names.ts"
 import type { Page, PageRequest } from "../schema/Page.ts"
@@ -19,13 +20,8 @@ import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { isOutcomeUnknown, StoreConflict, type StoreError } from "../store/StoreError.ts"
-import {
-  MeteringBucket,
-  MeteringBucketId,
-  type MeteringBucketName,
-  MeteringBucketNameTaken,
-  MeteringBucketNotFound
-} from "./MeteringBucket.ts"
+import { MeteringBucket, MeteringBucketId, type MeteringBucketName } from "./MeteringBucket.ts"
+import { MeteringBucketNameTaken, MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { MeteringBucketsApi, type MeteringBucketsMethods } from "./MeteringBucketsApi.ts"
 import {
   findMeteringBucket,

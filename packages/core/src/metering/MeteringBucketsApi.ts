@@ -19,18 +19,12 @@ import { optional, parameters } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/parseOptions.ts"
 import { noQuery, page } from "../api/query.ts"
 import { versioned } from "../api/versioned.ts"
-import { LimitReached } from "../runtime/Limits.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
 import { AccountName } from "../schema/Names.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
-import {
-  MeteringBucket,
-  MeteringBucketCreate,
-  type MeteringBucketJson,
-  MeteringBucketName,
-  MeteringBucketNameTaken,
-  MeteringBucketNotFound
-} from "./MeteringBucket.ts"
+import { MeteringBucket, MeteringBucketCreate, type MeteringBucketJson, MeteringBucketName } from "./MeteringBucket.ts"
+import { MeteringBucketNameTaken, MeteringBucketNotFound } from "./MeteringBucketError.ts"
 
 const bucketParams = { bucketId: Schema.String }
 

@@ -22,7 +22,7 @@ import { noQuery, page } from "../api/query.ts"
 import { versioned } from "../api/versioned.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
-import { MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { Plan, PlanCreate, type PlanJson, PlanUpdate } from "./Plan.ts"
 import { PlanExternalIdTaken, PlanInUse, PlanNotFound } from "./PlanError.ts"
 

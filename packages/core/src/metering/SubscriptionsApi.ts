@@ -22,9 +22,10 @@ import { noQuery, page } from "../api/query.ts"
 import { versioned } from "../api/versioned.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
-import { MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { UnknownPlan } from "./PlanError.ts"
-import { Consumption, QuotaExceeded, Quotas, type QuotasJson, SubscriptionNotActive, UnknownMeter } from "./Quota.ts"
+import { Consumption, Quotas, type QuotasJson } from "./Quota.ts"
+import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "./QuotaError.ts"
 import {
   Subscription,
   SubscriptionCreate,

@@ -6,8 +6,9 @@ import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Verified } from "../keys/Verification.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import type { MeteringBucketNotFound } from "./MeteringBucket.ts"
-import type { Amounts, Quotas, UnknownMeter } from "./Quota.ts"
+import type { MeteringBucketNotFound } from "./MeteringBucketError.ts"
+import type { Amounts, Quotas } from "./Quota.ts"
+import type { UnknownMeter } from "./QuotaError.ts"
 import type { Usage } from "./Usage.ts"
 
 export interface AuthorizeRequest {

@@ -2,7 +2,8 @@ import { Effect, Option, Schema } from "effect"
 import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import type { CommitResult } from "../store/Store.ts"
-import { MeteringBucket, MeteringBucketId, MeteringBucketNotFound } from "./MeteringBucket.ts"
+import { MeteringBucket, MeteringBucketId } from "./MeteringBucket.ts"
+import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 
 /** The key of the record that describes the bucket. A stored name, which cannot change. */
 const bucketEntryKey = "root"

@@ -1,5 +1,5 @@
 import type { CallOptions } from "../api/Methods.ts"
-import { MeteringBucketNameTaken } from "../metering/MeteringBucket.ts"
+import { MeteringBucketNameTaken } from "../metering/MeteringBucketError.ts"
 import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
 
 /**

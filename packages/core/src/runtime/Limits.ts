@@ -1,8 +1,7 @@
 /**
  * Maximum numbers of records per account. The commit that adds a record checks the limit, so it holds across processes.
  */
-import { Context, Effect, Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { Context, Effect } from "effect"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
 export interface LimitsShape {
@@ -56,42 +55,3 @@ export const parseLimits = Effect.fnUntraced(function* (
   }
   return { ...defaultLimits, ...Object.fromEntries(entries) }
 })
-
-interface LimitMessage {
-  readonly owner: "An account" | "A key bucket"
-  readonly items: string
-  readonly remedy: string
-}
-
-const limitMessages: Readonly<Record<LimitName, LimitMessage>> = {
-  consumersPerKeyBucket: { owner: "A key bucket", items: "consumers", remedy: "Remove one first" },
-  keyBucketsPerAccount: { owner: "An account", items: "key buckets", remedy: "Use an existing one" },
-  meteringBucketsPerAccount: { owner: "An account", items: "metering buckets", remedy: "Remove one first" },
-  projectsPerAccount: { owner: "An account", items: "projects", remedy: "Remove one first" },
-  deploymentsPerAccount: { owner: "An account", items: "deployments", remedy: "Remove one first" },
-  openUploadsPerAccount: {
-    owner: "An account",
-    items: "unused upload URLs",
-    remedy: "Use one or let one expire first"
-  },
-  concurrentUploadsPerAccount: {
-    owner: "An account",
-    items: "uploads at a time",
-    remedy: "Wait for one to finish"
-  }
-}
-
-/** The new record would exceed a limit. */
-export class LimitReached extends problem<LimitReached>()(
-  "LimitReached",
-  {
-    code: "limit-reached",
-    status: 409,
-    title: "Limit reached",
-    detail: ({ limit, max }) => {
-      const { owner, items, remedy } = limitMessages[limit]
-      return `${owner} may have at most ${max.toLocaleString("en-US")} ${items}. ${remedy} or raise limits.${limit}.`
-    }
-  },
-  { limit: Schema.Literals(limitNames), max: Schema.Int }
-) {}

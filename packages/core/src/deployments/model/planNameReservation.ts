@@ -2,7 +2,8 @@
  * Reserves a branch's deployment name and counts it towards the account's limits.
  */
 import { Effect, Option } from "effect"
-import { LimitReached, type LimitsShape } from "../../runtime/Limits.ts"
+import { LimitReached } from "../../runtime/LimitReached.ts"
+import type { LimitsShape } from "../../runtime/Limits.ts"
 import * as Partition from "../../store/Partition.ts"
 import { StoreConflict } from "../../store/StoreError.ts"
 import type { Branch } from "./Deployment.ts"

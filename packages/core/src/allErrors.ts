@@ -1,0 +1,20 @@
+/**
+ * All errors that operations, options and stores have, for the entry points. A new error class in one of these files is
+ * exported without a change here.
+ */
+export * from "./access/AccessError.ts"
+export * from "./deployments/model/DeploymentError.ts"
+export * from "./errors/requestErrors.ts"
+export { isTollgateError, TollgateError } from "./errors/TollgateError.ts"
+export * from "./keys/KeyError.ts"
+export * from "./metering/MeteringBucketError.ts"
+export * from "./metering/PlanError.ts"
+export * from "./metering/QuotaError.ts"
+export * from "./metering/SubscriptionError.ts"
+export * from "./records/ConsumerError.ts"
+export { ConfigurationError } from "./runtime/ConfigurationError.ts"
+export { LimitReached } from "./runtime/LimitReached.ts"
+export { InvalidInput } from "./schema/InvalidInput.ts"
+export { VersionMismatch } from "./schema/VersionMismatch.ts"
+export { IdempotencyKeyReused, ReplayUnavailable } from "./store/IdempotencyError.ts"
+export { RecordUnreadable, StoreConflict, StoreOpenError, StoreUnavailable } from "./store/StoreError.ts"
