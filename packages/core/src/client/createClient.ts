@@ -11,7 +11,7 @@ import {
   subscriptionsPromise,
   usagePromise
 } from "../promises/meteringPromise.ts"
-import { ConfigurationError } from "../runtime/ConfigurationError.ts"
+import * as Options from "../runtime/Options.ts"
 import { remoteServices } from "./remoteServices.ts"
 
 export interface ClientOptions {
@@ -19,6 +19,13 @@ export interface ClientOptions {
   readonly baseUrl: string
   readonly token: string
 }
+
+const isHttpUrl = (value: string): boolean => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+
+const clientOptions = Options.struct<ClientOptions>()({
+  baseUrl: Options.string("must be an HTTP(S) URL, such as https://example.com/api/dev", isHttpUrl),
+  token: Options.string("must be a management token", (token) => token !== "")
+})
 
 /**
  * Creates a client that authenticates with a management token.
@@ -29,16 +36,8 @@ export interface ClientOptions {
  * await client.consumers.create("acme", "production", { name: "alice" })
  * ```
  */
-export const createClient = ({ baseUrl, token }: ClientOptions) => {
-  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new ConfigurationError({
-      option: "baseUrl",
-      problem: "must be an HTTP(S) URL, such as https://example.com/api/dev"
-    })
-  }
-  if (typeof token !== "string" || token === "") {
-    throw new ConfigurationError({ option: "token", problem: "must be a management token" })
-  }
+export const createClient = (options: ClientOptions) => {
+  const { baseUrl, token } = Options.decodeSync(clientOptions, options)
   const services = Effect.runSync(remoteServices(baseUrl.replace(/\/$/, ""), token))
   return {
     consumers: consumersPromise(services.consumers),
