@@ -26,6 +26,13 @@ export const string = (problem: string, isValid: (value: string) => boolean = ()
 export const positiveInteger = (problem = "must be a positive integer", max = Number.MAX_SAFE_INTEGER) =>
   value((value): value is number => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= max, problem)
 
+/** The maximum delay of a timer. A longer one would end at once. */
+const maxTimeout = 2 ** 31 - 1
+
+/** A timeout, in milliseconds. */
+export const timeout = () =>
+  positiveInteger(`must be a number of milliseconds, an integer from 1 to ${maxTimeout}`, maxTimeout)
+
 export const literals = <const L extends string | boolean>(allowed: ReadonlyArray<L>, problem?: string) =>
   value(
     (value): value is L => allowed.some((literal) => literal === value),
