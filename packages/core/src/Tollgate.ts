@@ -7,7 +7,7 @@ import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 import { PrincipalShape } from "./access/Principal.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { SecretBox } from "./crypto/SecretBox.ts"
-import { DeploymentConfig, parseDeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
+import { DeploymentConfig, makeDeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
 import { Deployments } from "./deployments/Deployments.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
@@ -26,15 +26,16 @@ import { Subscriptions } from "./metering/Subscriptions.ts"
 import { Usage } from "./metering/Usage.ts"
 import { type LocalAccountHandle, makeLocalHandles } from "./promises/makeLocalHandles.ts"
 import { run } from "./promises/run.ts"
-import { ConfigurationError } from "./runtime/ConfigurationError.ts"
+import type { ConfigurationError } from "./runtime/ConfigurationError.ts"
 import { checkNodeVersion } from "./runtime/checkNodeVersion.ts"
-import { Limits, parseLimits } from "./runtime/Limits.ts"
+import { Limits, resolveLimits } from "./runtime/Limits.ts"
+import * as Options from "./runtime/Options.ts"
 import { settleWithin } from "./runtime/settleWithin.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
 import { TrustedClock } from "./runtime/TrustedClock.ts"
 import { Store } from "./store/Store.ts"
 import type { StoreError } from "./store/StoreError.ts"
-import { type ServiceOptions, type TollgateOptions, validateOptions } from "./TollgateOptions.ts"
+import { type ServiceOptions, serviceOptions, type TollgateOptions, tollgateOptions } from "./TollgateOptions.ts"
 
 /** How long `close` waits for requests in flight. */
 const drainTimeoutMs = 5_000
@@ -57,41 +58,13 @@ const trackInFlight = (dispatch: (request: TransportRequest) => Promise<Transpor
 
 const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
 
-const parseSecrets = (secret: unknown): ReadonlyArray<Redacted.Redacted<string>> => {
-  const secrets = Array.isArray(secret) ? secret : secret === undefined ? [] : [secret]
-  return secrets.map((value) => Redacted.make(typeof value === "string" ? value : ""))
-}
+const redactSecrets = (secret: string | ReadonlyArray<string>): ReadonlyArray<Redacted.Redacted<string>> =>
+  [secret].flat().map((value) => Redacted.make(value))
 
-const verifyCacheLayer = ({
-  verifyCache
-}: Omit<ServiceOptions, "secret">): Layer.Layer<VerifyCache, ConfigurationError> => {
-  if (verifyCache === undefined) return VerifyCache.layerDisabled
-  const isPositiveInteger = (value: number) => Number.isSafeInteger(value) && value > 0
-  return isPositiveInteger(verifyCache.ttl) && isPositiveInteger(verifyCache.capacity ?? 1)
-    ? VerifyCache.layer(verifyCache)
-    : Layer.effect(
-        VerifyCache,
-        new ConfigurationError({
-          option: "verifyCache",
-          problem: "ttl (in milliseconds) and capacity (in entries) must be positive integers"
-        })
-      )
-}
-
-const quotaThresholdLayer = ({
-  onQuotaThreshold
-}: Omit<ServiceOptions, "secret">): Layer.Layer<never, ConfigurationError> => {
+const quotaThresholdLayer = (onQuotaThreshold: ServiceOptions["onQuotaThreshold"]): Layer.Layer<never> => {
   if (onQuotaThreshold === undefined) return Layer.empty
   const { thresholds, notify } =
     typeof onQuotaThreshold === "function" ? { thresholds: [0.8, 1], notify: onQuotaThreshold } : onQuotaThreshold
-  if (!Array.isArray(thresholds) || !thresholds.every((threshold) => threshold > 0 && threshold <= 1)) {
-    return Layer.effectDiscard(
-      new ConfigurationError({
-        option: "onQuotaThreshold",
-        problem: "thresholds must be an array of numbers greater than 0 and at most 1"
-      })
-    )
-  }
   const service = {
     thresholds,
     // Runs in a detached fiber: the hook must not delay or fail the request.
@@ -109,21 +82,13 @@ const quotaThresholdLayer = ({
   return Layer.succeed(QuotaThresholds, service)
 }
 
-/**
- * Provides all services over a store.
- *
- * @example
- * ```ts
- * const services = Tollgate.layer({ secret }).pipe(Layer.provide(SqliteStore.layer("tollgate.db")))
- * ```
- */
-const layer = ({
+const makeServices = ({
   secret,
   ...options
-}: ServiceOptions): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> => {
+}: typeof serviceOptions.Type): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> => {
   const { deployments, publicUrl, sitesUrl } = options
   const secretBox = SecretBox.layer({
-    secrets: parseSecrets(secret),
+    secrets: redactSecrets(secret),
     keyStorage: options.keyStorage,
     prefix: options.keyPrefix
   }).pipe(Layer.tap((context) => registerPrimarySecret(Context.get(context, SecretBox))))
@@ -136,28 +101,38 @@ const layer = ({
     Usage.layer,
     Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(DeploymentScheduler.layer))
   ).pipe(
-    Layer.provide([KeyBuckets.layer, TrustedClock.layer, verifyCacheLayer(options), quotaThresholdLayer(options)]),
+    Layer.provide([
+      KeyBuckets.layer,
+      TrustedClock.layer,
+      options.verifyCache === undefined ? VerifyCache.layerDisabled : VerifyCache.layer(options.verifyCache),
+      quotaThresholdLayer(options.onQuotaThreshold)
+    ]),
     Layer.provideMerge(
       Layer.mergeAll(
         secretBox,
-        // Not the whole options object: it contains the tokens, and the layer would keep them in memory.
-        Layer.effect(DeploymentConfig, parseDeploymentConfig({ deployments, publicUrl, sitesUrl })),
-        Layer.effect(Limits, parseLimits(options.limits))
+        Layer.succeed(DeploymentConfig, makeDeploymentConfig({ deployments, publicUrl, sitesUrl })),
+        Layer.succeed(Limits, resolveLimits(options.limits))
       )
     )
   )
 }
 
+/**
+ * Provides all services over a store.
+ *
+ * @example
+ * ```ts
+ * const services = Tollgate.layer({ secret }).pipe(Layer.provide(SqliteStore.layer("tollgate.db")))
+ * ```
+ */
+const layer = (options: ServiceOptions): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> =>
+  // Evaluated now, so that the layer holds the derived keys and not the secrets.
+  Layer.unwrap(Exit.map(Options.decode(serviceOptions, options), makeServices))
+
 const authenticatorLayer = ({
   tokens,
   authenticate
-}: TollgateOptions): Layer.Layer<Authenticator, ConfigurationError> => {
-  if (tokens !== undefined && authenticate !== undefined) {
-    return Layer.effect(
-      Authenticator,
-      new ConfigurationError({ option: "tokens, authenticate", problem: "set one of the two, not both" })
-    )
-  }
+}: Pick<TollgateOptions, "tokens" | "authenticate">): Layer.Layer<Authenticator, ConfigurationError> => {
   if (tokens !== undefined) return Authenticator.layerBearer(tokens)
   if (authenticate === undefined) return Authenticator.layerRejectAll
   const authenticateRequest: Authenticate = (request, context) =>
@@ -169,15 +144,8 @@ const authenticatorLayer = ({
   return Authenticator.layer(authenticateRequest)
 }
 
-const storeLayer = ({ store }: TollgateOptions): Layer.Layer<Store, unknown> => {
-  if (store === undefined || store === null) {
-    return Layer.effect(
-      Store,
-      new ConfigurationError({ option: "store", problem: "must be a store, such as MemoryStore.open()" })
-    )
-  }
-  return "commit" in store ? Layer.succeed(Store, store) : store
-}
+const storeLayer = (store: TollgateOptions["store"]): Layer.Layer<Store, unknown> =>
+  "commit" in store ? Layer.succeed(Store, store) : store
 
 /** A Tollgate in this process, with a promise API. */
 export interface Tollgate {
@@ -232,25 +200,18 @@ const makeAccount = Effect.gen(function* () {
 export const createTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
   const unsupportedNode = checkNodeVersion(process.versions.node)
   if (unsupportedNode !== undefined) throw unsupportedNode
+  const { store, tokens, authenticate, bodyLimit, docs, ...rest } = Options.decodeSync(tollgateOptions, options)
+  const { publicUrl, deployments } = rest
   const scope = Scope.makeUnsafe()
   const close = () => run(Scope.close(scope, Exit.void))
-  const services = Layer.mergeAll(layer(options), authenticatorLayer(options)).pipe(
-    Layer.provideMerge(storeLayer(options))
+  const services = Layer.mergeAll(makeServices(rest), authenticatorLayer({ tokens, authenticate })).pipe(
+    Layer.provideMerge(storeLayer(store))
   )
   try {
-    const configurationError = validateOptions(options)
-    if (configurationError !== undefined) throw configurationError
     const context = await run(Layer.buildWithScope(services, scope))
-    const { dispatch, dispose } = toWebHandler(Layer.succeedContext(context), {
-      bodyLimit: options.bodyLimit,
-      publicUrl: options.publicUrl,
-      docs: options.docs
-    })
+    const { dispatch, dispose } = toWebHandler(Layer.succeedContext(context), { bodyLimit, publicUrl, docs })
     const { handle, drain } = trackInFlight(dispatch)
-    const { matchesRoute } = makeRoutes({
-      docs: options.docs !== false,
-      sites: options.deployments?.target.serve !== undefined
-    })
+    const { matchesRoute } = makeRoutes({ docs: docs !== false, sites: deployments?.target.serve !== undefined })
     const sites = Context.get(context, DeploymentConfig)?.sites
     const isSitesHost = (host: string): boolean => sites?.matchHost(host) !== undefined
     return {

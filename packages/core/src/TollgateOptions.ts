@@ -1,19 +1,35 @@
 /**
- * The options of `createTollgate`, and the checks of their types. The values are validated where they are used.
+ * The options of `createTollgate` and `Tollgate.layer`, and their schemas. `SecretBox` checks the secrets themselves.
  */
-import type { Layer } from "effect"
-import type { BearerToken } from "./access/Authenticator.ts"
+import { Layer, Schema } from "effect"
+import { type BearerToken, bearerTokens } from "./access/BearerToken.ts"
 import type { PrincipalShape } from "./access/Principal.ts"
+import { KeyPrefix } from "./crypto/KeyFormat.ts"
 import type { KeyStorage } from "./crypto/SecretBox.ts"
-import type { DeploymentConfigOptions } from "./deployments/config/DeploymentConfig.ts"
+import {
+  checkDeploymentOptions,
+  type DeploymentConfigOptions,
+  deploymentFields
+} from "./deployments/config/DeploymentConfig.ts"
 import type { HttpOptions } from "./Http.ts"
-import type { VerifyCacheOptions } from "./keys/VerifyCache.ts"
+import { type VerifyCacheOptions, verifyCacheOptions } from "./keys/VerifyCache.ts"
 import type { QuotaEvent } from "./metering/QuotaThresholds.ts"
-import { ConfigurationError } from "./runtime/ConfigurationError.ts"
-import type { LimitOptions } from "./runtime/Limits.ts"
+import { type LimitOptions, limitOptions } from "./runtime/Limits.ts"
+import * as Options from "./runtime/Options.ts"
 import type { Store, StoreOperations } from "./store/Store.ts"
 
 type PrincipalJson = typeof PrincipalShape.Encoded
+type Authenticate = (
+  request: Request,
+  // biome-ignore lint/suspicious/noExplicitAny: its type depends on the framework; annotate the parameter
+  context: any
+) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
+
+export interface QuotaThresholdOptions {
+  /** Shares of the quota: numbers greater than 0 and at most 1. */
+  readonly thresholds: ReadonlyArray<number>
+  readonly notify: (event: QuotaEvent) => void | Promise<void>
+}
 
 export interface ServiceOptions extends DeploymentConfigOptions {
   /**
@@ -21,16 +37,16 @@ export interface ServiceOptions extends DeploymentConfigOptions {
    * `openssl rand -base64 32`. Keep it out of the code.
    *
    * Of several secrets, the first is the primary secret: new keys use it, and all are accepted. To rotate the secret,
-   * pass `[oldSecret, newSecret]` in every process, then `[newSecret, oldSecret]`, call `keys.reencryptKeys()`, then
+   * pass `[oldSecret, newSecret]` in every process, then `[newSecret, oldSecret]`, call `gate.reencryptKeys()`, then
    * remove the old secret. With a single process, start with `[newSecret, oldSecret]`.
    */
   readonly secret: string | ReadonlyArray<string> | undefined
   /** The prefix of generated key values. Default: `tg`. */
-  readonly keyPrefix?: string
+  readonly keyPrefix?: string | undefined
   /** `encrypted` (the default) stores key values, so that they can be shown again; `hash-only` stores only hashes. */
-  readonly keyStorage?: KeyStorage
-  /** Caches the results of `keys.verify` in memory. Off by default. */
-  readonly verifyCache?: VerifyCacheOptions
+  readonly keyStorage?: KeyStorage | undefined
+  /** Caches the results of verifying keys in memory. Off by default. */
+  readonly verifyCache?: VerifyCacheOptions | undefined
   /** Maximum numbers of records per account; each limit has a default. Example: `{ projectsPerAccount: 20 }`. */
   readonly limits?: LimitOptions | undefined
   /**
@@ -38,74 +54,80 @@ export interface ServiceOptions extends DeploymentConfigOptions {
    * that consumed the quota. Default thresholds: 0.8 and 1. Errors that it throws are logged and do not affect the
    * request.
    */
-  readonly onQuotaThreshold?:
-    | ((event: QuotaEvent) => void | Promise<void>)
-    | { readonly thresholds: ReadonlyArray<number>; readonly notify: (event: QuotaEvent) => void | Promise<void> }
+  readonly onQuotaThreshold?: QuotaThresholdOptions["notify"] | QuotaThresholdOptions | undefined
 }
 
 export interface TollgateOptions extends ServiceOptions, HttpOptions {
   /** A store that you open and close yourself, or a layer, which is built now and closed by `close()`. */
   readonly store: StoreOperations | Layer.Layer<Store, unknown>
   /** The management tokens of the HTTP API. Without `tokens` and `authenticate`, every request is rejected with 401. */
-  readonly tokens?: ReadonlyArray<BearerToken>
+  readonly tokens?: ReadonlyArray<BearerToken> | undefined
   /**
    * Authenticates a request to the HTTP API yourself. Return `undefined` to reject it with 401. `context` is your
    * framework's own request: `req` in Express and Node, `ctx` in Koa, or what the option `context` of the binding returns.
    */
-  readonly authenticate?: (
-    request: Request,
-    // biome-ignore lint/suspicious/noExplicitAny: its type depends on the framework; annotate the parameter
-    context: any
-  ) => PrincipalJson | undefined | Promise<PrincipalJson | undefined>
+  readonly authenticate?: Authenticate | undefined
 }
 
-/** A record rather than an array, so that the compiler reports a missing option. */
-const optionNames: Readonly<Record<keyof TollgateOptions, true>> = {
-  store: true,
-  secret: true,
-  tokens: true,
-  authenticate: true,
-  keyPrefix: true,
-  keyStorage: true,
-  verifyCache: true,
-  onQuotaThreshold: true,
-  bodyLimit: true,
-  docs: true,
-  limits: true,
-  deployments: true,
-  publicUrl: true,
-  sitesUrl: true
+const quotaThresholdOptions = Options.struct<QuotaThresholdOptions>()({
+  thresholds: Options.value(
+    (value): value is ReadonlyArray<number> =>
+      Array.isArray(value) && value.every((share) => typeof share === "number" && share > 0 && share <= 1),
+    "must be an array of numbers greater than 0 and at most 1"
+  ),
+  notify: Options.callback<QuotaThresholdOptions["notify"]>("must be a function that takes the event")
+})
+
+const serviceFields = {
+  secret: Options.value(
+    (value): value is string | ReadonlyArray<string> =>
+      [value].flat().every((secret: unknown) => typeof secret === "string"),
+    "must have at least 32 characters, or be an array of such secrets; Tollgate hashes and encrypts keys with it"
+  ),
+  keyPrefix: Options.optional(
+    Options.string("must be 2 to 16 lower-case letters and digits, starting with a letter", Schema.is(KeyPrefix))
+  ),
+  keyStorage: Options.optional(Options.literals(["encrypted", "hash-only"])),
+  verifyCache: Options.optional(verifyCacheOptions),
+  limits: Options.optional(limitOptions),
+  onQuotaThreshold: Options.optional(
+    Schema.Union([
+      Options.callback<QuotaThresholdOptions["notify"]>(
+        "must be a function that takes the event, or { thresholds, notify }"
+      ),
+      quotaThresholdOptions
+    ])
+  ),
+  ...deploymentFields
 }
 
-const isFunction = (value: unknown): boolean => typeof value === "function"
+const isStore = (value: unknown): value is StoreOperations | Layer.Layer<Store, unknown> =>
+  Layer.isLayer(value) || Options.hasMethods(value, "get", "getByUniqueKey", "list", "counters", "commit", "clear")
 
-/** Checks the names and types of the options; returns the first error. */
-export const validateOptions = (options: TollgateOptions): ConfigurationError | undefined => {
-  const configurationError = (option: string, problem: string) => new ConfigurationError({ option, problem })
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name))
-  if (unknown !== undefined)
-    return configurationError(unknown, `unknown option; the options are ${Object.keys(optionNames).join(", ")}`)
-  const { bodyLimit, store, authenticate, onQuotaThreshold, docs } = options
-  if (bodyLimit !== undefined && !(Number.isSafeInteger(bodyLimit) && bodyLimit > 0)) {
-    return configurationError("bodyLimit", "must be a number of bytes, a positive integer")
-  }
-  if (docs !== undefined && typeof docs !== "boolean" && docs !== "protected") {
-    return configurationError("docs", 'must be true, false or "protected"')
-  }
-  if (isFunction((store as { readonly then?: unknown } | undefined)?.then)) {
-    return configurationError("store", "is a promise; await it, as in store: await SqliteStore.open(…)")
-  }
-  if (authenticate !== undefined && !isFunction(authenticate)) {
-    return configurationError(
-      "authenticate",
+export const serviceOptions = Options.struct<ServiceOptions>()(serviceFields).check(
+  Schema.makeFilter(checkDeploymentOptions)
+)
+
+export const tollgateOptions = Options.struct<TollgateOptions>()({
+  store: Options.value(isStore, (value) =>
+    Options.hasMethods(value, "then")
+      ? "is a promise; await it, as in store: await SqliteStore.open(…)"
+      : "must be a store, such as MemoryStore.open(), or a layer of one"
+  ),
+  tokens: Options.optional(bearerTokens),
+  authenticate: Options.optional(
+    Options.callback<Authenticate>(
       "must be a function that takes the request and returns { id, account, access } or undefined"
     )
-  }
-  if (
-    onQuotaThreshold !== undefined &&
-    !isFunction(typeof onQuotaThreshold === "function" ? onQuotaThreshold : onQuotaThreshold?.notify)
-  ) {
-    return configurationError("onQuotaThreshold", "must be a function that takes the event, or { thresholds, notify }")
-  }
-  return undefined
-}
+  ),
+  bodyLimit: Options.optional(Options.positiveInteger("must be a number of bytes, a positive integer")),
+  docs: Options.optional(Options.literals([true, false, "protected"], 'must be true, false or "protected"')),
+  ...serviceFields
+}).check(
+  Schema.makeFilter(checkDeploymentOptions),
+  Schema.makeFilter(
+    ({ tokens, authenticate }) =>
+      tokens === undefined ||
+      authenticate === undefined || { path: ["authenticate"], issue: "excludes tokens; set one of the two, not both" }
+  )
+)

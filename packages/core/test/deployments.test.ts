@@ -447,7 +447,7 @@ describe("the deployments option", () => {
       [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://{name}.b.example/x" }, /sitesUrl: .*no path/],
       [{ deployments, publicUrl: "https://a.example", sitesUrl: "https://{name}" }, /sitesUrl: .*first label/],
       [{ deployments: { ...deployments, sourceLimit: 0 }, publicUrl: "https://a.example" }, /sourceLimit/],
-      [{ deployments: {}, publicUrl: "https://a.example" }, /sources and target/]
+      [{ deployments: {}, publicUrl: "https://a.example" }, /^deployments\.sources: must be a source store/]
     ]
     for (const [options, message] of invalid) {
       const error = await createTollgate({ store: MemoryStore.open(), secret, ...options }).then(

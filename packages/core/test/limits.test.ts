@@ -15,7 +15,7 @@ describe("option limits", () => {
   it("rejects unknown names, listing the valid ones, and values below 1", async () => {
     for (const [limits, expected] of [
       [{ projects: 5 }, /^limits\.projects: .*projectsPerAccount, deploymentsPerAccount/],
-      [{ toString: 5 }, /^limits\.toString: unknown limit/],
+      [{ toString: 5 }, /^limits\.toString: unknown option; the options are/],
       [{ projectsPerAccount: 0 }, /^limits\.projectsPerAccount: must be a positive integer/],
       [{ projectsPerAccount: 1.5 }, /^limits\.projectsPerAccount/],
       [{ projectsPerAccount: "5" }, /^limits\.projectsPerAccount/],

@@ -23,7 +23,7 @@ export interface ConsumerState {
  * Middleware that serves the HTTP API: `app.use(tollgate(gate))`, or at a path:
  * `app.use(tollgate(gate, { prefix: "/api/dev" }))`. It passes on other requests.
  */
-export const tollgate = (gate: Tollgate, options: NodeHandlerOptions = {}): Middleware => {
+export const tollgate = (gate: Tollgate, options?: NodeHandlerOptions): Middleware => {
   const handle = toNodeHandler(gate, options)
   return async (ctx, next) => {
     let isHandled = true

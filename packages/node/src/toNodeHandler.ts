@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { fromWebResponse, type TransportRequest, type TransportResponse } from "@tollgate/core/internal"
+import { fromWebResponse, Options, type TransportRequest, type TransportResponse } from "@tollgate/core/internal"
 import { endWithIncompleteRequest } from "./endWithIncompleteRequest.ts"
 import { http2Stream } from "./http2Stream.ts"
 import { stopReading } from "./nodeBody.ts"
@@ -25,8 +25,19 @@ export interface HandlerSource {
 
 export interface NodeHandlerOptions {
   /** The path at which the HTTP API is mounted, such as `/api/dev`. Omit it if the framework strips the path itself. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
 }
+
+const nodeHandlerOptions = Options.struct<NodeHandlerOptions>()({
+  prefix: Options.optional(
+    Options.string("must be a path such as /api/dev, without a slash at its end", (path) => /^(\/.*[^/])?$/.test(path))
+  )
+})
+
+const handlerSource = Options.value(
+  (gate): gate is HandlerSource => Options.hasMethods(gate, "handler", "matches"),
+  "must be the result of `await createTollgate(…)`"
+)
 
 type Next = (error?: unknown) => void
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse, next?: Next) => Promise<void>
@@ -150,8 +161,9 @@ const watchForDisconnect = (req: IncomingMessage, res: ServerResponse): Disconne
  * app.use("/api/dev", toNodeHandler(gate))
  * ```
  */
-export const toNodeHandler = (gate: HandlerSource, { prefix = "" }: NodeHandlerOptions = {}): NodeHandler => {
-  const { handler, matches, isSitesHost } = gate
+export const toNodeHandler = (gate: HandlerSource, options?: NodeHandlerOptions): NodeHandler => {
+  const { handler, matches, isSitesHost } = Options.decodeSync(handlerSource, gate, "gate")
+  const { prefix = "" } = Options.decodeSync(nodeHandlerOptions, options)
   const { dispatch = (request: TransportRequest) => callWebHandler(handler, request) } = gate
   return async (req, res, next) => {
     const host = getHost(req)

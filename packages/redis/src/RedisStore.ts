@@ -6,7 +6,9 @@ import {
   type Change,
   type ClosableStore,
   type CommitResult,
+  type ConfigurationError,
   type IdempotencyRecord,
+  Options,
   type Partition,
   type RecordWithParent,
   Store,
@@ -23,7 +25,7 @@ import { collectReplacedKeys, commitIdTtl, makeCommitRequest, readCommitReply } 
 import { type Connection, connect } from "./connect.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
 import { makePartitionKeys, toCounterMember } from "./Keys.ts"
-import type { RedisStoreOptions } from "./options.ts"
+import { type RedisStoreOptions, redisStoreOptions } from "./options.ts"
 import { decodeRecord } from "./recordCodec.ts"
 import { retryTransient } from "./retryTransient.ts"
 import { runScript, runScriptAndWait } from "./runScript.ts"
@@ -186,9 +188,10 @@ const makeOperations = (
 
 const make = Effect.fnUntraced(function* (
   source: RedisSource,
-  options: RedisStoreOptions = {}
-): Effect.fn.Return<StoreOperations, StoreOpenError, Scope.Scope> {
-  return makeOperations(yield* connect(source, options), options)
+  options: RedisStoreOptions | undefined
+): Effect.fn.Return<StoreOperations, StoreOpenError | ConfigurationError, Scope.Scope> {
+  const decoded = yield* Options.decode(redisStoreOptions, options)
+  return makeOperations(yield* connect(source, decoded), decoded)
 })
 
 /**
@@ -202,7 +205,7 @@ const make = Effect.fnUntraced(function* (
  */
 export const RedisStore = {
   /** Opens a store on a URL, on ioredis options, or on a duplicate of your ioredis client. Your client stays open. */
-  layer: (source: RedisSource, options?: RedisStoreOptions): Layer.Layer<Store, StoreOpenError> =>
+  layer: (source: RedisSource, options?: RedisStoreOptions): Layer.Layer<Store, StoreOpenError | ConfigurationError> =>
     Layer.effect(Store, make(source, options)),
   /** The same for callers outside Effect. */
   open: (source: RedisSource, options?: RedisStoreOptions): Promise<ClosableStore<StoreOperations>> =>

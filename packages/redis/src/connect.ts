@@ -5,7 +5,7 @@ import { StoreOpenError } from "@tollgate/core/store"
 import { Effect, type Scope } from "effect"
 import type { Cluster, Redis } from "ioredis"
 import { makeClient } from "./client.ts"
-import { checkOptions, checkPrefix, type RedisStoreOptions } from "./options.ts"
+import { hasBrace, type RedisStoreOptions } from "./options.ts"
 import { isCluster, openError, parseSource, type RedisSource, type Target } from "./source.ts"
 
 export interface Connection {
@@ -80,14 +80,13 @@ const toOpenError = (location: string, cause: unknown): StoreOpenError => {
   return openError(location, "it does not respond", "Start it, or check host, port and TLS", cause)
 }
 
-/** Validates the source and the options before anything connects. */
-const validate = (source: RedisSource, options: RedisStoreOptions): Effect.Effect<Target, StoreOpenError> => {
+/** Validates the source before anything connects. */
+const validate = (source: RedisSource): Effect.Effect<Target, StoreOpenError> => {
   const target = parseSource(source)
   if (target instanceof StoreOpenError) return Effect.fail(target)
-  const invalid = checkOptions(options) ?? checkPrefix(target.template.options.keyPrefix ?? "")
-  return invalid === undefined
-    ? Effect.succeed(target)
-    : Effect.fail(openError(target.location, invalid.problem, invalid.remedy))
+  return hasBrace(target.template.options.keyPrefix ?? "")
+    ? Effect.fail(openError(target.location, "its keyPrefix contains a brace", "Use a prefix without { and }"))
+    : Effect.succeed(target)
 }
 
 /** Connects the store's own clients. Closing the scope disconnects these and no others. */
@@ -96,7 +95,7 @@ export const connect = (
   options: RedisStoreOptions
 ): Effect.Effect<Connection, StoreOpenError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { location, template } = yield* validate(source, options)
+    const { location, template } = yield* validate(source)
     let lastError: unknown
     let isClosed = false
     const acquireClient = Effect.acquireRelease(

@@ -1,3 +1,3 @@
-export type { RedisStoreOptions } from "./options.ts"
+export type { RedisStoreOptions, WaitReplicasOptions } from "./options.ts"
 export { RedisStore } from "./RedisStore.ts"
 export type { IoredisClient, RedisSource } from "./source.ts"

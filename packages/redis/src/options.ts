@@ -1,6 +1,8 @@
 /**
- * The options of `RedisStore`, and their validation. A misspelled option is an error, not ignored.
+ * The options of `RedisStore`.
  */
+import { Options } from "@tollgate/core/internal"
+
 export interface RedisStoreOptions {
   /**
    * Prefix of every key, after the `keyPrefix` of the ioredis options or client. The default is `tollgate:`.
@@ -12,65 +14,29 @@ export interface RedisStoreOptions {
    * Acknowledges a commit only when `count` replicas have it within `timeout` milliseconds. Without this option, a
    * failover may lose acknowledged writes.
    */
-  readonly waitReplicas?: { readonly count: number; readonly timeout: number } | undefined
+  readonly waitReplicas?: WaitReplicasOptions | undefined
 }
 
-const optionNames: Readonly<Record<keyof RedisStoreOptions, true>> = {
-  prefix: true,
-  commandTimeout: true,
-  waitReplicas: true
+export interface WaitReplicasOptions {
+  readonly count: number
+  readonly timeout: number
 }
 
-export interface OptionError {
-  readonly problem: string
-  readonly remedy: string
-}
+/** Redis Cluster hashes the part of a key within its first braces, which must be the partition. */
+export const hasBrace = (prefix: string): boolean => /[{}]/.test(prefix)
 
-/** The maximum delay of `setTimeout`. */
-const maxTimeout = 2 ** 31 - 1
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1
-const isTimeout = (value: unknown): boolean => isCount(value) && value <= maxTimeout
-const isRecord = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const optionError = (problem: string, remedy: string): OptionError => ({ problem, remedy })
-
-export const checkPrefix = (prefix: unknown): OptionError | undefined => {
-  if (typeof prefix !== "string") return optionError("the prefix is not a string", 'Pass a string, such as "tollgate:"')
-  // Redis Cluster hashes the part of a key within its first braces, which must be the partition.
-  return /[{}]/.test(prefix)
-    ? optionError(`the prefix "${prefix}" contains a brace`, "Use a prefix without { and }")
-    : undefined
-}
-
-const checkWaitReplicas = (value: unknown): OptionError | undefined => {
-  const remedy = "Pass { count, timeout }: the number of replicas and the milliseconds to wait, both at least 1"
-  if (!isRecord(value)) return optionError("waitReplicas is not an object", remedy)
-  const unknown = Object.keys(value).find((name) => name !== "count" && name !== "timeout")
-  if (unknown !== undefined) return optionError(`waitReplicas has no option "${unknown}"`, remedy)
-  return isCount(Reflect.get(value, "count")) && isTimeout(Reflect.get(value, "timeout"))
-    ? undefined
-    : optionError("waitReplicas has a count or timeout that is not a positive integer", remedy)
-}
-
-const optionList = Object.keys(optionNames).join(", ")
-
-export const checkOptions = (options: unknown): OptionError | undefined => {
-  if (!isRecord(options))
-    return optionError("the options are not an object", `Pass an object. The options are ${optionList}`)
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name))
-  if (unknown !== undefined)
-    return optionError(`the option "${unknown}" does not exist`, `The options are ${optionList}`)
-  const { prefix, commandTimeout, waitReplicas }: RedisStoreOptions = options
-  if (commandTimeout !== undefined && !isTimeout(commandTimeout)) {
-    return optionError("commandTimeout is not a positive integer", "Pass a number of milliseconds, at least 1")
-  }
-  return (
-    (prefix === undefined ? undefined : checkPrefix(prefix)) ??
-    (waitReplicas === undefined ? undefined : checkWaitReplicas(waitReplicas))
+export const redisStoreOptions = Options.struct<RedisStoreOptions>()({
+  prefix: Options.optional(
+    Options.string('must be a string without { and }, such as "tollgate:"', (prefix) => !hasBrace(prefix))
+  ),
+  commandTimeout: Options.optional(Options.timeout()),
+  waitReplicas: Options.optional(
+    Options.struct<WaitReplicasOptions>()({
+      count: Options.positiveInteger("must be a number of replicas, a positive integer"),
+      timeout: Options.timeout()
+    })
   )
-}
+})
 
 /** Finds an option of the store among the ioredis options, where ioredis would ignore it. */
 export const findMisplacedOption = (source: object): string | undefined =>

@@ -2,6 +2,7 @@
  * Parses the first argument of `RedisStore`. An ioredis client is recognised by its methods, because your application
  * may use another copy or another major version of ioredis than this package.
  */
+import { Options } from "@tollgate/core/internal"
 import { StoreOpenError } from "@tollgate/core/store"
 import { type Cluster, Redis, type RedisOptions } from "ioredis"
 import { withoutCommand } from "./classifyError.ts"
@@ -21,14 +22,11 @@ export type RedisSource = string | RedisOptions | IoredisClient
 export const openError = (location: string, problem: string, remedy: string, cause?: unknown): StoreOpenError =>
   new StoreOpenError({ location, problem, remedy, ...(cause === undefined ? {} : { cause: withoutCommand(cause) }) })
 
-const hasMethods = (value: unknown, ...names: ReadonlyArray<string>): boolean =>
-  typeof value === "object" && value !== null && names.every((name) => typeof Reflect.get(value, name) === "function")
-
 const isClient = (source: unknown): source is Redis | Cluster =>
-  hasMethods(source, "call", "connect", "defineCommand", "disconnect", "duplicate", "on", "pipeline")
+  Options.hasMethods(source, "call", "connect", "defineCommand", "disconnect", "duplicate", "on", "pipeline")
 
 export const isCluster = (client: Redis | Cluster): client is Cluster =>
-  hasMethods(client, "nodes", "refreshSlotsCache")
+  Options.hasMethods(client, "nodes", "refreshSlotsCache")
 
 const isPlainObject = (source: unknown): source is object => {
   if (typeof source !== "object" || source === null) return false
@@ -48,9 +46,9 @@ const acceptedSources =
 const sourceError = (source: unknown): StoreOpenError => {
   const invalidSource = (kind: string, remedy: string) =>
     openError("Redis store", `the first argument is ${kind}`, remedy)
-  if (hasMethods(source, "then"))
+  if (Options.hasMethods(source, "then"))
     return invalidSource("a promise", "Await it first, as in RedisStore.open(await client)")
-  if (hasMethods(source, "duplicate", "sendCommand")) {
+  if (Options.hasMethods(source, "duplicate", "sendCommand")) {
     return invalidSource("a client of the redis package", "Pass its URL as a string, or an ioredis client")
   }
   if (Array.isArray(source))
@@ -121,7 +119,7 @@ export const parseSource = (source: unknown): Target | StoreOpenError => {
     return { location: describeUrl(source), template: preventConnecting(new Redis(source, { lazyConnect: true })) }
   }
   if (isClient(source)) return { location: describeClient(source), template: source }
-  if (!isPlainObject(source) || hasMethods(source, "then")) return sourceError(source)
+  if (!isPlainObject(source) || Options.hasMethods(source, "then")) return sourceError(source)
   const invalid = checkIoredisOptions(source)
   if (invalid !== undefined) return invalid
   const template = preventConnecting(new Redis({ ...source, lazyConnect: true }))

@@ -3,7 +3,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createClient } from "@redis/client"
-import { Change, Partition, StoreOpenError } from "@tollgate/core/store"
+import { ConfigurationError } from "@tollgate/core"
+import { Change, Partition } from "@tollgate/core/store"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { recordSockets, startFaultyProxy, startRedis } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
@@ -12,11 +13,15 @@ import { Cluster, Redis } from "ioredis"
 const partition = Partition.forKeyBucket("acme", "production")
 
 /** Opens a store with untyped arguments, as JavaScript would. Fails the test if a socket was opened. */
-const getOpenError = Effect.fnUntraced(function* (source: unknown, options?: unknown) {
+const getOpenError = Effect.fnUntraced(function* (
+  source: unknown,
+  options?: unknown,
+  tag: "StoreOpenError" | "ConfigurationError" = "StoreOpenError"
+) {
   const sockets = yield* recordSockets
   const layer = RedisStore.layer(source as RedisSource, options as RedisStoreOptions)
   const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
-  assert.instanceOf(error, StoreOpenError)
+  assert.strictEqual(error._tag, tag)
   assert.lengthOf(sockets, 0)
   assert.notInclude(error.message, "\n")
   assert.notInclude(error.message, "s3cret")
@@ -67,7 +72,7 @@ describe("RedisStore.open rejects as its first argument", () => {
 
   it.live("a key prefix with braces, of a client, a cluster or a URL", () =>
     Effect.gen(function* () {
-      const braces = 'the prefix "{shop}:" contains a brace. Use a prefix without { and }.'
+      const braces = "its keyPrefix contains a brace. Use a prefix without { and }."
       const settings = { keyPrefix: "{shop}:", lazyConnect: true }
       for (const source of [
         new Redis(settings),
@@ -82,37 +87,43 @@ describe("RedisStore.open rejects as its first argument", () => {
 })
 
 describe("RedisStore.open rejects as its options", () => {
-  const names = "The options are prefix, commandTimeout, waitReplicas."
-  const replicas = "Pass { count, timeout }: the number of replicas and the milliseconds to wait, both at least 1."
+  const names = "the options are prefix, commandTimeout, waitReplicas"
+  const milliseconds = "must be a number of milliseconds, an integer from 1 to 2147483647"
   it.live.each<readonly [name: string, options: unknown, message: string]>([
-    ["a misspelled option", { commandTimout: 5 }, `the option "commandTimout" does not exist. ${names}`],
-    ["an option of SQLite", { durability: "full" }, `the option "durability" does not exist. ${names}`],
-    ["a name that every object inherits", { toString: 1 }, `the option "toString" does not exist. ${names}`],
+    ["a misspelled option", { commandTimout: 5 }, `commandTimout: unknown option; ${names}`],
+    ["an option of SQLite", { durability: "full" }, `durability: unknown option; ${names}`],
+    ["a name that every object inherits", { toString: 1 }, `toString: unknown option; ${names}`],
+    ["options that are not an object", "shop:", `options: must be an object; ${names}`],
+    ["an array for options", [], `options: must be an object; ${names}`],
+    ["null for options", null, `options: must be an object; ${names}`],
+    ["a prefix that is not a string", { prefix: 5 }, 'prefix: must be a string without { and }, such as "tollgate:"'],
+    ["a prefix with a brace", { prefix: "{s3cret}" }, "prefix: must be a string without { and }"],
+    ["a timeout in words", { commandTimeout: "2s" }, `commandTimeout: ${milliseconds}`],
+    ["a timeout of 0", { commandTimeout: 0 }, `commandTimeout: ${milliseconds}`],
+    ["null for a timeout", { commandTimeout: null }, `commandTimeout: ${milliseconds}`],
+    ["a timeout above the maximum of setTimeout", { commandTimeout: 2 ** 31 }, `commandTimeout: ${milliseconds}`],
     [
-      "options that are not an object",
-      "shop:",
-      "the options are not an object. Pass an object. The options are prefix,"
+      "a number for waitReplicas",
+      { waitReplicas: 1 },
+      "waitReplicas: must be an object; the options are count, timeout"
     ],
-    ["null for options", null, "the options are not an object"],
-    ["a prefix that is not a string", { prefix: 5 }, 'the prefix is not a string. Pass a string, such as "tollgate:".'],
-    ["a prefix with a brace", { prefix: "{x}" }, 'the prefix "{x}" contains a brace'],
-    ["a timeout in words", { commandTimeout: "2s" }, "commandTimeout is not a positive integer"],
-    ["a timeout of 0", { commandTimeout: 0 }, "Pass a number of milliseconds, at least 1."],
     [
-      "a timeout above the maximum of setTimeout",
-      { commandTimeout: 2 ** 31 },
-      "commandTimeout is not a positive integer"
+      "a misspelled option in waitReplicas",
+      { waitReplicas: { replicas: 1 } },
+      "waitReplicas.replicas: unknown option; the options are count, timeout"
     ],
-    ["a number for waitReplicas", { waitReplicas: 1 }, `waitReplicas is not an object. ${replicas}`],
-    ["a misspelled option in waitReplicas", { waitReplicas: { replicas: 1 } }, `has no option "replicas". ${replicas}`],
-    ["waitReplicas without a timeout", { waitReplicas: { count: 1 } }, `not a positive integer. ${replicas}`]
+    ["waitReplicas without a timeout", { waitReplicas: { count: 1 } }, `waitReplicas.timeout: ${milliseconds}`],
+    [
+      "waitReplicas of none",
+      { waitReplicas: { count: 0, timeout: 1 } },
+      "waitReplicas.count: must be a number of replicas"
+    ]
   ])("%s", ([, options, message]) =>
     Effect.gen(function* () {
-      assert.include(yield* getOpenError("redis://127.0.0.1:1", options), message)
-      assert.include(
-        yield* getOpenError("redis://127.0.0.1:1", options),
-        "Cannot open the Redis at redis://127.0.0.1:1: "
-      )
+      const source = "redis://:s3cret@127.0.0.1:1"
+      assert.include(yield* getOpenError(source, options, "ConfigurationError"), message)
+      const opened = RedisStore.open(source, options as RedisStoreOptions).catch((error: unknown) => error)
+      assert.instanceOf(yield* Effect.promise(() => opened), ConfigurationError)
     })
   )
 })

@@ -9,37 +9,8 @@ import { join } from "node:path"
 import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
 import { promisify } from "node:util"
-
-/**
- * A build is not a sandbox. Without `uid` and `gid`, the command and all code from the upload run as the user of your
- * server. They can read the environment of the server process (`/proc/<pid>/environ`, with your secrets), its files and
- * its database, and they can signal the server. With `uid` and `gid`, the build runs as another user, but still has
- * access to the network and to the CPU, memory and disk of the machine. Build untrusted sources in a container or a
- * virtual machine.
- */
-export interface BuildOptions {
-  /** The shell command, run in the folder of the unpacked source: `npm ci && npm run build`. */
-  readonly command: string
-  /** The time in milliseconds after which the command and all its processes are killed. Default: ten minutes. */
-  readonly timeout?: number
-  /**
-   * Variables besides `PATH`, `HOME`, `TMPDIR`, `LANG` and `CI`. The build does not inherit the server's environment.
-   */
-  readonly env?: Readonly<Record<string, string>>
-  /** The folder to serve, relative to the source folder, such as `dist`. Default: the source folder. */
-  readonly output?: string
-  /**
-   * The user and group that run the command. Set both. The server must be allowed to change users (for example, run as
-   * root), and the user must have access to `folder`.
-   */
-  readonly uid?: number
-  readonly gid?: number
-}
-
-/** Requires both or neither: with `uid` alone, the build would run with the server's group. */
-export const checkBuildUser = ({ uid, gid }: BuildOptions): void => {
-  if ((uid === undefined) !== (gid === undefined)) throw new TypeError("build: uid and gid must be set together")
-}
+import { Options } from "@tollgate/core/internal"
+import type { BuildOptions } from "./options.ts"
 
 /** Changes the owner of the folders to the build user. Safe, since unpacked sources contain no links. */
 const chownToBuildUser = async ({ uid, gid }: BuildOptions, ...folders: ReadonlyArray<string>): Promise<void> => {
@@ -139,21 +110,20 @@ export const build = async (
   await chownToBuildUser(options, folder, scratch)
   const realFolder = await realpath(folder)
   signal.throwIfAborted()
+  const defaultEnv = {
+    PATH: process.env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+    HOME: home,
+    TMPDIR: tmp,
+    LANG: "C.UTF-8",
+    CI: "true"
+  }
   const child = spawn("/bin/sh", ["-c", command], {
     cwd: folder,
     ...(uid === undefined ? {} : { uid, gid }),
     // Starts a new process group, so that it can be killed with all its children.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      PATH: process.env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
-      HOME: home,
-      TMPDIR: tmp,
-      LANG: "C.UTF-8",
-      CI: "true",
-      ...env,
-      [marker]: id
-    }
+    env: { ...Options.withDefaults<NonNullable<BuildOptions["env"]>>(defaultEnv, env), [marker]: id }
   })
   const closed = once(child, "close").catch(() => undefined)
   pipeLines(child.stdout, log)

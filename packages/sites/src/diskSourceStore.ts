@@ -3,8 +3,10 @@
  */
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
+import { Options } from "@tollgate/core/internal"
 import { type SourceStore, SourceStoreError } from "@tollgate/core/store"
 import { Effect, Stream } from "effect"
+import { folderPath } from "./options.ts"
 
 const partPath = (path: string): string => `${path}.part`
 
@@ -31,7 +33,8 @@ const flushFolder = async (folder: string): Promise<void> => {
   }
 }
 
-export const diskSourceStore = (folder: string): SourceStore => {
+export const diskSourceStore = (path: string): SourceStore => {
+  const folder = Options.decodeSync(folderPath, path, "folder")
   const getPath = (key: string): string => join(folder, key)
 
   const openPart = (path: string) =>

@@ -1,4 +1,4 @@
-export type { BuildOptions } from "./build.ts"
 export { diskSourceStore } from "./diskSourceStore.ts"
 export type { UnpackLimits } from "./limits.ts"
-export { type SitesOptions, sites } from "./sites.ts"
+export type { BuildOptions, LimitOptions, SitesOptions } from "./options.ts"
+export { sites } from "./sites.ts"

@@ -34,15 +34,6 @@ export const defaultLimits: UnpackLimits = {
   memoryMb: 64
 }
 
-/** Fills in the defaults. Rejects unknown and invalid limits, which would otherwise silently have no effect. */
-export const resolveLimits = (options: Partial<UnpackLimits> = {}): UnpackLimits => {
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(defaultLimits, name)) throw new TypeError(`limits.${name}: unknown limit`)
-    if (!Number.isSafeInteger(value) || value < 1) throw new TypeError(`limits.${name}: must be a positive integer`)
-  }
-  return { ...defaultLimits, ...options }
-}
-
 /** The source or the release is rejected. The message is shown in the deployment status. */
 export class ReleaseRejectedError extends Error {
   override readonly name = "ReleaseRejectedError"

@@ -4,30 +4,20 @@
  */
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
-import { isAbsolute, join, normalize, resolve } from "node:path"
+import { join, resolve } from "node:path"
 import type { DeploymentOptions } from "@tollgate/core"
-import { abortablePromise } from "@tollgate/core/internal"
+import { abortablePromise, Options } from "@tollgate/core/internal"
 import { type DeploymentTarget, type Release, SourceStoreError, StepFailed } from "@tollgate/core/store"
 import { Effect, Semaphore, Stream } from "effect"
-import { type BuildOptions, build, checkBuildUser } from "./build.ts"
+import { build } from "./build.ts"
 import { checkRelease } from "./check.ts"
 import { diskSourceStore } from "./diskSourceStore.ts"
-import { defaultLimits, ReleaseRejectedError, resolveLimits, type UnpackLimits } from "./limits.ts"
+import { defaultLimits, ReleaseRejectedError } from "./limits.ts"
 import { decodeJsonManifest, decodeManifest } from "./manifest.ts"
 import { makeManifestCache } from "./manifestCache.ts"
+import { type BuildOptions, type SitesOptions, sitesOptions } from "./options.ts"
 import { ReleaseWorkers } from "./ReleaseWorkers.ts"
 import { serve } from "./serve.ts"
-
-export interface SitesOptions extends Pick<DeploymentOptions, "sourceLimit" | "productionBranch"> {
-  /** The folder for sources and releases. Created if it does not exist. */
-  readonly folder: string
-  /** The build command for each source. Without it, Tollgate never executes anything from an upload. */
-  readonly build?: BuildOptions
-  /** The limits for unpacking a source. Defaults include 20,000 entries, 500 MiB and one minute. */
-  readonly limits?: Partial<UnpackLimits>
-  /** The number of worker threads that unpack sources and read releases concurrently. Default: 2. */
-  readonly workers?: number
-}
 
 /** The names inside the folder of a release. */
 const manifestName = "manifest"
@@ -45,15 +35,6 @@ const isMissing = (error: unknown): boolean =>
   error !== null &&
   "code" in error &&
   (error.code === "ENOENT" || error.code === "ENOTDIR")
-
-/** Validates that the output folder is below the source folder. */
-const parseOutputFolder = ({ output = "" }: BuildOptions): string => {
-  const folder = normalize(output)
-  if (isAbsolute(folder) || folder.split("/").includes("..")) {
-    throw new TypeError("build.output: must be a folder below the source folder, such as dist")
-  }
-  return folder
-}
 
 /** Maps errors that the source's author can fix. A missing source was replaced by a later upload. */
 const toStepFailed = (error: unknown): StepFailed | undefined =>
@@ -74,14 +55,12 @@ const runStep = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A,
  * ```
  */
 export const sites = (options: SitesOptions): DeploymentOptions => {
-  if (typeof options.folder !== "string" || options.folder === "") throw new TypeError("folder: must be a path")
-  const folder = resolve(options.folder)
-  const limits = resolveLimits(options.limits)
-  const { workers = defaultWorkers } = options
-  if (!Number.isSafeInteger(workers) || workers < 1) throw new TypeError("workers: must be a positive integer")
-  if (options.build !== undefined) checkBuildUser(options.build)
+  const decoded = Options.decodeSync(sitesOptions, options)
+  const { build: buildOptions, workers = defaultWorkers, sourceLimit, productionBranch } = decoded
+  const folder = resolve(decoded.folder)
+  const limits = Options.withDefaults(defaultLimits, decoded.limits ?? {})
   /** The folder to serve, relative to the folder of the release. */
-  const root = options.build === undefined ? contentName : join(contentName, parseOutputFolder(options.build))
+  const root = join(contentName, buildOptions?.output ?? "")
   const stagingPath = (id: string): string => join(folder, "staging", id)
   const releasePath = (id: string): string => join(folder, "releases", id)
   const manifests = makeManifestCache(async (id) => {
@@ -147,7 +126,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
         })
       ),
 
-    build: (release) => (options.build === undefined ? Effect.succeed("skipped") : runBuild(options.build, release)),
+    build: (release) => (buildOptions === undefined ? Effect.succeed("skipped") : runBuild(buildOptions, release)),
 
     check: ({ id, log }) =>
       Effect.gen(function* () {
@@ -189,10 +168,5 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
       })
   }
 
-  return {
-    sources: diskSourceStore(join(folder, "sources")),
-    target,
-    ...(options.sourceLimit === undefined ? {} : { sourceLimit: options.sourceLimit }),
-    ...(options.productionBranch === undefined ? {} : { productionBranch: options.productionBranch })
-  }
+  return { sources: diskSourceStore(join(folder, "sources")), target, sourceLimit, productionBranch }
 }

@@ -42,7 +42,7 @@ describe("a build", () => {
   it("has a clean environment", async () => {
     process.env["TOLLGATE_TEST_SECRET"] = "secret value"
     const { deploy, call } = await startWithBuild("env | sort > index.html; pwd >> index.html", {
-      env: { GREETING: "hi" }
+      env: { GREETING: "hi", PATH: undefined, UNSET: undefined }
     })
     const { url } = await deploy("p", makePageArchive("x"))
     const environment = (await call("GET", url)).body

@@ -6,6 +6,8 @@ import { chmod, rename, rm, stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import {
   type ClosableStore,
+  type ConfigurationError,
+  Options,
   Store,
   StoreConflict,
   type StoreOpenError,
@@ -19,7 +21,7 @@ import { classifyError, isBusy, makeClosedError, toUnavailable } from "./classif
 import { connect } from "./connect.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
 import { SyncOperations } from "./SyncOperations.ts"
-import type { SqliteOptions } from "./source.ts"
+import { type SqliteOptions, sqliteOptions } from "./source.ts"
 
 /** A backup failed. The file at its path, if any, is unchanged. */
 export class BackupError extends Schema.TaggedError<BackupError>()("BackupError", {
@@ -130,9 +132,9 @@ const makeOperations = (database: Database, operations: SyncOperations, queue: C
 
 const make = Effect.fnUntraced(function* (
   source: string | Database,
-  options: SqliteOptions = {}
-): Effect.fn.Return<SqliteStoreOperations, StoreOpenError, Scope.Scope> {
-  const database = yield* connect(source, options)
+  options: SqliteOptions | undefined
+): Effect.fn.Return<SqliteStoreOperations, StoreOpenError | ConfigurationError, Scope.Scope> {
+  const database = yield* connect(source, yield* Options.decode(sqliteOptions, options))
   const operations = new SyncOperations(database)
   const queue = yield* Effect.acquireRelease(
     Effect.sync(() => new CommitQueue(database, operations.versions)),
@@ -153,7 +155,10 @@ const make = Effect.fnUntraced(function* (
  */
 export class SqliteStore extends Context.Service<SqliteStore, SqliteStoreOperations>()("@tollgate/sqlite/SqliteStore") {
   /** Opens a store on a path, or on the file of your open `Database`, which you still close yourself. */
-  static layer(source: string | Database, options?: SqliteOptions): Layer.Layer<Store | SqliteStore, StoreOpenError> {
+  static layer(
+    source: string | Database,
+    options?: SqliteOptions
+  ): Layer.Layer<Store | SqliteStore, StoreOpenError | ConfigurationError> {
     return Layer.effectContext(
       Effect.map(make(source, options), (store) => Context.make(Store, store).pipe(Context.add(SqliteStore, store)))
     )

@@ -10,7 +10,7 @@ import { Clock, Effect, Schedule, type Scope } from "effect"
 import { classifyError, isBusy } from "./classifyError.ts"
 import { createPrivateFile } from "./privateFile.ts"
 import { latestVersion, migrate, NewerSchemaError } from "./schema.ts"
-import { checkOptions, checkSource, type SqliteOptions } from "./source.ts"
+import { checkSource, type SqliteOptions } from "./source.ts"
 
 /** Milliseconds for which SQLite waits for a lock. It blocks the event loop meanwhile, so this is short. */
 const busyTimeoutMs = 20
@@ -27,12 +27,10 @@ const describeLocation = (source: string | Database): string =>
 const openError = (source: string | Database, problem: string, remedy: string, cause?: unknown): StoreOpenError =>
   new StoreOpenError({ location: describeLocation(source), problem, remedy, ...(cause === undefined ? {} : { cause }) })
 
-/** Validates source, options and Node version before the native addon is loaded and any file is created. */
-const validate = (source: string | Database, options: SqliteOptions): StoreOpenError | undefined => {
+/** Validates the source and the Node version before the native addon is loaded and any file is created. */
+const validate = (source: string | Database): StoreOpenError | undefined => {
   const invalidSource = checkSource(source)
   if (invalidSource !== undefined) return new StoreOpenError({ location: "SQLite store", ...invalidSource })
-  const invalidOptions = checkOptions(options)
-  if (invalidOptions !== undefined) return openError(source, invalidOptions.problem, invalidOptions.remedy)
   const napi = Number(process.versions["napi"] ?? 0)
   if (napi < 10) {
     return openError(
@@ -130,7 +128,7 @@ export const connect = (
   options: SqliteOptions
 ): Effect.Effect<Database, StoreOpenError, Scope.Scope> =>
   Effect.gen(function* () {
-    const invalid = validate(source, options)
+    const invalid = validate(source)
     if (invalid !== undefined) return yield* invalid
     const { database } = yield* Effect.acquireRelease(
       Effect.try({ try: () => openConnection(source), catch: (error) => error }),

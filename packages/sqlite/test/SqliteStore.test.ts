@@ -11,6 +11,7 @@ import {
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it, layer } from "@effect/vitest"
+import { ConfigurationError } from "@tollgate/core"
 import { Change, Partition, Store, StoreOpenError } from "@tollgate/core/store"
 import { BackupError, type SqliteOptions, SqliteStore } from "@tollgate/sqlite"
 import { storeContract } from "@tollgate/store-testkit"
@@ -108,17 +109,23 @@ describe("opening a SQLite store", () => {
   )
 
   it.effect.each<readonly [options: unknown, message: string]>([
-    [{ durabilty: "normal" }, 'the option "durabilty" does not exist. The options are durability.'],
-    [{ durability: "fast" }, 'durability is neither "full" nor "normal". Pass "full" (the default) or "normal".'],
-    [{ durability: null }, 'durability is neither "full" nor "normal"'],
-    [null, "the options are not an object. Pass an object. The options are durability."],
-    ["normal", "the options are not an object"]
+    [{ durabilty: "normal" }, "durabilty: unknown option; the options are durability"],
+    [{ durabilty: undefined }, "durabilty: unknown option; the options are durability"],
+    [{ durability: "fast" }, 'durability: must be "full" or "normal"'],
+    [{ durability: null }, 'durability: must be "full" or "normal"'],
+    [null, "options: must be an object; the options are durability"],
+    ["normal", "options: must be an object; the options are durability"],
+    [["normal"], "options: must be an object; the options are durability"]
   ])("rejects the options %o and creates no file", ([options, message]) =>
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")
-      assert.include(
-        (yield* getOpenError(path, options)).message,
-        `Cannot open the SQLite database ${path}: ${message}`
+      const layer = SqliteStore.layer(path, options as SqliteOptions)
+      const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
+      assert.instanceOf(error, ConfigurationError)
+      assert.strictEqual(error.message, message)
+      assert.instanceOf(
+        yield* Effect.promise(() => SqliteStore.open(path, options as SqliteOptions).catch((error: unknown) => error)),
+        ConfigurationError
       )
       assert.isFalse(existsSync(path))
     })

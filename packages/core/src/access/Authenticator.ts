@@ -3,50 +3,31 @@
  * unauthorized.
  */
 import { hash, timingSafeEqual } from "node:crypto"
-import { Context, Effect, Layer, Schema } from "effect"
-import { ConfigurationError } from "../runtime/ConfigurationError.ts"
+import { Context, Effect, Exit, Layer } from "effect"
+import type { ConfigurationError } from "../runtime/ConfigurationError.ts"
+import * as Options from "../runtime/Options.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
 import { AccountName } from "../schema/Names.ts"
 import { Unauthorized } from "./AccessError.ts"
+import { type BearerToken, bearerTokens } from "./BearerToken.ts"
 import type { PrincipalShape } from "./Principal.ts"
 import { parseBearerToken } from "./parseBearerToken.ts"
+
+export type { BearerToken } from "./BearerToken.ts"
 
 /** A host's own way to authenticate a request. `context` is what the binding passed with it. */
 export type Authenticate = (request: Request, context: unknown) => Effect.Effect<PrincipalShape, Unauthorized>
 
 type AuthenticateTransport = (request: TransportRequest) => Effect.Effect<PrincipalShape, Unauthorized>
 
-/** A management token, its account (`*` for all accounts) and its access (default: `write`). */
-export interface BearerToken {
-  readonly token: string
-  readonly account: string
-  readonly access?: "read" | "write"
-}
-
 const digest = (text: string): Buffer => hash("sha256", text, "buffer")
 
-const minTokenLength = 16
-
-/** Validates the tokens and keeps only their hashes. */
-const hashTokens = (
-  tokens: ReadonlyArray<BearerToken>
-): Effect.Effect<ReadonlyArray<HashedToken>, ConfigurationError> =>
-  Effect.forEach(tokens, (input, index) => {
-    const invalid = (problem: string) => new ConfigurationError({ option: `tokens: number ${index + 1}`, problem })
-    const { token, access = "write" } = input
-    if (typeof token !== "string" || token.length < minTokenLength || /\s/.test(token)) {
-      return invalid(`token must have at least ${minTokenLength} characters and no white space`)
-    }
-    const account = input.account === "*" || Schema.is(AccountName)(input.account) ? input.account : undefined
-    if (account === undefined)
-      return invalid('account must consist of letters, digits, "_", "." and "-", or be "*" for all accounts')
-    if (access !== "read" && access !== "write") return invalid('access must be "read" or "write"')
-    if (tokens.findIndex((other) => other.token === token) < index)
-      return invalid("duplicate token; list each token once")
-    const hash = digest(token)
-    const principal: PrincipalShape = { id: hash.toString("base64url").slice(0, 16), account, access }
-    return Effect.succeed({ hash, principal })
-  })
+/** Keeps only the hashes of the tokens. */
+const hashToken = ({ token, account, access = "write" }: BearerToken): HashedToken => {
+  const hash = digest(token)
+  const id = hash.toString("base64url").slice(0, 16)
+  return { hash, principal: { id, account: account === "*" ? account : AccountName.make(account), access } }
+}
 
 interface HashedToken {
   readonly hash: Buffer
@@ -83,10 +64,12 @@ export class Authenticator extends Context.Service<Authenticator, { readonly aut
 
   static layerBearer(tokens: ReadonlyArray<BearerToken>): Layer.Layer<Authenticator, ConfigurationError> {
     // Evaluated now, so that the layer holds the hashes and not the tokens.
-    const hashedTokens = Effect.runSyncExit(hashTokens(tokens))
+    const authenticate = Exit.map(Options.decode(bearerTokens, tokens, "tokens"), (tokens) =>
+      makeBearerAuthenticate(tokens.map(hashToken))
+    )
     return Layer.effect(
       Authenticator,
-      Effect.map(hashedTokens, (hashes) => ({ authenticate: makeBearerAuthenticate(hashes) }))
+      Effect.map(authenticate, (authenticate) => ({ authenticate }))
     )
   }
 }

@@ -5,7 +5,7 @@ import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
 import { notVerified } from "../keys/Verification.ts"
 import type { AccountHandle } from "../promises/handles.ts"
 import { makeAccountHandles } from "../promises/makeHandles.ts"
-import { ConfigurationError } from "../runtime/ConfigurationError.ts"
+import * as Options from "../runtime/Options.ts"
 import { remoteOperations } from "./remoteOperations.ts"
 
 export interface ClientOptions {
@@ -14,6 +14,13 @@ export interface ClientOptions {
   /** A management token. */
   readonly token: string
 }
+
+const isHttpUrl = (value: string): boolean => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+
+const clientOptions = Options.struct<ClientOptions>()({
+  baseUrl: Options.string("must be an HTTP(S) URL, such as https://example.com/api/dev", isHttpUrl),
+  token: Options.string("must be a management token", (token) => token !== "")
+})
 
 export interface TollgateClient {
   /** The handle of an account. The token decides which accounts the client may use. Throws if the name is invalid. */
@@ -33,16 +40,8 @@ const isTransmittable = (key: unknown): boolean =>
  * await client.account("acme").keyBucket("production").consumers.create({ name: "alice" })
  * ```
  */
-export const createClient = ({ baseUrl, token }: ClientOptions): TollgateClient => {
-  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new ConfigurationError({
-      option: "baseUrl",
-      problem: "must be an HTTP(S) URL, such as https://example.com/api/dev"
-    })
-  }
-  if (typeof token !== "string" || token === "") {
-    throw new ConfigurationError({ option: "token", problem: "must be a management token" })
-  }
+export const createClient = (options: ClientOptions): TollgateClient => {
+  const { baseUrl, token } = Options.decodeSync(clientOptions, options)
   const { call, upload } = remoteOperations(baseUrl.replace(/\/$/, ""), token)
   return {
     account: makeAccountHandles({

@@ -3,6 +3,7 @@
  * immediately; changes made by another process become visible when the entry expires.
  */
 import { Context, Effect, Layer } from "effect"
+import * as Options from "../runtime/Options.ts"
 import type { Partition } from "../store/Partition.ts"
 import type { Verified } from "./Verification.ts"
 
@@ -10,8 +11,13 @@ export interface VerifyCacheOptions {
   /** Milliseconds for which a cached result may be stale. */
   readonly ttl: number
   /** Maximum number of cached results. The oldest is evicted first. */
-  readonly capacity?: number
+  readonly capacity?: number | undefined
 }
+
+export const verifyCacheOptions = Options.struct<VerifyCacheOptions>()({
+  ttl: Options.positiveInteger("must be a number of milliseconds, a positive integer"),
+  capacity: Options.optional(Options.positiveInteger("must be a number of results, a positive integer"))
+})
 
 /** Limits the total size of the cached consumers, independently of `capacity`. */
 const maxBytes = 64 * 1024 * 1024

@@ -1,8 +1,8 @@
 /**
  * Maximum numbers of records per account. The commit that adds a record checks the limit, so it holds across processes.
  */
-import { Context, Effect } from "effect"
-import { ConfigurationError } from "./ConfigurationError.ts"
+import { Context, Record } from "effect"
+import * as Options from "./Options.ts"
 
 export interface LimitsShape {
   readonly consumersPerKeyBucket: number
@@ -35,23 +35,8 @@ export const Limits = Context.Reference<LimitsShape>("@tollgate/core/runtime/Lim
 
 export const limitNames = Object.keys(defaultLimits) as ReadonlyArray<LimitName>
 
-/** Validates the option `limits` and adds the defaults. */
-export const parseLimits = Effect.fnUntraced(function* (
-  options: LimitOptions = {}
-): Effect.fn.Return<LimitsShape, ConfigurationError> {
-  const names = limitNames.join(", ")
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    return yield* new ConfigurationError({ option: "limits", problem: `must be an object with any of ${names}` })
-  }
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
-  for (const [name, value] of entries) {
-    const option = `limits.${name}`
-    if (!Object.hasOwn(defaultLimits, name)) {
-      return yield* new ConfigurationError({ option, problem: `unknown limit; the limits are ${names}` })
-    }
-    if (!Number.isSafeInteger(value) || Number(value) < 1) {
-      return yield* new ConfigurationError({ option, problem: "must be a positive integer" })
-    }
-  }
-  return { ...defaultLimits, ...Object.fromEntries(entries) }
-})
+export const limitOptions = Options.struct<LimitOptions>()(
+  Record.map(defaultLimits, () => Options.optional(Options.positiveInteger()))
+)
+
+export const resolveLimits = (options: LimitOptions = {}): LimitsShape => Options.withDefaults(defaultLimits, options)

@@ -2,20 +2,21 @@
  * The deployment configuration: the source store, the target, and the public URLs. Undefined without the `deployments`
  * option.
  */
-import { Context, Effect } from "effect"
-import { ConfigurationError } from "../../runtime/ConfigurationError.ts"
+import { Context, Effect, Schema } from "effect"
+import * as Options from "../../runtime/Options.ts"
+import { BranchName } from "../../schema/Names.ts"
 import { DeploymentsNotConfigured } from "../model/DeploymentError.ts"
 import type { DeploymentTarget } from "../ports/DeploymentTarget.ts"
 import type { SourceStore } from "../ports/SourceStore.ts"
-import { parseBaseUrl, parseSitesUrl, type SitesUrl } from "./SitesUrl.ts"
+import { baseUrl, makeSitesUrl, removeTrailingSlashes, type SitesUrl, sitesUrl } from "./SitesUrl.ts"
 
 export interface DeploymentOptions {
   readonly sources: SourceStore
   readonly target: DeploymentTarget
   /** The maximum size of a source in bytes. Default: 100 MiB. */
-  readonly sourceLimit?: number
+  readonly sourceLimit?: number | undefined
   /** The branch whose deployment has the environment type `PRODUCTION`. Default: `main`. */
-  readonly productionBranch?: string
+  readonly productionBranch?: string | undefined
 }
 
 export interface DeploymentConfigOptions {
@@ -30,6 +31,41 @@ export interface DeploymentConfigOptions {
    * sandbox policy.
    */
   readonly sitesUrl?: string | undefined
+}
+
+const deploymentOptions = Options.struct<DeploymentOptions>()({
+  sources: Options.value(
+    (value): value is SourceStore => Options.hasMethods(value, "put", "open", "remove"),
+    "must be a source store, such as that of sites() of @tollgate/sites"
+  ),
+  target: Options.value(
+    (value): value is DeploymentTarget => Options.hasMethods(value, "publish"),
+    "must be a deployment target, such as that of sites() of @tollgate/sites"
+  ),
+  sourceLimit: Options.optional(Options.positiveInteger("must be a number of bytes, a positive integer")),
+  productionBranch: Options.optional(Options.string("must be the name of a branch", Schema.is(BranchName)))
+})
+
+export const deploymentFields = {
+  deployments: Options.optional(deploymentOptions),
+  publicUrl: Options.optional(baseUrl),
+  sitesUrl: Options.optional(sitesUrl)
+}
+
+/** Checks the options against each other. Sites are untrusted code, so their host must differ from that of the API. */
+export const checkDeploymentOptions = ({
+  deployments,
+  publicUrl,
+  sitesUrl
+}: DeploymentConfigOptions): Schema.FilterOutput => {
+  if (deployments !== undefined && publicUrl === undefined) {
+    const issue = "is required for deployments: the URL that clients upload to, such as https://example.com/api/dev"
+    return { path: ["publicUrl"], issue }
+  }
+  if (publicUrl === undefined || sitesUrl === undefined) return undefined
+  if (makeSitesUrl(sitesUrl).matchHost(new URL(publicUrl).hostname) === undefined) return undefined
+  const issue = "must have a different host than publicUrl, regardless of the port, since sites are untrusted code"
+  return { path: ["sitesUrl"], issue }
 }
 
 export interface DeploymentConfigShape {
@@ -57,28 +93,14 @@ export const requireConfig = (
 export const deploymentUrl = ({ target, publicUrl, sites }: DeploymentConfigShape, name: string): string =>
   target.url?.(name) ?? sites?.siteUrl(name) ?? `${publicUrl}/sites/${name}/`
 
-/** Validates the options and fills in the defaults. */
-export const parseDeploymentConfig = Effect.fnUntraced(function* ({
+/** Makes the configuration from valid options, with the defaults. */
+export const makeDeploymentConfig = ({
   deployments,
   publicUrl,
   sitesUrl
-}: DeploymentConfigOptions): Effect.fn.Return<DeploymentConfigShape | undefined, ConfigurationError> {
-  const configurationError = (option: string, problem: string) => new ConfigurationError({ option, problem })
-  const baseUrl = publicUrl === undefined ? undefined : yield* parseBaseUrl("publicUrl", publicUrl)
-  const sites = sitesUrl === undefined ? undefined : yield* parseSitesUrl(sitesUrl, baseUrl)
-  if (deployments === undefined) return undefined
+}: DeploymentConfigOptions): DeploymentConfigShape | undefined => {
+  if (deployments === undefined || publicUrl === undefined) return undefined
   const { sources, target, sourceLimit = 100 * 1024 * 1024, productionBranch = "main" } = deployments
-  if (typeof sources?.put !== "function" || typeof target?.publish !== "function") {
-    return yield* configurationError("deployments", "must have sources and target, such as those of @tollgate/sites")
-  }
-  if (baseUrl === undefined) {
-    return yield* configurationError(
-      "publicUrl",
-      "is required for deployments: the URL that clients upload to, such as https://example.com/api/dev"
-    )
-  }
-  if (!Number.isSafeInteger(sourceLimit) || sourceLimit < 1) {
-    return yield* configurationError("deployments.sourceLimit", "must be a number of bytes, an integer of at least 1")
-  }
-  return { sources, target, sourceLimit, productionBranch, publicUrl: baseUrl, sites }
-})
+  const sites = sitesUrl === undefined ? undefined : makeSitesUrl(sitesUrl)
+  return { sources, target, sourceLimit, productionBranch, publicUrl: removeTrailingSlashes(publicUrl), sites }
+}

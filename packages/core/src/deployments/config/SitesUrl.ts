@@ -2,8 +2,7 @@
  * The option `sitesUrl`: the host that serves sites and nothing else. With `{name}` as its first label, each deployment
  * has a separate host, and so a separate origin.
  */
-import { Effect } from "effect"
-import { ConfigurationError } from "../../runtime/ConfigurationError.ts"
+import * as Options from "../../runtime/Options.ts"
 
 const placeholder = "{name}"
 
@@ -23,15 +22,32 @@ export interface SitesUrl {
 /** Removes the port and trailing dots, and converts to lower case. */
 const normalizeHost = (host: string): string => host.trim().toLowerCase().replace(/:\d*$/, "").replace(/\.+$/, "")
 
-/** Validates an HTTP URL without query and fragment, and removes its trailing slashes. */
-export const parseBaseUrl = (option: string, value: string): Effect.Effect<string, ConfigurationError> => {
+/** Whether this is an HTTP URL without query and fragment. */
+const isBaseUrl = (value: string): boolean => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === ""
-    ? Effect.succeed(value.replace(/\/+$/, ""))
-    : Effect.fail(new ConfigurationError({ option, problem: "must be a URL such as https://example.com/api/dev" }))
 }
 
-const configurationError = (problem: string) => new ConfigurationError({ option: "sitesUrl", problem })
+export const removeTrailingSlashes = (url: string): string => url.replace(/\/+$/, "")
+
+const invalidUrl = "must be a URL such as https://example.com/api/dev"
+
+/** The option `publicUrl`. */
+export const baseUrl = Options.string(invalidUrl, isBaseUrl)
+
+const hasPlaceholder = (value: unknown): value is string => typeof value === "string" && value.includes(placeholder)
+
+/** The option `sitesUrl`. */
+export const sitesUrl = Options.value(
+  (value): value is string =>
+    hasPlaceholder(value)
+      ? /^https?:\/\/\{name\}\.[^/{}]+\/?$/i.test(value) && isBaseUrl(value.replace(placeholder, "name"))
+      : typeof value === "string" && isBaseUrl(value),
+  (value) =>
+    hasPlaceholder(value)
+      ? "must have {name} once, as the first label of the host, and no path: https://{name}.sites.example"
+      : invalidUrl
+)
 
 const getHostname = (url: string): string => normalizeHost(new URL(url).hostname)
 
@@ -56,23 +72,7 @@ const makeHostPerSite = (template: string): SitesUrl => {
   }
 }
 
-/** Validates `sitesUrl`. Sites are untrusted code, so their host must differ from that of the HTTP API. */
-export const parseSitesUrl = Effect.fnUntraced(function* (
-  sitesUrl: string,
-  publicUrl: string | undefined
-): Effect.fn.Return<SitesUrl, ConfigurationError> {
-  const hasHostPerSite = String(sitesUrl).includes(placeholder)
-  if (hasHostPerSite && !/^https?:\/\/\{name\}\.[^/{}]+\/?$/i.test(sitesUrl)) {
-    return yield* configurationError(
-      "must have {name} once, as the first label of the host, and no path: https://{name}.sites.example"
-    )
-  }
-  const sample = yield* parseBaseUrl("sitesUrl", hasHostPerSite ? sitesUrl.replace(placeholder, "name") : sitesUrl)
-  const sites = hasHostPerSite ? makeHostPerSite(sitesUrl.replace(/\/+$/, "")) : makeSharedHost(sample)
-  if (publicUrl !== undefined && sites.matchHost(new URL(publicUrl).hostname) !== undefined) {
-    return yield* configurationError(
-      "must have a different host than publicUrl, regardless of the port, since sites are untrusted code"
-    )
-  }
-  return sites
-})
+export const makeSitesUrl = (sitesUrl: string): SitesUrl => {
+  const url = removeTrailingSlashes(sitesUrl)
+  return hasPlaceholder(url) ? makeHostPerSite(url) : makeSharedHost(url)
+}

@@ -1,0 +1,38 @@
+/**
+ * The option `tokens`: the management tokens of the HTTP API.
+ */
+import { Schema } from "effect"
+import * as Options from "../runtime/Options.ts"
+import { AccountName } from "../schema/Names.ts"
+
+/** A management token, its account (`*` for all accounts) and its access (default: `write`). */
+export interface BearerToken {
+  readonly token: string
+  readonly account: string
+  readonly access?: "read" | "write" | undefined
+}
+
+const minTokenLength = 16
+
+const bearerToken = Options.struct<BearerToken>()({
+  token: Options.string(
+    `must have at least ${minTokenLength} characters and no white space`,
+    (token) => token.length >= minTokenLength && !/\s/.test(token)
+  ),
+  account: Options.string(
+    'must consist of letters, digits, "_", "." and "-", or be "*" for all accounts',
+    (account) => account === "*" || Schema.is(AccountName)(account)
+  ),
+  access: Options.optional(Options.literals(["read", "write"]))
+})
+
+export const bearerTokens = Schema.Array(bearerToken)
+  .annotate({ message: "must be an array of { token, account, access }" })
+  .check(
+    Schema.makeFilter((tokens) => {
+      const duplicate = tokens.findIndex(
+        ({ token }, index) => tokens.findIndex((other) => other.token === token) < index
+      )
+      return duplicate < 0 || { path: [duplicate, "token"], issue: "duplicate token; list each token once" }
+    })
+  )
