@@ -3,9 +3,15 @@
  */
 
 export * as KeyFormat from "./crypto/KeyFormat.ts"
-export { encodeProblem } from "./errors/problem.ts"
-export { logRequestError, resolveRequestId } from "./http/RequestId.ts"
 export * as Period from "./metering/Period.ts"
+export {
+  type AuthorizeRequestResult,
+  makeAuthorizeRequest,
+  type ProtectingKeyBucket,
+  type RequestConsumer,
+  type RequestLike,
+  type RequireApiKeyOptions
+} from "./protect/authorizeRequest.ts"
 export { abortablePromise } from "./runtime/abortablePromise.ts"
 export { BodyNotRestorableError } from "./runtime/BodyNotRestorableError.ts"
 export { checkNodeVersion } from "./runtime/checkNodeVersion.ts"

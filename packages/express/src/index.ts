@@ -2,11 +2,18 @@
  * Tollgate for Express: the HTTP API as middleware, and middleware that requires a valid API key
  * and, with `metering`, counts its use.
  */
+import type { IncomingMessage } from "node:http"
 import type { Tollgate } from "@tollgate/core"
-import { makeAuthorizeRequest, type RequestConsumer, type RequireApiKeyOptions, toNodeHandler } from "@tollgate/node"
-import type { RequestHandler } from "express"
+import {
+  makeAuthorizeRequest,
+  type ProtectingKeyBucket,
+  type RequestConsumer,
+  type RequireApiKeyOptions
+} from "@tollgate/core/internal"
+import { toNodeHandler } from "@tollgate/node"
+import type { Request, RequestHandler } from "express"
 
-export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/node"
+export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/core/internal"
 
 declare global {
   namespace Express {
@@ -17,27 +24,35 @@ declare global {
   }
 }
 
+export interface ExpressHandlerOptions {
+  /** Returns what `authenticate` receives as its second argument. Default: the Express request itself. */
+  readonly context?: ((req: Request) => unknown) | undefined
+}
+
 /** Middleware that serves the HTTP API: `app.use("/api/dev", tollgate(gate))`. It passes on other requests. */
-export const tollgate = (gate: Tollgate): RequestHandler => toNodeHandler(gate)
+export const tollgate = (gate: Tollgate, options?: ExpressHandlerOptions): RequestHandler =>
+  // Express's request is Node's request with more properties.
+  toNodeHandler(gate, options as { readonly context?: (req: IncomingMessage) => unknown } | undefined)
 
 /**
  * Middleware that requires a valid API key and counts its use. Otherwise it responds with 401, 403, 429 or 503.
  *
  * @example
  * ```ts
- * app.get("/hello", requireApiKey(gate, { account: "acme", bucket: "production" }), (req, res) => {
+ * const production = gate.account("acme").keyBucket("production")
+ * app.get("/hello", requireApiKey(production), (req, res) => {
  *   res.send(`Hello, ${req.consumer?.name}`)
  * })
  * ```
  */
-export const requireApiKey = (gate: Tollgate, options: RequireApiKeyOptions): RequestHandler => {
-  const authorizeRequest = makeAuthorizeRequest(gate, options)
+export const requireApiKey = (keyBucket: ProtectingKeyBucket, options?: RequireApiKeyOptions): RequestHandler => {
+  const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (req, res, next) => {
     try {
       const result = await authorizeRequest({ header: (name) => req.get(name), query: (name) => req.query[name] })
       res.set(result.headers)
-      if ("problem" in result) return void res.status(result.status).send(JSON.stringify(result.problem))
-      req.consumer = result.consumer
+      if (!result.isAllowed) return void res.status(result.status).send(JSON.stringify(result.problem))
+      if (result.consumer !== undefined) req.consumer = result.consumer
     } catch (error) {
       return next(error)
     }

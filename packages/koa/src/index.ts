@@ -2,31 +2,45 @@
  * Tollgate for Koa: the HTTP API as middleware, and middleware that requires a valid API key
  * and, with `metering`, counts its use.
  */
+import type { IncomingMessage } from "node:http"
 import type { Tollgate } from "@tollgate/core"
 import {
   makeAuthorizeRequest,
-  type NodeHandlerOptions,
+  type ProtectingKeyBucket,
   type RequestConsumer,
-  type RequireApiKeyOptions,
-  toNodeHandler
-} from "@tollgate/node"
-import type { Middleware } from "koa"
+  type RequireApiKeyOptions
+} from "@tollgate/core/internal"
+import { type NodeHandlerOptions, toNodeHandler } from "@tollgate/node"
+import type { Context, Middleware } from "koa"
 
-export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/node"
+export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/core/internal"
 
 /** The part of `ctx.state` that `requireApiKey` sets. */
 export interface ConsumerState {
+  /** The consumer whose API key authorized the request. */
   consumer: RequestConsumer
+}
+
+export interface KoaHandlerOptions extends Pick<NodeHandlerOptions, "prefix"> {
+  /** Returns what `authenticate` receives as its second argument. Default: Koa's context itself. */
+  readonly context?: ((ctx: Context) => unknown) | undefined
 }
 
 /**
  * Middleware that serves the HTTP API: `app.use(tollgate(gate))`, or at a path:
  * `app.use(tollgate(gate, { prefix: "/api/dev" }))`. It passes on other requests.
  */
-export const tollgate = (gate: Tollgate, options?: NodeHandlerOptions): Middleware => {
-  const handle = toNodeHandler(gate, options)
+export const tollgate = (gate: Tollgate, options: KoaHandlerOptions = {}): Middleware => {
+  const contexts = new WeakMap<IncomingMessage, Context>()
+  const { context = (ctx: Context): unknown => ctx, ...nodeOptions } = options
+  const getContext = (req: IncomingMessage) => {
+    const ctx = contexts.get(req)
+    return ctx === undefined ? undefined : context(ctx)
+  }
+  const handle = toNodeHandler(gate, { ...nodeOptions, context: getContext })
   return async (ctx, next) => {
     let isHandled = true
+    contexts.set(ctx.req, ctx)
     // Koa body parsers put the parsed body on `ctx.request`; toNodeHandler looks for it on Node's request.
     const { body } = ctx.request as { readonly body?: unknown }
     if (body !== undefined) Object.assign(ctx.req, { body })
@@ -44,26 +58,39 @@ export const tollgate = (gate: Tollgate, options?: NodeHandlerOptions): Middlewa
  *
  * @example
  * ```ts
- * router.get("/hello", requireApiKey(gate, { account: "acme", bucket: "production" }), (ctx) => {
+ * const production = gate.account("acme").keyBucket("production")
+ * router.get("/hello", requireApiKey(production), (ctx) => {
  *   ctx.body = `Hello, ${ctx.state.consumer.name}`
  * })
  * ```
  */
-export const requireApiKey = (gate: Tollgate, options: RequireApiKeyOptions): Middleware<ConsumerState> => {
-  const authorizeRequest = makeAuthorizeRequest(gate, options)
+export function requireApiKey(
+  keyBucket: ProtectingKeyBucket,
+  options?: RequireApiKeyOptions & { readonly onStoreUnavailable?: "deny" | undefined }
+): Middleware<ConsumerState>
+/** With `onStoreUnavailable: "allow"`, a request may have no consumer. */
+export function requireApiKey(
+  keyBucket: ProtectingKeyBucket,
+  options: RequireApiKeyOptions
+): Middleware<Partial<ConsumerState>>
+export function requireApiKey(
+  keyBucket: ProtectingKeyBucket,
+  options?: RequireApiKeyOptions
+): Middleware<Partial<ConsumerState>> {
+  const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (ctx, next) => {
     const result = await authorizeRequest({
       header: (name) => ctx.get(name) || undefined,
       query: (name) => ctx.query[name]
     })
-    if ("problem" in result) {
+    if (!result.isAllowed) {
       ctx.status = result.status
       ctx.body = JSON.stringify(result.problem)
       ctx.set(result.headers)
       return
     }
     ctx.set(result.headers)
-    ctx.state.consumer = result.consumer
+    if (result.consumer !== undefined) ctx.state.consumer = result.consumer
     await next()
   }
 }

@@ -14,7 +14,7 @@ import { stopReading } from "./nodeBody.ts"
 import { fromNodeRequest } from "./nodeRequest.ts"
 
 export interface HandlerSource {
-  readonly handler: (request: Request) => Promise<Response>
+  readonly handler: (request: Request, context?: unknown) => Promise<Response>
   /** Does the same as `handler` without creating web objects, which is faster. Used instead of `handler` if present. */
   readonly dispatch?: (request: TransportRequest) => Promise<TransportResponse>
   /** Whether Tollgate handles a request with this path and `Host` header. */
@@ -26,11 +26,16 @@ export interface HandlerSource {
 export interface NodeHandlerOptions {
   /** The path at which the HTTP API is mounted, such as `/api/dev`. Omit it if the framework strips the path itself. */
   readonly prefix?: string | undefined
+  /** Returns what `authenticate` receives as its second argument. Default: the Node request itself. */
+  readonly context?: ((req: IncomingMessage) => unknown) | undefined
 }
 
 const nodeHandlerOptions = Options.struct<NodeHandlerOptions>()({
   prefix: Options.optional(
     Options.string("must be a path such as /api/dev, without a slash at its end", (path) => /^(\/.*[^/])?$/.test(path))
+  ),
+  context: Options.optional(
+    Options.callback<(req: IncomingMessage) => unknown>("must be a function that takes the request")
   )
 })
 
@@ -70,7 +75,7 @@ const callWebHandler = async (
   handler: HandlerSource["handler"],
   request: TransportRequest
 ): Promise<TransportResponse> => {
-  const response = fromWebResponse(await handler(request.toWebRequest()))
+  const response = fromWebResponse(await handler(request.toWebRequest(), request.context))
   return request.method === "HEAD" ? { ...response, body: undefined } : response
 }
 
@@ -163,7 +168,10 @@ const watchForDisconnect = (req: IncomingMessage, res: ServerResponse): Disconne
  */
 export const toNodeHandler = (gate: HandlerSource, options?: NodeHandlerOptions): NodeHandler => {
   const { handler, matches, isSitesHost } = Options.decodeSync(handlerSource, gate, "gate")
-  const { prefix = "" } = Options.decodeSync(nodeHandlerOptions, options)
+  const { prefix = "", context = (req: IncomingMessage): unknown => req } = Options.decodeSync(
+    nodeHandlerOptions,
+    options
+  )
   const { dispatch = (request: TransportRequest) => callWebHandler(handler, request) } = gate
   return async (req, res, next) => {
     const host = getHost(req)
@@ -175,7 +183,10 @@ export const toNodeHandler = (gate: HandlerSource, options?: NodeHandlerOptions)
     const { isDisconnected, signal, stop } = watchForDisconnect(req, res)
     try {
       const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
-      const response = await dispatch(fromNodeRequest(req, path ?? "/", basePath, signal))
+      const response = await dispatch({
+        ...fromNodeRequest(req, path ?? "/", basePath, signal),
+        context: context(req)
+      })
       if (!isDisconnected()) await send(await bufferSmallBody(response), req, res)
     } catch (error) {
       if (isDisconnected() || res.destroyed) return

@@ -2,13 +2,13 @@
  * A store on Redis or Redis Cluster that any number of processes can share.
  */
 import { randomUUID } from "node:crypto"
+import type { ConfigurationError } from "@tollgate/core"
+import { Options } from "@tollgate/core/internal"
 import {
   type Change,
   type ClosableStore,
   type CommitResult,
-  type ConfigurationError,
   type IdempotencyRecord,
-  Options,
   type Partition,
   type RecordWithParent,
   Store,

@@ -4,10 +4,10 @@
 import { randomUUID } from "node:crypto"
 import { chmod, rename, rm, stat } from "node:fs/promises"
 import { resolve } from "node:path"
+import type { ConfigurationError } from "@tollgate/core"
+import { Options } from "@tollgate/core/internal"
 import {
   type ClosableStore,
-  type ConfigurationError,
-  Options,
   Store,
   StoreConflict,
   type StoreOpenError,

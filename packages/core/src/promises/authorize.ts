@@ -8,6 +8,7 @@ import { type AuthorizeResult, makeAuthorize } from "../metering/authorize.ts"
 import { Amounts, encodeQuotas, parseAmounts, type QuotasJson } from "../metering/Quota.ts"
 import type { Usage } from "../metering/Usage.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
+import * as Options from "../runtime/Options.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
 import { runPossiblySync } from "./run.ts"
@@ -40,10 +41,12 @@ export type AuthorizeResultJson =
 
 const Metering = Schema.Struct({ meteringBucketId: Schema.String, meters: Amounts })
 
-/** The schema of `AuthorizeOptions`. A route checks its options with it when it is created. */
-export const AuthorizeOptionsSchema = Schema.Struct({ metering: Schema.optionalKey(Metering) })
+const decodeOptions = Schema.decodeUnknownEffect(Schema.Struct({ metering: Schema.optionalKey(Metering) }), {
+  onExcessProperty: "error"
+})
 
-const decodeOptions = Schema.decodeUnknownEffect(AuthorizeOptionsSchema, { onExcessProperty: "error" })
+/** The schemas of `AuthorizeOptions`. A protected route checks its options with them when it is created. */
+export const authorizeFields = { metering: Options.optional(Metering) }
 
 /** Reports what is wrong with the options. An unknown name is refused: with a mistyped `metering`, nothing is counted. */
 const validateOptions = (options: unknown) =>

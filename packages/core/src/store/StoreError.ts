@@ -73,10 +73,11 @@ const Outcome = Schema.Literals(["not-applied", "unknown"])
 
 interface StoreUnavailableMembers {
   readonly outcome: typeof Outcome.Type
-  readonly operation?: StoreOperationName
+  readonly operation?: StoreOperationName | undefined
   readonly problem?: string
   readonly retryable?: boolean
   readonly cause?: unknown
+  readonly detail?: string
 }
 
 /**
