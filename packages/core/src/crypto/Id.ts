@@ -1,16 +1,6 @@
-/**
- * Identifiers: a prefix for the kind of resource, and 24 random characters.
- */
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
+import { type Prefix, randomCharacters } from "../schema/Id.ts"
 import * as Base62 from "./Base62.ts"
-
-const randomCharacters = 24
-
-/** Consumer, API key, manager, manager invite, metering bucket, plan and subscription. Part of the HTTP API. */
-export type Prefix = "csmr" | "key" | "mgr" | "inv" | "bckt" | "plan" | "sbsc"
-
-export const Id = (prefix: Prefix) =>
-  Schema.String.pipe(Schema.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}$`, "u"))))
 
 /** Generates a new identifier. */
 export const generate = (prefix: Prefix): Effect.Effect<string> =>

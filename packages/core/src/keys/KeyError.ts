@@ -1,5 +1,5 @@
 import { problem } from "../errors/problem.ts"
-import { maxKeysPerConsumer } from "../records/keyRecords.ts"
+import { maxKeysPerConsumer } from "../records/ApiKey.ts"
 
 /** Does not contain the requested id: a caller may have passed a key value instead of an id. */
 export class KeyNotFound extends problem<KeyNotFound>()("KeyNotFound", {

@@ -4,7 +4,8 @@
  */
 import { Effect, Option } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
-import { getKeyBucketPartition, type KeyBucket } from "../records/KeyBucket.ts"
+import type { KeyBucket } from "../records/KeyBucket.ts"
+import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { keyRecords } from "../records/keyRecords.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"

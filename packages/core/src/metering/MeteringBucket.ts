@@ -2,7 +2,7 @@
  * A metering bucket: the container of plans, subscriptions and usage counters. It belongs to one account.
  */
 import { Schema } from "effect"
-import { Id } from "../crypto/Id.ts"
+import { Id } from "../schema/Id.ts"
 import { AccountName, pathName } from "../schema/Names.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 

@@ -3,7 +3,7 @@
  * has subscriptions.
  */
 import { Schema } from "effect"
-import { Id } from "../crypto/Id.ts"
+import { Id } from "../schema/Id.ts"
 import { Metadata } from "../schema/Metadata.ts"
 import { LongText, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"

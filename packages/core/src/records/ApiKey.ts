@@ -2,7 +2,7 @@
  * Schemas of an API key: the public form, the input of create and update, and the stored record.
  */
 import { Schema } from "effect"
-import { Id } from "../crypto/Id.ts"
+import { Id } from "../schema/Id.ts"
 import { LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
@@ -32,6 +32,11 @@ export type ApiKeyJson = typeof ApiKey.Encoded
 export const SuppliedKey = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[\x21-\x7e]{16,256}$/u, { expected: "16 to 256 visible ASCII characters" }))
 )
+
+/**
+ * One commit writes all keys of a consumer when it is deleted or rolled, so a consumer has a maximum number of keys.
+ */
+export const maxKeysPerConsumer = 10_000
 
 export const ApiKeyCreate = Schema.Struct({
   expiresOn: Schema.optionalKey(Timestamp),

@@ -2,7 +2,7 @@
  * A consumer: a named group of API keys in a key bucket.
  */
 import { Schema } from "effect"
-import { Id } from "../crypto/Id.ts"
+import { Id } from "../schema/Id.ts"
 import { Metadata } from "../schema/Metadata.ts"
 import { Tags } from "../schema/Tags.ts"
 import { LongText } from "../schema/Text.ts"

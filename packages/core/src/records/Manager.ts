@@ -3,7 +3,7 @@
  * address.
  */
 import { Schema } from "effect"
-import { Id } from "../crypto/Id.ts"
+import { Id } from "../schema/Id.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
 export const Email = Schema.String.pipe(

@@ -2,7 +2,8 @@ import { Effect, Option } from "effect"
 import { matchesTags, type TagFilter } from "../schema/Tags.ts"
 import { ConsumerNotFound } from "./ConsumerError.ts"
 import { consumerRecords } from "./consumerRecords.ts"
-import { getKeyBucketPartition, type KeyBucket } from "./KeyBucket.ts"
+import type { KeyBucket } from "./KeyBucket.ts"
+import { getKeyBucketPartition } from "./keyBucketPartition.ts"
 
 /** Finds a consumer by name. A consumer without the required tags counts as not found. */
 export const findConsumer = Effect.fnUntraced(function* (bucket: KeyBucket, name: string, ifTags: TagFilter = {}) {

@@ -5,11 +5,6 @@ import * as Collection from "../store/Collection.ts"
 import { StoredKey } from "./ApiKey.ts"
 import { consumerRecords } from "./consumerRecords.ts"
 
-/**
- * One commit writes all keys of a consumer when it is deleted or rolled, so a consumer has a maximum number of keys.
- */
-export const maxKeysPerConsumer = 10_000
-
 /** Index terms for all keys of a consumer (`of:`), and for its keys without an expiry (`open:`). Stored names. */
 export const byConsumer = (consumer: string): string => `of:${consumer}`
 export const withoutExpiryByConsumer = (consumer: string): string => `open:${consumer}`

@@ -5,7 +5,11 @@ import { Schema } from "effect"
 
 const maxBytes = 64 * 1024
 
-const isWithinLimit = (value: object): boolean => Buffer.byteLength(JSON.stringify(value)) <= maxBytes
+/** UTF-8 takes up to three bytes per UTF-16 code unit, so most values need no count. */
+const isWithinLimit = (value: object): boolean => {
+  const json = JSON.stringify(value)
+  return json.length * 3 <= maxBytes || new TextEncoder().encode(json).length <= maxBytes
+}
 
 export const Metadata = Schema.Record(Schema.String, Schema.Json)
   .pipe(

@@ -1,0 +1,83 @@
+/**
+ * Checks the documented interfaces of the promise API against the declarations. Nothing here exists at run time: a
+ * missing method, a missing option, or a result of another type does not compile.
+ */
+import type { Brand, DateTime, Schema } from "effect"
+import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import type { OperationRequest, OperationResult } from "../api/Operations.ts"
+import type { ConsumersApi, ConsumersMethods } from "../consumers/ConsumersApi.ts"
+import type { DeploymentsApi, DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
+import type { KeysApi, KeysMethods } from "../keys/KeysApi.ts"
+import type { MeteringBucketsApi, MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
+import type { PlansApi, PlansMethods } from "../metering/PlansApi.ts"
+import type { SubscriptionsApi, SubscriptionsMethods } from "../metering/SubscriptionsApi.ts"
+import type { Entry } from "../store/Collection.ts"
+
+/** What a value is as plain JSON. */
+type Plain<T> = [Schema.Json] extends [T] ? T : PlainEach<T>
+type PlainEach<T> = T extends DateTime.DateTime
+  ? string
+  : T extends string & Brand.Brand<string>
+    ? string
+    : T extends ReadonlyArray<infer Item>
+      ? ReadonlyArray<Plain<Item>>
+      : T extends object
+        ? { readonly [Key in keyof T]: Plain<T[Key]> }
+        : T
+
+type Result<E extends HttpApiEndpoint.Constraint> =
+  OperationResult<E> extends Entry<infer Item>
+    ? Plain<Item> & { readonly version: number }
+    : Plain<OperationResult<E>>
+
+/** Parameters that a handle knows are not options. */
+type NamesOfHandles = "accountName" | "projectName"
+
+type NamesIn<Request, Part extends string> = Part extends keyof Request ? keyof NonNullable<Request[Part]> : never
+
+type OptionNames<E extends HttpApiEndpoint.ConstraintRequest> =
+  | Exclude<NamesIn<OperationRequest<E>, "query"> | NamesIn<OperationRequest<E>, "headers">, NamesOfHandles>
+  | "signal"
+
+/** The options are the last argument. */
+type LastArgument<Args extends ReadonlyArray<unknown>> =
+  Required<Args> extends readonly [...infer _, infer Last] ? NonNullable<Last> : never
+
+type AnyMethod = (...args: never) => PromiseLike<unknown>
+
+/** `true`, or what is wrong. */
+type CheckMethod<E extends HttpApiEndpoint.ConstraintRequest, M extends AnyMethod> =
+  Exclude<OptionNames<E>, keyof LastArgument<Parameters<M>>> extends infer Missing
+    ? [Missing] extends [never]
+      ? [Exclude<keyof LastArgument<Parameters<M>>, OptionNames<E>>] extends [never]
+        ? Result<E> extends Awaited<ReturnType<M>>
+          ? true
+          : { readonly resultShouldBe: Result<E> }
+        : { readonly unknownOption: Exclude<keyof LastArgument<Parameters<M>>, OptionNames<E>> }
+      : { readonly missingOption: Missing }
+    : never
+
+/** Methods that are written by hand, because they differ from the operation. */
+type WrittenByHand = "verify" | "consume" | "quotas"
+
+type CheckMethods<Group extends HttpApiGroup.Constraint, Methods> = {
+  readonly [Id in Exclude<keyof Group["endpoints"], WrittenByHand>]: Id extends keyof Methods
+    ? Group["endpoints"][Id] extends HttpApiEndpoint.ConstraintRequest
+      ? Methods[Id] extends AnyMethod
+        ? CheckMethod<Group["endpoints"][Id], Methods[Id]>
+        : "not a method"
+      : never
+    : "missing method"
+}
+
+type Expect<T extends Readonly<Record<string, true>>> = T
+
+/** Exported so that the compiler evaluates it. */
+export type MethodChecks = [
+  Expect<CheckMethods<typeof ConsumersApi, ConsumersMethods>>,
+  Expect<CheckMethods<typeof KeysApi, KeysMethods>>,
+  Expect<CheckMethods<typeof MeteringBucketsApi, MeteringBucketsMethods>>,
+  Expect<CheckMethods<typeof PlansApi, PlansMethods>>,
+  Expect<CheckMethods<typeof SubscriptionsApi, SubscriptionsMethods>>,
+  Expect<CheckMethods<typeof DeploymentsApi, DeploymentsMethods>>
+]
