@@ -1,7 +1,9 @@
 /**
- * A minimal client that calls the web handler directly.
+ * A minimal client that calls the web handler directly, and compares every response with that of Effect's own builder.
  */
+import { expect } from "@effect/vitest"
 import { tokens } from "../stores.ts"
+import { compareWithEffect } from "./differential.ts"
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read JSON of any shape
 type Json = any
@@ -34,6 +36,11 @@ export const makeClient =
       } as RequestInit)
     )
     const text = await response.text()
+    if (typeof content !== "object") {
+      const exchange = { method, path, headers, requestBody: content ?? "", status: response.status }
+      const difference = await compareWithEffect({ ...exchange, responseHeaders: response.headers, responseBody: text })
+      expect(difference).toBeUndefined()
+    }
     const isJson = text !== "" && response.headers.get("content-type")?.includes("json") === true
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }

@@ -1,0 +1,209 @@
+/**
+ * Walks the declaration of the API: every operation exists as an Effect, as a promise, in the client, over HTTP and in
+ * the OpenAPI description, with the same errors.
+ */
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import * as entryPoint from "@tollgate/core"
+import { createTollgate, isTollgateError } from "@tollgate/core"
+import * as clientEntryPoint from "@tollgate/core/client"
+import { createClient } from "@tollgate/core/client"
+import {
+  Api,
+  ApiKeys,
+  Authenticator,
+  Consumers,
+  Deployments,
+  MeteringBuckets,
+  Plans,
+  Subscriptions,
+  Tollgate,
+  Uploads,
+  Usage
+} from "@tollgate/core/effect"
+import { MemoryStore } from "@tollgate/memory"
+import { toNodeHandler } from "@tollgate/node"
+import { Arbitrary, Context, Effect, Exit, Layer, References, Schema, Stream } from "effect"
+import { OpenApi } from "effect/http-api"
+import type { OperationDescription } from "../src/api/describeOperations.ts"
+import { remoteOperations } from "../src/client/remoteOperations.ts"
+import { encodeProblem } from "../src/errors/problem.ts"
+import { buildRoutes } from "../src/http/buildRoutes.ts"
+import { makeRequestHandler } from "../src/http/requestPipeline.ts"
+import { makeRoutes } from "../src/http/routes.ts"
+import { descriptions } from "../src/operations/AllOperations.ts"
+import type { AnyRequest } from "../src/operations/checkOwner.ts"
+import { findUnsafeJson } from "../src/schema/SafeJson.ts"
+import { grants, secret, tokens } from "./stores.ts"
+
+const listen = (handler: Parameters<typeof createServer>[1]) =>
+  Effect.acquireRelease(
+    Effect.callback<string>((resume) => {
+      const server = createServer(handler)
+      server.listen(0, () => resume(Effect.succeed(`http://localhost:${(server.address() as AddressInfo).port}`)))
+      servers.add(server)
+    }),
+    () =>
+      Effect.sync(() => {
+        for (const server of servers) server.close()
+      })
+  )
+const servers = new Set<ReturnType<typeof createServer>>()
+
+/** Endpoints that are not methods of a handle. */
+const withoutMethod = new Set(["system.alive", "system.ready", "uploads.receive"])
+
+const services = { Consumers, ApiKeys, MeteringBuckets, Plans, Subscriptions, Usage, Deployments, Uploads }
+
+/** The handle that has the methods of a group. */
+// biome-ignore lint/suspicious/noExplicitAny: the test looks for methods by name
+const getMethods = (account: any, { group, name }: OperationDescription): Record<string, unknown> => {
+  const bucket = account.keyBucket("production")
+  const metering = account.meteringBucket("bckt_x")
+  if (name === "verify") return bucket
+  if (name === "quotas" || name === "consume") return metering.usage
+  return {
+    consumers: bucket.consumers,
+    keys: bucket.keys,
+    buckets: account.meteringBuckets,
+    plans: metering.plans,
+    subscriptions: metering.subscriptions,
+    deployments: account.project("web").deployments
+  }[group] as Record<string, unknown>
+}
+
+describe("every declared operation", () => {
+  it.effect("exists as an Effect, as a promise, in the client, over HTTP and in OpenAPI", () =>
+    Effect.gen(function* () {
+      const layer = Tollgate.layer({ secret }).pipe(Layer.provide(MemoryStore.layer))
+      const context = yield* Layer.build(layer)
+      const gate = yield* Effect.promise(() => createTollgate({ store: MemoryStore.open(), secret, tokens: grants }))
+      const client = createClient({ baseUrl: "http://localhost", token: tokens.writer })
+      const spec = OpenApi.fromApi(Api)
+      assert.isAbove(descriptions.length, 30)
+      for (const description of descriptions) {
+        const { id, name, method, path } = description
+        if (!withoutMethod.has(id)) {
+          const implementing = Object.values(services).filter((service) => {
+            const implementation = Context.get(context, service as typeof Consumers) as unknown as Record<
+              string,
+              unknown
+            >
+            return typeof implementation[name] === "function"
+          })
+          assert.isAbove(implementing.length, 0, `${id} as an Effect`)
+          assert.isFunction(getMethods(gate.account("acme"), description)[name], `${id} as a promise`)
+          assert.isFunction(getMethods(client.account("acme"), description)[name], `${id} in the client`)
+        }
+        const url = `http://gate${path.replace(/:\w+/g, "x")}`
+        const response = yield* Effect.promise(() => gate.handler(new Request(url, { method })))
+        const expected = description.isAuthenticated ? [401] : id === "uploads.receive" ? [501] : [200]
+        assert.include(expected, response.status, `${id} over HTTP`)
+        const documented = spec.paths[path.replace(/:(\w+)/g, "{$1}") as `/${string}`]?.[method.toLowerCase() as "get"]
+        assert.strictEqual(documented?.operationId, id)
+        const statuses = Object.keys(documented?.responses ?? {})
+        for (const error of description.errors) {
+          const type = getProblem(error)
+          assert.include(statuses, String(type.status), `${id}: ${type.code} in OpenAPI`)
+          assert.include(JSON.stringify(documented?.responses[type.status as 404]), "Problem", `${id}: ${type.code}`)
+        }
+      }
+      yield* Effect.promise(() => gate.close())
+    })
+  )
+})
+
+interface DeclaredProblem {
+  readonly code: string
+  readonly status: number
+}
+
+/** The code and the status that an error class declares. */
+const getProblem = (error: Schema.Top): DeclaredProblem => {
+  const sample = Effect.runSync(sampleError(error))
+  assert.isTrue(isTollgateError(sample))
+  return sample as unknown as DeclaredProblem
+}
+
+/** A value that can be sent and read again: generated dates may be out of range, generated text not well-formed. */
+const sampleValid = <A>(codec: Schema.Codec<A>) =>
+  Effect.map(
+    Effect.orDie(Arbitrary.sampleEffect(Arbitrary.schema(Schema.toType(codec)), { count: 100, seed: 7 })),
+    (samples) =>
+      samples.find((sample) => {
+        const json = Schema.encodeUnknownExit(codec)(sample)
+        return (
+          Exit.isSuccess(json) &&
+          findUnsafeJson(json.value) === undefined &&
+          Exit.isSuccess(Schema.decodeUnknownExit(codec)(json.value))
+        )
+      }) as A
+  )
+
+const sampleError = (error: Schema.Top) => sampleValid(error as Schema.Codec<object>)
+
+/** A valid request of an operation. */
+const sampleRequest = ({ path, name, payload }: OperationDescription) =>
+  Effect.gen(function* () {
+    const params = Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, "acme"]))
+    const query = name === "list" ? { limit: 10, offset: 0 } : {}
+    if (payload === undefined || payload === "stream") return { params, query } as AnyRequest
+    return { params, query, payload: yield* sampleValid(payload as Schema.Codec<unknown>) } as AnyRequest
+  })
+
+/** What an error says, without the request that it responds to. */
+const toMembers = (error: object) => {
+  const { instance: _, ...members } = encodeProblem(error, "")
+  return members
+}
+
+describe("every declared error", () => {
+  it.live("reaches the client over HTTP as the same class with the same fields", () =>
+    Effect.gen(function* () {
+      let failure: object | undefined
+      const fail = () => Effect.suspend(() => Effect.fail(failure))
+      const owner = () => Effect.succeed({ accountName: "acme" })
+      const routes = yield* Effect.provide(
+        buildRoutes({
+          descriptions,
+          getOperation: () => fail,
+          owners: { meteringBucket: owner, deployment: owner },
+          locations: { "consumers.rollKey": () => Effect.succeed({ location: "", body: undefined }) }
+        }),
+        Authenticator.layerBearer(grants)
+      )
+      const handle = makeRequestHandler(routes, makeRoutes({ docs: false, sites: false }), { bodyLimit: 2 ** 20 })
+      const baseUrl = yield* listen(
+        toNodeHandler({
+          handler: () => Promise.reject(new Error("not used")),
+          dispatch: (request) =>
+            Effect.runPromise(Effect.provideService(handle(request), References.MinimumLogLevel, "None")),
+          matches: () => true
+        })
+      )
+      const { call, upload } = remoteOperations(baseUrl, tokens.admin)
+      const checked = new Set<string>()
+      for (const description of descriptions) {
+        const request = yield* sampleRequest(description)
+        for (const schema of description.errors) {
+          failure = yield* sampleError(schema)
+          const response: Effect.Effect<unknown, unknown> =
+            description.id === "uploads.receive"
+              ? upload({ id: "x", expires: "1", signature: "x" }, Stream.make(new Uint8Array(1)))
+              : call(description, {}, request)
+          const error = (yield* Effect.flip(response)) as object
+          const label = `${description.id}: ${failure.constructor.name}`
+          assert.strictEqual(error.constructor, failure.constructor, label)
+          assert.deepEqual(toMembers(error), toMembers(failure), label)
+          checked.add(failure.constructor.name)
+        }
+      }
+      assert.isAbove(checked.size, 30)
+      for (const name of checked) {
+        assert.property(entryPoint, name, "in the first entry point")
+        assert.property(clientEntryPoint, name, "in the client's entry point")
+      }
+    }).pipe(Effect.scoped)
+  )
+})
