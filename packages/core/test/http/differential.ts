@@ -67,7 +67,7 @@ const notDeclared = new Set([401, 403, 405, 408, 413, 415, 500, 501, 503])
 
 /** Input that the declaration allows and Tollgate rejects: unsafe JSON, and rules across several fields. */
 const isStricter = (detail: string): boolean =>
-  /nested deeper|U\+0000|surrogate|too large|__proto__|more than|UTF-8|is required, because|cannot be renamed|not valid JSON|percent-encoding/.test(
+  /nested deeper|U\+0000|surrogate|too large|__proto__|more than|UTF-8|is required, because|cannot be renamed|not valid JSON|percent-encoding|wrong checksum/.test(
     detail
   )
 
@@ -136,7 +136,10 @@ const compare = async (exchange: Exchange): Promise<Difference | undefined> => {
     body: body === "" ? "" : JSON.parse(body)
   })
   // Tollgate names every invalid field. Effect's builder only has to reject the request as well.
-  if (problem.code === "bad-request" && !isHandled && response?.status === 400) return undefined
+  if (problem.code === "bad-request") {
+    const rejects = !isHandled && response?.status === 400
+    return rejects ? undefined : { request: `${method} ${path}`, tollgate: problem, effect: response?.status }
+  }
   const tollgate = summarize(status, responseHeaders, responseBody)
   const effect = summarize(response?.status, response?.headers, text)
   return JSON.stringify(sortKeys(tollgate)) === JSON.stringify(sortKeys(effect))
