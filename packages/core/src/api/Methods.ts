@@ -3,6 +3,8 @@
  * documentation; `promises/checkMethods.ts` checks them against the declarations.
  */
 
+import type { Schema } from "effect"
+
 /** Options of every call. */
 export interface CallOptions {
   /** Aborts the call: the promise rejects with the signal's reason. */
@@ -56,4 +58,10 @@ export interface PagePromise<Item> extends Promise<PageJson<Item>>, AsyncIterabl
 export type Versioned<Item> = Item & { readonly version: number }
 
 /** Input of a call: a field that is `undefined` counts as absent. */
-export type Input<T> = { readonly [Key in keyof T]: {} extends Pick<T, Key> ? T[Key] | undefined : T[Key] }
+export type Input<T> = [Schema.Json] extends [T]
+  ? T
+  : T extends ReadonlyArray<infer Item>
+    ? ReadonlyArray<Input<Item>>
+    : T extends object
+      ? { readonly [Key in keyof T]: object extends Pick<T, Key> ? Input<T[Key]> | undefined : Input<T[Key]> }
+      : T

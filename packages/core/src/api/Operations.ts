@@ -9,10 +9,12 @@ import type { commonErrors } from "./errors.ts"
 
 type Typed<S> = S extends { readonly Type: infer T } ? T : never
 
-type Part<Name extends string, T> = [T] extends [never] ? {} : { readonly [Key in Name]: T }
+type Part<Name extends string, T> = [T] extends [never] ? unknown : { readonly [Key in Name]: T }
 
 /** A part that may be left out if all its fields are optional. */
-type OptionalPart<Name extends string, T> = {} extends T ? { readonly [Key in Name]?: T | undefined } : Part<Name, T>
+type OptionalPart<Name extends string, T> = object extends T
+  ? { readonly [Key in Name]?: T | undefined }
+  : Part<Name, T>
 
 export type OperationRequest<E extends HttpApiEndpoint.ConstraintRequest> = Part<"params", Typed<E["~Params"]>> &
   OptionalPart<"query", Typed<E["~Query"]>> &
@@ -36,7 +38,7 @@ export type Operation<E> = E extends HttpApiEndpoint.ConstraintRequest
 type Endpoints<Group extends HttpApiGroup.Constraint> = Group["endpoints"]
 
 /** The operations of a group. Those that `Methods` lists keep their documentation. */
-export type Operations<Group extends HttpApiGroup.Constraint, Methods = {}> = {
+export type Operations<Group extends HttpApiGroup.Constraint, Methods = object> = {
   readonly [Id in keyof Methods as Id extends keyof Endpoints<Group> ? Id : never]: Id extends keyof Endpoints<Group>
     ? Operation<Endpoints<Group>[Id]>
     : never

@@ -62,7 +62,7 @@ export const problem =
     const Tag extends string,
     const Code extends string,
     const Status extends number,
-    const Fields extends HttpApiError.ProblemExtensionFields = {}
+    const Fields extends HttpApiError.ProblemExtensionFields = Readonly<Record<never, never>>
   >(
     tag: Tag,
     { code, status, title, detail, schemaName = `${tag}Problem` }: ProblemDeclaration<Code, Status, Fields>,

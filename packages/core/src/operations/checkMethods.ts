@@ -26,9 +26,7 @@ type PlainEach<T> = T extends DateTime.DateTime
         : T
 
 type Result<E extends HttpApiEndpoint.Constraint> =
-  OperationResult<E> extends Entry<infer Item>
-    ? Plain<Item> & { readonly version: number }
-    : Plain<OperationResult<E>>
+  OperationResult<E> extends Entry<infer Item> ? Plain<Item> & { readonly version: number } : Plain<OperationResult<E>>
 
 /** Parameters that a handle knows are not options. */
 type NamesOfHandles = "accountName" | "projectName"

@@ -2,7 +2,7 @@
  * Decides whether a request to one of your own routes is allowed: requires a valid API key and, with `metering`, counts
  * its use. Otherwise makes the problem response. The `requireApiKey` of every framework binding is built on it.
  */
-import { DateTime, Schema } from "effect"
+import { Clock, DateTime, Schema } from "effect"
 import { Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
 import { encodeProblem, type ProblemJson } from "../errors/problem.ts"
@@ -68,7 +68,11 @@ const extractKey = ({ header, query }: RequestLike, keyFrom: RequireApiKeyOption
   return typeof key === "string" ? key : ""
 }
 
-const secondsUntil = (timestamp: string): number => Math.max(1, Math.ceil((Date.parse(timestamp) - Date.now()) / 1000))
+/** Bindings do not run in Effect, so this is the clock that Effect programs have by default. */
+const clock = Clock.Clock.defaultValue()
+
+const secondsUntil = (timestamp: string): number =>
+  Math.max(1, Math.ceil((Date.parse(timestamp) - clock.currentTimeMillisUnsafe()) / 1000))
 
 interface Denial {
   readonly error: TollgateError
