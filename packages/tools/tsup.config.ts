@@ -1,23 +1,23 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { defineConfig } from "tsup"
-
-const isPublished = (name: string): boolean =>
-  JSON.parse(readFileSync(`packages/${name}/package.json`, "utf8")).private !== true
+import { publishedPackages } from "./src/publishedPackages.ts"
 
 // Builds only the JavaScript. tsc builds the types.
 export default defineConfig(
-  readdirSync("packages")
-    .filter(isPublished)
-    .map((name) => ({
-      name,
-      // Worker threads need their own entry file.
-      entry: [`packages/${name}/src/index.ts`, `packages/${name}/src/*.worker.ts`],
-      outDir: `packages/${name}/dist`,
-      format: "esm" as const,
-      target: "node22",
-      dts: false,
-      sourcemap: true,
-      skipNodeModulesBundle: true,
-      silent: true
-    }))
+  publishedPackages.map(({ folder, manifest, sources }) => ({
+    name: manifest.name,
+    // Worker threads need their own entry file.
+    entry: [...sources, `${folder}/src/*.worker.ts`],
+    outDir: join(folder, "dist"),
+    // Removes the chunks of earlier builds, and keeps the types.
+    clean: ["!**/*.d.ts", "!**/*.d.ts.map"],
+    format: "esm" as const,
+    // Entry points share chunks, so that each class exists once, whichever entry point it is imported from.
+    splitting: true,
+    target: "node22",
+    dts: false,
+    sourcemap: true,
+    skipNodeModulesBundle: true,
+    silent: true
+  }))
 )

@@ -3,7 +3,8 @@
  */
 import { createServer, type RequestListener, type Server } from "node:http"
 import { join } from "node:path"
-import { createTollgate, type StoreOperations } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import type { StoreOperations } from "@tollgate/core/store"
 import { requireApiKey, tollgate } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"

@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { connect } from "node:net"
 import { expect, it } from "@effect/vitest"
-import { createClient } from "@tollgate/core"
+import { createClient } from "@tollgate/core/client"
 import { makeSubscription, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { type Example, start } from "../src/server.ts"

@@ -2,7 +2,7 @@
  * All stores on real infrastructure: a SQLite file, a redis-server, a Redis Cluster of three masters.
  */
 import { join } from "node:path"
-import { Store, type StoreOperations } from "@tollgate/core"
+import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"

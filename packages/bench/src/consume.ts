@@ -3,8 +3,8 @@
  * rate-limiting library.
  */
 import { join } from "node:path"
-import type { StoreOperations } from "@tollgate/core"
 import { createTollgate } from "@tollgate/core"
+import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"

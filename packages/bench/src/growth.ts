@@ -2,7 +2,7 @@
  * Benchmarks of verification with a hundred times the keys, and with 64 concurrent calls.
  */
 import { join } from "node:path"
-import type { StoreOperations } from "@tollgate/core"
+import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"

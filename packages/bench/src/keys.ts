@@ -2,7 +2,8 @@
  * Test data: consumers with one key each, for Tollgate and, with the same values and sizes, for the hand-written baseline.
  */
 import { createHmac, randomBytes } from "node:crypto"
-import { createTollgate, type StoreOperations, type Tollgate } from "@tollgate/core"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import type { StoreOperations } from "@tollgate/core/store"
 
 export const account = "bench"
 export const secret = "a secret for the benchmarks only"

@@ -2,7 +2,7 @@
  * Benchmark of listing: the first and the last page of 100 out of 50,000 records that match two index terms, on every
  * store.
  */
-import { Change, Partition, type StoreOperations } from "@tollgate/core"
+import { Change, Partition, type StoreOperations } from "@tollgate/core/store"
 import { Effect } from "effect"
 import type { Adapter } from "./adapters.ts"
 import { toSpread } from "./measure.ts"

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Change, Collection, Partition, RecordUnreadable, Store, StoreConflict } from "@tollgate/core"
+import { RecordUnreadable, StoreConflict } from "@tollgate/core"
+import { Change, Collection, Partition, Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { DateTime, Effect, Option, Schema } from "effect"

@@ -1,4 +1,4 @@
-import { Partition } from "@tollgate/core"
+import { Partition } from "@tollgate/core/store"
 import { expect, it } from "vitest"
 
 it("gives every account and bucket a different partition name", () => {

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { createTollgate, memorySourceStore, memoryTarget } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { Effect } from "effect"
 import { writeLegacyDeployment } from "./processes.ts"

@@ -1,4 +1,5 @@
-import { createTollgate, Store, type StoreOperations, type Tollgate } from "@tollgate/core"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { Store, type StoreOperations } from "@tollgate/core/store"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { secret, stores } from "./stores.ts"

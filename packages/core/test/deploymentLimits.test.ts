@@ -2,18 +2,9 @@
  * The limits on an account's projects, deployments and uploads, which are exact across processes.
  */
 import { assert, describe, it } from "@effect/vitest"
-import {
-  AccountName,
-  BranchName,
-  createTollgate,
-  type Deployments,
-  memorySourceStore,
-  memoryTarget,
-  ProjectName,
-  Store,
-  type StoreOperations,
-  type Uploads
-} from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import { AccountName, BranchName, type Deployments, ProjectName, type Uploads } from "@tollgate/core/effect"
+import { memorySourceStore, memoryTarget, Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Deferred, Effect, Exit, Fiber, Stream } from "effect"

@@ -3,16 +3,8 @@
  */
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import {
-  AccountName,
-  BranchName,
-  type Deployments,
-  memorySourceStore,
-  memoryTarget,
-  ProjectName,
-  type StoreOperations,
-  type Uploads
-} from "@tollgate/core"
+import { AccountName, BranchName, type Deployments, ProjectName, type Uploads } from "@tollgate/core/effect"
+import { memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Effect } from "effect"

@@ -1,15 +1,15 @@
 import { assert, describe, expect, it } from "@effect/vitest"
+import { createTollgate } from "@tollgate/core"
+import { ProjectName } from "@tollgate/core/effect"
 import {
-  createTollgate,
   type DeploymentTarget,
   memorySourceStore,
   memoryTarget,
-  ProjectName,
   type SourceStore,
   StepFailed,
   type StoreOperations,
   targetFromPromises
-} from "@tollgate/core"
+} from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Deferred, Effect, Fiber, Stream } from "effect"

@@ -1,23 +1,24 @@
 import { createHmac, hkdfSync } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import {
-  AccountName,
   type ApiKeyJson,
-  ApiKeys,
   type ConfigurationError,
-  ConsumerName,
-  Consumers,
   createTollgate,
   DecryptionError,
-  KeyBucketName,
-  KeyFormat,
-  SecretBox,
   type ServiceOptions,
-  Store,
-  type StoreOperations,
-  StoreUnavailable,
-  Tollgate
+  StoreUnavailable
 } from "@tollgate/core"
+import {
+  AccountName,
+  ApiKeys,
+  ConsumerName,
+  Consumers,
+  KeyBucketName,
+  SecretBox,
+  Tollgate
+} from "@tollgate/core/effect"
+import { KeyFormat } from "@tollgate/core/internal"
+import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { Arbitrary, DateTime, Effect, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"

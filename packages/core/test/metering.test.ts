@@ -1,19 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import {
-  AccountName,
-  createTollgate,
-  MeteringBuckets,
-  Partition,
-  Period,
-  Plans,
-  type ServiceOptions,
-  Store,
-  type StoreOperations,
-  StoreUnavailable,
-  Subscriptions,
-  Tollgate,
-  Usage
-} from "@tollgate/core"
+import { createTollgate, type ServiceOptions, StoreUnavailable } from "@tollgate/core"
+import { AccountName, MeteringBuckets, Plans, Subscriptions, Tollgate, Usage } from "@tollgate/core/effect"
+import { Period } from "@tollgate/core/internal"
+import { Partition, Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { Arbitrary, DateTime, Effect, Layer, Schema } from "effect"

@@ -2,22 +2,16 @@
  * Simulated processes for deployment tests: real services on a shared store, driven by the test clock.
  */
 import { assert } from "@effect/vitest"
+import { type ServiceOptions, StoreUnavailable } from "@tollgate/core"
+import { AccountName, BranchName, Deployments, ProjectName, Tollgate, Uploads } from "@tollgate/core/effect"
 import {
-  AccountName,
-  BranchName,
   Change,
-  Deployments,
   type DeploymentTarget,
   memorySourceStore,
   Partition,
-  ProjectName,
-  type ServiceOptions,
   Store,
-  type StoreOperations,
-  StoreUnavailable,
-  Tollgate,
-  Uploads
-} from "@tollgate/core"
+  type StoreOperations
+} from "@tollgate/core/store"
 import { Clock, Context, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { secret } from "./stores.ts"

@@ -2,14 +2,8 @@
  * Which process runs a version, the order of runs, and targets that misbehave.
  */
 import { assert, describe, it } from "@effect/vitest"
-import {
-  AccountName,
-  BranchName,
-  type DeploymentTarget,
-  memorySourceStore,
-  ProjectName,
-  type Uploads
-} from "@tollgate/core"
+import { AccountName, BranchName, ProjectName, type Uploads } from "@tollgate/core/effect"
+import { type DeploymentTarget, memorySourceStore } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"

@@ -3,15 +3,9 @@
  * them. The tests collect all output and search it.
  */
 import { inspect } from "node:util"
-import {
-  Authenticator,
-  createTollgate,
-  Store,
-  type StoreOperations,
-  StoreUnavailable,
-  Tollgate,
-  toWebHandler
-} from "@tollgate/core"
+import { createTollgate, StoreUnavailable } from "@tollgate/core"
+import { Authenticator, Tollgate, toWebHandler } from "@tollgate/core/effect"
+import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { Effect, Exit, Layer, Logger, References, Tracer } from "effect"
 import { describe, expect, it } from "vitest"

@@ -2,7 +2,7 @@
  * The stores that the service tests run against: memory, SQLite and a real Redis server.
  */
 import { join } from "node:path"
-import type { Store } from "@tollgate/core"
+import type { Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"

@@ -1,15 +1,10 @@
 /**
  * Calls that must not compile. TypeScript reports each `@ts-expect-error` whose next line compiles.
  */
-import {
-  AccountName,
-  type Consumers,
-  createClient,
-  createTollgate,
-  KeyBucketName,
-  memorySourceStore,
-  targetFromPromises
-} from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import { createClient } from "@tollgate/core/client"
+import { AccountName, type Consumers, KeyBucketName } from "@tollgate/core/effect"
+import { memorySourceStore, targetFromPromises } from "@tollgate/core/store"
 import { requireApiKey } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
 

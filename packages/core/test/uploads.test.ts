@@ -2,7 +2,9 @@
  * Slow uploads and concurrent uploads.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { createTollgate, memorySourceStore, memoryTarget, type SourceStore, type Uploads } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import type { Uploads } from "@tollgate/core/effect"
+import { memorySourceStore, memoryTarget, type SourceStore } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState } from "@tollgate/store-testkit"
 import { Deferred, Effect, Fiber, Schedule, Stream } from "effect"

@@ -2,7 +2,9 @@
  * Callers cannot change cached or shared values, and later changes to their arguments have no effect.
  */
 import { assert, describe, expect, it } from "@effect/vitest"
-import { Collection, createTollgate, Partition, Store, Timestamp } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import { Timestamp } from "@tollgate/core/effect"
+import { Collection, Partition, Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { makeSubscription } from "@tollgate/testing"
 import { DateTime, Effect, Schema } from "effect"

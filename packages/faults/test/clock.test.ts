@@ -12,11 +12,11 @@ import {
   KeyBucketName,
   MeteringBuckets,
   Plans,
-  Store,
   Subscriptions,
   Tollgate,
   Usage
-} from "@tollgate/core"
+} from "@tollgate/core/effect"
+import { Store } from "@tollgate/core/store"
 import { makeSubscription } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"

@@ -4,7 +4,8 @@
  * exceeded, and no key stays valid after its consumer is removed.
  */
 import { join } from "node:path"
-import { createTollgate, type StoreOperations } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"

@@ -3,7 +3,8 @@
  * No request hangs or gets a 500, and the document declares every response. A failure prints its seed; set `FUZZ_SEED`
  * to repeat it.
  */
-import { createTollgate, memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import { memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core/store"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { describe, expect, it } from "vitest"
 import { makeRandom, readSeed } from "./random.ts"

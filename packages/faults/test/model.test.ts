@@ -5,7 +5,8 @@
  * it and `MODEL_STEPS` to change the number of steps.
  */
 import { isDeepStrictEqual } from "node:util"
-import { createTollgate, type StoreOperations, type Tollgate } from "@tollgate/core"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import type { StoreOperations } from "@tollgate/core/store"
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { afterAll, describe, expect, it } from "vitest"
 import { account, bucket, emptyModel, isErrorList, type Model, makeStep, readState } from "./model.ts"

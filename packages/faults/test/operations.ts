@@ -1,7 +1,8 @@
 /**
  * Every operation of every service, with the records that it needs, on a store that can be made to fail.
  */
-import { createTollgate, memorySourceStore, memoryTarget, type StoreOperations, type Tollgate } from "@tollgate/core"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core/store"
 import { makeFaultyStore, StoreState } from "@tollgate/store-testkit"
 import { makeSubscription } from "@tollgate/testing"
 import { Effect } from "effect"

@@ -1,7 +1,7 @@
 /**
  * Real stores of every kind. Each is opened once per group of tests; each test gets its own isolated part of it.
  */
-import { type Partition, Store, type StoreOperations } from "@tollgate/core"
+import { type Partition, Store, type StoreOperations } from "@tollgate/core/store"
 import { RedisStore } from "@tollgate/redis"
 import { startRedisCluster } from "@tollgate/testing"
 import { Context, Effect, Exit, Layer, Scope } from "effect"

@@ -2,7 +2,8 @@
  * An attacker who can write to the store but does not have the secret. An encrypted value that was moved to another
  * record or changed leads to a decryption error, never to a wrong value.
  */
-import { Change, createTollgate, Partition, type StoreOperations } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
+import { Change, Partition, type StoreOperations } from "@tollgate/core/store"
 import { Effect } from "effect"
 import { describe, expect, it, vi } from "vitest"
 import { secret, setUpStore, stores } from "./stores.ts"

@@ -2,7 +2,7 @@
  * An in-memory store that implements the whole store contract. Its content is lost when the process exits, so it suits
  * tests, demos and single processes that need no persistence.
  */
-import { type ClosableStore, type Partition, Store, StoreConflict, type StoreOperations } from "@tollgate/core"
+import { type ClosableStore, type Partition, Store, StoreConflict, type StoreOperations } from "@tollgate/core/store"
 import { Effect, Layer } from "effect"
 import { PartitionState } from "./PartitionState.ts"
 

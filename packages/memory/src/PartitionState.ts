@@ -12,7 +12,7 @@ import {
   type StorePage,
   type StoreQuery,
   type StoreRecord
-} from "@tollgate/core"
+} from "@tollgate/core/store"
 import { ExpiringMap } from "./ExpiringMap.ts"
 import * as Postings from "./Postings.ts"
 

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Change, Partition } from "@tollgate/core"
+import { Change, Partition } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { storeContract } from "@tollgate/store-testkit"
 import { Effect } from "effect"

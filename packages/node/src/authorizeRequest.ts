@@ -7,14 +7,11 @@ import {
   type AuthorizeOptions,
   type AuthorizeResultJson,
   ConfigurationError,
-  checkAuthorizeOptions,
-  logRequestError,
   parseBearerToken,
-  resolveRequestId,
   StoreConflict,
-  StoreUnavailable,
-  unavailableDetail
+  StoreUnavailable
 } from "@tollgate/core"
+import { checkAuthorizeOptions, logRequestError, resolveRequestId, unavailableDetail } from "@tollgate/core/internal"
 
 /** The options of `gate.authorize`, and where to read the key from. */
 export interface RequireApiKeyOptions extends AuthorizeOptions {

@@ -5,7 +5,7 @@
  * `nodeBody.ts`). `toNodeHandler.ts` makes the signal.
  */
 import type { IncomingMessage } from "node:http"
-import { BodyNotRestorableError, readBody, type TransportRequest } from "@tollgate/core"
+import { BodyNotRestorableError, readBody, type TransportRequest } from "@tollgate/core/internal"
 import { readAll, toByteStream } from "./nodeBody.ts"
 
 type Body = string | Buffer | ReadableStream<Uint8Array>

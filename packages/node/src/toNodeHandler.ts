@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { fromWebResponse, type TransportRequest, type TransportResponse } from "@tollgate/core"
+import { fromWebResponse, type TransportRequest, type TransportResponse } from "@tollgate/core/internal"
 import { endWithIncompleteRequest } from "./endWithIncompleteRequest.ts"
 import { http2Stream } from "./http2Stream.ts"
 import { stopReading } from "./nodeBody.ts"

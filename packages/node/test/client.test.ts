@@ -1,13 +1,8 @@
 import { once } from "node:events"
 import { createServer, type Server } from "node:http"
-import {
-  createClient,
-  createTollgate,
-  memorySourceStore,
-  memoryTarget,
-  type Tollgate,
-  type TollgateClient
-} from "@tollgate/core"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { createClient, type TollgateClient } from "@tollgate/core/client"
+import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import { eventually, makeSubscription } from "@tollgate/testing"

@@ -1,7 +1,13 @@
 /**
  * Encodes a commit as the keys and arguments of the `commit` script, and decodes the script's reply.
  */
-import { type Change, type CommitResult, type IdempotencyRecord, StoreConflict, type StoreRecord } from "@tollgate/core"
+import {
+  type Change,
+  type CommitResult,
+  type IdempotencyRecord,
+  StoreConflict,
+  type StoreRecord
+} from "@tollgate/core/store"
 import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
 import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
 

@@ -5,7 +5,7 @@
  * The names are stored and cannot change: `once:` marks an idempotency record, `claims` holds the unique keys, and
  * `attempt:` the results of commits without an idempotency id.
  */
-import type { Partition } from "@tollgate/core"
+import type { Partition } from "@tollgate/core/store"
 
 export interface Keys {
   /** Hash: record key → encoded record. */

@@ -16,7 +16,7 @@ import {
   type StorePage,
   type StoreRecord,
   type StoreUnavailable
-} from "@tollgate/core"
+} from "@tollgate/core/store"
 import { Effect, Layer, type Scope } from "effect"
 import { batchPerTick } from "./batchPerTick.ts"
 import { collectReplacedKeys, commitIdTtl, makeCommitRequest, readCommitReply } from "./CommitRequest.ts"

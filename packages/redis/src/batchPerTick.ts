@@ -1,7 +1,7 @@
 /**
  * Batches the calls to a partition that arrive in one tick of the event loop: one round trip and one script for all.
  */
-import type { Partition } from "@tollgate/core"
+import type { Partition } from "@tollgate/core/store"
 import { Effect } from "effect"
 
 /** A running script blocks all other clients of Redis, so larger batches are split. */

@@ -1,7 +1,7 @@
 /**
  * Classifies errors from Redis and ioredis: a message, whether to retry, and whether the command may have been applied.
  */
-import { StoreUnavailable } from "@tollgate/core"
+import { StoreUnavailable } from "@tollgate/core/store"
 
 interface ErrorClass {
   readonly problem: string

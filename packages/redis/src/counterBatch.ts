@@ -3,7 +3,7 @@
  * decodes its reply. The script applies or rejects each commit independently, in order, and reads each record that
  * several commits check only once.
  */
-import { type Change, type CommitResult, StoreConflict } from "@tollgate/core"
+import { type Change, type CommitResult, StoreConflict } from "@tollgate/core/store"
 import { type Keys, toCounterMember } from "./Keys.ts"
 
 type CounterChange = Extract<Change, { readonly _tag: "Check" | "Add" }>

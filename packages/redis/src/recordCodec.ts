@@ -2,7 +2,7 @@
  * Encodes records for Redis as `<version> <created> <length of the index> <index><body>`, where the index is a JSON
  * array of index terms, unique keys and parent. Scripts parse only the leading numbers and never the body.
  */
-import type { StoreRecord } from "@tollgate/core"
+import type { StoreRecord } from "@tollgate/core/store"
 
 type Index = [indexTerms: ReadonlyArray<string>, uniqueKeys: ReadonlyArray<string>, parent?: string]
 

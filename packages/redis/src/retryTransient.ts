@@ -2,7 +2,7 @@
  * Retries while Redis restarts or fails over. It gives up within a second, so that callers fail fast.
  */
 import { setTimeout as delay } from "node:timers/promises"
-import type { StoreUnavailable } from "@tollgate/core"
+import type { StoreUnavailable } from "@tollgate/core/store"
 import { Effect } from "effect"
 import { classifyError, makeClosedError, toUnavailable } from "./classifyError.ts"
 

@@ -2,7 +2,7 @@
  * Parses the first argument of `RedisStore`. An ioredis client is recognised by its methods, because your application
  * may use another copy or another major version of ioredis than this package.
  */
-import { StoreOpenError } from "@tollgate/core"
+import { StoreOpenError } from "@tollgate/core/store"
 import { type Cluster, Redis, type RedisOptions } from "ioredis"
 import { withoutCommand } from "./classifyError.ts"
 import { findMisplacedOption } from "./options.ts"

@@ -7,7 +7,7 @@ import {
   StoreOpenError,
   type StoreOperations,
   type StoreUnavailable
-} from "@tollgate/core"
+} from "@tollgate/core/store"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { storeContract } from "@tollgate/store-testkit"
 import {

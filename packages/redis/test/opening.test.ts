@@ -3,7 +3,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createClient } from "@redis/client"
-import { Change, Partition, StoreOpenError } from "@tollgate/core"
+import { Change, Partition, StoreOpenError } from "@tollgate/core/store"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { recordSockets, startFaultyProxy, startRedis } from "@tollgate/testing"
 import { Effect, Layer } from "effect"

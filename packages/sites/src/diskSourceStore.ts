@@ -3,7 +3,7 @@
  */
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
-import { type SourceStore, SourceStoreError } from "@tollgate/core"
+import { type SourceStore, SourceStoreError } from "@tollgate/core/store"
 import { Effect, Stream } from "effect"
 
 const partPath = (path: string): string => `${path}.part`

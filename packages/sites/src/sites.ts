@@ -5,14 +5,9 @@
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { isAbsolute, join, normalize, resolve } from "node:path"
-import {
-  abortablePromise,
-  type DeploymentOptions,
-  type DeploymentTarget,
-  type Release,
-  SourceStoreError,
-  StepFailed
-} from "@tollgate/core"
+import type { DeploymentOptions } from "@tollgate/core"
+import { abortablePromise } from "@tollgate/core/internal"
+import { type DeploymentTarget, type Release, SourceStoreError, StepFailed } from "@tollgate/core/store"
 import { Effect, Semaphore, Stream } from "effect"
 import { type BuildOptions, build, checkBuildUser } from "./build.ts"
 import { checkRelease } from "./check.ts"

@@ -5,7 +5,7 @@
  * The queue never blocks the event loop. When another process holds the lock, it retries the transaction after a random
  * delay. Each commit fails when it has waited for `lockTimeoutMs`.
  */
-import { StoreUnavailable } from "@tollgate/core"
+import { StoreUnavailable } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import { Effect } from "effect"
 import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"

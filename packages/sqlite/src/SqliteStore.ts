@@ -11,7 +11,7 @@ import {
   type StoreOpenError,
   type StoreOperations,
   type StoreUnavailable
-} from "@tollgate/core"
+} from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
 import { CommitQueue } from "./CommitQueue.ts"

@@ -14,7 +14,7 @@ import {
   type StorePage,
   type StoreQuery,
   type StoreRecord
-} from "@tollgate/core"
+} from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import { decodeStoredReplay, encodeReplay } from "./replays.ts"
 import { prepareStatements, type RecordRow, type RecordWithParentRow, type Statements } from "./statements.ts"

@@ -2,7 +2,7 @@
  * Caches the record versions that commits check, until another connection writes to the file. SQLite reports such writes
  * through `PRAGMA data_version`. Each metered request checks four or five records, which rarely change.
  */
-import { BoundedMap } from "@tollgate/core"
+import { BoundedMap } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 
 const maxVersions = 20_000

@@ -4,7 +4,7 @@
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { StoreOpenError } from "@tollgate/core"
+import { StoreOpenError } from "@tollgate/core/store"
 import Sqlite, { type Database } from "better-sqlite3"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { classifyError, isBusy } from "./classifyError.ts"

@@ -1,7 +1,7 @@
 /**
  * Encodes and decodes the stored result of a commit, which a repetition of that commit returns.
  */
-import type { Change, CommitResult } from "@tollgate/core"
+import type { Change, CommitResult } from "@tollgate/core/store"
 
 type Replayed = NonNullable<CommitResult["replayed"]>
 type Numbers = ReadonlyArray<readonly [name: string, value: number]>

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Change, Partition, Store, StoreOpenError } from "@tollgate/core"
+import { Change, Partition, Store, StoreOpenError } from "@tollgate/core/store"
 import { BackupError, type SqliteOptions, SqliteStore } from "@tollgate/sqlite"
 import { storeContract } from "@tollgate/store-testkit"
 import { Contention, runWorkers, temporaryFolder } from "@tollgate/testing"

@@ -9,7 +9,7 @@
  * ```
  */
 import { layer as withLayer } from "@effect/vitest"
-import type { Store } from "@tollgate/core"
+import type { Store } from "@tollgate/core/store"
 import type { Layer } from "effect"
 import { describe } from "vitest"
 import type { ContractCase, ContractGroup } from "./contract/ContractCase.ts"

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Change, Partition, Store } from "@tollgate/core"
+import { Change, Partition, Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { Effect } from "effect"

@@ -1,7 +1,7 @@
 /**
  * Stores that each violate the contract in one way, and the case that must detect it.
  */
-import { Change, type Partition, StoreConflict, type StoreOperations, type StorePage } from "@tollgate/core"
+import { Change, type Partition, StoreConflict, type StoreOperations, type StorePage } from "@tollgate/core/store"
 import { Effect } from "effect"
 
 export interface BrokenStore {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { Store } from "@tollgate/core"
+import { Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { contractCases, ReferenceModel } from "@tollgate/store-testkit"
 import { Effect, Exit } from "effect"

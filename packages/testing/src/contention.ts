@@ -2,7 +2,7 @@
  * A workload that several processes run on one store concurrently, and the checks of its outcome: each name is created
  * once, no counter exceeds its maximum, and no update is lost.
  */
-import { Change, type CommitResult, Partition, StoreConflict, type StoreOperations } from "@tollgate/core"
+import { Change, type CommitResult, Partition, StoreConflict, type StoreOperations } from "@tollgate/core/store"
 import { Effect } from "effect"
 
 const partition = Partition.forKeyBucket("contention", "shared")

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
-import { Change } from "@tollgate/core"
+import { Change } from "@tollgate/core/store"
 import { Effect, Exit } from "effect"
 import { add, cases, getVersions, makeIdempotency, put } from "./ContractCase.ts"
 

@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict"
 import { randomInt } from "node:crypto"
-import { Change, type CommitResult, StoreConflict } from "@tollgate/core"
+import { Change, type CommitResult, StoreConflict } from "@tollgate/core/store"
 import { Arbitrary, Effect, Result, Schema } from "effect"
 import * as ReferenceModel from "../stores/ReferenceModel.ts"
 import { type Snapshot, StoreState } from "../stores/StoreState.ts"

@@ -2,7 +2,7 @@
  * A store that injects a fault into its n-th call. Use it to test the state that a service leaves when any of its store
  * calls fails.
  */
-import { type StoreOperations, StoreUnavailable } from "@tollgate/core"
+import { type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { Effect } from "effect"
 
 /**

@@ -11,7 +11,7 @@ import {
   StoreConflict,
   type StoreOperations,
   type StoreRecord
-} from "@tollgate/core"
+} from "@tollgate/core/store"
 import { Effect } from "effect"
 
 interface State {

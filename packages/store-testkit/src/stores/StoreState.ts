@@ -18,7 +18,7 @@ import {
   type StoreOperations,
   type StoreRecord,
   type StoreUnavailable
-} from "@tollgate/core"
+} from "@tollgate/core/store"
 import { Context, Effect, Layer } from "effect"
 
 export interface PartitionSnapshot {

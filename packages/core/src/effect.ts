@@ -1,0 +1,46 @@
+/**
+ * `@tollgate/core/effect`: the services, layers and schemas, for programs that use Effect themselves.
+ */
+
+export { type Authenticate, Authenticator } from "./access/Authenticator.ts"
+export { canAccessAccount, Principal, PrincipalShape } from "./access/Principal.ts"
+export { type ConsumerInclude, Consumers, type WriteConditions } from "./consumers/Consumers.ts"
+export { SecretBox, type SecretBoxOptions } from "./crypto/SecretBox.ts"
+export { SecureRandom } from "./crypto/SecureRandom.ts"
+export { Deployments, DeployResult } from "./deployments/Deployments.ts"
+export { Branch, Deployment, DeploymentName } from "./deployments/model/Deployment.ts"
+export { BuildResult, DeploymentStatus, StatusId } from "./deployments/model/DeploymentStatus.ts"
+export { type SignedUploadUrl, Uploads } from "./deployments/uploads/Uploads.ts"
+export { type HttpHandlers, type Services, toWebHandler } from "./Http.ts"
+export { Api } from "./http/Api.ts"
+export { docsPath, openApiPath } from "./http/routes.ts"
+export { ApiKeys } from "./keys/ApiKeys.ts"
+export { NotVerified, Verification, Verified } from "./keys/Verification.ts"
+export { VerifyCache } from "./keys/VerifyCache.ts"
+export { type AuthorizeRequest, type AuthorizeResult, makeAuthorize } from "./metering/authorize.ts"
+export { MeteringBucket, MeteringBucketCreate, MeteringBucketId } from "./metering/MeteringBucket.ts"
+export { MeteringBuckets } from "./metering/MeteringBuckets.ts"
+export { Meter, MeterName, Meters, Plan, PlanCreate, PlanId, PlanUpdate } from "./metering/Plan.ts"
+export { Plans } from "./metering/Plans.ts"
+export { Amounts, Consumption, Quota, Quotas } from "./metering/Quota.ts"
+export { QuotaThresholds, type QuotaThresholdsShape } from "./metering/QuotaThresholds.ts"
+export {
+  Subscription,
+  SubscriptionCreate,
+  SubscriptionId,
+  SubscriptionStatus,
+  SubscriptionUpdate
+} from "./metering/Subscription.ts"
+export { type SubscriptionFilter, Subscriptions } from "./metering/Subscriptions.ts"
+export { Usage } from "./metering/Usage.ts"
+export { ApiKey, ApiKeyCreate, ApiKeyUpdate, KeyId, KeyVisibility } from "./records/ApiKey.ts"
+export { Consumer, ConsumerCreate, ConsumerId, ConsumerName, ConsumerUpdate } from "./records/Consumer.ts"
+export { KeyBucket } from "./records/KeyBucket.ts"
+export { Manager, ManagerInvite, ManagersCreate } from "./records/Manager.ts"
+export { Limits, type LimitsShape } from "./runtime/Limits.ts"
+export { AccountName, BranchName, KeyBucketName, ProjectName } from "./schema/Names.ts"
+export type { Page, PageRequest } from "./schema/Page.ts"
+export type { TagFilter, Tags } from "./schema/Tags.ts"
+export { Timestamp } from "./schema/Timestamp.ts"
+export type { Idempotency } from "./store/Idempotency.ts"
+export { Tollgate } from "./Tollgate.ts"

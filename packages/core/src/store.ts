@@ -1,0 +1,41 @@
+/**
+ * `@tollgate/core/store`: what adapters implement and use, that is stores, source stores and deployment targets.
+ */
+
+export { SourceStoreError } from "./deployments/model/DeploymentError.ts"
+export {
+  type DeploymentTarget,
+  memoryTarget,
+  type PromiseRelease,
+  type PromiseTarget,
+  type Release,
+  StepFailed,
+  targetFromPromises
+} from "./deployments/ports/DeploymentTarget.ts"
+export { memorySourceStore, type SourceStore } from "./deployments/ports/SourceStore.ts"
+export type { SourceContent } from "./deployments/uploads/sourceStream.ts"
+export { BoundedMap } from "./runtime/BoundedMap.ts"
+export * as Collection from "./store/Collection.ts"
+export * as Partition from "./store/Partition.ts"
+export * as Preconditions from "./store/Preconditions.ts"
+export {
+  Change,
+  type ClosableStore,
+  type CommitResult,
+  type IdempotencyRecord,
+  type RecordWithParent,
+  Store,
+  type StoreOperations,
+  type StorePage,
+  type StoreQuery,
+  type StoreRecord
+} from "./store/Store.ts"
+export {
+  isOutcomeUnknown,
+  RecordUnreadable,
+  StoreConflict,
+  type StoreError,
+  StoreOpenError,
+  StoreUnavailable
+} from "./store/StoreError.ts"
+export { StoreMisuse } from "./store/StoreMisuse.ts"

@@ -1,0 +1,35 @@
+/**
+ * The packages that npm publishes, and their entry points.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+export interface Manifest {
+  readonly name: string
+  readonly private?: boolean
+  readonly keywords?: ReadonlyArray<string>
+  readonly exports?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+export interface PublishedPackage {
+  readonly folder: string
+  readonly manifest: Manifest
+  /** The source files of its entry points. */
+  readonly sources: ReadonlyArray<string>
+  /** What an application imports, such as `@tollgate/core/client`. */
+  readonly specifiers: ReadonlyArray<string>
+}
+
+export const publishedPackages: ReadonlyArray<PublishedPackage> = readdirSync("packages").flatMap((directory) => {
+  const folder = join("packages", directory)
+  const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+  if (manifest.private === true) return []
+  const entryPoints = Object.entries(manifest.exports ?? {})
+  return {
+    folder,
+    manifest,
+    sources: entryPoints.map(([, conditions]) => join(folder, conditions["@tollgate/source"] ?? "")),
+    specifiers: entryPoints.map(([path]) => join(manifest.name, path))
+  }
+})
