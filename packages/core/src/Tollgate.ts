@@ -30,6 +30,7 @@ import { keysPromise } from "./promises/keysPromise.ts"
 import { meteringBucketsPromise, plansPromise, subscriptionsPromise, usagePromise } from "./promises/meteringPromise.ts"
 import * as Promises from "./promises/Promises.ts"
 import { ConfigurationError } from "./runtime/ConfigurationError.ts"
+import { checkNodeVersion } from "./runtime/checkNodeVersion.ts"
 import { Limits, parseLimits } from "./runtime/Limits.ts"
 import { settleWithin } from "./runtime/settleWithin.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
@@ -193,6 +194,8 @@ const storeLayer = ({ store }: TollgateOptions): Layer.Layer<Store, unknown> => 
  * ```
  */
 export const createTollgate = async (options: TollgateOptions) => {
+  const unsupportedNode = checkNodeVersion(process.versions.node)
+  if (unsupportedNode !== undefined) throw unsupportedNode
   const scope = Scope.makeUnsafe()
   const close = () => Promises.run(Scope.close(scope, Exit.void))
   const services = Layer.mergeAll(layer(options), authenticatorLayer(options)).pipe(
