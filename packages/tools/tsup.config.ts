@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import { defineConfig } from "tsup"
+import { directImports } from "./src/importModulesDirectly.ts"
 import { publishedPackages } from "./src/publishedPackages.ts"
 
 // Builds only the JavaScript. tsc builds the types.
@@ -18,6 +19,7 @@ export default defineConfig(
     dts: false,
     sourcemap: true,
     skipNodeModulesBundle: true,
+    esbuildPlugins: [directImports],
     silent: true
   }))
 )
