@@ -10,8 +10,6 @@ export default defineConfig(
     // Worker threads need their own entry file.
     entry: [...sources, `${folder}/src/*.worker.ts`],
     outDir: join(folder, "dist"),
-    // Removes the chunks of earlier builds, and keeps the types.
-    clean: ["!**/*.d.ts", "!**/*.d.ts.map"],
     format: "esm" as const,
     // Entry points share chunks, so that each class exists once, whichever entry point it is imported from.
     splitting: true,

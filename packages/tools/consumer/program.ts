@@ -1,0 +1,42 @@
+/** Uses every package. The exported values show that an application can emit declarations of what it makes. */
+import assert from "node:assert/strict"
+import { ConsumerNotFound, createTollgate, type Tollgate } from "@tollgate/core"
+import { createClient, ConsumerNotFound as RemoteConsumerNotFound } from "@tollgate/core/client"
+import { AccountName, Consumers, KeyBucketName, Tollgate as TollgateLayers } from "@tollgate/core/effect"
+import { memorySourceStore, Store, targetFromPromises } from "@tollgate/core/store"
+import * as Express from "@tollgate/express"
+import * as Koa from "@tollgate/koa"
+import { MemoryStore } from "@tollgate/memory"
+import { toNodeHandler } from "@tollgate/node"
+import { RedisStore } from "@tollgate/redis"
+import { sites } from "@tollgate/sites"
+import { SqliteStore } from "@tollgate/sqlite"
+import { Effect, Layer } from "effect"
+
+const secret = "a secret for this check of the packages only"
+
+export const gate: Tollgate = await createTollgate({
+  store: MemoryStore.open(),
+  secret,
+  publicUrl: "http://localhost",
+  deployments: { sources: memorySourceStore(), target: targetFromPromises({ publish: async () => {} }) }
+})
+export const createGate = () => createTollgate({ store: MemoryStore.open(), secret })
+export const client = createClient({ baseUrl: "http://localhost", token: "a-management-token" })
+export const services = TollgateLayers.layer({ secret }).pipe(Layer.provide(MemoryStore.layer))
+export const handlers = [toNodeHandler(gate), Express.tollgate(gate), Koa.tollgate(gate)] as const
+export const openers = { redis: RedisStore.open, sqlite: SqliteStore.open, sites, Store }
+
+const alice = await gate.consumers.create("acme", "production", { name: "alice" }, { withApiKey: true })
+const verification = await gate.keys.verify("acme", "production", alice.apiKeys?.[0]?.key ?? "")
+assert.equal(verification.valid, true)
+await assert.rejects(gate.consumers.get("acme", "production", "bob"), ConsumerNotFound)
+assert.equal(ConsumerNotFound, RemoteConsumerNotFound)
+
+const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
+export const program = Effect.gen(function* () {
+  const consumers = yield* Consumers
+  return yield* consumers.list(bucket, { offset: 0, limit: 10 })
+})
+assert.equal((await Effect.runPromise(Effect.provide(program, services))).total, 0)
+await gate.close()
