@@ -27,16 +27,19 @@ export const services = TollgateLayers.layer({ secret }).pipe(Layer.provide(Memo
 export const handlers = [toNodeHandler(gate), Express.tollgate(gate), Koa.tollgate(gate)] as const
 export const openers = { redis: RedisStore.open, sqlite: SqliteStore.open, sites, Store }
 
-const alice = await gate.consumers.create("acme", "production", { name: "alice" }, { withApiKey: true })
-const verification = await gate.keys.verify("acme", "production", alice.apiKeys?.[0]?.key ?? "")
+const production = gate.account("acme").keyBucket("production")
+const alice = await production.consumers.create({ name: "alice" }, { withApiKey: true })
+const verification = await production.verify(alice.apiKeys[0].key ?? "")
 assert.equal(verification.valid, true)
-await assert.rejects(gate.consumers.get("acme", "production", "bob"), ConsumerNotFound)
+await assert.rejects(production.consumers.get("bob"), ConsumerNotFound)
 assert.equal(ConsumerNotFound, RemoteConsumerNotFound)
+export const protect = [Express.requireApiKey(production), Koa.requireApiKey(production)] as const
+export const remote = client.account("acme").keyBucket("production").consumers
 
-const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
+const params = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
 export const program = Effect.gen(function* () {
   const consumers = yield* Consumers
-  return yield* consumers.list(bucket, { offset: 0, limit: 10 })
+  return yield* consumers.list({ params, query: { offset: 0, limit: 10 } })
 })
 assert.equal((await Effect.runPromise(Effect.provide(program, services))).total, 0)
 await gate.close()
