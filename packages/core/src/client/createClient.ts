@@ -28,7 +28,7 @@ export interface TollgateClient {
 }
 
 /** Whether JSON can carry the string unchanged. Any other string cannot be a key, so no request is needed. */
-const isTransmittable = (key: unknown): boolean =>
+const isTransmittable = (key: unknown): key is string =>
   typeof key === "string" && key.isWellFormed() && !key.includes("\u0000")
 
 /**

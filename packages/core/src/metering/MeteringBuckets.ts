@@ -58,6 +58,8 @@ const directoryRecords = Collection.make({
 const sweepInterval = "5 minutes"
 /** How many pending removals the background job completes in one run, and how many `list` hides from a page. */
 const maxPendingRemovals = 100
+/** The version of a bucket's entry, which is the first record of its partition and never changes. */
+const firstVersion = 1
 /** How many accounts of buckets a process remembers. */
 const maxCachedAccountNames = 10_000
 
@@ -144,7 +146,7 @@ const make = Effect.gen(function* () {
   const withCurrentVersion = (bucket: MeteringBucket) =>
     Effect.map(getBucketEntry(bucket.id), (bucketEntry) => ({
       value: bucket,
-      version: Option.isSome(bucketEntry) ? bucketEntry.value.version : 0
+      version: Option.isSome(bucketEntry) ? bucketEntry.value.version : firstVersion
     }))
 
   /** Finds a bucket whose removal has started but is not complete. */

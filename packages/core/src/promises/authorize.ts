@@ -94,7 +94,7 @@ const encode = (result: AuthorizeResult): AuthorizeResultJson => {
 export const makeAuthorizeMethod = (keys: ApiKeys["Service"], usage: Usage["Service"]) => {
   const authorize = makeAuthorize(keys, usage)
   return (bucket: KeyBucket) =>
-    (key: string, options?: AuthorizeOptions): Promise<AuthorizeResultJson> => {
+    (key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson> => {
       // A value that is not a string is treated like any other invalid key.
       const request = { bucket, key: typeof key === "string" ? key : "" }
       const parsed = parseOptionsFast(options)

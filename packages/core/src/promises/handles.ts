@@ -18,8 +18,8 @@ export interface KeyBucketHandle {
   readonly bucketName: string
   readonly consumers: ConsumersMethods
   readonly keys: KeysMethods
-  /** Checks whether a key is valid, and returns the consumer that it belongs to. */
-  verify(key: string): Promise<VerificationJson>
+  /** Checks whether a key is valid, and returns the consumer that it belongs to. No key is an invalid key. */
+  verify(key: string | undefined): Promise<VerificationJson>
 }
 
 /** A metering bucket: plans, subscriptions and usage. */

@@ -30,7 +30,7 @@ export interface LocalKeyBucketHandle extends KeyBucketHandle {
    * if (!decision.allowed) console.log(decision.reason)
    * ```
    */
-  authorize(key: string, options?: AuthorizeOptions): Promise<AuthorizeResultJson>
+  authorize(key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson>
 }
 
 export type LocalAccountHandle = AccountHandle<LocalKeyBucketHandle>
@@ -67,7 +67,7 @@ export const makeLocalHandles = ({ operations, owners, keys, meteringBuckets, us
     call,
     makeKeyBucket: (methods, bucket) => ({
       ...methods,
-      verify: (key) => runPossiblySync(Effect.map(keys.verifyKey(bucket, key), encodeVerification)),
+      verify: (key) => runPossiblySync(Effect.map(keys.verifyKey(bucket, key ?? ""), encodeVerification)),
       authorize: authorizeIn(bucket)
     }),
     tryConsume: ({ accountName, bucketId }, subscriptionId, meters) => {
