@@ -32,6 +32,7 @@ const open = (store = MemoryStore.open()) =>
 describe("a branch name", () => {
   it.each(Object.entries(invisible))("must not contain a %s", async (_, character) => {
     const gate = await open()
+    const { deployments } = gate.account("acme").project("web")
     const branch = { accountName: "acme", projectName: "web", branchName: `ma${character}in` }
     const response = await gate.handler(
       new Request("http://gate/v1/deployments/sources", {
@@ -42,7 +43,7 @@ describe("a branch name", () => {
     )
     assert.strictEqual(response.status, 400)
     assert.include(await response.text(), '"pointer":"/branchName"')
-    const errorTag = await gate.deployments.createSource(branch).then(
+    const errorTag = await deployments.createSource({ branchName: branch.branchName }).then(
       () => undefined,
       (error: { readonly _tag: string }) => error._tag
     )
@@ -52,9 +53,9 @@ describe("a branch name", () => {
 
   it("may use any script and emoji", async () => {
     const gate = await open()
+    const { deployments } = gate.account("acme").project("web")
     for (const branchName of ["日本", "feature/ÄÖÜ#1", "fix 🐛", "שלום", "v\u2764\uFE0F"]) {
-      const branch = { accountName: "acme", projectName: "web", branchName }
-      assert.match((await gate.deployments.createSource(branch)).uploadUrl, /^http:/)
+      assert.match((await deployments.createSource({ branchName })).uploadUrl, /^http:/)
     }
     await gate.close()
   })
@@ -64,7 +65,8 @@ describe("a branch name", () => {
     const stored = { accountName: "acme", projectName: "web", branchName: "ma\u202Ein" }
     await Effect.runPromise(writeLegacyDeployment(store, stored, "web-ma-in-0123abc"))
     const gate = await open(store)
-    assert.strictEqual((await gate.deployments.get("web-ma-in-0123abc")).branchName, stored.branchName)
+    const { deployments } = gate.account("acme").project("web")
+    assert.strictEqual((await deployments.get("web-ma-in-0123abc")).branchName, stored.branchName)
     await gate.close()
   })
 })

@@ -51,30 +51,31 @@ describe.each(stores)("concurrent calls on %s", (_, layer) => {
   })
 
   it("a roll during ten key creations loses no key, and the new key has no expiry", async () => {
-    await gate.consumers.create("acme", "mixed", { name: "alice" }, { withApiKey: true })
-    const creates = Array.from({ length: 10 }, () => gate.keys.create("acme", "mixed", "alice"))
-    const roll = gate.consumers.rollKey("acme", "mixed", "alice", { expiresOn: "2040-01-01T00:00:00Z" })
+    const keyBucket = gate.account("acme").keyBucket("mixed")
+    await keyBucket.consumers.create({ name: "alice" }, { withApiKey: true })
+    const creates = Array.from({ length: 10 }, () => keyBucket.keys.create("alice"))
+    const roll = keyBucket.consumers.rollKey("alice", { expiresOn: "2040-01-01T00:00:00Z" })
     const [rolledKey] = await Promise.all([roll, ...creates])
-    const { total, data } = await gate.keys.list("acme", "mixed", "alice")
+    const { total, data } = await keyBucket.keys.list("alice")
     expect(total).toBe(12)
     const keysWithoutExpiry = data.filter(({ expiresOn }) => expiresOn === undefined)
     expect(keysWithoutExpiry.map(({ id }) => id)).toContain(rolledKey.id)
   })
 
   it("one of several concurrent creations with the same key value succeeds", async () => {
-    await gate.consumers.create("acme", "values", { name: "alice" })
+    const keyBucket = gate.account("acme").keyBucket("values")
+    await keyBucket.consumers.create({ name: "alice" })
     const results = await Promise.allSettled(
-      Array.from({ length: 10 }, () => gate.keys.create("acme", "values", "alice", { key: "one-value-for-all" }))
+      Array.from({ length: 10 }, () => keyBucket.keys.create("alice", { key: "one-value-for-all" }))
     )
     expect(countOutcomes(results)).toEqual({ done: 1, KeyValueTaken: 9 })
   })
 
   it("each concurrent update of one consumer succeeds or fails with StoreConflict", async () => {
-    await gate.consumers.create("acme", "updates", { name: "alice" })
+    const keyBucket = gate.account("acme").keyBucket("updates")
+    await keyBucket.consumers.create({ name: "alice" })
     const results = await Promise.allSettled(
-      Array.from({ length: 8 }, (_, index) =>
-        gate.consumers.update("acme", "updates", "alice", { description: `${index}` })
-      )
+      Array.from({ length: 8 }, (_, index) => keyBucket.consumers.update("alice", { description: `${index}` }))
     )
     const counts = countOutcomes(results)
     expect((counts["done"] ?? 0) + (counts["StoreConflict"] ?? 0)).toBe(8)
@@ -82,15 +83,16 @@ describe.each(stores)("concurrent calls on %s", (_, layer) => {
   })
 
   it("lists 1,000 consumers with the first 1,000 of their keys in three store calls", async () => {
+    const keyBucket = gate.account("acme").keyBucket("thousand")
     for (let first = 0; first < 1_000; first += 100) {
       await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
-          gate.consumers.create("acme", "thousand", { name: `c${first + index}`, apiKeys: [{}, {}] })
+          keyBucket.consumers.create({ name: `c${first + index}`, apiKeys: [{}, {}] })
         )
       )
     }
     const before = calls()
-    const page = await gate.consumers.list("acme", "thousand", { apiKeys: true })
+    const page = await keyBucket.consumers.list({ apiKeys: true })
     expect(calls() - before).toBe(3)
     expect(page.total).toBe(1_000)
     expect(page.data.map(({ apiKeys }) => apiKeys?.length)).toEqual([
@@ -100,10 +102,11 @@ describe.each(stores)("concurrent calls on %s", (_, layer) => {
   }, 60_000)
 
   it("verify calls the store once, and never for a malformed key", async () => {
-    const created = await gate.consumers.create("acme", "verify", { name: "alice" }, { withApiKey: true })
+    const keyBucket = gate.account("acme").keyBucket("verify")
+    const created = await keyBucket.consumers.create({ name: "alice" }, { withApiKey: true })
     const countStoreCalls = async (key: string) => {
       const before = calls()
-      await gate.keys.verify("acme", "verify", key)
+      await keyBucket.verify(key)
       return calls() - before
     }
     expect(await countStoreCalls(created.apiKeys?.[0]?.key ?? "")).toBe(1)
@@ -114,6 +117,7 @@ describe.each(stores)("concurrent calls on %s", (_, layer) => {
   })
 
   it("rolls, lists and deletes a consumer with 10,000 keys, and rejects one key more", async () => {
+    const keyBucket = gate.account("acme").keyBucket("many")
     const durations: Record<string, number> = {}
     const measure = async <A>(label: string, work: () => Promise<A>): Promise<A> => {
       const start = performance.now()
@@ -121,24 +125,24 @@ describe.each(stores)("concurrent calls on %s", (_, layer) => {
       durations[label] = Math.round(performance.now() - start)
       return result
     }
-    await gate.consumers.create("acme", "many", { name: "alice" })
+    await keyBucket.consumers.create({ name: "alice" })
     const bulk = Array.from({ length: 1_000 }, () => ({}))
     await measure("create 10,000", async () => {
-      for (let round = 0; round < 10; round++) await gate.keys.createMany("acme", "many", "alice", bulk)
+      for (let round = 0; round < 10; round++) await keyBucket.keys.createMany("alice", bulk)
     })
-    await expect(gate.keys.create("acme", "many", "alice")).rejects.toMatchObject({ _tag: "KeyLimitReached" })
-    await expect(
-      gate.consumers.rollKey("acme", "many", "alice", { expiresOn: "2040-01-01T00:00:00Z" })
-    ).rejects.toMatchObject({ _tag: "KeyLimitReached" })
-    const page = await measure("list the last 1,000", () => gate.keys.list("acme", "many", "alice", { offset: 9_000 }))
+    await expect(keyBucket.keys.create("alice")).rejects.toMatchObject({ _tag: "KeyLimitReached" })
+    await expect(keyBucket.consumers.rollKey("alice", { expiresOn: "2040-01-01T00:00:00Z" })).rejects.toMatchObject({
+      _tag: "KeyLimitReached"
+    })
+    const page = await measure("list the last 1,000", () => keyBucket.keys.list("alice", { offset: 9_000 }))
     expect([page.data.length, page.total]).toEqual([1_000, 10_000])
-    await gate.keys.remove("acme", "many", "alice", page.data[0]?.id ?? "")
-    await measure("roll", () => gate.consumers.rollKey("acme", "many", "alice", { expiresOn: "2040-01-01T00:00:00Z" }))
-    const rolled = await gate.keys.list("acme", "many", "alice", { offset: 9_000 })
+    await keyBucket.keys.remove("alice", page.data[0]?.id ?? "")
+    await measure("roll", () => keyBucket.consumers.rollKey("alice", { expiresOn: "2040-01-01T00:00:00Z" }))
+    const rolled = await keyBucket.keys.list("alice", { offset: 9_000 })
     expect(rolled.total).toBe(10_000)
     expect(rolled.data.filter(({ expiresOn }) => expiresOn === undefined).length).toBe(1)
-    await measure("delete", () => gate.consumers.remove("acme", "many", "alice"))
-    await expect(gate.keys.list("acme", "many", "alice")).rejects.toMatchObject({ _tag: "ConsumerNotFound" })
+    await measure("delete", () => keyBucket.consumers.remove("alice"))
+    await expect(keyBucket.keys.list("alice")).rejects.toMatchObject({ _tag: "ConsumerNotFound" })
     console.log(`10,000 keys, durations in milliseconds: ${JSON.stringify(durations)}`)
   }, 120_000)
 })

@@ -9,7 +9,14 @@ import { MemoryStore } from "@tollgate/memory"
 import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Deferred, Effect, Exit, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { content, flushEventLoop, parseUploadUrl, startDisconnectableProcess, startProcess } from "./processes.ts"
+import {
+  content,
+  createUploadUrl,
+  flushEventLoop,
+  listDeployments,
+  startDisconnectableProcess,
+  startProcess
+} from "./processes.ts"
 import { secret, stores } from "./stores.ts"
 
 const makeBranch = (projectName: string, branchName: string, accountName = "acme") => ({
@@ -25,15 +32,15 @@ interface Process {
 }
 
 const deploy = ({ uploads }: Process, branch: Branch, source: typeof content = content) =>
-  Effect.flatMap(uploads.create(branch), ({ uploadUrl }) => uploads.receive(parseUploadUrl(uploadUrl), source))
+  Effect.flatMap(createUploadUrl(uploads, branch), (url) => uploads.receive(url, source))
 
 const exceeds = (limit: string) => (exit: Exit.Exit<unknown, { readonly _tag: string; readonly message: string }>) =>
   Exit.isFailure(exit) && JSON.stringify(exit).includes(`"${limit}"`)
 
 const removeFirst = ({ deployments }: Process, branch: Branch) =>
   Effect.gen(function* () {
-    const { data } = yield* deployments.list(branch, { limit: 1, offset: 0 })
-    yield* deployments.remove(data[0]?.name ?? "")
+    const { data } = yield* listDeployments(deployments, branch)
+    yield* deployments.remove({ params: { deploymentName: data[0]?.name ?? "" } })
   })
 
 const start = (store: StoreOperations, limits: object) =>
@@ -112,16 +119,16 @@ describe("deploymentsPerAccount", () => {
           const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
           const process = yield* start(store, { deploymentsPerAccount: 1 })
           yield* deploy(process, one)
-          const { data } = yield* process.deployments.list(one, { limit: 1, offset: 0 })
-          const { uploadUrl } = yield* process.uploads.create(one)
-          const removal = Effect.ignore(process.deployments.remove(data[0]?.name ?? ""))
-          const upload = Effect.orDie(process.uploads.receive(parseUploadUrl(uploadUrl), content))
+          const { data } = yield* listDeployments(process.deployments, one)
+          const url = yield* createUploadUrl(process.uploads, one)
+          const removal = Effect.ignore(process.deployments.remove({ params: { deploymentName: data[0]?.name ?? "" } }))
+          const upload = Effect.orDie(process.uploads.receive(url, content))
           injectAt(call, { interleave: outer === "removal" ? upload : removal })
           yield* outer === "removal" ? removal : upload
           isOver = calls() < call
           injectAt(0, "fail")
           yield* flushEventLoop
-          const { total } = yield* process.deployments.list(one, { limit: 1, offset: 0 })
+          const { total } = yield* listDeployments(process.deployments, one)
           const next = yield* Effect.exit(deploy(process, makeBranch("web", "two")))
           assert.strictEqual(Exit.isFailure(next), total === 1, `before call ${call}`)
           yield* process.stop
@@ -168,7 +175,10 @@ describe("projectsPerAccount", () => {
       deployments: { sources: memorySourceStore(), target: memoryTarget() }
     })
     const put = async (projectName: string) => {
-      const { uploadUrl } = await gate.deployments.createSource({ accountName: "acme", projectName, branchName: "b" })
+      const { uploadUrl } = await gate
+        .account("acme")
+        .project(projectName)
+        .deployments.createSource({ branchName: "b" })
       return gate.handler(new Request(uploadUrl, { method: "PUT", body: "a source" }))
     }
     assert.strictEqual((await put("one")).status, 200)
@@ -189,18 +199,19 @@ describe("openUploadsPerAccount", () => {
     Effect.gen(function* () {
       const process = yield* start(MemoryStore.open(), { openUploadsPerAccount: 2 })
       const branch = makeBranch("web", "main")
-      const { uploadUrl } = yield* process.uploads.create(branch)
-      yield* process.uploads.create(branch)
-      const error = yield* Effect.flip(process.uploads.create(branch))
+      const create = createUploadUrl(process.uploads, branch)
+      const url = yield* create
+      yield* create
+      const error = yield* Effect.flip(create)
       assert.deepInclude(error, { _tag: "LimitReached", limit: "openUploadsPerAccount", max: 2 })
-      yield* process.uploads.create(makeBranch("web", "main", "other"))
-      yield* process.uploads.receive(parseUploadUrl(uploadUrl), content)
-      yield* process.uploads.create(branch)
-      assert.strictEqual((yield* Effect.flip(process.uploads.create(branch)))._tag, "LimitReached")
+      yield* createUploadUrl(process.uploads, makeBranch("web", "main", "other"))
+      yield* process.uploads.receive(url, content)
+      yield* create
+      assert.strictEqual((yield* Effect.flip(create))._tag, "LimitReached")
       yield* TestClock.adjust("61 minutes")
-      yield* process.uploads.create(branch)
-      yield* process.uploads.create(branch)
-      assert.strictEqual((yield* Effect.flip(process.uploads.create(branch)))._tag, "LimitReached")
+      yield* create
+      yield* create
+      assert.strictEqual((yield* Effect.flip(create))._tag, "LimitReached")
     }).pipe(Effect.scoped)
   )
 })

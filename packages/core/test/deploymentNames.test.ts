@@ -11,9 +11,10 @@ import { Effect } from "effect"
 import {
   branch,
   content,
+  createUploadUrl,
   eventually,
-  parseUploadUrl,
-  project,
+  getStatus,
+  listDeployments,
   startProcess,
   writeLegacyDeployment
 } from "./processes.ts"
@@ -35,11 +36,14 @@ const makeBranch = (accountName: string, projectName: string, branchName: string
 /** Deploys a branch, and returns the name of the deployment. */
 const deploy = ({ uploads, deployments }: Process, target = branch) =>
   Effect.gen(function* () {
-    const { uploadUrl } = yield* uploads.create(target)
-    const { id } = yield* uploads.receive(parseUploadUrl(uploadUrl), content)
-    const { value } = yield* eventually(deployments.status(target, id), ({ value }) => value.status === "SUCCESS")
+    const { id } = yield* uploads.receive(yield* createUploadUrl(uploads, target), content)
+    const { value } = yield* eventually(getStatus(deployments, id, target), ({ value }) => value.status === "SUCCESS")
     return value.url.split("/").at(-2) ?? ""
   })
+
+const get = ({ deployments }: Process, deploymentName: string) => deployments.get({ params: { deploymentName } })
+
+const remove = ({ deployments }: Process, deploymentName: string) => deployments.remove({ params: { deploymentName } })
 
 const start = (store: StoreOperations, secrets: string | ReadonlyArray<string> = secret) =>
   startProcess(store, memoryTarget(), memorySourceStore(), { secret: secrets })
@@ -72,7 +76,7 @@ describe("a deployment name", () => {
       for (const secrets of [[newer, secret], newer]) {
         const process = yield* start(store, secrets)
         assert.strictEqual(yield* deploy(process), name)
-        assert.strictEqual((yield* process.deployments.list(project, { limit: 10, offset: 0 })).total, 1)
+        assert.strictEqual((yield* listDeployments(process.deployments)).total, 1)
       }
     }).pipe(Effect.scoped)
   )
@@ -82,14 +86,14 @@ describe("a deployment name", () => {
       for (let call = 1, isOver = false; !isOver; call++) {
         const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const [one, other] = [yield* start(store, [secret, newer]), yield* start(store, [newer, secret])]
-        const [first, second] = [yield* one.uploads.create(branch), yield* other.uploads.create(branch)]
-        const interleave = Effect.orDie(other.uploads.receive(parseUploadUrl(second.uploadUrl), content))
+        const [first, second] = [yield* createUploadUrl(one.uploads), yield* createUploadUrl(other.uploads)]
+        const interleave = Effect.orDie(other.uploads.receive(second, content))
         injectAt(call, { interleave })
-        yield* one.uploads.receive(parseUploadUrl(first.uploadUrl), content)
+        yield* one.uploads.receive(first, content)
         isOver = calls() < call
         injectAt(0, "fail")
         if (isOver) yield* interleave
-        const { total } = yield* one.deployments.list(project, { limit: 10, offset: 0 })
+        const { total } = yield* listDeployments(one.deployments)
         assert.strictEqual(total, 1, `before call ${call}`)
         yield* one.stop
         yield* other.stop
@@ -102,8 +106,8 @@ describe("a deployment name", () => {
       const store = MemoryStore.open()
       const process = yield* start(store)
       const name = yield* deploy(process)
-      yield* process.deployments.remove(name)
-      assert.strictEqual((yield* Effect.flip(process.deployments.get(name)))._tag, "DeploymentNotFound")
+      yield* remove(process, name)
+      assert.strictEqual((yield* Effect.flip(get(process, name)))._tag, "DeploymentNotFound")
       assert.strictEqual(yield* deploy(yield* start(store, [newer, secret])), name)
     }).pipe(Effect.scoped)
   )
@@ -118,11 +122,11 @@ describe("a deployment name", () => {
       const assignedName = yield* deploy(process, other)
       assert.match(assignedName, /^web-main-[a-z2-7]{12}$/)
       assert.notStrictEqual(assignedName, reservedName)
-      assert.strictEqual((yield* process.deployments.get(reservedName)).value.accountName, branch.accountName)
-      yield* process.deployments.remove(reservedName)
-      yield* process.deployments.remove(assignedName)
+      assert.strictEqual((yield* get(process, reservedName)).value.accountName, branch.accountName)
+      yield* remove(process, reservedName)
+      yield* remove(process, assignedName)
       assert.strictEqual(yield* deploy(process, other), assignedName)
-      assert.strictEqual((yield* Effect.flip(process.deployments.get(reservedName)))._tag, "DeploymentNotFound")
+      assert.strictEqual((yield* Effect.flip(get(process, reservedName)))._tag, "DeploymentNotFound")
     }).pipe(Effect.scoped)
   )
 
@@ -132,10 +136,10 @@ describe("a deployment name", () => {
       const name = makeLegacyName(branch)
       yield* writeLegacyDeployment(store, branch, name)
       const process = yield* start(store)
-      assert.strictEqual((yield* process.deployments.get(name)).value.url, `http://gate/sites/${name}/`)
+      assert.strictEqual((yield* get(process, name)).value.url, `http://gate/sites/${name}/`)
       assert.strictEqual(yield* deploy(process), name)
-      assert.strictEqual((yield* process.deployments.list(project, { limit: 10, offset: 0 })).total, 1)
-      yield* process.deployments.remove(name)
+      assert.strictEqual((yield* listDeployments(process.deployments)).total, 1)
+      yield* remove(process, name)
       assert.strictEqual(yield* deploy(process), name)
     }).pipe(Effect.scoped)
   )
@@ -146,7 +150,7 @@ describe("a deployment name", () => {
       const name = makeLegacyName(branch)
       yield* writeLegacyDeployment(store, branch, name)
       const process = yield* start(store)
-      yield* process.deployments.remove(name)
+      yield* remove(process, name)
       assert.strictEqual(yield* deploy(process), name)
     }).pipe(Effect.scoped)
   )

@@ -18,10 +18,11 @@ import { vi } from "vitest"
 import {
   branch,
   content,
+  createUploadUrl,
   eventually,
   flushEventLoop,
-  parseUploadUrl,
-  project,
+  getStatus,
+  listDeployments,
   startDisconnectableProcess,
   startProcess,
   upload,
@@ -37,8 +38,8 @@ describe("an upload URL", () => {
   it.effect("is valid for an hour", () =>
     Effect.gen(function* () {
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget())
-      const early = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
-      const late = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const early = yield* createUploadUrl(uploads)
+      const late = yield* createUploadUrl(uploads)
       yield* TestClock.adjust("59 minutes")
       assert.strictEqual((yield* uploads.receive(early, content)).bytes, 8)
       yield* TestClock.adjust("61 seconds")
@@ -50,15 +51,15 @@ describe("an upload URL", () => {
     Effect.gen(function* () {
       const sources = memorySourceStore()
       const { uploads, deployments } = yield* startProcess(MemoryStore.open(), memoryTarget(), sources)
-      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(uploads)
       const silent = Stream.concat(content, Stream.never)
       const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(url, silent)))
       yield* flushEventLoop
       yield* TestClock.adjust("29 seconds")
       assert.isUndefined(sending.pollUnsafe())
       yield* TestClock.adjust("6 seconds")
-      assert.strictEqual((yield* Fiber.join(sending))._tag, "UploadStalled")
-      assert.strictEqual((yield* Effect.flip(deployments.status(project, url.id)))._tag, "StatusNotFound")
+      assert.strictEqual((yield* Fiber.join(sending))._tag, "RequestTimeout")
+      assert.strictEqual((yield* Effect.flip(getStatus(deployments, url.id)))._tag, "StatusNotFound")
       assert.strictEqual((yield* uploads.receive(url, content)).bytes, 8)
     }).pipe(Effect.scoped)
   )
@@ -69,7 +70,7 @@ describe("an upload URL", () => {
       const { uploads } = yield* startProcess(store, memoryTarget())
       const before = (yield* store.list("deployments" as never, [{ indexTerms: ["upload"], offset: 0, limit: 10 }]))[0]
         ?.total
-      yield* uploads.create(branch)
+      yield* uploads.createSource({ payload: branch })
       const count = Effect.map(
         store.list("deployments" as never, [{ indexTerms: ["upload"], offset: 0, limit: 10 }]),
         ([page]) => page?.total
@@ -111,15 +112,9 @@ describe("a run", () => {
       yield* Deferred.succeed(gates[0] as Deferred.Deferred<void>, undefined)
       yield* flushEventLoop
       yield* Deferred.succeed(gates[1] as Deferred.Deferred<void>, undefined)
-      const status = yield* eventually(
-        second.deployments.status(project, id),
-        ({ value }) => value.status !== "IN_PROGRESS"
-      )
+      const status = yield* eventually(getStatus(second.deployments, id), ({ value }) => value.status !== "IN_PROGRESS")
       assert.strictEqual(status.value.status, "SUCCESS")
-      const [{ name } = assert.fail("expected a deployment")] = (yield* second.deployments.list(project, {
-        limit: 1,
-        offset: 0
-      })).data
+      const [{ name } = assert.fail("expected a deployment")] = (yield* listDeployments(second.deployments)).data
       const served = yield* second.deployments.getServedRelease(name)
       assert.match(served, /\.2$/, "expected the second attempt to be served")
       yield* TestClock.adjust("1 minute")
@@ -134,7 +129,7 @@ describe("a run", () => {
       const id = yield* upload(first.uploads)
       let process = first
       for (let crash = 1; crash <= 2; crash++) {
-        yield* eventually(process.deployments.status(project, id), ({ value }) => {
+        yield* eventually(getStatus(process.deployments, id), ({ value }) => {
           const takeovers = value.buildResult.log.filter((line) => line.startsWith("Taken over")).length
           return value.steps.publish.status === "running" && takeovers === crash - 1
         })
@@ -142,12 +137,12 @@ describe("a run", () => {
         process = yield* startDisconnectableProcess(store, hangingTarget, sources)
       }
       const { value } = yield* eventually(
-        process.deployments.status(project, id),
+        getStatus(process.deployments, id),
         ({ value }) => value.status !== "IN_PROGRESS"
       )
       assert.strictEqual(value.status, "ERROR")
       assert.match(value.buildResult.error ?? "", /interrupted 2 times/)
-      const { data } = yield* process.deployments.list(project, { limit: 1, offset: 0 })
+      const { data } = yield* listDeployments(process.deployments)
       assert.deepInclude(data[0], { state: "ERRORED", message: "interrupted" })
     }).pipe(Effect.scoped)
   )
@@ -156,15 +151,12 @@ describe("a run", () => {
     Effect.gen(function* () {
       const { uploads, deployments } = yield* startProcess(MemoryStore.open(), hangingTarget)
       const id = yield* upload(uploads)
-      yield* eventually(deployments.status(project, id), ({ value }) => value.steps.publish.status === "running")
+      yield* eventually(getStatus(deployments, id), ({ value }) => value.steps.publish.status === "running")
       for (let minute = 0; minute < 61; minute++) {
         yield* TestClock.adjust("1 minute")
         yield* flushEventLoop
       }
-      const { value } = yield* eventually(
-        deployments.status(project, id),
-        ({ value }) => value.status !== "IN_PROGRESS"
-      )
+      const { value } = yield* eventually(getStatus(deployments, id), ({ value }) => value.status !== "IN_PROGRESS")
       assert.match(value.buildResult.error ?? "", /longer than 1 hour/)
     }).pipe(Effect.scoped)
   )
@@ -190,21 +182,15 @@ describe("a run", () => {
       for (const [step, message] of Object.entries(expected)) {
         const { uploads, deployments } = yield* startProcess(MemoryStore.open(), failing(step))
         const id = yield* upload(uploads)
-        const { value } = yield* eventually(
-          deployments.status(project, id),
-          ({ value }) => value.status !== "IN_PROGRESS"
-        )
+        const { value } = yield* eventually(getStatus(deployments, id), ({ value }) => value.status !== "IN_PROGRESS")
         assert.deepInclude(value.steps[step as "build"], { status: "failed", message: `no ${step}` })
         assert.deepInclude(value.buildResult, { error: `no ${step}`, exitCode: 7 })
-        assert.strictEqual((yield* deployments.list(project, { limit: 1, offset: 0 })).data[0]?.message, message)
+        assert.strictEqual((yield* listDeployments(deployments)).data[0]?.message, message)
       }
       const broken: DeploymentTarget = { publish: () => Effect.die(new Error("the password is hunter2")) }
       const { uploads, deployments } = yield* startProcess(MemoryStore.open(), broken)
       const id = yield* upload(uploads)
-      const { value } = yield* eventually(
-        deployments.status(project, id),
-        ({ value }) => value.status !== "IN_PROGRESS"
-      )
+      const { value } = yield* eventually(getStatus(deployments, id), ({ value }) => value.status !== "IN_PROGRESS")
       assert.match(value.buildResult.error ?? "", /Internal error/)
       assert.notInclude(JSON.stringify(value), "hunter2")
     }).pipe(Effect.scoped)
@@ -225,26 +211,20 @@ describe("two uploads of a branch", () => {
         const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const { uploads, deployments, stop } = yield* startProcess(store, memoryTarget(), sources)
         yield* waitForSuccess(deployments, yield* upload(uploads))
-        const [one, other] = [yield* uploads.create(branch), yield* uploads.create(branch)].map(({ uploadUrl }) =>
-          parseUploadUrl(uploadUrl)
-        )
-        if (one === undefined || other === undefined) return assert.fail("expected two upload URLs")
+        const [one, other] = [yield* createUploadUrl(uploads), yield* createUploadUrl(uploads)]
         injectAt(call, { interleave: Effect.orDie(uploads.receive(other, content)) })
         yield* uploads.receive(one, content)
         isOver = calls() < call
         injectAt(0, "fail")
         if (isOver) yield* uploads.receive(other, content)
-        const [{ name } = assert.fail("expected a deployment")] = (yield* deployments.list(project, {
-          limit: 1,
-          offset: 0
-        })).data
-        const ended = Effect.forEach([one.id, other.id], (id) => deployments.status(project, id))
+        const [{ name } = assert.fail("expected a deployment")] = (yield* listDeployments(deployments)).data
+        const ended = Effect.forEach([one.id, other.id], (id) => getStatus(deployments, id))
         yield* eventually(ended, (all) => all.every(({ value }) => value.status !== "IN_PROGRESS"))
         yield* eventually(Effect.succeed(storedKeys), ({ size }) => size === 1)
         const [latest] = [one.id, other.id].filter((id) => [...storedKeys].some((key) => key.includes(id)))
         assert.isDefined(latest, `after call ${call}`)
         // Only the latest version can be deployed again, so it is the one whose source is stored.
-        assert.strictEqual((yield* deployments.deploy(name)).status, "request enqueued")
+        assert.strictEqual((yield* deployments.deploy({ params: { deploymentName: name } })).status, "request enqueued")
         yield* waitForSuccess(deployments, latest ?? "")
         assert.include(yield* deployments.getServedRelease(name), latest)
         yield* stop
@@ -276,16 +256,16 @@ describe("a process without free slots", () => {
       const full = yield* startProcess(countingStore, blockedTarget, sources)
       for (const name of ["one", "two", "three", "four"]) {
         const otherBranch = { ...branch, projectName: ProjectName.make(name) }
-        yield* full.uploads.receive(parseUploadUrl((yield* full.uploads.create(otherBranch)).uploadUrl), content)
+        yield* full.uploads.receive(yield* createUploadUrl(full.uploads, otherBranch), content)
       }
       yield* waitUntil(() => publishing === 4)
       const id = yield* upload(full.uploads)
-      const [{ name } = assert.fail("expected a deployment")] = (yield* full.deployments.list(project, {
-        limit: 1,
-        offset: 0
-      })).data
+      const [{ name } = assert.fail("expected a deployment")] = (yield* listDeployments(full.deployments)).data
       for (let redeploy = 0; redeploy < 20; redeploy++) {
-        if (redeploy > 0) assert.strictEqual((yield* full.deployments.deploy(name)).status, "request enqueued")
+        if (redeploy > 0) {
+          const { status } = yield* full.deployments.deploy({ params: { deploymentName: name } })
+          assert.strictEqual(status, "request enqueued")
+        }
         // A new process scans at its start, and so runs the version before the clock advances.
         const other = yield* startProcess(store, memoryTarget(), sources)
         yield* waitForSuccess(other.deployments, id)
@@ -306,18 +286,15 @@ describe("a removal", () => {
       const target: DeploymentTarget = { publish: () => Effect.void, remove: () => Effect.never }
       const { uploads, deployments } = yield* startProcess(MemoryStore.open(), target)
       const id = yield* upload(uploads)
-      yield* eventually(deployments.status(project, id), ({ value }) => value.status === "SUCCESS")
-      const [{ name } = assert.fail("expected a deployment")] = (yield* deployments.list(project, {
-        limit: 1,
-        offset: 0
-      })).data
-      const removing = yield* Effect.forkChild(deployments.remove(name))
-      yield* eventually(deployments.list(project, { limit: 1, offset: 0 }), ({ total }) => total === 0)
+      yield* eventually(getStatus(deployments, id), ({ value }) => value.status === "SUCCESS")
+      const [{ name } = assert.fail("expected a deployment")] = (yield* listDeployments(deployments)).data
+      const removing = yield* Effect.forkChild(deployments.remove({ params: { deploymentName: name } }))
+      yield* eventually(listDeployments(deployments), ({ total }) => total === 0)
       yield* TestClock.adjust("61 seconds")
       yield* Fiber.join(removing)
       // The scheduler retries the removal in the background.
       const second = yield* upload(uploads)
-      yield* eventually(deployments.status(project, second), ({ value }) => value.status === "SUCCESS")
+      yield* eventually(getStatus(deployments, second), ({ value }) => value.status === "SUCCESS")
     }).pipe(Effect.scoped)
   )
 })
@@ -343,12 +320,13 @@ describe("targetFromPromises", () => {
       publicUrl: "http://gate",
       deployments: { sources: memorySourceStore(), target }
     })
+    const { deployments } = gate.account("acme").project("web")
     const deploy = async (branchName: string) => {
-      const { uploadUrl } = await gate.deployments.createSource({ accountName: "acme", projectName: "web", branchName })
-      const { id } = await gate.deployments.upload(uploadUrl, new TextEncoder().encode(`source of ${branchName}`))
+      const { uploadUrl } = await deployments.createSource({ branchName })
+      const { id } = await deployments.upload(uploadUrl, new TextEncoder().encode(`source of ${branchName}`))
       return vi.waitFor(
         async () => {
-          const status = await gate.deployments.status("acme", "web", id)
+          const status = await deployments.status(id)
           assert.notStrictEqual(status.status, "IN_PROGRESS")
           return status
         },
@@ -361,8 +339,8 @@ describe("targetFromPromises", () => {
     const bad = await deploy("bad")
     assert.deepInclude(bad.steps.build, { status: "failed", message: "it does not compile" })
     assert.isFalse(gate.matches("/sites/web-good/"), "expected no site paths without a serve method")
-    const { data } = await gate.deployments.list("acme", "web")
-    await gate.deployments.remove(data[0]?.name ?? "")
+    const { data } = await deployments.list()
+    await deployments.remove(data[0]?.name ?? "")
     assert.deepStrictEqual(seen, [`${data[0]?.name} source of good`, `removed ${data[0]?.name}`])
     await gate.close()
   })
@@ -384,10 +362,10 @@ describe("a response of a target", () => {
           target: { ...memoryTarget(), serve: () => Effect.succeed(new Response(stream())) }
         }
       })
-      const branch = { accountName: "acme", projectName: "web", branchName: "main" }
-      const { uploadUrl } = await gate.deployments.createSource(branch)
-      await gate.deployments.upload(uploadUrl, new Uint8Array(10))
-      const getUrl = async () => (await gate.deployments.list("acme", "web")).data[0]?.url ?? ""
+      const { deployments } = gate.account("acme").project("web")
+      const { uploadUrl } = await deployments.createSource({ branchName: "main" })
+      await deployments.upload(uploadUrl, new Uint8Array(10))
+      const getUrl = async () => (await deployments.list()).data[0]?.url ?? ""
       await expect.poll(getUrl).not.toBe("")
       await expect
         .poll(async () => (await gate.handler(new Request(await getUrl(), { method: "HEAD" }))).status)

@@ -19,9 +19,10 @@ const random = (name) => name + "-" + randomBytes(24).toString("hex")
 const start = async () => {
   const [token, secret] = [random("token"), random("secret")]
   const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: [{ token, account: "acme" }] })
-  const consumer = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
+  const keyBucket = gate.account("acme").keyBucket("b")
+  const consumer = await keyBucket.consumers.create({ name: "alice" }, { withApiKey: true })
   const key = consumer.apiKeys[0].key
-  const { valid } = await gate.keys.verify("acme", "b", key)
+  const { valid } = await keyBucket.verify(key)
   const { status } = await gate.handler(new Request("http://gate/v1/metering", { headers: { authorization: "Bearer " + token } }))
   // Reversed, because the printed output is in the heap too.
   const reversed = [token, secret, key].map((text) => [...text].reverse().join(""))

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import { type ApiKeyJson, createTollgate, DecryptionError, type ServiceOptions, StoreUnavailable } from "@tollgate/core"
+import { type ApiKeyJson, createTollgate } from "@tollgate/core"
 import {
   AccountName,
   ApiKeys,
@@ -8,10 +8,11 @@ import {
   Consumers,
   KeyBucketName,
   SecretBox,
+  type ServiceOptions,
   Tollgate
 } from "@tollgate/core/effect"
 import { KeyFormat } from "@tollgate/core/internal"
-import { Store, type StoreOperations } from "@tollgate/core/store"
+import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { Arbitrary, DateTime, Effect, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -19,6 +20,7 @@ import { secret } from "./stores.ts"
 
 const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
 const alice = ConsumerName.make("alice")
+const ofAlice = { ...bucket, consumerName: alice }
 const parseTimestamp = (text: string) => DateTime.makeUnsafe(text)
 
 /** The services on a store that several instances can share, as several processes do. */
@@ -80,7 +82,7 @@ describe("SecretBox", () => {
             const replacement = encrypted[index] === "A" ? "B" : "A"
             const changed = encrypted.slice(0, index) + replacement + encrypted.slice(index + 1)
             const modified = yield* Effect.flip(secretBox.decrypt(changed, associatedData))
-            return decrypted === value && moved instanceof DecryptionError && modified instanceof DecryptionError
+            return decrypted === value && moved._tag === "DecryptionError" && modified._tag === "DecryptionError"
           }).pipe(Effect.catch(() => Effect.succeed(false))),
         { runs: 300 }
       )
@@ -134,17 +136,17 @@ describe("key expiry", () => {
     Effect.gen(function* () {
       const [consumers, keys] = [yield* Consumers, yield* ApiKeys]
       yield* TestClock.setTime(Date.UTC(2030, 0, 1))
-      const { value } = yield* consumers.create(bucket, {
-        name: alice,
-        apiKeys: [{ expiresOn: parseTimestamp("2030-01-01T00:00:10Z") }]
+      const { value } = yield* consumers.create({
+        params: bucket,
+        payload: { name: alice, apiKeys: [{ expiresOn: parseTimestamp("2030-01-01T00:00:10Z") }] }
       })
       const key = value.apiKeys?.[0]?.key ?? ""
-      assert.isTrue((yield* keys.verify(bucket, key)).valid)
+      assert.isTrue((yield* keys.verifyKey(bucket, key)).valid)
       yield* TestClock.adjust("9999 millis")
-      assert.isTrue((yield* keys.verify(bucket, key)).valid)
+      assert.isTrue((yield* keys.verifyKey(bucket, key)).valid)
       yield* TestClock.adjust("1 millis")
-      assert.deepStrictEqual(yield* keys.verify(bucket, key), { valid: false, reason: "invalid" })
-      assert.strictEqual((yield* keys.list(bucket, "alice", { limit: 10, offset: 0 })).total, 1)
+      assert.deepStrictEqual(yield* keys.verifyKey(bucket, key), { valid: false, reason: "invalid" })
+      assert.strictEqual((yield* keys.list({ params: ofAlice, query: { limit: 10, offset: 0 } })).total, 1)
     }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
@@ -154,39 +156,49 @@ describe("key expiry", () => {
       Effect.gen(function* () {
         const [consumers, keys] = [yield* Consumers, yield* ApiKeys]
         yield* TestClock.setTime(Date.UTC(2030, 0, 1))
-        const { value } = yield* consumers.create(bucket, {
-          name: alice,
-          apiKeys: [
-            {},
-            { expiresOn: parseTimestamp("2031-01-01T00:00:00Z") },
-            { expiresOn: parseTimestamp("2029-01-01T00:00:00Z") }
-          ]
+        const { value } = yield* consumers.create({
+          params: bucket,
+          payload: {
+            name: alice,
+            apiKeys: [
+              {},
+              { expiresOn: parseTimestamp("2031-01-01T00:00:00Z") },
+              { expiresOn: parseTimestamp("2029-01-01T00:00:00Z") }
+            ]
+          }
         })
         const verifyAll = Effect.forEach(value.apiKeys ?? [], ({ key = "" }) =>
-          Effect.map(keys.verify(bucket, key), ({ valid }) => valid)
+          Effect.map(keys.verifyKey(bucket, key), ({ valid }) => valid)
         )
         assert.deepStrictEqual(yield* verifyAll, [true, true, false])
         yield* TestClock.adjust("1 minute")
-        const rolled = yield* consumers.rollKey(bucket, "alice", parseTimestamp("2029-06-01T00:00:00Z"))
+        const rolled = yield* consumers.rollKey({
+          params: ofAlice,
+          payload: { expiresOn: parseTimestamp("2029-06-01T00:00:00Z") }
+        })
         assert.deepStrictEqual(yield* verifyAll, [false, true, false])
-        const { data } = yield* keys.list(bucket, "alice", { limit: 10, offset: 0, keyFormat: "visible" })
+        const { data } = yield* keys.list({ params: ofAlice, query: { limit: 10, offset: 0, keyFormat: "visible" } })
         assert.deepStrictEqual(
           data.map(({ expiresOn }) => (expiresOn === undefined ? undefined : DateTime.formatIso(expiresOn))),
           ["2029-06-01T00:00:00.000Z", "2031-01-01T00:00:00.000Z", "2029-01-01T00:00:00.000Z", undefined]
         )
         assert.deepStrictEqual(data[3], rolled)
-        assert.isTrue((yield* keys.verify(bucket, data[3]?.key ?? "")).valid)
+        assert.isTrue((yield* keys.verifyKey(bucket, data[3]?.key ?? "")).valid)
       }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 })
 
 describe("the verify cache", () => {
   const createKey = Effect.gen(function* () {
-    const { value } = yield* (yield* Consumers).create(bucket, { name: alice }, { withApiKey: true })
+    const { value } = yield* (yield* Consumers).create({
+      params: bucket,
+      query: { withApiKey: true },
+      payload: { name: alice }
+    })
     return value.apiKeys?.[0] ?? { id: "", key: "" }
   })
   const verify = (key = "") =>
-    Effect.flatMap(ApiKeys, (keys) => Effect.map(keys.verify(bucket, key), ({ valid }) => valid))
+    Effect.flatMap(ApiKeys, (keys) => Effect.map(keys.verifyKey(bucket, key), ({ valid }) => valid))
 
   it.effect("shows changes of this process immediately, and changes of another process after the ttl", () =>
     Effect.gen(function* () {
@@ -196,17 +208,17 @@ describe("the verify cache", () => {
       const inProcess = Effect.provide(context)
       const { id, key } = yield* inProcess(createKey)
       assert.isTrue(yield* inProcess(verify(key)))
-      const remove = Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))
+      const remove = Effect.flatMap(ApiKeys, (keys) => keys.remove({ params: { ...ofAlice, keyId: id } }))
       yield* Effect.provide(remove, otherProcess)
       assert.isTrue(yield* inProcess(verify(key)))
       yield* TestClock.adjust("1 second")
       assert.isFalse(yield* inProcess(verify(key)))
 
       const { id: second, key: value } = (yield* inProcess(
-        Effect.flatMap(ApiKeys, (keys) => keys.create(bucket, "alice", {}))
+        Effect.flatMap(ApiKeys, (keys) => keys.create({ params: ofAlice, payload: {} }))
       )).value
       assert.isTrue(yield* inProcess(verify(value)))
-      yield* inProcess(Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", second)))
+      yield* inProcess(Effect.flatMap(ApiKeys, (keys) => keys.remove({ params: { ...ofAlice, keyId: second } })))
       assert.isFalse(yield* inProcess(verify(value)))
     })
   )
@@ -230,7 +242,9 @@ describe("the verify cache", () => {
       const { id, key } = yield* inProcess(createKey)
       assert.isTrue(yield* inProcess(verify(key)))
       isReplyLost = true
-      yield* inProcess(Effect.flip(Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))))
+      yield* inProcess(
+        Effect.flip(Effect.flatMap(ApiKeys, (keys) => keys.remove({ params: { ...ofAlice, keyId: id } })))
+      )
       assert.isFalse(yield* inProcess(verify(key)))
     })
   )
@@ -245,7 +259,7 @@ describe("the verify cache", () => {
       yield* TestClock.setTime(Date.UTC(2029, 0, 1))
       assert.isTrue(yield* inProcess(verify(key)))
       yield* Effect.provide(
-        Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id)),
+        Effect.flatMap(ApiKeys, (keys) => keys.remove({ params: { ...ofAlice, keyId: id } })),
         makeServices(store)
       )
       yield* TestClock.adjust("1 second")
@@ -255,9 +269,9 @@ describe("the verify cache", () => {
 
   it.effect("never returns a key after its expiry", () =>
     Effect.gen(function* () {
-      const { value } = yield* (yield* Consumers).create(bucket, {
-        name: alice,
-        apiKeys: [{ expiresOn: parseTimestamp("1970-01-01T00:00:01Z") }]
+      const { value } = yield* (yield* Consumers).create({
+        params: bucket,
+        payload: { name: alice, apiKeys: [{ expiresOn: parseTimestamp("1970-01-01T00:00:01Z") }] }
       })
       const key = value.apiKeys?.[0]?.key
       assert.isTrue(yield* verify(key))
@@ -271,19 +285,19 @@ describe("replacing the secret", () => {
   const older = "the older secret, of 32 characters"
   const newer = "the newer secret, of 32 characters"
   const create = Effect.gen(function* () {
-    const { value } = yield* (yield* Consumers).create(bucket, {
-      name: alice,
-      apiKeys: [{}, { key: "supplied-by-the-host" }]
+    const { value } = yield* (yield* Consumers).create({
+      params: bucket,
+      payload: { name: alice, apiKeys: [{}, { key: "supplied-by-the-host" }] }
     })
     return (value.apiKeys ?? []).map(({ key = "" }) => key)
   })
   const verifyAll = (keys: ReadonlyArray<string>) =>
     Effect.flatMap(ApiKeys, (service) =>
-      Effect.forEach(keys, (key) => Effect.map(service.verify(bucket, key), ({ valid }) => valid))
+      Effect.forEach(keys, (key) => Effect.map(service.verifyKey(bucket, key), ({ valid }) => valid))
     )
   const reencrypt = Effect.flatMap(ApiKeys, (keys) => keys.reencryptKeys())
   const visible = Effect.flatMap(ApiKeys, (keys) =>
-    Effect.map(keys.list(bucket, "alice", { limit: 10, offset: 0, keyFormat: "visible" }), ({ data }) =>
+    Effect.map(keys.list({ params: ofAlice, query: { limit: 10, offset: 0, keyFormat: "visible" } }), ({ data }) =>
       data.map(({ key }) => key)
     )
   )
@@ -297,7 +311,9 @@ describe("replacing the secret", () => {
       assert.deepStrictEqual(yield* Effect.provide(visible, both), keys)
       const taken = yield* Effect.provide(
         Effect.flip(
-          Effect.flatMap(ApiKeys, (service) => service.create(bucket, "alice", { key: "supplied-by-the-host" }))
+          Effect.flatMap(ApiKeys, (service) =>
+            service.create({ params: ofAlice, payload: { key: "supplied-by-the-host" } })
+          )
         ),
         both
       )
@@ -330,13 +346,9 @@ describe("replacing the secret", () => {
       const store = MemoryStore.open()
       const created = yield* Effect.provide(
         Effect.gen(function* () {
-          yield* (yield* Consumers).create(bucket, { name: alice })
+          yield* (yield* Consumers).create({ params: bucket, payload: { name: alice } })
           const keys = yield* ApiKeys
-          return (yield* keys.createMany(
-            bucket,
-            "alice",
-            Array.from({ length: 1_000 }, () => ({}))
-          )).data
+          return (yield* keys.createMany({ params: ofAlice, payload: Array.from({ length: 1_000 }, () => ({})) })).data
         }),
         makeServices(store, { secret: older })
       )
@@ -349,7 +361,8 @@ describe("replacing the secret", () => {
           Effect.gen(function* () {
             if (++commits === 150) {
               const services = makeServices(store, { secret: [newer, older] })
-              const remove = (id: string) => Effect.flatMap(ApiKeys, (keys) => keys.remove(bucket, "alice", id))
+              const remove = (id: string) =>
+                Effect.flatMap(ApiKeys, (keys) => keys.remove({ params: { ...ofAlice, keyId: id } }))
               yield* Effect.orDie(Effect.provide(Effect.forEach(deletedIds, remove), services))
             }
             return yield* store.commit(partition, changes, idempotency)
@@ -372,7 +385,7 @@ describe("replacing the secret", () => {
       const third = "a third secret, long enough to be one"
       yield* Effect.provide(create, makeServices(store, { secret: third }))
       const createSecond = Effect.flatMap(Consumers, (consumers) =>
-        consumers.create(bucket, { name: ConsumerName.make("bob") }, { withApiKey: true })
+        consumers.create({ params: bucket, query: { withApiKey: true }, payload: { name: ConsumerName.make("bob") } })
       )
       yield* Effect.provide(createSecond, makeServices(store, { secret: [older, third] }))
       const result = yield* Effect.provide(reencrypt, makeServices(store, { secret: [newer, older] }))
@@ -410,21 +423,19 @@ describe("replacing the secret", () => {
 describe("keyStorage hash-only", () => {
   it("returns a value only on creation: a replay has none, and reading it fails with KeyNotRetained", async () => {
     const gate = await createTollgate({ store: MemoryStore.open(), secret, keyStorage: "hash-only" })
-    const create = () =>
-      gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true, idempotencyKey: "once" })
+    const keyBucket = gate.account("acme").keyBucket("b")
+    const create = () => keyBucket.consumers.create({ name: "alice" }, { withApiKey: true, idempotencyKey: "once" })
     const created = await create()
-    const [key] = created.apiKeys ?? []
-    assert.match(key?.key ?? "", /^tg_/)
-    const { key: _, ...rest } = key ?? { key: "" }
-    assert.deepStrictEqual((await create()).apiKeys, [rest as never])
-    const read = await gate.keys.get("acme", "b", "alice", key?.id ?? "")
-    assert.strictEqual(read.key, `****${key?.key?.slice(-4)}`)
-    const error = await gate.keys
-      .get("acme", "b", "alice", key?.id ?? "", { keyFormat: "visible" })
-      .catch((error: unknown) => error)
+    const [key] = created.apiKeys
+    assert.match(key.key ?? "", /^tg_/)
+    const { key: _, ...rest } = key
+    assert.deepStrictEqual((await create()).apiKeys, [rest])
+    const read = await keyBucket.keys.get("alice", key.id)
+    assert.strictEqual(read.key, `****${key.key?.slice(-4)}`)
+    const error = await keyBucket.keys.get("alice", key.id, { keyFormat: "visible" }).catch((error: unknown) => error)
     assert.propertyVal(error, "_tag", "KeyNotRetained")
-    assert.isTrue((await gate.keys.verify("acme", "b", key?.key ?? "")).valid)
-    const replaced = await gate.keys.update("acme", "b", "alice", key?.id ?? "", { key: "another-value-entirely" })
+    assert.isTrue((await keyBucket.verify(key.key ?? "")).valid)
+    const replaced = await keyBucket.keys.update("alice", key.id, { key: "another-value-entirely" })
     assert.strictEqual(replaced.key, "another-value-entirely")
     await gate.close()
   })
@@ -432,12 +443,13 @@ describe("keyStorage hash-only", () => {
   it("returns the value of a rolled key once, in process and over HTTP", async () => {
     const tokens = [{ token: "management-token", account: "acme", access: "write" }] as const
     const gate = await createTollgate({ store: MemoryStore.open(), secret, keyStorage: "hash-only", tokens })
-    const [old] = (await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })).apiKeys ?? []
+    const keyBucket = gate.account("acme").keyBucket("b")
+    const [old] = (await keyBucket.consumers.create({ name: "alice" }, { withApiKey: true })).apiKeys
     const past = { expiresOn: "2020-01-01T00:00:00Z" }
-    const isValid = async (key?: string) => (await gate.keys.verify("acme", "b", key ?? "")).valid
-    const rolled = await gate.consumers.rollKey("acme", "b", "alice", past, { idempotencyKey: "roll" })
-    assert.deepStrictEqual([await isValid(old?.key), await isValid(rolled.key)], [false, true])
-    const replayed = await gate.consumers.rollKey("acme", "b", "alice", past, { idempotencyKey: "roll" })
+    const isValid = async (key?: string) => (await keyBucket.verify(key ?? "")).valid
+    const rolled = await keyBucket.consumers.rollKey("alice", past, { idempotencyKey: "roll" })
+    assert.deepStrictEqual([await isValid(old.key), await isValid(rolled.key)], [false, true])
+    const replayed = await keyBucket.consumers.rollKey("alice", past, { idempotencyKey: "roll" })
     assert.deepStrictEqual([replayed.id, replayed.key], [rolled.id, undefined])
     const roll = (headers: Record<string, string> = {}) =>
       gate.handler(
@@ -461,6 +473,13 @@ describe("keyStorage hash-only", () => {
 describe("option secret", () => {
   const other = `${secret}, and another`
   const open = (store: StoreOperations, secret: string | ReadonlyArray<string>) => createTollgate({ store, secret })
+  const createKey = async (gate: Tollgate): Promise<string> => {
+    const { consumers } = gate.account("acme").keyBucket("b")
+    const { apiKeys } = await consumers.create({ name: "alice" }, { withApiKey: true })
+    return apiKeys[0].key ?? ""
+  }
+  const isValid = async (gate: Tollgate, key: string): Promise<boolean> =>
+    (await gate.account("acme").keyBucket("b").verify(key)).valid
   const openError = (store: StoreOperations, secret: string | ReadonlyArray<string>) =>
     open(store, secret).then(
       () => assert.fail("createTollgate did not fail"),
@@ -470,7 +489,7 @@ describe("option secret", () => {
   it("is rejected at startup if the store was used with a different secret; the store stays usable", async () => {
     const store = MemoryStore.open()
     const first = await open(store, secret)
-    const { apiKeys } = await first.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
+    const key = await createKey(first)
     await first.close()
     for (const wrong of [other, [other, `${other} still`]]) {
       const error = await openError(store, wrong)
@@ -479,7 +498,7 @@ describe("option secret", () => {
       assert.notInclude(String(error), other)
     }
     const second = await open(store, secret)
-    assert.isTrue((await second.keys.verify("acme", "b", apiKeys?.[0]?.key ?? "")).valid)
+    assert.isTrue(await isValid(second, key))
     await second.close()
   })
 
@@ -510,12 +529,12 @@ describe("option secret", () => {
     const store = MemoryStore.open()
     await (await open(store, secret)).close()
     const gate = await open(store, [other, secret])
-    const { apiKeys } = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
-    await gate.keys.reencryptKeys()
+    const key = await createKey(gate)
+    await gate.reencryptKeys()
     await gate.close()
     assert.deepInclude(await openError(store, secret), { _tag: "ConfigurationError", option: "secret" })
     const replaced = await open(store, other)
-    assert.isTrue((await replaced.keys.verify("acme", "b", apiKeys?.[0]?.key ?? "")).valid)
+    assert.isTrue(await isValid(replaced, key))
     await replaced.close()
   })
 })
@@ -523,22 +542,23 @@ describe("option secret", () => {
 describe("in-process calls", () => {
   it("validate their input like the HTTP API", async () => {
     const gate = await createTollgate({ store: MemoryStore.open(), secret })
-    await gate.consumers.create("acme", "b", { name: "alice", tags: { env: "prod" } }, { withApiKey: true })
+    const keyBucket = gate.account("acme").keyBucket("b")
+    await keyBucket.consumers.create({ name: "alice", tags: { env: "prod" } }, { withApiKey: true })
     const roll = (options: object) =>
-      gate.consumers.rollKey("acme", "b", "alice", { expiresOn: "2030-01-01T00:00:00Z" }, options)
+      keyBucket.consumers.rollKey("alice", { expiresOn: "2030-01-01T00:00:00Z" }, options)
     const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`)
     const invalidCalls: ReadonlyArray<() => Promise<unknown>> = [
       () => roll({ ifTag: { env: "dev" } }),
       () => roll({ idempotencyKey: "" }),
-      () => gate.consumers.create("acme", "b", { name: "bob" }, { withApiKeys: true } as never),
-      () => gate.consumers.create("acme", "b", { name: "bob" }, { withApiKey: "true" } as never),
-      () => gate.consumers.create("acme", "b", { name: "bob", description: "half \ud800" }),
-      () => gate.consumers.create("acme", "b", { name: "bob", description: "nul \u0000" }),
-      () => gate.consumers.create("acme", "b", { name: "bob", metadata: JSON.parse('{"__proto__":1}') }),
-      () => gate.consumers.create("acme", "b", { name: "bob", metadata: deep }),
-      () => gate.consumers.create("ac me", "b", { name: "bob" }),
-      () => gate.consumers.list("acme", "b", { limit: 0 }),
-      () => gate.consumers.list("acme", "b", { tags: { "a b": "1" } })
+      () => keyBucket.consumers.create({ name: "bob" }, { withApiKeys: true } as never),
+      () => keyBucket.consumers.create({ name: "bob" }, { withApiKey: "true" } as never),
+      () => keyBucket.consumers.create({ name: "bob", description: "half \ud800" }),
+      () => keyBucket.consumers.create({ name: "bob", description: "nul \u0000" }),
+      () => keyBucket.consumers.create({ name: "bob", metadata: JSON.parse('{"__proto__":1}') }),
+      () => keyBucket.consumers.create({ name: "bob", metadata: deep }),
+      async () => gate.account("ac me").keyBucket("b").consumers.create({ name: "bob" }),
+      () => keyBucket.consumers.list({ limit: 0 }),
+      () => keyBucket.consumers.list({ tags: { "a b": "1" } })
     ]
     for (const call of invalidCalls) {
       const error = await call().then(
@@ -547,9 +567,9 @@ describe("in-process calls", () => {
       )
       assert.propertyVal(error, "_tag", "InvalidInput")
     }
-    assert.strictEqual((await gate.keys.list("acme", "b", "alice")).total, 1)
+    assert.strictEqual((await keyBucket.keys.list("alice")).total, 1)
     for (const invalidKey of [undefined, null, 5, {}]) {
-      assert.deepStrictEqual(await gate.keys.verify("acme", "b", invalidKey as never), {
+      assert.deepStrictEqual(await keyBucket.verify(invalidKey as never), {
         valid: false,
         reason: "invalid"
       })

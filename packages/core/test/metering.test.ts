@@ -1,8 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
-import { createTollgate, type ServiceOptions, StoreUnavailable } from "@tollgate/core"
-import { AccountName, MeteringBuckets, Plans, Subscriptions, Tollgate, Usage } from "@tollgate/core/effect"
+import { createTollgate } from "@tollgate/core"
+import {
+  AccountName,
+  MeteringBucketName,
+  MeteringBuckets,
+  Plans,
+  type ServiceOptions,
+  Subscriptions,
+  Tollgate,
+  Usage
+} from "@tollgate/core/effect"
 import { Period } from "@tollgate/core/internal"
-import { Partition, Store, type StoreOperations } from "@tollgate/core/store"
+import { Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { Arbitrary, DateTime, Effect, Layer, Schema } from "effect"
@@ -113,26 +122,30 @@ const makeSubscription = (plan: { readonly id: string; readonly planExternalId: 
     subscriptionExternalId: `external-${Math.random()}`,
     customerExternalId: "c",
     ...fields
-  }) as Parameters<Subscriptions["Service"]["create"]>[1]
+  }) as Parameters<Subscriptions["Service"]["create"]>[0]["payload"]
+
+type SubscriptionQuery = Parameters<Subscriptions["Service"]["list"]>[0]["query"]
 
 /** Creates a bucket with a plan of 10 requests. */
 const setUp = Effect.fnUntraced(function* (fields: object = {}) {
-  const bucketId = (yield* (yield* MeteringBuckets).create(acme)).value.id
-  const plan = (yield* (yield* Plans).create(bucketId, {
-    label: "Plan",
-    planExternalId: "plan",
-    meters: { requests: { max: 10 } },
-    ...fields
+  const bucketId = (yield* (yield* MeteringBuckets).create({ payload: { accountName: acme } })).value.id
+  const plan = (yield* (yield* Plans).create({
+    params: { bucketId },
+    payload: { label: "Plan", planExternalId: "plan", meters: { requests: { max: 10 } }, ...fields }
   })).value
-  return { bucketId, plan, subscriptions: yield* Subscriptions, usage: yield* Usage }
+  const subscriptions = yield* Subscriptions
+  const subscribe = (fields: object = {}) =>
+    subscriptions.create({ params: { bucketId }, payload: makeSubscription(plan, fields) })
+  const listSubscriptions = (query: SubscriptionQuery) => subscriptions.list({ params: { bucketId }, query })
+  return { bucketId, plan, subscribe, listSubscriptions, subscriptions, usage: yield* Usage }
 })
 
 describe("trials", () => {
   it.effect("get their dates from the first plan that has a trial", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2030, 0, 1))
-      const { bucketId, plan, subscriptions } = yield* setUp({ trialDays: 14, trialEndStatus: "paused" })
-      const { value } = yield* subscriptions.create(bucketId, makeSubscription(plan, { status: "trialing" }))
+      const { subscribe } = yield* setUp({ trialDays: 14, trialEndStatus: "paused" })
+      const { value } = yield* subscribe({ status: "trialing" })
       assert.strictEqual(
         toIso(value.trialStartDate ?? parseTimestamp("2000-01-01T00:00:00Z")),
         "2030-01-01T00:00:00.000Z"
@@ -142,7 +155,7 @@ describe("trials", () => {
         "2030-01-15T00:00:00.000Z"
       )
       assert.strictEqual(value.trialEndStatus, "paused")
-      const other = yield* subscriptions.create(bucketId, makeSubscription(plan))
+      const other = yield* subscribe()
       assert.notProperty(other.value, "trialStartDate")
     }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
@@ -165,29 +178,31 @@ describe("trials", () => {
       () =>
         Effect.gen(function* () {
           yield* TestClock.setTime(Date.UTC(2030, 0, 1))
-          const { bucketId, plan, subscriptions, usage } = yield* setUp()
+          const { bucketId, subscribe, listSubscriptions, subscriptions, usage } = yield* setUp()
           const end = {
             trialEndDate: parseTimestamp("2030-01-11T00:00:00Z"),
             ...(trialEndStatus === undefined ? {} : { trialEndStatus })
           }
-          const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan, { status: "trialing", ...end })))
-            .value
-          const status = Effect.map(subscriptions.get(bucketId, id), ({ value }) => value.status)
+          const { id } = (yield* subscribe({ status: "trialing", ...end })).value
+          const status = Effect.map(
+            subscriptions.get({ params: { bucketId, subscriptionId: id } }),
+            ({ value }) => value.status
+          )
           yield* TestClock.setTime(Date.UTC(2030, 0, 10, 23, 59, 59, 999))
           assert.strictEqual(yield* status, "trialing")
-          yield* usage.consume(bucketId, id, { requests: 1 })
+          yield* usage.consumeMeters(bucketId, id, { requests: 1 })
           yield* TestClock.adjust("1 millis")
           assert.strictEqual(yield* status, statusAfter)
-          const consumed = yield* Effect.result(usage.consume(bucketId, id, { requests: 1 }))
+          const consumed = yield* Effect.result(usage.consumeMeters(bucketId, id, { requests: 1 }))
           assert.strictEqual(consumed._tag, canConsume ? "Success" : "Failure")
           const page = { limit: 10, offset: 0 }
-          assert.strictEqual((yield* subscriptions.list(bucketId, page)).data[0]?.status, statusAfter)
-          assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "trialing" })).total, 0)
-          assert.strictEqual(
-            (yield* subscriptions.list(bucketId, { ...page, status: statusAfter as "active" })).total,
-            1
-          )
-          const updated = yield* subscriptions.update(bucketId, id, { metadata: { seen: true } })
+          assert.strictEqual((yield* listSubscriptions(page)).data[0]?.status, statusAfter)
+          assert.strictEqual((yield* listSubscriptions({ ...page, status: "trialing" })).total, 0)
+          assert.strictEqual((yield* listSubscriptions({ ...page, status: statusAfter as "active" })).total, 1)
+          const updated = yield* subscriptions.update({
+            params: { bucketId, subscriptionId: id },
+            payload: { metadata: { seen: true } }
+          })
           assert.strictEqual(updated.value.status, statusAfter)
         }).pipe(Effect.provide(makeServices(MemoryStore.open())))
     )
@@ -207,41 +222,35 @@ describe("trials", () => {
           )
       }
       yield* TestClock.setTime(Date.UTC(2031, 4, 20, 10, 30))
-      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), makeServices(counting))
+      const { subscribe, listSubscriptions } = yield* Effect.provide(setUp(), makeServices(counting))
       const trial = (trialEndDate: string) =>
-        subscriptions.create(
-          bucketId,
-          makeSubscription(plan, { status: "trialing", trialEndDate: parseTimestamp(trialEndDate) })
-        )
+        subscribe({ status: "trialing", trialEndDate: parseTimestamp(trialEndDate) })
       for (let day = 1; day <= 50; day++) yield* trial(`2031-07-${String((day % 28) + 1).padStart(2, "0")}T10:00:00Z`)
       const ended = ["1999-01-01T00:00:00Z", "2030-12-31T23:59:59Z", "2031-04-30T00:00:00Z", "2031-05-19T00:00:00Z"]
       for (const end of [...ended, "2031-05-20T09:59:59Z", "2031-05-20T10:30:00Z"]) yield* trial(end)
       yield* trial("2031-05-20T10:30:01Z")
       const active = { limit: 100, offset: 0, status: "active" } as const
-      assert.strictEqual((yield* subscriptions.list(bucketId, active)).total, 6)
+      assert.strictEqual((yield* listSubscriptions(active)).total, 6)
       records = 0
-      assert.strictEqual((yield* subscriptions.list(bucketId, { ...active, status: "trialing", limit: 1 })).total, 51)
+      assert.strictEqual((yield* listSubscriptions({ ...active, status: "trialing", limit: 1 })).total, 51)
       // The trial that ends in the current hour, and the one on the requested page.
       assert.isAtMost(records, 2)
       yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* subscriptions.list(bucketId, active)).total, 7)
+      assert.strictEqual((yield* listSubscriptions(active)).total, 7)
     })
   )
 
   it.effect("are found after their end behind more than 1,000 trials that end later in the same hour", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2031, 4, 20, 10, 30))
-      const { bucketId, plan, subscriptions } = yield* setUp()
+      const { subscribe, listSubscriptions } = yield* setUp()
       const trial = (trialEndDate: string) =>
-        subscriptions.create(
-          bucketId,
-          makeSubscription(plan, { status: "trialing", trialEndDate: parseTimestamp(trialEndDate) })
-        )
+        subscribe({ status: "trialing", trialEndDate: parseTimestamp(trialEndDate) })
       for (let index = 0; index < 1_050; index++) yield* trial("2031-05-20T10:59:00Z")
       yield* trial("2031-05-20T10:29:00Z")
       const page = { limit: 1, offset: 0 }
-      assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "active" })).total, 1)
-      assert.strictEqual((yield* subscriptions.list(bucketId, { ...page, status: "trialing" })).total, 1_050)
+      assert.strictEqual((yield* listSubscriptions({ ...page, status: "active" })).total, 1)
+      assert.strictEqual((yield* listSubscriptions({ ...page, status: "trialing" })).total, 1_050)
     }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
@@ -262,17 +271,23 @@ describe("trials", () => {
             idempotency
           )
       }
-      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), makeServices(unindexed))
+      const { bucketId, subscribe } = yield* Effect.provide(setUp(), makeServices(unindexed))
       for (const trialEndDate of [parseTimestamp("1970-01-01T00:00:01Z"), parseTimestamp("2050-01-01T00:00:00Z")]) {
-        yield* subscriptions.create(bucketId, makeSubscription(plan, { status: "trialing", trialEndDate }))
+        yield* subscribe({ status: "trialing", trialEndDate })
       }
       yield* TestClock.adjust("2 seconds")
       const page = { limit: 5, offset: 0 }
       yield* Effect.provide(
         Effect.gen(function* () {
           const service = yield* Subscriptions
-          assert.strictEqual((yield* service.list(bucketId, { ...page, status: "active" })).total, 1)
-          assert.strictEqual((yield* service.list(bucketId, { ...page, status: "trialing" })).total, 1)
+          assert.strictEqual(
+            (yield* service.list({ params: { bucketId }, query: { ...page, status: "active" } })).total,
+            1
+          )
+          assert.strictEqual(
+            (yield* service.list({ params: { bucketId }, query: { ...page, status: "trialing" } })).total,
+            1
+          )
         }),
         makeServices(store)
       )
@@ -282,16 +297,13 @@ describe("trials", () => {
   it.effect("are persisted by several processes concurrently", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()
-      const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), makeServices(store))
+      const { bucketId, subscribe } = yield* Effect.provide(setUp(), makeServices(store))
       yield* Effect.forEach(Array.from({ length: 30 }), () =>
-        subscriptions.create(
-          bucketId,
-          makeSubscription(plan, { status: "trialing", trialEndDate: parseTimestamp("1970-01-01T00:00:01Z") })
-        )
+        subscribe({ status: "trialing", trialEndDate: parseTimestamp("1970-01-01T00:00:01Z") })
       )
       yield* TestClock.adjust("2 seconds")
       const list = Effect.flatMap(Subscriptions, (service) =>
-        service.list(bucketId, { limit: 5, offset: 0, status: "active" })
+        service.list({ params: { bucketId }, query: { limit: 5, offset: 0, status: "active" } })
       )
       const processes = [makeServices(store), makeServices(store), makeServices(store)].map((process) =>
         Effect.provide(list, process)
@@ -317,19 +329,22 @@ describe("quotas", () => {
       ] as const
       for (const [max, prorate, expected] of cases) {
         const { bucketId, plan, subscriptions, usage } = yield* setUp({ meters: { bytes: { max } } })
-        const other = yield* (yield* Plans).create(bucketId, {
-          label: "Other",
-          planExternalId: "other",
-          meters: { bytes: { max: 1 } }
+        const other = yield* (yield* Plans).create({
+          params: { bucketId },
+          payload: { label: "Other", planExternalId: "other", meters: { bytes: { max: 1 } } }
         })
-        const { id } = (yield* subscriptions.create(bucketId, makeSubscription(other.value))).value
+        const { id } = (yield* subscriptions.create({ params: { bucketId }, payload: makeSubscription(other.value) }))
+          .value
         const patch = { planExternalIds: [plan.planExternalId], ...(prorate === undefined ? {} : { prorate }) }
-        yield* subscriptions.update(bucketId, id, patch)
-        assert.strictEqual((yield* usage.quotas(bucketId, id)).meters["bytes"]?.max, expected)
+        yield* subscriptions.update({ params: { bucketId, subscriptionId: id }, payload: patch })
+        assert.strictEqual(
+          (yield* usage.quotas({ params: { bucketId, subscriptionId: id } })).meters["bytes"]?.max,
+          expected
+        )
         if (expected === 0) continue
-        const full = yield* usage.consume(bucketId, id, { bytes: expected })
+        const full = yield* usage.consumeMeters(bucketId, id, { bytes: expected })
         assert.deepStrictEqual(full.meters["bytes"], { max: expected, used: expected, remaining: 0 })
-        const error = yield* Effect.flip(usage.consume(bucketId, id, { bytes: 1 }))
+        const error = yield* Effect.flip(usage.consumeMeters(bucketId, id, { bytes: 1 }))
         assert.strictEqual(error._tag, "QuotaExceeded")
       }
     }).pipe(Effect.provide(makeServices(MemoryStore.open())))
@@ -338,51 +353,68 @@ describe("quotas", () => {
   it.effect("reset at the end of a period, and proration applies only to its period", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2030, 0, 31))
-      const { bucketId, plan, subscriptions, usage } = yield* setUp()
-      const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
-      yield* (yield* Plans).create(bucketId, { label: "Two", planExternalId: "two", meters: { requests: { max: 9 } } })
-      yield* usage.consume(bucketId, id, { requests: 10 })
+      const { bucketId, subscribe, subscriptions, usage } = yield* setUp()
+      const { id } = (yield* subscribe()).value
+      yield* (yield* Plans).create({
+        params: { bucketId },
+        payload: { label: "Two", planExternalId: "two", meters: { requests: { max: 9 } } }
+      })
+      yield* usage.consumeMeters(bucketId, id, { requests: 10 })
       const error = yield* Effect.flip(
-        usage.consume(bucketId, id, { requests: 1 }, { idempotency: { id: "i", fingerprint: "f" } })
+        usage.consume({
+          params: { bucketId, subscriptionId: id },
+          headers: { idempotencyKey: "i" },
+          payload: { meters: { requests: 1 } }
+        })
       )
       assert.deepInclude(error, { _tag: "QuotaExceeded", meter: "requests", max: 10 })
       assert.strictEqual("resetsOn" in error ? toIso(error.resetsOn) : "", "2030-02-28T00:00:00.000Z")
-      yield* subscriptions.update(bucketId, id, { planExternalIds: ["two"], prorate: 0.5 })
-      assert.deepStrictEqual((yield* usage.quotas(bucketId, id)).meters, {
+      yield* subscriptions.update({
+        params: { bucketId, subscriptionId: id },
+        payload: { planExternalIds: ["two"], prorate: 0.5 }
+      })
+      assert.deepStrictEqual((yield* usage.quotas({ params: { bucketId, subscriptionId: id } })).meters, {
         requests: { max: 4, used: 10, remaining: 0 }
       })
       yield* TestClock.setTime(Date.UTC(2030, 1, 28))
-      const next = yield* usage.quotas(bucketId, id)
+      const next = yield* usage.quotas({ params: { bucketId, subscriptionId: id } })
       assert.deepStrictEqual(next.meters, { requests: { max: 9, used: 0, remaining: 9 } })
       assert.deepStrictEqual(
         [toIso(next.periodStart), toIso(next.resetsOn)],
         ["2030-02-28T00:00:00.000Z", "2030-03-31T00:00:00.000Z"]
       )
-      const retried = yield* usage.consume(
-        bucketId,
-        id,
-        { requests: 1 },
-        { idempotency: { id: "i", fingerprint: "f" } }
-      )
+      const retried = yield* usage.consume({
+        params: { bucketId, subscriptionId: id },
+        headers: { idempotencyKey: "i" },
+        payload: { meters: { requests: 1 } }
+      })
       assert.deepStrictEqual(retried.meters, { requests: { max: 9, used: 1, remaining: 8 } })
     }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
   it.effect("leave the store unchanged when a request is rejected", () =>
     Effect.gen(function* () {
-      const { bucketId, plan, subscriptions, usage } = yield* setUp()
-      const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
-      const unpaid = (yield* subscriptions.create(bucketId, makeSubscription(plan, { status: "unpaid" }))).value.id
+      const { bucketId, plan, subscribe, subscriptions, usage } = yield* setUp()
+      const { id } = (yield* subscribe()).value
+      const unpaid = (yield* subscribe({ status: "unpaid" })).value.id
       const before = yield* stateHash
       for (const [target, amounts] of [
         [id, { requests: 11 }],
         [id, { requests: 1, other: 1 }],
         [unpaid, { requests: 1 }]
       ] as const) {
-        yield* Effect.flip(usage.consume(bucketId, target, amounts, { idempotency: { id: "i", fingerprint: "f" } }))
+        yield* Effect.flip(
+          usage.consume({
+            params: { bucketId, subscriptionId: target },
+            headers: { idempotencyKey: "i" },
+            payload: { meters: amounts }
+          })
+        )
       }
-      yield* Effect.flip(subscriptions.create(bucketId, makeSubscription({ id: "plan_x", planExternalId: "x" })))
-      yield* Effect.flip((yield* Plans).remove(bucketId, plan.id))
+      yield* Effect.flip(
+        subscriptions.create({ params: { bucketId }, payload: makeSubscription({ id: "plan_x", planExternalId: "x" }) })
+      )
+      yield* Effect.flip((yield* Plans).remove({ params: { bucketId, planId: plan.id } }))
       assert.strictEqual(yield* stateHash, before)
     }).pipe(Effect.provide(Tollgate.layer({ secret }).pipe(Layer.provideMerge(StoreState.layer(MemoryStore.layer)))))
   )
@@ -397,23 +429,26 @@ describe("threshold notifications", () => {
         throw new Error("a failing hook must not affect counting")
       }
       yield* Effect.gen(function* () {
-        const { bucketId, plan, subscriptions, usage } = yield* setUp()
-        const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
-        yield* usage.consume(bucketId, id, { requests: 7 })
+        const { bucketId, plan, subscribe, usage } = yield* setUp()
+        const { id } = (yield* subscribe()).value
+        yield* usage.consumeMeters(bucketId, id, { requests: 7 })
         assert.deepStrictEqual(events, [])
-        yield* usage.consume(bucketId, id, { requests: 1 })
-        yield* usage.consume(bucketId, id, { requests: 1 })
+        yield* usage.consumeMeters(bucketId, id, { requests: 1 })
+        yield* usage.consumeMeters(bucketId, id, { requests: 1 })
         assert.deepStrictEqual(events, [["requests", 0.8, 8]])
-        yield* usage.consume(bucketId, id, { requests: 1 })
-        yield* Effect.flip(usage.consume(bucketId, id, { requests: 1 }))
-        yield* (yield* Plans).update(bucketId, plan.id, { meters: { requests: { max: 20 } } })
-        yield* usage.consume(bucketId, id, { requests: 6 })
+        yield* usage.consumeMeters(bucketId, id, { requests: 1 })
+        yield* Effect.flip(usage.consumeMeters(bucketId, id, { requests: 1 }))
+        yield* (yield* Plans).update({
+          params: { bucketId, planId: plan.id },
+          payload: { meters: { requests: { max: 20 } } }
+        })
+        yield* usage.consumeMeters(bucketId, id, { requests: 6 })
         assert.deepStrictEqual(events, [
           ["requests", 0.8, 8],
           ["requests", 1, 10]
         ])
         yield* TestClock.adjust("40 days")
-        yield* usage.consume(bucketId, id, { requests: 20 })
+        yield* usage.consumeMeters(bucketId, id, { requests: 20 })
         assert.deepStrictEqual(events.slice(2), [
           ["requests", 0.8, 20],
           ["requests", 1, 20]
@@ -439,13 +474,13 @@ describe("threshold notifications", () => {
         return new Promise(() => undefined)
       }
       yield* Effect.gen(function* () {
-        const { bucketId, plan, subscriptions, usage } = yield* setUp()
-        const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
+        const { bucketId, subscribe, usage } = yield* setUp()
+        const { id } = (yield* subscribe()).value
         isFailing = true
-        assert.strictEqual((yield* usage.consume(bucketId, id, { requests: 8 })).meters["requests"]?.used, 8)
+        assert.strictEqual((yield* usage.consumeMeters(bucketId, id, { requests: 8 })).meters["requests"]?.used, 8)
         assert.deepStrictEqual(events, [])
         isFailing = false
-        yield* usage.consume(bucketId, id, { requests: 1 })
+        yield* usage.consumeMeters(bucketId, id, { requests: 1 })
         assert.deepStrictEqual(events, [0.8])
       }).pipe(Effect.provide(makeServices(unreliable, { onQuotaThreshold })))
     })
@@ -454,13 +489,13 @@ describe("threshold notifications", () => {
 
 describe("authorize", () => {
   it("counts against the newest subscription that has all the meters", async () => {
-    const { gate, bucketId, key, subscribe } = await prepare(MemoryStore.open())
+    const { gate, keyBucket, meteringBucket, key, subscribe } = await prepare(MemoryStore.open())
     const meters = { exports: { max: 5 } }
-    const addOn = await gate.plans.create(bucketId, { label: "Add-on", planExternalId: "add-on", meters })
+    const addOn = await meteringBucket.plans.create({ label: "Add-on", planExternalId: "add-on", meters })
     await subscribe()
     await subscribe({ planIds: [addOn.id], planExternalIds: ["add-on"] })
     const authorize = (meters: Record<string, number>) =>
-      gate.authorize({ account: "acme", bucket: "b", key, metering: { meteringBucketId: bucketId, meters } })
+      keyBucket.authorize(key, { metering: { meteringBucketId: meteringBucket.id, meters } })
     for (const meter of ["requests", "exports", "requests"]) assert.isTrue((await authorize({ [meter]: 1 })).allowed)
     assert.propertyVal(await authorize({ requests: 1 }), "reason", "over-quota")
     for (const wrong of [{ request: 1 }, { requests: 1, exports: 1 }]) {
@@ -472,36 +507,33 @@ describe("authorize", () => {
   })
 
   it("rejects a metering bucket of another account, also after the owner has used it", async () => {
-    const { gate, bucketId, key, subscribe } = await prepare(MemoryStore.open())
+    const { gate, keyBucket, meteringBucket, key, subscribe } = await prepare(MemoryStore.open())
     const { id } = await subscribe()
-    const otherConsumer = await gate.consumers.create("other", "b", { name: "alice" }, { withApiKey: true })
-    const authorize = (account: string, key: string) =>
-      gate.authorize({ account, bucket: "b", key, metering: { meteringBucketId: bucketId, meters: { requests: 1 } } })
+    const otherBucket = gate.account("other").keyBucket("b")
+    const { apiKeys } = await otherBucket.consumers.create({ name: "alice" }, { withApiKey: true })
+    const options = { metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } } }
     for (let turn = 1; turn <= 2; turn++) {
-      const error = await authorize("other", otherConsumer.apiKeys?.[0]?.key ?? "").catch((error: unknown) => error)
+      const error = await otherBucket.authorize(apiKeys[0].key ?? "", options).catch((error: unknown) => error)
       assert.propertyVal(error, "_tag", "MeteringBucketNotFound")
-      assert.isTrue((await authorize("acme", key)).allowed)
-      assert.strictEqual((await gate.usage.quotas(bucketId, id)).meters["requests"]?.used, turn)
+      assert.isTrue((await keyBucket.authorize(key, options)).allowed)
+      assert.strictEqual((await meteringBucket.usage.quotas(id)).meters["requests"]?.used, turn)
     }
     await gate.close()
   })
 
   const prepare = async (store: StoreOperations) => {
     const gate = await createTollgate({ store, secret })
-    const { apiKeys } = await gate.consumers.create(
-      "acme",
-      "b",
-      { name: "alice", tags: { plan: "pro" } },
-      { withApiKey: true }
-    )
-    const { id: bucketId } = await gate.meteringBuckets.create("acme")
-    const plan = await gate.plans.create(bucketId, {
+    const keyBucket = gate.account("acme").keyBucket("b")
+    const { apiKeys } = await keyBucket.consumers.create({ name: "alice", tags: { plan: "pro" } }, { withApiKey: true })
+    const { id } = await gate.account("acme").meteringBuckets.create()
+    const meteringBucket = gate.account("acme").meteringBucket(id)
+    const plan = await meteringBucket.plans.create({
       label: "P",
       planExternalId: "p",
       meters: { requests: { max: 2 } }
     })
     const subscribe = (fields: object = {}) =>
-      gate.subscriptions.create(bucketId, {
+      meteringBucket.subscriptions.create({
         planIds: [plan.id],
         planExternalIds: ["p"],
         status: "active",
@@ -513,21 +545,17 @@ describe("authorize", () => {
         customerExternalId: "c",
         ...fields
       })
-    const key = apiKeys?.[0]?.key ?? ""
+    const key = apiKeys[0].key ?? ""
     const authorize = (value = key) =>
-      gate.authorize({
-        account: "acme",
-        bucket: "b",
-        key: value,
-        metering: { meteringBucketId: bucketId, meters: { requests: 1 } }
-      })
-    return { gate, bucketId, plan, subscribe, authorize, key }
+      keyBucket.authorize(value, { metering: { meteringBucketId: id, meters: { requests: 1 } } })
+    return { gate, keyBucket, meteringBucket, plan, subscribe, authorize, key }
   }
 
   it("returns the remaining quota, or the reason for the denial", async () => {
-    const { gate, bucketId, plan, subscribe, authorize, key } = await prepare(MemoryStore.open())
+    const { gate, keyBucket, meteringBucket, plan, subscribe, authorize, key } = await prepare(MemoryStore.open())
+    const { meteringBuckets } = gate.account("acme")
     assert.deepStrictEqual(await authorize("unknown-but-well-formed"), { allowed: false, reason: "invalid-key" })
-    const verified = await gate.authorize({ account: "acme", bucket: "b", key })
+    const verified = await keyBucket.authorize(key)
     assert.isTrue(verified.allowed)
     assert.propertyVal(await authorize(), "reason", "no-subscription")
     const first = await subscribe({ status: "canceled" })
@@ -543,17 +571,17 @@ describe("authorize", () => {
     assert.deepInclude(denied, { allowed: false, reason: "over-quota", meter: "requests", max: 2 })
     assert.strictEqual("resetsOn" in denied ? denied.resetsOn : "", second.nextBillingCycle)
     // Cached entitlements are refreshed after a change of the plan, a newer subscription or a change of status.
-    await gate.plans.update(bucketId, plan.id, { meters: { requests: { max: 3 } } })
+    await meteringBucket.plans.update(plan.id, { meters: { requests: { max: 3 } } })
     assert.isTrue((await authorize()).allowed)
     assert.isFalse((await authorize()).allowed)
     const third = await subscribe()
     assert.isTrue((await authorize()).allowed)
-    assert.strictEqual((await gate.usage.quotas(bucketId, third.id)).meters["requests"]?.used, 1)
-    await gate.subscriptions.update(bucketId, third.id, { status: "unpaid" })
+    assert.strictEqual((await meteringBucket.usage.quotas(third.id)).meters["requests"]?.used, 1)
+    await meteringBucket.subscriptions.update(third.id, { status: "unpaid" })
     assert.isFalse((await authorize()).allowed)
-    await gate.subscriptions.update(bucketId, first.id, { status: "active" })
+    await meteringBucket.subscriptions.update(first.id, { status: "active" })
     assert.isFalse((await authorize()).allowed, "the newest active subscription is the second, whose quota is used up")
-    await gate.subscriptions.remove(bucketId, second.id)
+    await meteringBucket.subscriptions.remove(second.id)
     assert.isTrue((await authorize()).allowed, "the newest active subscription is the first")
     // Newer canceled subscriptions do not hide it.
     for (let count = 0; count < 25; count++) await subscribe({ status: "canceled" })
@@ -563,19 +591,17 @@ describe("authorize", () => {
       { metering: null },
       { metering: { meteringBucketId: 5, meters: { requests: 1 } } }
     ]) {
-      const error = await gate
-        .authorize({ account: "acme", bucket: "b", key, ...wrong } as never)
-        .catch((error: unknown) => error)
+      const error = await keyBucket.authorize(key, wrong as never).catch((error: unknown) => error)
       assert.propertyVal(error, "_tag", "InvalidInput")
     }
     for (const id of [5, null, undefined]) {
       assert.propertyVal(
-        await gate.meteringBuckets.get(id as never).catch((error: unknown) => error),
+        await meteringBuckets.get(id as never).catch((error: unknown) => error),
         "_tag",
-        "MeteringBucketNotFound"
+        "InvalidInput"
       )
     }
-    await gate.meteringBuckets.remove(bucketId)
+    await meteringBuckets.remove(meteringBucket.id)
     const error = await authorize().catch((error: unknown) => error)
     assert.propertyVal(error, "_tag", "MeteringBucketNotFound")
     await gate.close()
@@ -616,20 +642,25 @@ it.effect("returns the current plans of a subscription whose plans change during
         return Effect.andThen(Effect.orDie(change), store.get(partition, keys))
       }
     }
-    const { bucketId, plan, subscriptions } = yield* Effect.provide(setUp(), makeServices(store))
-    const { id } = (yield* subscriptions.create(bucketId, makeSubscription(plan))).value
+    const { bucketId, plan, subscribe, subscriptions } = yield* Effect.provide(setUp(), makeServices(store))
+    const { id } = (yield* subscribe()).value
     yield* Effect.gen(function* () {
       const plans = yield* Plans
-      yield* plans.create(bucketId, { label: "Two", planExternalId: "two", meters: { requests: { max: 1 } } })
+      yield* plans.create({
+        params: { bucketId },
+        payload: { label: "Two", planExternalId: "two", meters: { requests: { max: 1 } } }
+      })
       const service = yield* Subscriptions
       concurrentChange = Effect.andThen(
-        subscriptions.update(bucketId, id, { planExternalIds: ["two"] }),
+        subscriptions.update({ params: { bucketId, subscriptionId: id }, payload: { planExternalIds: ["two"] } }),
         Effect.provide(
-          Effect.flatMap(Plans, (other) => other.remove(bucketId, plan.id)),
+          Effect.flatMap(Plans, (other) => other.remove({ params: { bucketId, planId: plan.id } })),
           makeServices(store)
         )
       )
-      assert.deepStrictEqual((yield* service.get(bucketId, id)).value.planExternalIds, ["two"])
+      assert.deepStrictEqual((yield* service.get({ params: { bucketId, subscriptionId: id } })).value.planExternalIds, [
+        "two"
+      ])
     }).pipe(Effect.provide(makeServices(changingStore)))
   })
 )
@@ -644,7 +675,6 @@ const storeDown = new StoreUnavailable({
 describe("creating a metering bucket", () => {
   it.effect("leaves no orphaned bucket when it is rejected, fails or is repeated", () =>
     Effect.gen(function* () {
-      const withIdempotency = (fingerprint: string) => ({ idempotency: { id: "i", fingerprint } })
       const store = MemoryStore.open()
       const partitions = new Set<string>()
       let isRejecting = false
@@ -659,14 +689,16 @@ describe("creating a metering bucket", () => {
       }
       yield* Effect.gen(function* () {
         const buckets = yield* MeteringBuckets
-        const first = yield* buckets.create(acme, withIdempotency("f"))
-        assert.deepStrictEqual((yield* buckets.create(acme, withIdempotency("f"))).value, first.value)
+        const createOnce = (fields: object = {}) =>
+          buckets.create({ headers: { idempotencyKey: "once" }, payload: { accountName: acme, ...fields } })
+        const first = yield* createOnce()
+        assert.deepStrictEqual((yield* createOnce()).value, first.value)
         assert.strictEqual(
-          (yield* Effect.flip(buckets.create(acme, withIdempotency("other"))))._tag,
+          (yield* Effect.flip(createOnce({ name: MeteringBucketName.make("other") })))._tag,
           "IdempotencyKeyReused"
         )
         isRejecting = true
-        yield* Effect.flip(buckets.create(acme))
+        yield* Effect.flip(buckets.create({ payload: { accountName: acme } }))
         const roots = yield* Effect.forEach(partitions, (partition) =>
           store.get(partition as Partition.Partition, ["bucket/root"])
         )
@@ -693,11 +725,12 @@ describe("listing metering buckets", () => {
       yield* Effect.provide(
         Effect.gen(function* () {
           const buckets = yield* MeteringBuckets
-          const other = yield* buckets.create(AccountName.make("other"))
-          yield* Effect.flip(buckets.remove(bucketId))
+          const other = yield* buckets.create({ payload: { accountName: AccountName.make("other") } })
+          yield* Effect.flip(buckets.remove({ params: { bucketId } }))
           isStuck = true
-          for (const account of [acme, AccountName.make("other"), "*" as const]) {
-            const { data, total } = yield* buckets.list(account, { limit: 10, offset: 0 })
+          for (const account of [acme, AccountName.make("other"), undefined]) {
+            const query = { limit: 10, offset: 0, ...(account === undefined ? {} : { accountName: account }) }
+            const { data, total } = yield* buckets.list({ query })
             assert.deepStrictEqual([data, total], account === acme ? [[], 0] : [[other.value], 1])
           }
         }),
@@ -719,7 +752,7 @@ describe("removing a metering bucket", () => {
           commit: (...args) => (++calls === failingCall ? Effect.fail(storeDown) : store.commit(...args)),
           clear: (...args) => (++calls === failingCall ? Effect.fail(storeDown) : store.clear(...args))
         }
-        const remove = Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId))
+        const remove = Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove({ params: { bucketId } }))
         const first = yield* Effect.result(Effect.provide(remove, makeServices(failingStore)))
         // The background job of the new process may have completed it already.
         const retry = Effect.catchTag(remove, "MeteringBucketNotFound", () => Effect.void)
@@ -729,7 +762,9 @@ describe("removing a metering bucket", () => {
         ])
         assert.strictEqual(plans?.total, 0)
         const { total } = yield* Effect.provide(
-          Effect.flatMap(MeteringBuckets, (buckets) => buckets.list(acme, { limit: 1, offset: 0 })),
+          Effect.flatMap(MeteringBuckets, (buckets) =>
+            buckets.list({ query: { accountName: acme, limit: 1, offset: 0 } })
+          ),
           makeServices(store)
         )
         assert.strictEqual(total, 0)
@@ -744,7 +779,7 @@ describe("removing a metering bucket", () => {
         const { bucketId } = yield* Effect.provide(
           Effect.gen(function* () {
             const setup = yield* setUp()
-            yield* setup.subscriptions.create(setup.bucketId, makeSubscription(setup.plan))
+            yield* setup.subscribe()
             return setup
           }),
           makeServices(store)
@@ -761,15 +796,15 @@ describe("removing a metering bucket", () => {
         ) as unknown as StoreOperations
         const removed = yield* Effect.result(
           Effect.provide(
-            Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId)),
+            Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove({ params: { bucketId } })),
             makeServices(failingStore)
           )
         )
         const [listed, read, pending] = yield* Effect.provide(
           Effect.gen(function* () {
             const buckets = yield* MeteringBuckets
-            const { total } = yield* buckets.list(acme, { limit: 10, offset: 0 })
-            const read = yield* Effect.result(buckets.get(bucketId))
+            const { total } = yield* buckets.list({ query: { accountName: acme, limit: 10, offset: 0 } })
+            const read = yield* Effect.result(buckets.get({ params: { bucketId } }))
             const pendingRemovals = store.list(Partition.meteringDirectory, [
               { indexTerms: ["listing/deleting"], offset: 0, limit: 0 }
             ])
@@ -788,7 +823,7 @@ describe("removing a metering bucket", () => {
         const [root] = yield* store.get(Partition.forMeteringBucket(bucketId), ["bucket/root"])
         const secondRemoval = yield* Effect.result(
           Effect.provide(
-            Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove(bucketId)),
+            Effect.flatMap(MeteringBuckets, (buckets) => buckets.remove({ params: { bucketId } })),
             makeServices(store)
           )
         )

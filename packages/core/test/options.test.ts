@@ -2,18 +2,11 @@
  * The options of `createTollgate`, `Tollgate.layer`, `Authenticator.layerBearer` and `createClient`.
  */
 import { assert, describe, it } from "@effect/vitest"
-import {
-  Authenticator,
-  ConfigurationError,
-  createClient,
-  createTollgate,
-  memorySourceStore,
-  memoryTarget,
-  Options,
-  type ServiceOptions,
-  Tollgate,
-  type TollgateOptions
-} from "@tollgate/core"
+import { ConfigurationError, createTollgate, type TollgateOptions } from "@tollgate/core"
+import { createClient } from "@tollgate/core/client"
+import { Authenticator, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
+import { Options } from "@tollgate/core/internal"
+import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { Effect, Exit, Layer } from "effect"
 import { secret } from "./stores.ts"

@@ -2,15 +2,23 @@
  * Simulated processes for deployment tests: real services on a shared store, driven by the test clock.
  */
 import { assert } from "@effect/vitest"
-import { type ServiceOptions, StoreUnavailable } from "@tollgate/core"
-import { AccountName, BranchName, Deployments, ProjectName, Tollgate, Uploads } from "@tollgate/core/effect"
+import {
+  AccountName,
+  BranchName,
+  Deployments,
+  ProjectName,
+  type ServiceOptions,
+  Tollgate,
+  Uploads
+} from "@tollgate/core/effect"
 import {
   Change,
   type DeploymentTarget,
   memorySourceStore,
   Partition,
   Store,
-  type StoreOperations
+  type StoreOperations,
+  StoreUnavailable
 } from "@tollgate/core/store"
 import { Clock, Context, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -68,7 +76,7 @@ export const startProcess = (
     }
   })
 
-export const parseUploadUrl = (uploadUrl: string) => {
+const parseUploadUrl = (uploadUrl: string) => {
   const { pathname, searchParams } = new URL(uploadUrl)
   return {
     id: pathname.split("/").at(-1)?.replace(".tar.gz", "") ?? "",
@@ -77,11 +85,25 @@ export const parseUploadUrl = (uploadUrl: string) => {
   }
 }
 
+/** Creates an upload URL, and returns its parts. */
+export const createUploadUrl = (uploads: Uploads["Service"], target: typeof branch = branch) =>
+  Effect.map(uploads.createSource({ payload: target }), ({ uploadUrl }) => parseUploadUrl(uploadUrl))
+
 export const upload = (uploads: Uploads["Service"]) =>
   Effect.gen(function* () {
-    const { uploadUrl } = yield* uploads.create(branch)
-    return (yield* uploads.receive(parseUploadUrl(uploadUrl), content)).id
+    return (yield* uploads.receive(yield* createUploadUrl(uploads), content)).id
   })
+
+export const getStatus = (
+  deployments: Deployments["Service"],
+  statusId: string,
+  { accountName, projectName }: typeof project = project
+) => deployments.status({ params: { accountName, projectName, statusId } })
+
+export const listDeployments = (
+  deployments: Deployments["Service"],
+  { accountName, projectName }: typeof project = project
+) => deployments.list({ params: { accountName, projectName }, query: { limit: 10, offset: 0 } })
 
 /** Runs all fibers that are ready, without advancing the clock. */
 export const flushEventLoop = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
@@ -106,7 +128,7 @@ export const waitUntil = (condition: () => boolean) =>
 export const waitForSuccess = (deployments: Deployments["Service"], id: string) =>
   Effect.gen(function* () {
     for (let step = 0; step < 1_000; step++) {
-      if ((yield* deployments.status(project, id)).value.status === "SUCCESS") return
+      if ((yield* getStatus(deployments, id)).value.status === "SUCCESS") return
       yield* flushEventLoop
     }
     return assert.fail("The run did not succeed")

@@ -9,10 +9,10 @@ import { Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import {
   content,
+  createUploadUrl,
   eventually,
   flushEventLoop,
-  parseUploadUrl,
-  project,
+  getStatus,
   startDisconnectableProcess,
   startProcess,
   upload
@@ -102,7 +102,7 @@ describe("a target", () => {
         yield* startProcess(store, target, sources)
         const id = yield* upload(first.uploads)
         yield* Effect.repeat(flushEventLoop, { times: 50 })
-        const { value } = yield* first.deployments.status(project, id)
+        const { value } = yield* getStatus(first.deployments, id)
         assert.strictEqual(value.status, "ERROR")
         assert.deepInclude(value.steps.publish, {
           status: "failed",
@@ -118,8 +118,8 @@ describe("runs", () => {
   const enqueue = (uploads: Uploads["Service"], account: string, name: string) =>
     Effect.gen(function* () {
       const project = { accountName: AccountName.make(account), projectName: ProjectName.make(name) }
-      const { uploadUrl } = yield* uploads.create({ ...project, branchName: BranchName.make("main") })
-      yield* uploads.receive(parseUploadUrl(uploadUrl), content)
+      const url = yield* createUploadUrl(uploads, { ...project, branchName: BranchName.make("main") })
+      yield* uploads.receive(url, content)
     })
 
   it.effect("alternate between accounts, so that one run does not wait for the twenty of another account", () =>

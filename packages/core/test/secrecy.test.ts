@@ -3,9 +3,9 @@
  * them. The tests collect all output and search it.
  */
 import { inspect } from "node:util"
-import { createTollgate, StoreUnavailable } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
 import { Authenticator, Tollgate, toWebHandler } from "@tollgate/core/effect"
-import { Store, type StoreOperations } from "@tollgate/core/store"
+import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { Effect, Exit, Layer, Logger, References, Tracer } from "effect"
 import { describe, expect, it } from "vitest"
@@ -127,19 +127,20 @@ describe("secrets", () => {
       secret,
       tokens: grants
     })
-    await gate.consumers.create("acme", "b", { name: "alice", apiKeys: [{ key: suppliedKey }] })
+    const keyBucket = gate.account("acme").keyBucket("b")
+    await keyBucket.consumers.create({ name: "alice", apiKeys: [{ key: suppliedKey }] })
     const errors: Array<unknown> = []
     const collectError = (attempt: Promise<unknown>) =>
       attempt.then(
         () => errors.push("no error"),
         (error) => errors.push(error)
       )
-    await collectError(gate.keys.create("acme", "b", "alice", { key: suppliedKey }))
-    await collectError(gate.keys.create("acme", "b", "alice", { key: `${suppliedKey} ` }))
-    await collectError(gate.keys.create("acme", "b", "alice", { kee: suppliedKey } as never))
-    await collectError(gate.keys.get("acme", "b", "alice", suppliedKey.toUpperCase()))
+    await collectError(keyBucket.keys.create("alice", { key: suppliedKey }))
+    await collectError(keyBucket.keys.create("alice", { key: `${suppliedKey} ` }))
+    await collectError(keyBucket.keys.create("alice", { kee: suppliedKey } as never))
+    await collectError(keyBucket.keys.get("alice", suppliedKey.toUpperCase()))
     maxCalls = 0
-    await collectError(gate.keys.verify("acme", "b", suppliedKey))
+    await collectError(keyBucket.verify(suppliedKey))
     expect(errors.every((error) => error !== "no error")).toBe(true)
     const output = errors.map((error) => inspectDeep(error) + JSON.stringify(error)).join("\n")
     for (const hidden of [suppliedKey, secret, ...Object.values(tokens)]) expect(output).not.toContain(hidden)
@@ -160,9 +161,8 @@ describe("secrets", () => {
       secret,
       tokens: grants
     })
-    const created = await gate.consumers.create(
-      "acme",
-      "b",
+    const keyBucket = gate.account("acme").keyBucket("b")
+    const created = await keyBucket.consumers.create(
       { name: "alice", apiKeys: [{}, { key: suppliedKey }] },
       { idempotencyKey: "once" }
     )
@@ -192,8 +192,9 @@ describe("an idempotent request", () => {
     const recordDigests = async (secret: string) => {
       const { store, recorded } = makeRecordingStore()
       const gate = await createTollgate({ store, secret, tokens: grants })
-      await gate.consumers.create("acme", "b", create, { idempotencyKey: "once" })
-      await gate.consumers.remove("acme", "b", "alice")
+      const keyBucket = gate.account("acme").keyBucket("b")
+      await keyBucket.consumers.create(create, { idempotencyKey: "once" })
+      await keyBucket.consumers.remove("alice")
       const call = makeClient(gate.handler)
       const headers = { "idempotency-key": "once" }
       await call("POST", "/v1/accounts/acme/key-buckets/b/consumers", { body: create, headers })
@@ -210,9 +211,10 @@ describe("an idempotent request", () => {
     const next = `${secret}, the next`
     const make = async (secrets: ReadonlyArray<string>) => {
       const gate = await createTollgate({ store, secret: secrets })
-      const created = await gate.consumers.create("acme", "b", create, { idempotencyKey: "once" })
-      const other = await gate.consumers
-        .create("acme", "b", { name: "bob" }, { idempotencyKey: "once" })
+      const keyBucket = gate.account("acme").keyBucket("b")
+      const created = await keyBucket.consumers.create(create, { idempotencyKey: "once" })
+      const other = await keyBucket.consumers
+        .create({ name: "bob" }, { idempotencyKey: "once" })
         .catch((error: unknown) => error)
       expect(other).toMatchObject({ _tag: "IdempotencyKeyReused" })
       await gate.close()

@@ -20,34 +20,38 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   await createTollgate({ store, secret, keyStorage: "plain" })
 
   const gate = await createTollgate({ store, secret })
+  const keyBucket = gate.account("acme").keyBucket("b")
+  const { subscriptions } = gate.account("acme").meteringBucket("bckt")
+  const { deployments } = gate.account("acme").project("web")
   // @ts-expect-error: the name is required
-  await gate.consumers.create("acme", "b", {})
+  await keyBucket.consumers.create({})
   // @ts-expect-error: no such field
-  await gate.consumers.create("acme", "b", { name: "alice", decription: "x" })
+  await keyBucket.consumers.create({ name: "alice", decription: "x" })
   // @ts-expect-error: a timestamp is a string
-  await gate.keys.create("acme", "b", "alice", { expiresOn: 5 })
+  await keyBucket.keys.create("alice", { expiresOn: 5 })
   // @ts-expect-error: no such format
-  await gate.keys.list("acme", "b", "alice", { keyFormat: "all" })
+  await keyBucket.keys.list("alice", { keyFormat: "all" })
   // @ts-expect-error: no such status
-  await gate.subscriptions.update("bckt", "sbsc", { status: "paused" })
+  await subscriptions.update("sbsc", { status: "paused" })
   // @ts-expect-error: a promise that is not awaited has no such field
-  gate.keys.verify("acme", "b", "key").valid
+  keyBucket.verify("key").valid
   // @ts-expect-error: only an allowed result has a consumer
-  ;(await gate.authorize({ account: "acme", bucket: "b", key: "k" })).consumer.name
+  ;(await keyBucket.authorize("k")).consumer.name
   // @ts-expect-error: the key bucket is required
-  requireApiKey(gate, { account: "acme" })
+  requireApiKey(gate)
   // @ts-expect-error: deployments need a target
   await createTollgate({ store, secret, deployments: { sources: memorySourceStore() } })
   // @ts-expect-error: a target must have publish
   targetFromPromises({ build: async () => ({ exitCode: 0 }) })
   // @ts-expect-error: the branch is required
-  await gate.deployments.createSource({ accountName: "acme", projectName: "web" })
+  await deployments.createSource({})
   // @ts-expect-error: a promise that is not awaited has no such field
-  gate.deployments.get("web").url
+  deployments.get("web").url
   // @ts-expect-error: the token is required
   createClient({ baseUrl: "https://example.com" })
 
   // @ts-expect-error: the Effect API accepts only validated names
-  consumers.get({ accountName: "acme", bucketName: KeyBucketName.make("b") }, "alice")
-  consumers.get({ accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("b") }, "alice")
+  consumers.get({ params: { accountName: "acme", bucketName: KeyBucketName.make("b"), consumerName: "alice" } })
+  const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("b") }
+  consumers.get({ params: { ...bucket, consumerName: "alice" } })
 }

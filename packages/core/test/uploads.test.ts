@@ -3,21 +3,14 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate } from "@tollgate/core"
-import type { Uploads } from "@tollgate/core/effect"
+import type { SignedUploadUrl, Uploads } from "@tollgate/core/effect"
 import { memorySourceStore, memoryTarget, type SourceStore } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState } from "@tollgate/store-testkit"
 import { Deferred, Effect, Fiber, Schedule, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
-import {
-  branch,
-  content,
-  flushEventLoop,
-  parseUploadUrl,
-  startDisconnectableProcess,
-  startProcess
-} from "./processes.ts"
+import { content, createUploadUrl, flushEventLoop, startDisconnectableProcess, startProcess } from "./processes.ts"
 import { secret } from "./stores.ts"
 
 const advance = (seconds: number) =>
@@ -44,7 +37,7 @@ describe("an upload", () => {
         put: (key, stream) => Effect.andThen(inner.put(key, stream), Effect.sleep("40 seconds"))
       }
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget(), slow)
-      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(uploads)
       const sending = yield* Effect.forkChild(uploads.receive(url, content))
       yield* advance(45)
       assert.strictEqual((yield* Fiber.join(sending)).bytes, 8)
@@ -63,7 +56,7 @@ describe("an upload", () => {
           )
       }
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget(), slow)
-      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(uploads)
       const chunks = Stream.fromIterable([new Uint8Array(5), new Uint8Array(5)], { chunkSize: 1 })
       const sending = yield* Effect.forkChild(uploads.receive(url, chunks))
       yield* advance(85)
@@ -86,7 +79,7 @@ describe("an upload", () => {
         }
       }
       const { uploads } = yield* startProcess(slow, memoryTarget())
-      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(uploads)
       const sending = yield* Effect.forkChild(uploads.receive(url, content))
       yield* advance(60)
       assert.isAbove(delayedCommits, 0)
@@ -97,7 +90,7 @@ describe("an upload", () => {
   it.effect("fails after the grace period if it is too slow", () =>
     Effect.gen(function* () {
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget())
-      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(uploads)
       const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(url, trickle(1, 20))))
       yield* flushEventLoop
       yield* advance(59)
@@ -113,7 +106,7 @@ describe("an upload", () => {
       const { uploads } = yield* startProcess(MemoryStore.open(), memoryTarget(), memorySourceStore(), {
         sourceLimit: 100_000_000
       })
-      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(uploads)
       const sending = yield* Effect.forkChild(Effect.flip(uploads.receive(url, trickle(20_000, 10))))
       yield* flushEventLoop
       for (let minute = 0; minute < 59; minute++) yield* TestClock.adjust("1 minute")
@@ -126,7 +119,7 @@ describe("an upload", () => {
 })
 
 /** Starts an upload that continues until its fiber is interrupted. */
-const startEndlessUpload = (uploads: Uploads["Service"], url: ReturnType<typeof parseUploadUrl>) =>
+const startEndlessUpload = (uploads: Uploads["Service"], url: SignedUploadUrl) =>
   Effect.gen(function* () {
     const started = yield* Deferred.make<void>()
     const first = Stream.fromEffect(Effect.as(Deferred.succeed(started, undefined), new Uint8Array(100_000)))
@@ -144,7 +137,7 @@ describe("an upload URL", () => {
       const [store, sources] = [MemoryStore.open(), memorySourceStore()]
       const one = yield* startProcess(store, memoryTarget(), sources, options)
       const other = yield* startProcess(store, memoryTarget(), sources, options)
-      const url = parseUploadUrl((yield* one.uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(one.uploads)
       for (const [interrupted, next] of [
         [one, one],
         [one, other]
@@ -167,7 +160,7 @@ describe("an upload URL", () => {
       const [store, sources] = [MemoryStore.open(), memorySourceStore()]
       const dying = yield* startDisconnectableProcess(store, memoryTarget(), sources)
       const other = yield* startProcess(store, memoryTarget(), sources, options)
-      const url = parseUploadUrl((yield* other.uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(other.uploads)
       yield* startEndlessUpload(dying.uploads, url)
       dying.disconnect()
       yield* advance(29)
@@ -181,9 +174,9 @@ describe("an upload URL", () => {
     Effect.gen(function* () {
       const { store, state } = StoreState.watch(MemoryStore.open())
       const { uploads } = yield* startProcess(store, memoryTarget())
-      const url = parseUploadUrl((yield* uploads.create(branch)).uploadUrl)
+      const url = yield* createUploadUrl(uploads)
       const before = yield* state.hash
-      assert.strictEqual((yield* Effect.flip(uploads.receive(url, Stream.empty)))._tag, "UploadInterrupted")
+      assert.strictEqual((yield* Effect.flip(uploads.receive(url, Stream.empty)))._tag, "InvalidInput")
       assert.strictEqual(yield* state.hash, before)
     }).pipe(Effect.scoped)
   )
@@ -195,7 +188,7 @@ describe("an upload URL", () => {
       publicUrl: "http://gate",
       deployments: { sources: memorySourceStore(), target: memoryTarget() }
     })
-    const { uploadUrl } = await gate.deployments.createSource({ ...branch })
+    const { uploadUrl } = await gate.account("acme").project("web").deployments.createSource({ branchName: "main" })
     const disconnect = new AbortController()
     const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(5)) })
     const init = { method: "PUT", body, duplex: "half", signal: disconnect.signal } as RequestInit

@@ -2,7 +2,7 @@
  * Callers cannot change cached or shared values, and later changes to their arguments have no effect.
  */
 import { assert, describe, expect, it } from "@effect/vitest"
-import { createTollgate } from "@tollgate/core"
+import { createTollgate, InvalidInput } from "@tollgate/core"
 import { Timestamp } from "@tollgate/core/effect"
 import { Collection, Partition, Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
@@ -17,22 +17,23 @@ const throwError = (): never => {
 describe("returned values", () => {
   it("cannot be changed by the caller for later calls", async () => {
     const gate = await createTollgate({ store: MemoryStore.open(), secret, verifyCache: { ttl: 60_000 } })
+    const keyBucket = gate.account("acme").keyBucket("b")
     const input = { name: "alice", tags: { plan: "free" }, metadata: { nested: { roles: ["a"] } } }
-    const created = await gate.consumers.create("acme", "b", input, { withApiKey: true })
+    const created = await keyBucket.consumers.create(input, { withApiKey: true })
     for (let round = 0; round < 2; round++) {
-      const read = (await gate.consumers.get("acme", "b", "alice")) as unknown as {
+      const read = (await keyBucket.consumers.get("alice")) as unknown as {
         metadata: { nested: { roles: Array<string> } }
       }
       assert.deepStrictEqual(read.metadata.nested.roles, ["a"])
       read.metadata.nested.roles.push("b")
     }
-    const key = created.apiKeys?.[0]?.key ?? ""
-    await gate.keys.verify("acme", "b", key)
-    const verification = (await gate.keys.verify("acme", "b", key)) as { consumer: { tags: Record<string, string> } }
+    const key = created.apiKeys[0].key ?? ""
+    await keyBucket.verify(key)
+    const verification = (await keyBucket.verify(key)) as { consumer: { tags: Record<string, string> } }
     assert.throws(() => {
       verification.consumer.tags["plan"] = "gold"
     })
-    const nextVerification = await gate.keys.verify("acme", "b", key)
+    const nextVerification = await keyBucket.verify(key)
     assert.deepStrictEqual(nextVerification.valid && nextVerification.consumer.tags, { plan: "free" })
     await gate.close()
   })
@@ -56,37 +57,45 @@ describe("returned values", () => {
   })
 })
 
+const throwingProxy = new Proxy(
+  {},
+  { get: () => throwError(), ownKeys: () => throwError(), getPrototypeOf: () => throwError() }
+)
+const invalidValues: ReadonlyArray<unknown> = [undefined, null, 1, "\ud800", Symbol("x"), [], {}, throwingProxy]
+const asArgument = (value: unknown) => value as never
+
+describe("the name of a handle", () => {
+  it("causes a synchronous InvalidInput if it is invalid", async () => {
+    const gate = await createTollgate({ store: MemoryStore.open(), secret })
+    const account = gate.account("acme")
+    for (const value of [...invalidValues, "", "a b"].map(asArgument)) {
+      for (const open of [() => gate.account(value), () => account.keyBucket(value), () => account.project(value)]) {
+        expect(open).toThrow(InvalidInput)
+      }
+    }
+    await gate.close()
+  })
+})
+
 describe("arguments", () => {
   it("cause a rejected promise if they are invalid, never a synchronous throw", async () => {
     const gate = await createTollgate({ store: MemoryStore.open(), secret })
-    const throwingProxy = new Proxy(
-      {},
-      { get: () => throwError(), ownKeys: () => throwError(), getPrototypeOf: () => throwError() }
-    )
-    const invalidValues: ReadonlyArray<unknown> = [
-      undefined,
-      null,
-      1,
-      "x",
-      "\ud800",
-      Symbol("x"),
-      [],
-      {},
-      throwingProxy
-    ]
-    const asArgument = (value: unknown) => value as never
-    for (const value of invalidValues) {
+    const keyBucket = gate.account("acme").keyBucket("b")
+    const { usage } = gate.account("acme").meteringBucket("bckt_x")
+    for (const value of [...invalidValues, "x"]) {
       const calls = [
-        gate.keys.verify(asArgument(value), asArgument(value), asArgument(value)),
-        gate.authorize(asArgument(value)),
-        gate.authorize({ account: "acme", bucket: "b", key: "k", metering: asArgument(value) }),
-        gate.usage.consume(asArgument(value), asArgument(value), { requests: 1 }),
-        gate.usage.consume("bckt_x", "sbsc_x", asArgument(value)),
-        gate.usage.consume("bckt_x", "sbsc_x", { requests: 1 }, asArgument(value))
+        keyBucket.verify(asArgument(value)),
+        keyBucket.authorize(asArgument(value)),
+        keyBucket.authorize("k", asArgument(value)),
+        keyBucket.authorize("k", { metering: asArgument(value) }),
+        gate.account("acme").meteringBucket(asArgument(value)).usage.consume("sbsc_x", { requests: 1 }),
+        usage.consume(asArgument(value), { requests: 1 }),
+        usage.consume("sbsc_x", asArgument(value)),
+        usage.consume("sbsc_x", { requests: 1 }, asArgument(value))
       ]
       for (const result of await Promise.allSettled(calls)) expect(result.status).toMatch(/^(fulfilled|rejected)$/)
     }
-    await expect(gate.usage.consume("bckt_x", "sbsc_x", { requests: 1 }, asArgument(null))).rejects.toMatchObject({
+    await expect(usage.consume("sbsc_x", { requests: 1 }, asArgument(null))).rejects.toMatchObject({
       _tag: "InvalidInput"
     })
     await gate.close()
@@ -99,18 +108,19 @@ describe("arguments", () => {
       commit: (...args: Parameters<typeof memory.commit>) => Effect.andThen(Effect.yieldNow, memory.commit(...args))
     }
     const gate = await createTollgate({ store: slow, secret })
-    const { id: bucketId } = await gate.meteringBuckets.create("acme")
-    const plan = await gate.plans.create(bucketId, {
+    const account = gate.account("acme")
+    const { plans, subscriptions, usage } = account.meteringBucket((await account.meteringBuckets.create()).id)
+    const plan = await plans.create({
       label: "P",
       planExternalId: "p",
       meters: { requests: { max: 100 } }
     })
-    const { id } = await gate.subscriptions.create(bucketId, makeSubscription(plan.id, "p", { customerKey: "c" }))
+    const { id } = await subscriptions.create(makeSubscription(plan.id, "p", { customerKey: "c" }))
     const meters: Record<string, number> = { requests: 1 }
-    const consumption = gate.usage.consume(bucketId, id, meters)
+    const consumption = usage.consume(id, meters)
     meters["requests"] = 50
     assert.strictEqual((await consumption).meters["requests"]?.used, 1)
-    const error = await gate.usage.consume(bucketId, id, JSON.parse('{"__proto__":1}')).catch((error: unknown) => error)
+    const error = await usage.consume(id, JSON.parse('{"__proto__":1}')).catch((error: unknown) => error)
     assert.propertyVal(error, "_tag", "InvalidInput")
     await gate.close()
   })
@@ -128,16 +138,17 @@ describe("a damaged key record", () => {
         )
     }
     const gate = await createTollgate({ store, secret })
-    const created = await gate.consumers.create("acme", "b", {
+    const keyBucket = gate.account("acme").keyBucket("b")
+    const created = await keyBucket.consumers.create({
       name: "alice",
       apiKeys: [{ expiresOn: "2020-01-01T00:00:00Z" }]
     })
     const key = created.apiKeys?.[0]?.key ?? ""
-    assert.isFalse((await gate.keys.verify("acme", "b", key)).valid)
+    assert.isFalse((await keyBucket.verify(key)).valid)
     damage = (body) => body.replace('"expiresOn":', '"expiresOn" : ')
-    assert.isFalse((await gate.keys.verify("acme", "b", key)).valid)
+    assert.isFalse((await keyBucket.verify(key)).valid)
     damage = (body) => body.slice(0, body.indexOf('"expiresOn"'))
-    const isValid = await gate.keys.verify("acme", "b", key).then(
+    const isValid = await keyBucket.verify(key).then(
       ({ valid }) => valid,
       () => false
     )

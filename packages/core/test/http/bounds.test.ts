@@ -95,9 +95,10 @@ describe("a large page", () => {
   const metadata = Object.fromEntries(Array.from({ length: 2_500 }, (_, index) => [`field-${index}`, `value ${index}`]))
 
   beforeAll(async () => {
+    const { consumers } = gate.account("acme").keyBucket("large")
     for (let first = 0; first < count; first += 50) {
       const names = Array.from({ length: 50 }, (_, index) => `c-${first + index}`)
-      await Promise.all(names.map((name) => gate.consumers.create("acme", "large", { name, metadata })))
+      await Promise.all(names.map((name) => consumers.create({ name, metadata })))
     }
   }, 120_000)
 

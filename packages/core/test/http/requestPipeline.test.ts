@@ -198,7 +198,7 @@ describe("a cross-site request", () => {
       const program = await call("POST", "/v1/metering", { token: "any", headers })
       expect(program.status).toBe(200)
     }
-    expect((await gate.consumers.list("acme", "b")).total).toBe(0)
+    expect((await gate.account("acme").keyBucket("b").consumers.list()).total).toBe(0)
     for (const [index, headers] of sameOrigin.entries()) {
       const create = { body: { name: `own-${index}` }, token: null, headers: { ...cookie, ...headers } }
       expect((await call("POST", path, create)).status).toBe(200)
@@ -260,7 +260,7 @@ describe("invalid metering input", () => {
     const invalidRequests: ReadonlyArray<readonly [method: string, path: string, body: unknown, status: number]> = [
       ["POST", "/v1/metering", { accountName: "a b" }, 400],
       ["POST", "/v1/metering", { accountName: "other" }, 403],
-      ["POST", "/v1/metering", { name: "x" }, 400],
+      ["POST", "/v1/metering", { colour: "red" }, 400],
       ["POST", `${bucket}/plans`, {}, 400],
       ["POST", `${bucket}/plans`, plan, 409],
       ["POST", `${bucket}/plans`, { ...plan, planExternalId: "q", meters: {} }, 400],
