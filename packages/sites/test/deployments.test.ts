@@ -273,9 +273,9 @@ describe.each(stores)("deployments over HTTP, on %s", (_, store) => {
           }
         })
       ]) {
-        const branch = { accountName: "acme", projectName: project, branchName: "main" }
-        const { uploadUrl } = await gate.deployments.createSource(branch)
-        const { id, bytes } = await gate.deployments.upload(uploadUrl, source)
+        const { deployments } = gate.account("acme").project(project)
+        const { uploadUrl } = await deployments.createSource({ branchName: "main" })
+        const { id, bytes } = await deployments.upload(uploadUrl, source)
         expect(bytes).toBe(archive.length)
         expect(archive.equals(before)).toBe(true)
         const { url } = await ended(project, id)
