@@ -320,7 +320,9 @@ const makeInputs = (fixture: Fixture): Readonly<Record<string, ReadonlyArray<Inp
     ],
     metering: [
       post("/v1/metering", { accountName: "other" }, 403),
-      post("/v1/metering", { name: "x" }),
+      post("/v1/metering", { names: "x" }),
+      ...["", "a/b", 5, null].map((name) => post("/v1/metering", { name })),
+      post("/v1/metering", { name: "taken" }, 409),
       ...[
         {},
         { ...plan, meters: {} },
@@ -461,7 +463,7 @@ describe.each(stores)("invalid input, on %s", (_, layer) => {
       .keyBucket("b")
       .consumers.create({ name: "alice", tags: { team: "blue" } }, { withApiKey: true })
     const meteringBucket = acme.meteringBucket((await acme.meteringBuckets.create()).id)
-    const otherBucket = acme.meteringBucket((await acme.meteringBuckets.create()).id)
+    const otherBucket = await acme.meteringBuckets.ensure("taken")
     const plan = { label: "Pro", planExternalId: "pro", meters: { requests: { max: 10 } } }
     const [proPlan, otherPlan] = [await meteringBucket.plans.create(plan), await otherBucket.plans.create(plan)]
     const { id: subscriptionId } = await meteringBucket.subscriptions.create(

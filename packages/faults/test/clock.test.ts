@@ -40,8 +40,6 @@ const runJumps = Effect.gen(function* () {
   const expiries = Array.from({ length: 12 }, (_, index) => start + index * 2 * hour)
   const { value: alice } = yield* (yield* Consumers).create({
     params: bucket,
-    query: {},
-    headers: {},
     payload: {
       name: ConsumerName.make("alice"),
       apiKeys: expiries.map((expiresOn) => ({ expiresOn: DateTime.makeUnsafe(expiresOn) }))
@@ -49,12 +47,10 @@ const runJumps = Effect.gen(function* () {
   })
   const values = alice.apiKeys?.map(({ key = "" }) => key) ?? []
   const bucketId = (yield* (yield* MeteringBuckets).create({
-    headers: {},
     payload: { accountName: bucket.accountName }
   })).value.id
   const plan = (yield* (yield* Plans).create({
     params: { bucketId },
-    headers: {},
     payload: { label: "P", planExternalId: "p", meters: { requests: { max: 1_000_000 } } }
   })).value
   const anchored = { quotaResetAnchor: DateTime.makeUnsafe(Date.UTC(2030, 0, 1)) }
@@ -63,7 +59,6 @@ const runJumps = Effect.gen(function* () {
     Effect.map(
       subscriptions.create({
         params: { bucketId },
-        headers: {},
         payload: makeSubscription(plan.id, "p", fields)
       }),
       ({ value }) => value.id
