@@ -2,12 +2,13 @@
  * Creates demo data at the first start, so that you can call the protected route immediately: a consumer with an API
  * key, a plan and a subscription.
  */
-import type { Tollgate } from "@tollgate/core"
+import type { LocalKeyBucketHandle, Tollgate } from "@tollgate/core"
 
 export const account = "demo"
 export const bucket = "production"
 
 export interface Demo {
+  readonly production: LocalKeyBucketHandle
   readonly meteringBucketId: string
   /** The demo consumer's API key; only at the first start. */
   readonly key: string | undefined
@@ -17,34 +18,14 @@ export interface Demo {
 const meters = { requests: { label: "Requests", max: 5 } }
 
 export const prepareDemo = async (gate: Tollgate): Promise<Demo> => {
-  const [existingBucket] = (await gate.meteringBuckets.list(account, { limit: 1 })).data
-  if (existingBucket !== undefined) return { meteringBucketId: existingBucket.id, key: undefined }
-  const consumer = await gate.consumers.create(
-    account,
-    bucket,
-    { name: "alice" },
-    { withApiKey: true, idempotencyKey: "demo" }
-  )
-  const { id: meteringBucketId } = await gate.meteringBuckets.create(account, { idempotencyKey: "demo" })
-  const plan = await gate.plans.create(
-    meteringBucketId,
-    { label: "Free", planExternalId: "free", meters },
-    { idempotencyKey: "demo" }
-  )
-  await gate.subscriptions.create(
-    meteringBucketId,
-    {
-      planIds: [plan.id],
-      planExternalIds: ["free"],
-      status: "active",
-      type: "periodic",
-      renewalStrategy: "monthly",
-      region: "us-central1",
-      customerKey: "alice",
-      subscriptionExternalId: "demo",
-      customerExternalId: "demo"
-    },
-    { idempotencyKey: "demo" }
-  )
-  return { meteringBucketId, key: consumer.apiKeys?.[0]?.key }
+  const demo = gate.account(account)
+  const production = demo.keyBucket(bucket)
+  const [existingBucket] = (await demo.meteringBuckets.list({ limit: 1 })).data
+  if (existingBucket !== undefined) return { production, meteringBucketId: existingBucket.id, key: undefined }
+  const once = { idempotencyKey: "demo" }
+  const { apiKeys } = await production.consumers.create({ name: "alice" }, { withApiKey: true, ...once })
+  const metering = await demo.meteringBuckets.ensure("default")
+  await metering.plans.create({ label: "free", meters }, once)
+  await metering.subscriptions.create({ customerKey: "alice", planExternalIds: ["free"] }, once)
+  return { production, meteringBucketId: metering.id, key: apiKeys[0].key }
 }

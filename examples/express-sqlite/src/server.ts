@@ -12,7 +12,7 @@ import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
 import express from "express"
-import { account, bucket, prepareDemo } from "./demo.ts"
+import { prepareDemo } from "./demo.ts"
 import { loadOrCreateSecret } from "./persistentSecret.ts"
 import type { Settings } from "./settings.ts"
 
@@ -77,7 +77,7 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
     app.disable("x-powered-by")
     app.use(tollgate(gate))
     const metering = { meteringBucketId: demo.meteringBucketId, meters: { requests: 1 } }
-    app.get("/hello", requireApiKey(gate, { account, bucket, metering }), (req, res) => {
+    app.get("/hello", requireApiKey(demo.production, { metering }), (req, res) => {
       res.json({ hello: req.consumer?.name, remaining: req.consumer?.remaining["requests"] })
     })
     // For unknown paths below /v1, send Tollgate's 404 problem instead of Express's HTML page.

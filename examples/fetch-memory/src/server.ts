@@ -12,13 +12,14 @@ export interface Example {
 
 export const start = async (secret: string, token: string): Promise<Example> => {
   const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: [{ token, account: "acme" }] })
+  const production = gate.account("acme").keyBucket("production")
   return {
     gate,
     fetch: async (request) => {
       const { pathname } = new URL(request.url)
       if (pathname !== "/hello") return gate.handler(request)
       const key = request.headers.get("x-api-key") ?? ""
-      const result = await gate.authorize({ account: "acme", bucket: "production", key })
+      const result = await production.authorize(key)
       return result.allowed
         ? Response.json({ hello: result.consumer.name })
         : Response.json({ reason: result.reason }, { status: 401 })

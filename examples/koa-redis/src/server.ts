@@ -17,24 +17,21 @@ export interface Options {
   readonly redis: string
   readonly secret: string
   readonly token: string
-  /** The metering bucket that counts the calls. If undefined, the server creates one. */
-  readonly meteringBucketId?: string
 }
 
 /** How long `stop` waits for running requests. */
 const stopTimeoutMs = 5_000
 
-export const start = async ({ redis, secret, token, meteringBucketId }: Options): Promise<Example> => {
+export const start = async ({ redis, secret, token }: Options): Promise<Example> => {
   const store = await RedisStore.open(redis)
   const gate = await createTollgate({ store, secret, tokens: [{ token, account: "acme" }] })
-  const metering = {
-    meteringBucketId: meteringBucketId ?? (await gate.meteringBuckets.create("acme")).id,
-    meters: { requests: 1 }
-  }
+  const acme = gate.account("acme")
+  const { id: meteringBucketId } = await acme.meteringBuckets.ensure("default")
+  const metering = { meteringBucketId, meters: { requests: 1 } }
 
   const app = new Koa()
   app.use(tollgate(gate, { prefix: "/api/dev" }))
-  app.use(requireApiKey(gate, { account: "acme", bucket: "production", metering }))
+  app.use(requireApiKey(acme.keyBucket("production"), { metering }))
   app.use((ctx) => {
     ctx.body = { hello: ctx.state["consumer"].name, remaining: ctx.state["consumer"].remaining.requests }
   })

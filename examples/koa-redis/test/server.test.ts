@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { createClient } from "@tollgate/core/client"
-import { makeSubscription, startRedis } from "@tollgate/testing"
+import { startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { type Example, start } from "../src/server.ts"
 
@@ -21,16 +21,12 @@ it.live("serves the HTTP API at a path, and counts the calls of its protected ro
     yield* Effect.promise(async () => {
       const example = await startExample(redis)
       const url = `http://127.0.0.1:${await getPort(example)}`
-      const client = createClient({ baseUrl: `${url}/api/dev`, token })
-      const { apiKeys } = await client.consumers.create("acme", "production", { name: "alice" }, { withApiKey: true })
-      const bucketId = (await client.meteringBuckets.list("acme")).data[0]?.id ?? ""
-      const plan = await client.plans.create(bucketId, {
-        label: "P",
-        planExternalId: "p",
-        meters: { requests: { max: 1 } }
-      })
-      await client.subscriptions.create(bucketId, makeSubscription(plan.id, "p", {}))
-      const call = () => fetch(url, { headers: { authorization: `Bearer ${apiKeys?.[0]?.key}` } })
+      const acme = createClient({ baseUrl: `${url}/api/dev`, token }).account("acme")
+      const { apiKeys } = await acme.keyBucket("production").consumers.create({ name: "alice" }, { withApiKey: true })
+      const metering = await acme.meteringBuckets.ensure("default")
+      await metering.plans.create({ label: "p", meters: { requests: { max: 1 } } })
+      await metering.subscriptions.create({ customerKey: "alice", planExternalIds: ["p"] })
+      const call = () => fetch(url, { headers: { authorization: `Bearer ${apiKeys[0].key}` } })
       expect(await (await call()).json()).toEqual({ hello: "alice", remaining: 0 })
       expect((await call()).status).toBe(429)
       expect((await fetch(url)).status).toBe(401)

@@ -20,26 +20,25 @@ import type { Resources } from "./resources.ts"
 const customers = 500
 /** A limit that no run reaches. */
 const unreachableLimit = 2 ** 40
-const bucket = "production"
 const concurrency = 64
 
 /** Creates a gate with consumers that each have a key and a subscription. */
 const load = async (store: StoreOperations) => {
   const gate = await createTollgate({ store, secret })
-  const { id: bucketId } = await gate.meteringBuckets.create(account)
-  const plan = await gate.plans.create(bucketId, {
+  const bench = gate.account(account)
+  const [keyBucket, meteringBucket] = [bench.keyBucket("production"), await bench.meteringBuckets.ensure("default")]
+  const plan = await meteringBucket.plans.create({
     label: "Pro",
     planExternalId: "pro",
     meters: { requests: { max: unreachableLimit } }
   })
   const created = await Promise.all(
     Array.from({ length: customers }, async (_, index) => {
-      const consumer = await gate.consumers.create(account, bucket, { name: `c-${index}` }, { withApiKey: true })
-      const subscription = await gate.subscriptions.create(
-        bucketId,
+      const consumer = await keyBucket.consumers.create({ name: `c-${index}` }, { withApiKey: true })
+      const subscription = await meteringBucket.subscriptions.create(
         makeSubscription(plan.id, "pro", { customerKey: consumer.name, subscriptionExternalId: `s-${index}` })
       )
-      return { key: consumer.apiKeys?.[0]?.key ?? "", subscriptionId: subscription.id }
+      return { key: consumer.apiKeys[0].key ?? "", subscriptionId: subscription.id }
     })
   )
   const getCustomer = (index: number) => created[index % customers] ?? { key: "", subscriptionId: "" }
@@ -47,13 +46,10 @@ const load = async (store: StoreOperations) => {
     gate,
     keys: created.map(({ key }) => key),
     authorize: (index: number) =>
-      gate.authorize({
-        account,
-        bucket,
-        key: getCustomer(index).key,
-        metering: { meteringBucketId: bucketId, meters: { requests: 1 } }
+      keyBucket.authorize(getCustomer(index).key, {
+        metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } }
       }),
-    consume: (index: number) => gate.usage.consume(bucketId, getCustomer(index).subscriptionId, { requests: 1 })
+    consume: (index: number) => meteringBucket.usage.consume(getCustomer(index).subscriptionId, { requests: 1 })
   }
 }
 

@@ -16,7 +16,8 @@ const consumers = 200
 export const createKeyOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<Row> => {
   const store = await SqliteStore.open(join(folder, "create.db"))
   const gate = await createTollgate({ store, secret })
-  for (let index = 0; index < consumers; index++) await gate.consumers.create(account, "b", { name: `c-${index}` })
+  const keyBucket = gate.account(account).keyBucket("b")
+  for (let index = 0; index < consumers; index++) await keyBucket.consumers.create({ name: `c-${index}` })
   const database = new Database(join(folder, "create-baseline.db"))
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE key (hash TEXT PRIMARY KEY, consumer INTEGER, body TEXT) STRICT, WITHOUT ROWID;
@@ -27,7 +28,7 @@ export const createKeyOnSqlite = async ({ folder }: Resources, effort: Effort): 
     const { hash, key } = makeBaselineRecords(`tg_${created++}`, created)
     insert.run(hash, created % consumers, key)
   }
-  const createKey = (index: number) => gate.keys.create(account, "b", `c-${index % consumers}`, {})
+  const createKey = (index: number) => keyBucket.keys.create(`c-${index % consumers}`, {})
   const comparison = await compare(runConcurrently(64, createKey), runConcurrently(64, baseline), effort)
   await gate.close()
   await store.close()

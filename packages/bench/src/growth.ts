@@ -6,15 +6,15 @@ import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { account, type LoadedGate, load } from "./keys.ts"
+import { type LoadedGate, load } from "./keys.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
 
 const fewKeys = 1000
 
-const makeVerify = ({ gate, bucket, values }: LoadedGate, concurrency: number) =>
-  runConcurrently(concurrency, (index) => gate.keys.verify(account, bucket, values[index % values.length] ?? ""))
+const makeVerify = ({ keyBucket, values }: LoadedGate, concurrency: number) =>
+  runConcurrently(concurrency, (index) => keyBucket.verify(values[index % values.length] ?? ""))
 
 type Open = () => Promise<StoreOperations & { readonly close: () => Promise<void> }>
 

@@ -17,8 +17,11 @@ const gate = await createTollgate({
   secret,
   tokens: [{ token: "a-token-of-the-benchmarks", account }]
 })
-const alice = await gate.consumers.create(account, "b", { name: "alice", tags: { team: "blue" } }, { withApiKey: true })
-const { apiKeys, ...constant } = alice
+const alice = await gate
+  .account(account)
+  .keyBucket("b")
+  .consumers.create({ name: "alice", tags: { team: "blue" } }, { withApiKey: true })
+const { apiKeys, version, ...constant } = alice
 
 const makeExpressListener = (): RequestListener => {
   const app = express()
@@ -62,4 +65,4 @@ process.on("message", () => {
   const { user, system } = process.cpuUsage()
   process.send?.((user + system) / 1e6)
 })
-process.send?.({ ports, key: apiKeys?.[0]?.key })
+process.send?.({ ports, key: apiKeys[0].key })

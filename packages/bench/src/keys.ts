@@ -2,7 +2,7 @@
  * Test data: consumers with one key each, for Tollgate and, with the same values and sizes, for the hand-written baseline.
  */
 import { createHmac, randomBytes } from "node:crypto"
-import { createTollgate, type Tollgate } from "@tollgate/core"
+import { createTollgate, type LocalKeyBucketHandle, type Tollgate } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 
 export const account = "bench"
@@ -12,7 +12,7 @@ const batchSize = 500
 
 export interface LoadedGate {
   readonly gate: Tollgate
-  readonly bucket: string
+  readonly keyBucket: LocalKeyBucketHandle
   /** The values of all keys, shuffled. */
   readonly values: ReadonlyArray<string>
 }
@@ -27,17 +27,17 @@ const makeConsumer = (index: number) => ({
 /** Creates a gate on the store with `count` keys. */
 export const load = async (store: StoreOperations, count: number): Promise<LoadedGate> => {
   const gate = await createTollgate({ store, secret })
-  const bucket = `keys-${count}`
+  const keyBucket = gate.account(account).keyBucket(`keys-${count}`)
   const values: Array<string> = []
   for (let first = 0; first < count; first += batchSize) {
     const consumers = await Promise.all(
       Array.from({ length: Math.min(batchSize, count - first) }, (_, index) =>
-        gate.consumers.create(account, bucket, makeConsumer(first + index), { withApiKey: true })
+        keyBucket.consumers.create(makeConsumer(first + index), { withApiKey: true })
       )
     )
-    for (const { apiKeys } of consumers) values.push(apiKeys?.[0]?.key ?? "")
+    for (const { apiKeys } of consumers) values.push(apiKeys[0].key ?? "")
   }
-  return { gate, bucket, values: shuffle(values) }
+  return { gate, keyBucket, values: shuffle(values) }
 }
 
 /** Returns a reproducible order that differs from the creation order. */

@@ -19,7 +19,7 @@ export interface Startup {
 export const measureStartup = async ({ folder }: Resources, keys: number, rounds: number): Promise<Startup> => {
   const path = join(folder, "startup.db")
   const store = await SqliteStore.open(path, { durability: "normal" })
-  const { gate, bucket, values } = await load(store, keys)
+  const { gate, keyBucket, values } = await load(store, keys)
   await gate.close()
   await store.close()
   const times: Array<number> = []
@@ -27,7 +27,7 @@ export const measureStartup = async ({ folder }: Resources, keys: number, rounds
   for (let round = 0; round < rounds; round++) {
     const start = performance.now()
     const child = fork(new URL("./startup.worker.ts", import.meta.url), { execArgv: ["--conditions=@tollgate/source"] })
-    child.send({ path, bucket, key: values[0] })
+    child.send({ path, bucket: keyBucket.bucketName, key: values[0] })
     const [resident] = (await once(child, "message")) as [number]
     times.push(performance.now() - start)
     mebibytes = resident / 1024 / 1024

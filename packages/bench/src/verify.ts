@@ -7,15 +7,15 @@ import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"
-import { account, hashKey, type LoadedGate, load, makeBaselineRecords, toVerifyResult } from "./keys.ts"
+import { hashKey, type LoadedGate, load, makeBaselineRecords, toVerifyResult } from "./keys.ts"
 import { compare, type Effort, runConcurrently, runSequentially } from "./measure.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
 
 const makeVerify =
-  ({ gate, bucket, values }: LoadedGate) =>
+  ({ keyBucket, values }: LoadedGate) =>
   async (index: number) => {
-    const { valid } = await gate.keys.verify(account, bucket, values[index % values.length] ?? "")
+    const { valid } = await keyBucket.verify(values[index % values.length] ?? "")
     if (!valid) throw new Error("the key is not valid")
   }
 

@@ -15,8 +15,6 @@ class Extra extends HttpApiMiddleware.Service<Extra>()("test/Extra") {}
 const Item = Schema.Struct({ id: Schema.String })
 const path = "/v1/things/:id"
 const get = HttpApiEndpoint.get("get", path, { success: Item })
-const post = <Options extends Parameters<typeof HttpApiEndpoint.post>[2]>(options: Options) =>
-  HttpApiEndpoint.post("create", path, options)
 
 // biome-ignore lint/suspicious/noExplicitAny: declarations of any type
 const declare = (endpoint: any) =>
@@ -38,7 +36,10 @@ describe("an endpoint", () => {
     ["with another middleware", get.middleware(Extra).annotate(Owner, "account"), /middleware is not supported/],
     [
       "with a form as its body",
-      post({ payload: Item.pipe(HttpApiSchema.asFormUrlEncoded()), success: Item }).annotate(Owner, "account"),
+      HttpApiEndpoint.post("create", path, {
+        payload: Item.pipe(HttpApiSchema.asFormUrlEncoded()),
+        success: Item
+      }).annotate(Owner, "account"),
       /FormUrlEncoded are not supported/
     ],
     [

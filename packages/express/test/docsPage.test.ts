@@ -36,7 +36,7 @@ const serve = async (docs?: TollgateOptions["docs"]): Promise<string> => {
     ...(docs === undefined ? {} : { docs })
   })
   gates.push(gate)
-  await gate.consumers.create("acme", "production", { name: "alice" })
+  await gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
   const app = express()
   app.use((req, res, next) => {
     res.once("finish", () => responses.push(`${res.statusCode} ${req.originalUrl}`))

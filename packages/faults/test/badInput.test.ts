@@ -320,7 +320,9 @@ const makeInputs = (fixture: Fixture): Readonly<Record<string, ReadonlyArray<Inp
     ],
     metering: [
       post("/v1/metering", { accountName: "other" }, 403),
-      post("/v1/metering", { name: "x" }),
+      post("/v1/metering", { names: "x" }),
+      ...["", "a/b", 5, null].map((name) => post("/v1/metering", { name })),
+      post("/v1/metering", { name: "taken" }, 409),
       ...[
         {},
         { ...plan, meters: {} },
@@ -456,31 +458,19 @@ describe.each(stores)("invalid input, on %s", (_, layer) => {
     url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
     gate = await createTollgate({ store, secret, tokens: grants, publicUrl: url, deployments: sites({ folder }) })
     server.on("request", toNodeHandler(gate))
-    const alice = await gate.consumers.create(
-      "acme",
-      "b",
-      { name: "alice", tags: { team: "blue" } },
-      { withApiKey: true }
-    )
-    const [meteringBucket, otherBucket] = [
-      await gate.meteringBuckets.create("acme"),
-      await gate.meteringBuckets.create("acme")
-    ]
+    const acme = gate.account("acme")
+    const alice = await acme
+      .keyBucket("b")
+      .consumers.create({ name: "alice", tags: { team: "blue" } }, { withApiKey: true })
+    const meteringBucket = acme.meteringBucket((await acme.meteringBuckets.create()).id)
+    const otherBucket = await acme.meteringBuckets.ensure("taken")
     const plan = { label: "Pro", planExternalId: "pro", meters: { requests: { max: 10 } } }
-    const [proPlan, otherPlan] = [
-      await gate.plans.create(meteringBucket.id, plan),
-      await gate.plans.create(otherBucket.id, plan)
-    ]
-    const { id: subscriptionId } = await gate.subscriptions.create(
-      meteringBucket.id,
+    const [proPlan, otherPlan] = [await meteringBucket.plans.create(plan), await otherBucket.plans.create(plan)]
+    const { id: subscriptionId } = await meteringBucket.subscriptions.create(
       makeSubscription(proPlan.id, "pro", { subscriptionExternalId: "s-1" })
     )
-    const { uploadUrl } = await gate.deployments.createSource({
-      accountName: "acme",
-      projectName: "p",
-      branchName: "b"
-    })
-    const keyValue = alice.apiKeys?.[0]?.key ?? ""
+    const { uploadUrl } = await acme.project("p").deployments.createSource({ branchName: "b" })
+    const keyValue = alice.apiKeys[0].key ?? ""
     secrets = [secret, ...Object.values(tokens), keyValue, canary, folder]
     inputsByKind = makeInputs({
       keyValue,
@@ -627,9 +617,10 @@ describe.each(breakableStores)("%s", (_, open) => {
     const scope = Scope.makeUnsafe()
     const { store, close, destroy, locations } = await open(scope)
     const gate = await createTollgate({ store, secret, tokens: grants })
-    const alice = await gate.consumers.create("acme", "b", { name: "alice" }, { withApiKey: true })
-    const key = alice.apiKeys?.[0]?.key ?? ""
-    const { id: bucketId } = await gate.meteringBuckets.create("acme")
+    const acme = gate.account("acme")
+    const alice = await acme.keyBucket("b").consumers.create({ name: "alice" }, { withApiKey: true })
+    const key = alice.apiKeys[0].key ?? ""
+    const { id: bucketId } = await acme.meteringBuckets.create()
     await destroy()
     const stopCapture = captureLog()
     const requests: ReadonlyArray<readonly [method: string, path: string, body?: unknown]> = [

@@ -60,9 +60,10 @@ it("clients that stop reading or sending do not delay other clients", async () =
   const folder = await Effect.runPromise(Scope.provide(temporaryFolder, scope))
   const store = await SqliteStore.open(`${folder}/store.db`)
   const gate = await createTollgate({ store, secret, tokens })
+  const keyBucket = gate.account("acme").keyBucket("b")
   await Promise.all(
     Array.from({ length: 800 }, (_, index) =>
-      gate.consumers.create("acme", "b", { name: `c-${index}`, metadata: { padding: "x".repeat(1000) } })
+      keyBucket.consumers.create({ name: `c-${index}`, metadata: { padding: "x".repeat(1000) } })
     )
   )
   const port = await listen(toNodeHandler(gate))

@@ -38,20 +38,34 @@ const runJumps = Effect.gen(function* () {
   yield* TestClock.setTime(start)
   const [keys, usage, subscriptions] = [yield* ApiKeys, yield* Usage, yield* Subscriptions]
   const expiries = Array.from({ length: 12 }, (_, index) => start + index * 2 * hour)
-  const { value: alice } = yield* (yield* Consumers).create(bucket, {
-    name: ConsumerName.make("alice"),
-    apiKeys: expiries.map((expiresOn) => ({ expiresOn: DateTime.makeUnsafe(expiresOn) }))
+  const { value: alice } = yield* (yield* Consumers).create({
+    params: bucket,
+    payload: {
+      name: ConsumerName.make("alice"),
+      apiKeys: expiries.map((expiresOn) => ({ expiresOn: DateTime.makeUnsafe(expiresOn) }))
+    }
   })
   const values = alice.apiKeys?.map(({ key = "" }) => key) ?? []
-  const bucketId = (yield* (yield* MeteringBuckets).create(bucket.accountName)).value.id
-  const meters = { requests: { max: 1_000_000 } }
-  const plan = (yield* (yield* Plans).create(bucketId, { label: "P", planExternalId: "p", meters })).value
+  const bucketId = (yield* (yield* MeteringBuckets).create({
+    payload: { accountName: bucket.accountName }
+  })).value.id
+  const plan = (yield* (yield* Plans).create({
+    params: { bucketId },
+    payload: { label: "P", planExternalId: "p", meters: { requests: { max: 1_000_000 } } }
+  })).value
   const anchored = { quotaResetAnchor: DateTime.makeUnsafe(Date.UTC(2030, 0, 1)) }
   const trial = { status: "trialing", trialEndDate: DateTime.makeUnsafe(boundary), trialEndStatus: "canceled" } as const
   const createSubscription = <Fields extends object>(fields: Fields) =>
-    Effect.map(subscriptions.create(bucketId, makeSubscription(plan.id, "p", fields)), ({ value }) => value.id)
+    Effect.map(
+      subscriptions.create({
+        params: { bucketId },
+        payload: makeSubscription(plan.id, "p", fields)
+      }),
+      ({ value }) => value.id
+    )
   const paid = yield* createSubscription({ ...anchored, subscriptionExternalId: "paid" })
   const onTrial = yield* createSubscription({ ...anchored, ...trial, subscriptionExternalId: "trial" })
+  const getSubscription = (subscriptionId: string) => subscriptions.get({ params: { bucketId, subscriptionId } })
 
   let [now, latest, backwardJumps, used] = [start, start, 0, 0]
   for (let jump = 1; jump <= jumps; jump++) {
@@ -64,15 +78,15 @@ const runJumps = Effect.gen(function* () {
     latest = Math.max(latest, now)
     yield* TestClock.setTime(now)
     for (const [index, value] of values.entries()) {
-      expect((yield* keys.verify(bucket, value)).valid, label).toBe((expiries[index] ?? 0) > latest)
+      expect((yield* keys.verifyKey(bucket, value)).valid, label).toBe((expiries[index] ?? 0) > latest)
     }
     const isInNextPeriod = latest >= boundary
     used = isInNextPeriod && !wasInNextPeriod ? 1 : used + 1
-    yield* usage.consume(bucketId, paid, { requests: 1 })
-    const quotas = yield* usage.quotas(bucketId, paid)
+    yield* usage.consumeMeters(bucketId, paid, { requests: 1 })
+    const quotas = yield* usage.quotas({ params: { bucketId, subscriptionId: paid } })
     expect(quotas.meters["requests"]?.used, label).toBe(used)
     expect(DateTime.toEpochMillis(quotas.periodStart), label).toBe(isInNextPeriod ? boundary : Date.UTC(2030, 0, 1))
-    const [trialing, billed] = [yield* subscriptions.get(bucketId, onTrial), yield* subscriptions.get(bucketId, paid)]
+    const [trialing, billed] = [yield* getSubscription(onTrial), yield* getSubscription(paid)]
     expect(trialing.value.status, label).toBe(isInNextPeriod ? "canceled" : "trialing")
     const next = billed.value.nextBillingCycle
     expect(next === undefined ? 0 : DateTime.toEpochMillis(next), label).toBe(

@@ -43,14 +43,17 @@ const runContention = async (
   runAll: (inputs: ReadonlyArray<ContentionInput>) => Promise<ReadonlyArray<ContenderResult>>
 ) => {
   const gate = await createTollgate({ store, secret })
+  const acme = gate.account(account)
+  const keyBucket = acme.keyBucket(bucket)
   for (const consumer of ["rolled", ...removedConsumers])
-    await gate.consumers.create(account, bucket, { name: consumer }, { withApiKey: true })
-  const alice = await gate.consumers.create(account, bucket, { name: "alice" }, { withApiKey: true })
-  const { id: bucketId } = await gate.meteringBuckets.create(account)
+    await keyBucket.consumers.create({ name: consumer }, { withApiKey: true })
+  const alice = await keyBucket.consumers.create({ name: "alice" }, { withApiKey: true })
+  const { id: bucketId } = await acme.meteringBuckets.create()
+  const meteringBucket = acme.meteringBucket(bucketId)
   const plan = { label: "P", planExternalId: "p", meters: { requests: { max: quota } } }
-  const { id: planId } = await gate.plans.create(bucketId, plan)
-  const { id: subscriptionId } = await gate.subscriptions.create(bucketId, makeSubscription(planId, "p", {}))
-  const key = alice.apiKeys?.[0]?.key ?? ""
+  const { id: planId } = await meteringBucket.plans.create(plan)
+  const { id: subscriptionId } = await meteringBucket.subscriptions.create(makeSubscription(planId, "p", {}))
+  const key = alice.apiKeys[0].key ?? ""
 
   const results = await runAll(contenders.map((contender) => ({ contender, bucketId, subscriptionId, key })))
   const total = (count: (result: ContentionResult) => number) => sum(results.map(count))
@@ -68,16 +71,16 @@ const runContention = async (
   )
   expect(results.flatMap(({ unexpectedErrors }) => unexpectedErrors)).toEqual([])
   expect(created.sort()).toEqual([...names].sort())
-  for (const consumer of names) expect((await gate.keys.list(account, bucket, consumer)).total).toBe(1)
-  const keys = (await gate.keys.list(account, bucket, "rolled")).data
+  for (const consumer of names) expect((await keyBucket.keys.list(consumer)).total).toBe(1)
+  const keys = (await keyBucket.keys.list("rolled")).data
   expect(keys.filter(({ expiresOn }) => expiresOn === undefined).length).toBe(1)
   expect(keys.length).toBe(1 + rolls)
   expect(failedChecks).toBe(0)
   expect(accepted).toBe(quota)
-  const { meters } = await gate.usage.quotas(bucketId, subscriptionId)
+  const { meters } = await meteringBucket.usage.quotas(subscriptionId)
   expect(meters["requests"]).toEqual({ max: quota, used: quota, remaining: 0 })
   expect(orphans).toBe(0)
-  const { data } = await gate.consumers.list(account, bucket)
+  const { data } = await keyBucket.consumers.list()
   expect(data.filter((consumer) => removedConsumers.includes(consumer.name))).toEqual([])
   await gate.close()
   return results

@@ -50,6 +50,8 @@ export const compete = async (
   gate: Tollgate,
   { contender, bucketId, subscriptionId, key }: ContentionInput
 ): Promise<ContentionResult> => {
+  const acme = gate.account(account)
+  const [keyBucket, meteringBucket] = [acme.keyBucket(bucket), acme.meteringBucket(bucketId)]
   const unexpectedErrors: Array<string> = []
   /** Whether a call succeeded. Records every error except the expected one. */
   const isDone = (call: Promise<unknown>, expectedError: string): Promise<boolean> =>
@@ -64,7 +66,7 @@ export const compete = async (
   const createConsumers = async () => {
     const created: Array<string> = []
     for (const name of names) {
-      const creation = gate.consumers.create(account, bucket, { name }, { withApiKey: true })
+      const creation = keyBucket.consumers.create({ name }, { withApiKey: true })
       if (await isDone(creation, "ConsumerNameTaken")) created.push(name)
     }
     return created
@@ -73,9 +75,9 @@ export const compete = async (
   const rollKeys = async () => {
     let [rolls, checks, failedChecks] = [0, 0, 0]
     for (let round = 0; round < 10; round++) {
-      const roll = gate.consumers.rollKey(account, bucket, "rolled", { expiresOn: "2041-01-01T00:00:00Z" })
+      const roll = keyBucket.consumers.rollKey("rolled", { expiresOn: "2041-01-01T00:00:00Z" })
       if (await isDone(roll, "StoreConflict")) rolls++
-      const { data } = await gate.keys.list(account, bucket, "rolled")
+      const { data } = await keyBucket.keys.list("rolled")
       checks++
       if (data.filter(({ expiresOn }) => expiresOn === undefined).length !== 1) failedChecks++
     }
@@ -84,11 +86,11 @@ export const compete = async (
 
   const useQuota = async () => {
     const bySubscription = Array.from({ length: quota / 2 }, () =>
-      isDone(gate.usage.consume(bucketId, subscriptionId, { requests: 1 }), "QuotaExceeded")
+      isDone(meteringBucket.usage.consume(subscriptionId, { requests: 1 }), "QuotaExceeded")
     )
     const metering = { meteringBucketId: bucketId, meters: { requests: 1 } }
     const byKey = Array.from({ length: quota / 2 }, async () => {
-      const result = await gate.authorize({ account, bucket, key, metering })
+      const result = await keyBucket.authorize(key, { metering })
       if (!result.allowed && result.reason !== "over-quota") unexpectedErrors.push(result.reason)
       return result.allowed
     })
@@ -104,22 +106,22 @@ export const compete = async (
     let [keysOfRemoved, removalConflicts, orphans] = [0, 0, 0]
     for (const name of removedConsumers) {
       const values: Array<string> = []
-      const createKey = async () => values.push((await gate.keys.create(account, bucket, name)).key ?? "")
+      const createKey = async () => values.push((await keyBucket.keys.create(name)).key ?? "")
       // Polling yields to the event loop: calls on a memory store do not, and would starve the timers of other retries.
       const pollConsumer = async () => {
         await setImmediate()
-        return gate.consumers.get(account, bucket, name)
+        return keyBucket.consumers.get(name)
       }
       const createOrPoll = () => (values.length < maxKeysPerContender ? createKey() : pollConsumer())
-      const remove = () => gate.consumers.remove(account, bucket, name)
+      const remove = () => keyBucket.consumers.remove(name)
       do {
         const isContended =
-          contender === 0 && (await gate.keys.list(account, bucket, name, { limit: 1 })).total > maxKeysPerContender
+          contender === 0 && (await keyBucket.keys.list(name, { limit: 1 })).total > maxKeysPerContender
         // The removal conflicts as long as other contenders keep creating keys.
         if (isContended) while (!(await isDone(remove(), "StoreConflict"))) removalConflicts++
       } while (await isDone(createOrPoll(), "ConsumerNotFound"))
       keysOfRemoved += values.length
-      for (const value of values) if ((await gate.keys.verify(account, bucket, value)).valid) orphans++
+      for (const value of values) if ((await keyBucket.verify(value)).valid) orphans++
     }
     return { keysOfRemoved, removalConflicts, orphans }
   }

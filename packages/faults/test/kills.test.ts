@@ -31,13 +31,14 @@ type AcknowledgedWrites = ReadonlyArray<readonly [name: string, key: string]>
 
 /** Counts acknowledged consumers that are lost, and consumers without exactly one key (partial writes). */
 const checkConsumers = async (gate: Tollgate, acknowledged: AcknowledgedWrites) => {
+  const keyBucket = gate.account("acme").keyBucket("b")
   let [lost, partial] = [0, 0]
   for (const [name, key] of acknowledged) {
-    const result = await gate.keys.verify("acme", "b", key)
+    const result = await keyBucket.verify(key)
     if (!result.valid || result.consumer.name !== name) lost++
   }
   for (let offset = 0; ; offset += 1000) {
-    const { data, total } = await gate.consumers.list("acme", "b", { offset, apiKeys: true, keyFormat: "visible" })
+    const { data, total } = await keyBucket.consumers.list({ offset, apiKeys: true, keyFormat: "visible" })
     for (const { apiKeys } of data) if (apiKeys?.length !== 1) partial++
     if (offset + data.length >= total) return { lost, partial, total }
   }
@@ -86,13 +87,14 @@ describe("a process that writes to SQLite", () => {
     try {
       const store = await SqliteStore.open(join(disk, "store.db"))
       const gate = await createTollgate({ store, secret })
+      const keyBucket = gate.account("acme").keyBucket("b")
       writeFileSync(join(disk, "ballast"), Buffer.alloc(500_000))
       const acknowledged: Array<readonly [string, string]> = []
       let rejected = 0
       for (let index = 0; rejected < 20 && index < 5000; index++) {
         const input = { name: `c-${index}`, metadata: { padding: "x".repeat(2000) } }
-        await gate.consumers.create("acme", "b", input, { withApiKey: true }).then(
-          ({ name, apiKeys }) => acknowledged.push([name, apiKeys?.[0]?.key ?? ""]),
+        await keyBucket.consumers.create(input, { withApiKey: true }).then(
+          ({ name, apiKeys }) => acknowledged.push([name, apiKeys[0].key ?? ""]),
           (error) => {
             expect(error).toMatchObject({ _tag: "StoreUnavailable" })
             rejected++
@@ -102,8 +104,8 @@ describe("a process that writes to SQLite", () => {
       expect(rejected).toBe(20)
       expect(await checkConsumers(gate, acknowledged)).toEqual({ lost: 0, partial: 0, total: acknowledged.length })
       rmSync(join(disk, "ballast"))
-      const recovered = await gate.consumers.create("acme", "b", { name: "recovered" }, { withApiKey: true })
-      acknowledged.push([recovered.name, recovered.apiKeys?.[0]?.key ?? ""])
+      const recovered = await keyBucket.consumers.create({ name: "recovered" }, { withApiKey: true })
+      acknowledged.push([recovered.name, recovered.apiKeys[0].key ?? ""])
       const state = await checkConsumers(gate, acknowledged)
       console.log(`Full disk: ${acknowledged.length} writes acknowledged, ${rejected} rejected, ${state.lost} lost`)
       expect(state).toEqual({ lost: 0, partial: 0, total: acknowledged.length })
@@ -120,29 +122,30 @@ describe("redis-server", () => {
     const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
     const store = await RedisStore.open(server.url)
     const gate = await createTollgate({ store, secret })
-    const { id: bucketId } = await gate.meteringBuckets.create("acme")
-    const plan = await gate.plans.create(bucketId, {
+    const acme = gate.account("acme")
+    const keyBucket = acme.keyBucket("b")
+    const meteringBucket = acme.meteringBucket((await acme.meteringBuckets.create()).id)
+    const plan = await meteringBucket.plans.create({
       label: "P",
       planExternalId: "p",
       meters: { requests: { max: 1e9 } }
     })
-    const { id } = await gate.subscriptions.create(
-      bucketId,
+    const { id } = await meteringBucket.subscriptions.create(
       makeSubscription(plan.id, "p", { renewalStrategy: "yearly" as const, customerKey: "c" })
     )
     const acknowledged: Array<readonly [string, string]> = []
     let [consumed, unknownOutcomes, isOver] = [0, 0, false]
     const create = async (lane: number) => {
       for (let index = 0; !isOver; index++) {
-        const created = await gate.consumers
-          .create("acme", "b", { name: `c-${lane}-${index}` }, { withApiKey: true })
+        const created = await keyBucket.consumers
+          .create({ name: `c-${lane}-${index}` }, { withApiKey: true })
           .catch(() => undefined)
-        if (created !== undefined) acknowledged.push([created.name, created.apiKeys?.[0]?.key ?? ""])
+        if (created !== undefined) acknowledged.push([created.name, created.apiKeys[0].key ?? ""])
       }
     }
     const consume = async () => {
       while (!isOver) {
-        await gate.usage.consume(bucketId, id, { requests: 1 }).then(
+        await meteringBucket.usage.consume(id, { requests: 1 }).then(
           () => consumed++,
           (error) => {
             if (error.outcome === "unknown") unknownOutcomes++
@@ -161,7 +164,7 @@ describe("redis-server", () => {
     isOver = true
     await Promise.all(load)
     const { lost, partial } = await checkConsumers(gate, acknowledged)
-    const used = (await gate.usage.quotas(bucketId, id)).meters["requests"]?.used ?? 0
+    const used = (await meteringBucket.usage.quotas(id)).meters["requests"]?.used ?? 0
     console.log(
       `Redis: 5 kills, ${acknowledged.length + consumed} writes acknowledged, ${lost} lost, ${partial} partial, ${used} counted of ${consumed} (${unknownOutcomes} with an unknown outcome)`
     )
@@ -177,7 +180,8 @@ describe("redis-server", () => {
     const store = await RedisStore.open(server.url)
     const tokens = [{ token: "a-token-of-this-test", account: "acme" }]
     const gate = await createTollgate({ store, secret, tokens })
-    await gate.consumers.create("acme", "b", { name: "alice" })
+    const keyBucket = gate.account("acme").keyBucket("b")
+    await keyBucket.consumers.create({ name: "alice" })
     await Effect.runPromise(server.kill)
     const getConsumer = () =>
       gate.handler(
@@ -190,7 +194,7 @@ describe("redis-server", () => {
     expect(response.headers.get("retry-after")).toBe("1")
     expect((await gate.handler(new Request("http://gate/readyz"))).status).toBe(503)
     expect((await gate.handler(new Request("http://gate/healthz"))).status).toBe(200)
-    await expect(gate.keys.verify("acme", "b", "a-key-of-sixteen-characters")).rejects.toMatchObject({
+    await expect(keyBucket.verify("a-key-of-sixteen-characters")).rejects.toMatchObject({
       _tag: "StoreUnavailable"
     })
     await Effect.runPromise(server.restart)
@@ -203,6 +207,7 @@ describe("redis-server", () => {
     const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
     const store = await RedisStore.open(server.url)
     const gate = await createTollgate({ store, secret })
+    const keyBucket = gate.account("acme").keyBucket("b")
     const client = new Redis(server.url)
     let isOver = false
     const flushScripts = (async () => {
@@ -212,13 +217,13 @@ describe("redis-server", () => {
     let writes = 0
     const write = async (lane: number) => {
       for (let index = 0; !isOver; index++) {
-        await gate.consumers.create("acme", "b", { name: `c-${lane}-${index}` })
+        await keyBucket.consumers.create({ name: `c-${lane}-${index}` })
         writes++
       }
     }
     await Promise.all([flushScripts, ...Array.from({ length: 8 }, (_, lane) => write(lane))])
     console.log(`SCRIPT FLUSH: 200 times, ${writes} writes, none failed`)
-    expect((await gate.consumers.list("acme", "b", { limit: 1 })).total).toBe(writes)
+    expect((await keyBucket.consumers.list({ limit: 1 })).total).toBe(writes)
     client.disconnect()
     await gate.close()
     await store.close()
@@ -237,9 +242,10 @@ describe("redis-server", () => {
     const slots = 16_384
     const lanes = await Promise.all(
       Array.from({ length: 12 }, async (_, index) => {
-        const bucket = `b-${index}`
-        const slot = Number(await cluster.cluster("KEYSLOT", `{${Partition.forKeyBucket("acme", bucket)}}`))
-        return { bucket, isOnKilledMaster: slot < slots / 3, keys: [] as Array<string>, rejected: 0 }
+        const keyBucket = gate.account("acme").keyBucket(`b-${index}`)
+        const partition = Partition.forKeyBucket("acme", keyBucket.bucketName)
+        const slot = Number(await cluster.cluster("KEYSLOT", `{${partition}}`))
+        return { keyBucket, isOnKilledMaster: slot < slots / 3, keys: [] as Array<string>, rejected: 0 }
       })
     )
     const affected = lanes.filter(({ isOnKilledMaster }) => isOnKilledMaster)
@@ -248,8 +254,8 @@ describe("redis-server", () => {
     let isOver = false
     const write = async (lane: (typeof lanes)[number]) => {
       for (let index = 0; !isOver; index++) {
-        await gate.consumers.create("acme", lane.bucket, { name: `c-${index}` }, { withApiKey: true }).then(
-          ({ apiKeys }) => lane.keys.push(apiKeys?.[0]?.key ?? ""),
+        await lane.keyBucket.consumers.create({ name: `c-${index}` }, { withApiKey: true }).then(
+          ({ apiKeys }) => lane.keys.push(apiKeys[0].key ?? ""),
           (error) => {
             expect(error).toMatchObject({ _tag: "StoreUnavailable" })
             lane.rejected++
@@ -279,9 +285,9 @@ describe("redis-server", () => {
     isOver = true
     await Promise.all(load)
     let [acknowledged, lost] = [0, 0]
-    for (const { bucket, keys } of lanes) {
+    for (const { keyBucket, keys } of lanes) {
       acknowledged += keys.length
-      for (const key of keys) if (!(await gate.keys.verify("acme", bucket, key)).valid) lost++
+      for (const key of keys) if (!(await keyBucket.verify(key)).valid) lost++
     }
     const rejected = {
       affected: affected.reduce((sum, lane) => sum + lane.rejected, 0),

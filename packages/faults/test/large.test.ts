@@ -19,24 +19,26 @@ const repeat = async (total: number, concurrency: number, task: (index: number) 
 }
 
 const fillStore = async (gate: Tollgate): Promise<ReadonlyArray<string>> => {
-  await gate.consumers.create(account, "keys", { name: "alice" })
+  const acme = gate.account(account)
+  await acme.keyBucket("keys").consumers.create({ name: "alice" })
   const keys = Array.from({ length: 1_000 }, () => ({ description: "d" }))
-  await repeat(count / 1_000, 1, () => gate.keys.createMany(account, "keys", "alice", keys))
+  await repeat(count / 1_000, 1, () => acme.keyBucket("keys").keys.createMany("alice", keys))
   await repeat(count, 100, (index) =>
-    gate.consumers.create(account, "consumers", { name: `c-${index}`, tags: { team: index % 2 }, description: "d" })
+    acme.keyBucket("consumers").consumers.create({ name: `c-${index}`, tags: { team: index % 2 }, description: "d" })
   )
-  const { id: bucketId } = await gate.meteringBuckets.create(account)
-  await repeat(count - 1, 100, () => gate.meteringBuckets.create(account))
+  const { id: bucketId } = await acme.meteringBuckets.create()
+  const meteringBucket = acme.meteringBucket(bucketId)
+  await repeat(count - 1, 100, () => acme.meteringBuckets.create())
   await repeat(count, 100, (index) =>
-    gate.plans.create(bucketId, {
+    meteringBucket.plans.create({
       label: "P",
       planExternalId: `p-${index}`,
       meters: { requests: { max: index, label: "Requests" } }
     })
   )
-  const [plan] = (await gate.plans.list(bucketId, { limit: 1 })).data
+  const [plan] = (await meteringBucket.plans.list({ limit: 1 })).data
   await repeat(count, 100, (index) =>
-    gate.subscriptions.create(bucketId, {
+    meteringBucket.subscriptions.create({
       planIds: [plan?.id ?? ""],
       planExternalIds: ["p-0"],
       status: index % 2 === 0 ? "active" : "trialing",

@@ -5,11 +5,11 @@
  * it and `MODEL_STEPS` to change the number of steps.
  */
 import { isDeepStrictEqual } from "node:util"
-import { createTollgate, type Tollgate } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { afterAll, describe, expect, it } from "vitest"
-import { account, bucket, emptyModel, isErrorList, type Model, makeStep, readState } from "./model.ts"
+import { emptyModel, isErrorList, type Model, makeStep, readState } from "./model.ts"
 import { makeRandom, readSeed } from "./random.ts"
 import { secret, setUpStore, storesAndCluster } from "./stores.ts"
 
@@ -31,7 +31,11 @@ const runSequence = async (emptyStore: StoreOperations, seed: number) => {
   const openGate = () =>
     createTollgate({ store, secret, ...(random.chance(0.5) ? { verifyCache: { ttl: 600_000 } } : {}) })
   let gate = await openGate()
-  const { id: bucketId } = await gate.meteringBuckets.create(account)
+  const { id: bucketId } = await gate.account("acme").meteringBuckets.create()
+  const getBuckets = () => {
+    const acme = gate.account("acme")
+    return { keyBucket: acme.keyBucket("b"), meteringBucket: acme.meteringBucket(bucketId) }
+  }
 
   let isFaulty = false
   const withFault = async <A>(probability: number, work: () => Promise<A>): Promise<A> => {
@@ -43,13 +47,14 @@ const runSequence = async (emptyStore: StoreOperations, seed: number) => {
   }
 
   let model: Model = emptyModel
-  let state = await readState(gate, bucketId)
+  let state = await readState(getBuckets())
   const allKeyValues = new Set<string>()
-  const verifyAllKeys = async (gate: Tollgate, label: string) => {
+  const verifyAllKeys = async (label: string) => {
+    const { keyBucket } = getBuckets()
     for (const value of allKeyValues) {
       // A failed verification must not be cached.
-      await withFault(0.1, () => getOutcome(gate.keys.verify(account, bucket, value)))
-      const result = await gate.keys.verify(account, bucket, value)
+      await withFault(0.1, () => getOutcome(keyBucket.verify(value)))
+      const result = await keyBucket.verify(value)
       expect(result.valid ? result.consumer.name : undefined, label).toBe(state.validKeys.get(value))
       counts.verified++
     }
@@ -59,7 +64,7 @@ const runSequence = async (emptyStore: StoreOperations, seed: number) => {
     const step = makeStep(random)
     const label = `seed ${seed}, step ${count}: ${step.label}`
     const hasIdempotencyKey = step.isIdempotent === true && random.chance(0.5)
-    const runStep = () => step.run(gate, bucketId, state, hasIdempotencyKey ? { idempotencyKey: `step-${count}` } : {})
+    const runStep = () => step.run(getBuckets(), state, hasIdempotencyKey ? { idempotencyKey: `step-${count}` } : {})
     const firstOutcome = await withFault(0.5, () => getOutcome(runStep()))
     if (firstOutcome === "StoreUnavailable") counts.failed++
     const canRepeat = firstOutcome === "StoreUnavailable" && hasIdempotencyKey
@@ -67,7 +72,7 @@ const runSequence = async (emptyStore: StoreOperations, seed: number) => {
 
     const prediction = step.predict(model)
     const predictedModel = isErrorList(prediction) ? model : prediction
-    state = await readState(gate, bucketId)
+    state = await readState(getBuckets())
     if (outcome === "StoreUnavailable") {
       expect([model, predictedModel], label).toContainEqual(state.model)
       expect(isFaulty, `${label}: failed without an injected fault`).toBe(true)
@@ -79,13 +84,13 @@ const runSequence = async (emptyStore: StoreOperations, seed: number) => {
     }
     model = state.model
     for (const value of state.keyValues) allKeyValues.add(value)
-    if (random.chance(0.05)) await verifyAllKeys(gate, label)
+    if (random.chance(0.05)) await verifyAllKeys(label)
     if (random.chance(0.02)) {
       await gate.close()
       gate = await openGate()
     }
   }
-  await verifyAllKeys(gate, `seed ${seed}, at the end`)
+  await verifyAllKeys(`seed ${seed}, at the end`)
   await gate.close()
   return counts
 }

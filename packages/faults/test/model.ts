@@ -2,11 +2,15 @@
  * A simple model of Tollgate as plain data. For each random step it predicts the resulting state or the possible
  * errors.
  */
-import type { Tollgate } from "@tollgate/core"
+import type { LocalKeyBucketHandle, MeteringBucketHandle } from "@tollgate/core"
 import { makeSubscription } from "@tollgate/testing"
 import type { Random } from "./random.ts"
 
-export const [account, bucket] = ["acme", "b"]
+/** The buckets that the steps use. */
+export interface Buckets {
+  readonly keyBucket: LocalKeyBucketHandle
+  readonly meteringBucket: MeteringBucketHandle
+}
 
 interface Key {
   /** The supplied value, or `generated`. */
@@ -43,12 +47,7 @@ export interface ObservedState {
 
 export interface Step {
   readonly label: string
-  readonly run: (
-    gate: Tollgate,
-    bucketId: string,
-    state: ObservedState,
-    idempotency: { idempotencyKey?: string }
-  ) => Promise<unknown>
+  readonly run: (buckets: Buckets, state: ObservedState, idempotency: { idempotencyKey?: string }) => Promise<unknown>
   /** The model after the step, or the errors with which the step may fail. */
   readonly predict: (model: Model) => Model | ReadonlyArray<string>
   /** Whether the step accepts an idempotency key. */
@@ -64,12 +63,12 @@ const [past, future] = ["2020-01-01T00:00:00.000Z", "2041-01-01T00:00:00.000Z"]
 const unknownId = "unknown-id"
 
 /** Reads all records through the gate. */
-export const readState = async (gate: Tollgate, bucketId: string): Promise<ObservedState> => {
+export const readState = async ({ keyBucket, meteringBucket }: Buckets): Promise<ObservedState> => {
   const include = { apiKeys: true, keyFormat: "visible" } as const
-  const consumers = (await gate.consumers.list(account, bucket, include)).data
-  const plans = (await gate.plans.list(bucketId)).data
-  const subscriptions = (await gate.subscriptions.list(bucketId)).data
-  const quotas = await Promise.all(subscriptions.map(({ id }) => gate.usage.quotas(bucketId, id)))
+  const consumers = (await keyBucket.consumers.list(include)).data
+  const plans = (await meteringBucket.plans.list()).data
+  const subscriptions = (await meteringBucket.subscriptions.list()).data
+  const quotas = await Promise.all(subscriptions.map(({ id }) => meteringBucket.usage.quotas(id)))
   const keys = consumers.flatMap(({ name, apiKeys = [] }) => apiKeys.map((key) => ({ name, ...key })))
   return {
     model: {
@@ -147,8 +146,7 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
     () => ({
       label: `create the consumer ${name} with the key ${JSON.stringify(keyInput)}`,
       isIdempotent: true,
-      run: (gate, _, __, idempotency) =>
-        gate.consumers.create(account, bucket, { name, apiKeys: [keyInput] }, idempotency),
+      run: ({ keyBucket }, _, idempotency) => keyBucket.consumers.create({ name, apiKeys: [keyInput] }, idempotency),
       predict: (model) => {
         const errors = [
           ...(model.consumers[name] === undefined ? [] : ["ConsumerNameTaken"]),
@@ -160,7 +158,7 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
     }),
     () => ({
       label: `set the description of ${name} to ${max}`,
-      run: (gate) => gate.consumers.update(account, bucket, name, { description: String(max) }),
+      run: ({ keyBucket }) => keyBucket.consumers.update(name, { description: String(max) }),
       predict: (model) => {
         const consumer = model.consumers[name]
         if (consumer === undefined) return ["ConsumerNotFound"]
@@ -170,7 +168,7 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
     () => ({
       label: `create the key ${JSON.stringify(keyInput)} for ${name}`,
       isIdempotent: true,
-      run: (gate, _, __, idempotency) => gate.keys.create(account, bucket, name, keyInput, idempotency),
+      run: ({ keyBucket }, _, idempotency) => keyBucket.keys.create(name, keyInput, idempotency),
       predict: (model) =>
         model.consumers[name] !== undefined && isTaken(model, value)
           ? ["KeyValueTaken"]
@@ -179,8 +177,8 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
     () => ({
       label: `roll the keys of ${name} with the expiry ${expiresOn ?? future}`,
       isIdempotent: true,
-      run: (gate, _, __, idempotency) =>
-        gate.consumers.rollKey(account, bucket, name, { expiresOn: expiresOn ?? future }, idempotency),
+      run: ({ keyBucket }, _, idempotency) =>
+        keyBucket.consumers.rollKey(name, { expiresOn: expiresOn ?? future }, idempotency),
       predict: (model) =>
         updateKeys(model, name, (keys) => [
           ...keys.map((key) => ({ ...key, expiresOn: key.expiresOn ?? expiresOn ?? future })),
@@ -190,24 +188,24 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
     () => ({
       label: `create the plan ${plan} with the quota ${max}`,
       isIdempotent: true,
-      run: (gate, bucketId, _, idempotency) =>
-        gate.plans.create(bucketId, { label: plan, planExternalId: plan, meters: { requests: { max } } }, idempotency),
+      run: ({ meteringBucket }, _, idempotency) =>
+        meteringBucket.plans.create({ label: plan, planExternalId: plan, meters: { requests: { max } } }, idempotency),
       predict: (model) =>
         plan in model.plans ? ["PlanExternalIdTaken"] : { ...model, plans: { ...model.plans, [plan]: max } }
     }),
     () => ({
       label: `change the quota of the plan ${plan} to ${max}`,
-      run: (gate, bucketId, state) =>
-        gate.plans.update(bucketId, getId(state, plan), { meters: { requests: { max } } }),
+      run: ({ meteringBucket }, state) =>
+        meteringBucket.plans.update(getId(state, plan), { meters: { requests: { max } } }),
       predict: (model) =>
         plan in model.plans ? { ...model, plans: { ...model.plans, [plan]: max } } : ["PlanNotFound"]
     }),
     () => ({
       label: `subscribe ${subscription} to ${plan}`,
       isIdempotent: true,
-      run: (gate, bucketId, state, idempotency) => {
+      run: ({ meteringBucket }, state, idempotency) => {
         const input = makeSubscription(getId(state, plan), plan, { subscriptionExternalId: subscription })
-        return gate.subscriptions.create(bucketId, input, idempotency)
+        return meteringBucket.subscriptions.create(input, idempotency)
       },
       predict: (model) => {
         const errors = [
@@ -223,14 +221,14 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
       const status = pick(["active", "active", "past-due", "canceled"] as const)
       return {
         label: `set the status of ${subscription} to ${status}`,
-        run: (gate, bucketId, state) => gate.subscriptions.update(bucketId, getId(state, subscription), { status }),
+        run: ({ meteringBucket }, state) => meteringBucket.subscriptions.update(getId(state, subscription), { status }),
         predict: (model) => updateSubscription(model, subscription, (current) => ({ ...current, status }))
       }
     },
     () => ({
       label: `change the plan of ${subscription} to ${plan}`,
-      run: (gate, bucketId, state) =>
-        gate.subscriptions.update(bucketId, getId(state, subscription), { planExternalIds: [plan] }),
+      run: ({ meteringBucket }, state) =>
+        meteringBucket.subscriptions.update(getId(state, subscription), { planExternalIds: [plan] }),
       predict: (model) =>
         updateSubscription(model, subscription, (current) =>
           plan in model.plans ? { ...current, plan } : ["UnknownPlan"]
@@ -241,8 +239,8 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
       () => (): Step => ({
         label: `consume ${amount} of ${subscription}`,
         isIdempotent: true,
-        run: (gate, bucketId, state, idempotency) =>
-          gate.usage.consume(bucketId, getId(state, subscription), { requests: amount }, idempotency),
+        run: ({ meteringBucket }, state, idempotency) =>
+          meteringBucket.usage.consume(getId(state, subscription), { requests: amount }, idempotency),
         predict: (model) =>
           updateSubscription(model, subscription, (current) => {
             if (!usableStatuses.includes(current.status)) return ["SubscriptionNotActive"]
@@ -255,7 +253,7 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
   const removals: ReadonlyArray<() => Step> = [
     () => ({
       label: `remove ${name}`,
-      run: (gate) => gate.consumers.remove(account, bucket, name),
+      run: ({ keyBucket }) => keyBucket.consumers.remove(name),
       predict: (model) =>
         model.consumers[name] === undefined
           ? ["ConsumerNotFound"]
@@ -263,7 +261,7 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
     }),
     () => ({
       label: `remove key ${amount} of ${name}`,
-      run: (gate, _, { keyIds }) => gate.keys.remove(account, bucket, name, keyIds[name]?.[amount] ?? unknownId),
+      run: ({ keyBucket }, { keyIds }) => keyBucket.keys.remove(name, keyIds[name]?.[amount] ?? unknownId),
       predict: (model) =>
         model.consumers[name] !== undefined && model.consumers[name].keys.length <= amount
           ? ["KeyNotFound"]
@@ -271,7 +269,7 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
     }),
     () => ({
       label: `remove the plan ${plan}`,
-      run: (gate, bucketId, state) => gate.plans.remove(bucketId, getId(state, plan)),
+      run: ({ meteringBucket }, state) => meteringBucket.plans.remove(getId(state, plan)),
       predict: (model) => {
         if (!(plan in model.plans)) return ["PlanNotFound"]
         const isInUse = Object.values(model.subscriptions).some((other) => other.plan === plan)
@@ -280,7 +278,7 @@ export const makeStep = ({ pick, below, chance }: Random): Step => {
     }),
     () => ({
       label: `remove ${subscription}`,
-      run: (gate, bucketId, state) => gate.subscriptions.remove(bucketId, getId(state, subscription)),
+      run: ({ meteringBucket }, state) => meteringBucket.subscriptions.remove(getId(state, subscription)),
       predict: (model) =>
         subscription in model.subscriptions
           ? { ...model, subscriptions: omit(model.subscriptions, subscription) }

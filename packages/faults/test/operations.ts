@@ -1,7 +1,14 @@
 /**
  * Every operation of every service, with the records that it needs, on a store that can be made to fail.
  */
-import { createTollgate, type Tollgate } from "@tollgate/core"
+import {
+  createTollgate,
+  type LocalAccountHandle,
+  type LocalKeyBucketHandle,
+  type MeteringBucketHandle,
+  type ProjectHandle,
+  type Tollgate
+} from "@tollgate/core"
 import { memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core/store"
 import { makeFaultyStore, StoreState } from "@tollgate/store-testkit"
 import { makeSubscription } from "@tollgate/testing"
@@ -11,7 +18,10 @@ import { secret } from "./stores.ts"
 
 export interface Fixture {
   readonly gate: Tollgate
-  readonly bucketId: string
+  readonly acme: LocalAccountHandle
+  readonly keyBucket: LocalKeyBucketHandle
+  readonly meteringBucket: MeteringBucketHandle
+  readonly web: ProjectHandle
   readonly planId: string
   readonly subscriptionId: string
   readonly key: { readonly id: string; readonly value: string }
@@ -32,7 +42,6 @@ export interface Operation {
   readonly errorWhenRepeated?: string
 }
 
-const [account, bucket] = ["acme", "b"]
 const hasTag = (error: unknown, tag: string): boolean =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === tag
 const failsWith = (call: Promise<unknown>, tag: string): Promise<boolean> =>
@@ -46,150 +55,155 @@ const makeProSubscription = (planId: string, subscriptionExternalId: string) =>
   makeSubscription(planId, "pro", { subscriptionExternalId })
 
 export const operations: Readonly<Record<string, Operation>> = {
-  "consumers.list": { run: ({ gate }) => gate.consumers.list(account, bucket, { apiKeys: true }) },
-  "consumers.get": { run: ({ gate }) => gate.consumers.get(account, bucket, "alice", { apiKeys: true }) },
+  "consumers.list": { run: ({ keyBucket }) => keyBucket.consumers.list({ apiKeys: true }) },
+  "consumers.get": {
+    run: ({ keyBucket }) => keyBucket.consumers.get("alice", { apiKeys: true })
+  },
   "consumers.create": {
-    run: ({ gate }) => gate.consumers.create(account, bucket, { name: "bob" }, { withApiKey: true, ...idempotency }),
-    isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "bob").catch(() => ({ total: 0 }))).total === 1
+    run: ({ keyBucket }) => keyBucket.consumers.create({ name: "bob" }, { withApiKey: true, ...idempotency }),
+    isDone: async ({ keyBucket }) => (await keyBucket.keys.list("bob").catch(() => ({ total: 0 }))).total === 1
   },
   "consumers.update": {
-    run: ({ gate }) => gate.consumers.update(account, bucket, "alice", { tags: { team: "red" } }),
-    isDone: async ({ gate }) => (await gate.consumers.list(account, bucket, { tags: { team: "red" } })).total === 1
+    run: ({ keyBucket }) => keyBucket.consumers.update("alice", { tags: { team: "red" } }),
+    isDone: async ({ keyBucket }) => (await keyBucket.consumers.list({ tags: { team: "red" } })).total === 1
   },
   "consumers.remove": {
-    run: ({ gate }) => gate.consumers.remove(account, bucket, "alice"),
-    isDone: async ({ gate, key }) =>
-      (await failsWith(gate.consumers.get(account, bucket, "alice"), "ConsumerNotFound")) &&
-      !(await gate.keys.verify(account, bucket, key.value)).valid,
+    run: ({ keyBucket }) => keyBucket.consumers.remove("alice"),
+    isDone: async ({ keyBucket, key }) =>
+      (await failsWith(keyBucket.consumers.get("alice"), "ConsumerNotFound")) &&
+      !(await keyBucket.verify(key.value)).valid,
     errorWhenRepeated: "ConsumerNotFound"
   },
   "consumers.rollKey": {
-    run: ({ gate }) => gate.consumers.rollKey(account, bucket, "alice", { expiresOn: expiry }, idempotency),
-    isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 2
+    run: ({ keyBucket }) => keyBucket.consumers.rollKey("alice", { expiresOn: expiry }, idempotency),
+    isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 2
   },
-  "keys.list": { run: ({ gate }) => gate.keys.list(account, bucket, "alice") },
-  "keys.get": { run: ({ gate, key }) => gate.keys.get(account, bucket, "alice", key.id) },
-  "keys.verify": { run: ({ gate, key }) => gate.keys.verify(account, bucket, key.value) },
+  "keys.list": { run: ({ keyBucket }) => keyBucket.keys.list("alice") },
+  "keys.get": { run: ({ keyBucket, key }) => keyBucket.keys.get("alice", key.id) },
+  "keys.verify": { run: ({ keyBucket, key }) => keyBucket.verify(key.value) },
   "keys.create": {
-    run: ({ gate }) => gate.keys.create(account, bucket, "alice", {}, idempotency),
-    isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 2
+    run: ({ keyBucket }) => keyBucket.keys.create("alice", {}, idempotency),
+    isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 2
   },
   "keys.createMany": {
-    run: ({ gate }) => gate.keys.createMany(account, bucket, "alice", [{}, {}, {}], idempotency),
-    isDone: async ({ gate }) => (await gate.keys.list(account, bucket, "alice")).total === 4
+    run: ({ keyBucket }) => keyBucket.keys.createMany("alice", [{}, {}, {}], idempotency),
+    isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 4
   },
   "keys.update": {
-    run: ({ gate, key }) => gate.keys.update(account, bucket, "alice", key.id, { description: "new" }),
-    isDone: async ({ gate, key }) => (await gate.keys.get(account, bucket, "alice", key.id)).description === "new"
+    run: ({ keyBucket, key }) => keyBucket.keys.update("alice", key.id, { description: "new" }),
+    isDone: async ({ keyBucket, key }) => (await keyBucket.keys.get("alice", key.id)).description === "new"
   },
   "keys.remove": {
-    run: ({ gate, key }) => gate.keys.remove(account, bucket, "alice", key.id),
-    isDone: async ({ gate, key }) => !(await gate.keys.verify(account, bucket, key.value)).valid,
+    run: ({ keyBucket, key }) => keyBucket.keys.remove("alice", key.id),
+    isDone: async ({ keyBucket, key }) => !(await keyBucket.verify(key.value)).valid,
     errorWhenRepeated: "KeyNotFound"
   },
-  "meteringBuckets.list": { run: ({ gate }) => gate.meteringBuckets.list(account) },
-  "meteringBuckets.get": { run: ({ gate, bucketId }) => gate.meteringBuckets.get(bucketId) },
+  "meteringBuckets.list": { run: ({ acme }) => acme.meteringBuckets.list() },
+  "meteringBuckets.get": { run: ({ acme, meteringBucket }) => acme.meteringBuckets.get(meteringBucket.id) },
   "meteringBuckets.create": {
-    run: ({ gate }) => gate.meteringBuckets.create(account, idempotency),
-    isDone: async ({ gate }) => (await gate.meteringBuckets.list(account)).total === 2,
+    run: ({ acme }) => acme.meteringBuckets.create({}, idempotency),
+    isDone: async ({ acme }) => (await acme.meteringBuckets.list()).total === 2,
+    isMultiStep: true
+  },
+  "meteringBuckets.ensure": {
+    run: ({ acme }) => acme.meteringBuckets.ensure("default"),
+    isDone: async ({ acme }) => (await acme.meteringBuckets.list({ name: "default" })).total === 1,
     isMultiStep: true
   },
   "meteringBuckets.remove": {
-    run: ({ gate, bucketId }) => gate.meteringBuckets.remove(bucketId),
-    isDone: async ({ gate }) => (await gate.meteringBuckets.list(account)).total === 0,
+    run: ({ acme, meteringBucket }) => acme.meteringBuckets.remove(meteringBucket.id),
+    isDone: async ({ acme }) => (await acme.meteringBuckets.list()).total === 0,
     isMultiStep: true,
     errorWhenRepeated: "MeteringBucketNotFound"
   },
-  "plans.list": { run: ({ gate, bucketId }) => gate.plans.list(bucketId) },
-  "plans.get": { run: ({ gate, bucketId, planId }) => gate.plans.get(bucketId, planId) },
+  "plans.list": { run: ({ meteringBucket }) => meteringBucket.plans.list() },
+  "plans.get": { run: ({ meteringBucket, planId }) => meteringBucket.plans.get(planId) },
   "plans.create": {
-    run: ({ gate, bucketId }) =>
-      gate.plans.create(
-        bucketId,
+    run: ({ meteringBucket }) =>
+      meteringBucket.plans.create(
         { label: "Free", planExternalId: "free", meters: { requests: { max: 1 } } },
         idempotency
       ),
-    isDone: async ({ gate, bucketId }) => (await gate.plans.list(bucketId)).total === 2
+    isDone: async ({ meteringBucket }) => (await meteringBucket.plans.list()).total === 2
   },
   "plans.update": {
-    run: ({ gate, bucketId, planId }) => gate.plans.update(bucketId, planId, { label: "Other" }),
-    isDone: async ({ gate, bucketId, planId }) => (await gate.plans.get(bucketId, planId)).label === "Other"
+    run: ({ meteringBucket, planId }) => meteringBucket.plans.update(planId, { label: "Other" }),
+    isDone: async ({ meteringBucket, planId }) => (await meteringBucket.plans.get(planId)).label === "Other"
   },
   "plans.remove of a plan in use": {
-    run: ({ gate, bucketId, planId }) =>
-      gate.plans.remove(bucketId, planId).catch((error) => {
+    run: ({ meteringBucket, planId }) =>
+      meteringBucket.plans.remove(planId).catch((error) => {
         if (!hasTag(error, "PlanInUse")) throw error
       })
   },
-  "subscriptions.list": { run: ({ gate, bucketId }) => gate.subscriptions.list(bucketId, { status: "active" }) },
+  "subscriptions.list": {
+    run: ({ meteringBucket }) => meteringBucket.subscriptions.list({ status: "active" })
+  },
   "subscriptions.get": {
-    run: ({ gate, bucketId, subscriptionId }) => gate.subscriptions.get(bucketId, subscriptionId)
+    run: ({ meteringBucket, subscriptionId }) => meteringBucket.subscriptions.get(subscriptionId)
   },
   "subscriptions.create": {
-    run: ({ gate, bucketId, planId }) =>
-      gate.subscriptions.create(bucketId, makeProSubscription(planId, "s-2"), idempotency),
-    isDone: async ({ gate, bucketId }) => (await gate.subscriptions.list(bucketId)).total === 2
+    run: ({ meteringBucket, planId }) =>
+      meteringBucket.subscriptions.create(makeProSubscription(planId, "s-2"), idempotency),
+    isDone: async ({ meteringBucket }) => (await meteringBucket.subscriptions.list()).total === 2
   },
   "subscriptions.update": {
-    run: ({ gate, bucketId, subscriptionId }) =>
-      gate.subscriptions.update(bucketId, subscriptionId, { status: "past-due" }),
-    isDone: async ({ gate, bucketId, subscriptionId }) =>
-      (await gate.subscriptions.get(bucketId, subscriptionId)).status === "past-due"
+    run: ({ meteringBucket, subscriptionId }) =>
+      meteringBucket.subscriptions.update(subscriptionId, { status: "past-due" }),
+    isDone: async ({ meteringBucket, subscriptionId }) =>
+      (await meteringBucket.subscriptions.get(subscriptionId)).status === "past-due"
   },
   "subscriptions.remove": {
-    run: ({ gate, bucketId, subscriptionId }) => gate.subscriptions.remove(bucketId, subscriptionId),
-    isDone: ({ gate, bucketId, subscriptionId }) =>
-      failsWith(gate.subscriptions.get(bucketId, subscriptionId), "SubscriptionNotFound"),
+    run: ({ meteringBucket, subscriptionId }) => meteringBucket.subscriptions.remove(subscriptionId),
+    isDone: ({ meteringBucket, subscriptionId }) =>
+      failsWith(meteringBucket.subscriptions.get(subscriptionId), "SubscriptionNotFound"),
     errorWhenRepeated: "SubscriptionNotFound"
   },
-  "usage.quotas": { run: ({ gate, bucketId, subscriptionId }) => gate.usage.quotas(bucketId, subscriptionId) },
+  "usage.quotas": {
+    run: ({ meteringBucket, subscriptionId }) => meteringBucket.usage.quotas(subscriptionId)
+  },
   "usage.consume": {
-    run: ({ gate, bucketId, subscriptionId }) =>
-      gate.usage.consume(bucketId, subscriptionId, { requests: 3 }, idempotency),
-    isDone: async ({ gate, bucketId, subscriptionId }) =>
-      (await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"]?.used === 3
+    run: ({ meteringBucket, subscriptionId }) =>
+      meteringBucket.usage.consume(subscriptionId, { requests: 3 }, idempotency),
+    isDone: async ({ meteringBucket, subscriptionId }) =>
+      (await meteringBucket.usage.quotas(subscriptionId)).meters["requests"]?.used === 3
   },
   authorize: {
-    run: ({ gate, bucketId, key }) =>
-      gate.authorize({
-        account,
-        bucket,
-        key: key.value,
-        metering: { meteringBucketId: bucketId, meters: { requests: 1 } }
-      }),
+    run: ({ keyBucket, meteringBucket, key }) =>
+      keyBucket.authorize(key.value, { metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } } }),
     // Without an idempotency key, a repeated call counts the use again if the first reply was lost.
-    isDone: async ({ gate, bucketId, subscriptionId }) =>
-      ((await gate.usage.quotas(bucketId, subscriptionId)).meters["requests"]?.used ?? 0) >= 1
+    isDone: async ({ meteringBucket, subscriptionId }) =>
+      ((await meteringBucket.usage.quotas(subscriptionId)).meters["requests"]?.used ?? 0) >= 1
   },
-  "deployments.list": { run: ({ gate }) => gate.deployments.list(account, "web") },
-  "deployments.get": { run: ({ gate, deployment }) => gate.deployments.get(deployment) },
-  "deployments.status": { run: ({ gate, statusId }) => gate.deployments.status(account, "web", statusId) },
+  "deployments.list": { run: ({ web }) => web.deployments.list() },
+  "deployments.get": { run: ({ web, deployment }) => web.deployments.get(deployment) },
+  "deployments.status": {
+    run: ({ web, statusId }) => web.deployments.status(statusId)
+  },
   "deployments.createSource": {
-    run: ({ gate }) =>
-      gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, idempotency),
+    run: ({ web }) => web.deployments.createSource({ branchName: "x" }, idempotency),
     // The same idempotency key returns the same URL, whether or not the first reply was lost.
-    isDone: async ({ gate }) => {
-      const createSource = () =>
-        gate.deployments.createSource({ accountName: account, projectName: "web", branchName: "x" }, idempotency)
+    isDone: async ({ web }) => {
+      const createSource = () => web.deployments.createSource({ branchName: "x" }, idempotency)
       const [first, second] = [await createSource(), await createSource()]
       return first.uploadUrl === second.uploadUrl
     }
   },
   "deployments.upload": {
-    run: ({ gate, uploadUrl }) => gate.deployments.upload(uploadUrl, new Uint8Array(10)),
-    isDone: async ({ gate }) => (await gate.deployments.list(account, "other")).total === 1,
+    run: ({ acme, uploadUrl }) => acme.project("other").deployments.upload(uploadUrl, new Uint8Array(10)),
+    isDone: async ({ acme }) => (await acme.project("other").deployments.list()).total === 1,
     isMultiStep: true,
     errorWhenRepeated: "AlreadyUploaded"
   },
   "deployments.upload of a second version": {
-    run: ({ gate, nextUrl }) => gate.deployments.upload(nextUrl, new Uint8Array(10)),
-    isDone: ({ gate, nextUrl }) => failsWith(gate.deployments.upload(nextUrl, new Uint8Array(10)), "AlreadyUploaded"),
+    run: ({ web, nextUrl }) => web.deployments.upload(nextUrl, new Uint8Array(10)),
+    isDone: ({ web, nextUrl }) => failsWith(web.deployments.upload(nextUrl, new Uint8Array(10)), "AlreadyUploaded"),
     isMultiStep: true,
     errorWhenRepeated: "AlreadyUploaded"
   },
   "deployments.remove": {
-    run: ({ gate, deployment }) => gate.deployments.remove(deployment),
-    isDone: ({ gate, deployment }) => failsWith(gate.deployments.get(deployment), "DeploymentNotFound"),
+    run: ({ web, deployment }) => web.deployments.remove(deployment),
+    isDone: ({ web, deployment }) => failsWith(web.deployments.get(deployment), "DeploymentNotFound"),
     isMultiStep: true,
     errorWhenRepeated: "DeploymentNotFound"
   }
@@ -203,40 +217,37 @@ export const makeFixture = async (emptyStore: StoreOperations) => {
   const target = { ...memoryTarget(), check: () => (isStalled ? Effect.never : Effect.void) }
   const deployments = { sources: memorySourceStore(), target }
   const gate = await createTollgate({ store, secret, publicUrl: "http://gate", deployments })
-  const alice = await gate.consumers.create(
-    account,
-    bucket,
-    { name: "alice", tags: { team: "blue" } },
-    { withApiKey: true }
-  )
-  const { id: bucketId } = await gate.meteringBuckets.create(account)
-  const plan = await gate.plans.create(bucketId, {
+  const acme = gate.account("acme")
+  const [keyBucket, web] = [acme.keyBucket("b"), acme.project("web")]
+  const alice = await keyBucket.consumers.create({ name: "alice", tags: { team: "blue" } }, { withApiKey: true })
+  const meteringBucket = acme.meteringBucket((await acme.meteringBuckets.create()).id)
+  const plan = await meteringBucket.plans.create({
     label: "Pro",
     planExternalId: "pro",
     meters: { requests: { max: 10 } }
   })
-  const { id: subscriptionId } = await gate.subscriptions.create(bucketId, makeProSubscription(plan.id, "s-1"))
-  const branch = { accountName: account, projectName: "web", branchName: "main" }
-  const first = await gate.deployments.createSource(branch)
-  const { id: statusId } = await gate.deployments.upload(first.uploadUrl, new Uint8Array(5))
+  const { id: subscriptionId } = await meteringBucket.subscriptions.create(makeProSubscription(plan.id, "s-1"))
+  const main = { branchName: "main" }
+  const first = await web.deployments.createSource(main)
+  const { id: statusId } = await web.deployments.upload(first.uploadUrl, new Uint8Array(5))
   await expect
-    .poll(async () => (await gate.deployments.status(account, "web", statusId)).status, {
-      interval: 5,
-      timeout: 30_000
-    })
+    .poll(async () => (await web.deployments.status(statusId)).status, { interval: 5, timeout: 30_000 })
     .toBe("SUCCESS")
   // From here on, runs never finish, so that operations are tested during a run.
   isStalled = true
-  const { uploadUrl } = await gate.deployments.createSource({ ...branch, projectName: "other" })
-  const { uploadUrl: nextUrl } = await gate.deployments.createSource(branch)
-  const [deployment] = (await gate.deployments.list(account, "web")).data
-  const [key] = alice.apiKeys ?? []
+  const { uploadUrl } = await acme.project("other").deployments.createSource(main)
+  const { uploadUrl: nextUrl } = await web.deployments.createSource(main)
+  const [deployment] = (await web.deployments.list()).data
+  const [key] = alice.apiKeys
   const fixture: Fixture = {
     gate,
-    bucketId,
+    acme,
+    keyBucket,
+    meteringBucket,
+    web,
     planId: plan.id,
     subscriptionId,
-    key: { id: key?.id ?? "", value: key?.key ?? "" },
+    key: { id: key.id, value: key.key ?? "" },
     deployment: deployment?.name ?? "",
     statusId,
     uploadUrl,

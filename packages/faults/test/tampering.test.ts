@@ -43,13 +43,14 @@ describe.each(stores)("on %s", (name, layer) => {
   it("decrypts a value only in its own record and only if it is unchanged", async () => {
     const store = makeEmptyStore()
     const gate = await createTollgate({ store, secret, tokens: [{ token, account }] })
-    const created = await gate.consumers.create(account, bucket, { name: "alice", apiKeys: [{}, {}] })
+    const keyBucket = gate.account(account).keyBucket(bucket)
+    const created = await keyBucket.consumers.create({ name: "alice", apiKeys: [{}, {}] })
     const [apiKey, otherKey] = created.apiKeys ?? []
     const [record, otherRecord] = [
       await readKeyRecord(store, apiKey?.id ?? ""),
       await readKeyRecord(store, otherKey?.id ?? "")
     ]
-    const read = () => gate.keys.get(account, bucket, "alice", apiKey?.id ?? "", { keyFormat: "visible" })
+    const read = () => keyBucket.keys.get("alice", apiKey?.id ?? "", { keyFormat: "visible" })
     expect((await read()).key).toBe(apiKey?.key)
     expect(record.encrypted.length).toBeGreaterThan(50)
 

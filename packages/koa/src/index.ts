@@ -6,11 +6,12 @@ import type { IncomingMessage } from "node:http"
 import type { Tollgate } from "@tollgate/core"
 import {
   makeAuthorizeRequest,
+  Options,
   type ProtectingKeyBucket,
   type RequestConsumer,
   type RequireApiKeyOptions
 } from "@tollgate/core/internal"
-import { type NodeHandlerOptions, toNodeHandler } from "@tollgate/node"
+import { type NodeHandlerOptions, nodeHandlerOptions, toNodeHandler } from "@tollgate/node"
 import type { Context, Middleware } from "koa"
 
 export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/core/internal"
@@ -30,14 +31,17 @@ export interface KoaHandlerOptions extends Pick<NodeHandlerOptions, "prefix"> {
  * Middleware that serves the HTTP API: `app.use(tollgate(gate))`, or at a path:
  * `app.use(tollgate(gate, { prefix: "/api/dev" }))`. It passes on other requests.
  */
-export const tollgate = (gate: Tollgate, options: KoaHandlerOptions = {}): Middleware => {
+export const tollgate = (gate: Tollgate, options?: KoaHandlerOptions): Middleware => {
+  const { prefix } = Options.decodeSync(nodeHandlerOptions, options)
+  const getContext = options?.context ?? ((ctx: Context): unknown => ctx)
   const contexts = new WeakMap<IncomingMessage, Context>()
-  const { context = (ctx: Context): unknown => ctx, ...nodeOptions } = options
-  const getContext = (req: IncomingMessage) => {
-    const ctx = contexts.get(req)
-    return ctx === undefined ? undefined : context(ctx)
-  }
-  const handle = toNodeHandler(gate, { ...nodeOptions, context: getContext })
+  const handle = toNodeHandler(gate, {
+    prefix,
+    context: (req) => {
+      const ctx = contexts.get(req)
+      return ctx === undefined ? undefined : getContext(ctx)
+    }
+  })
   return async (ctx, next) => {
     let isHandled = true
     contexts.set(ctx.req, ctx)

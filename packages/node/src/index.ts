@@ -1,1 +1,7 @@
-export { type HandlerSource, type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "./toNodeHandler.ts"
+export {
+  type HandlerSource,
+  type NodeHandler,
+  type NodeHandlerOptions,
+  nodeHandlerOptions,
+  toNodeHandler
+} from "./toNodeHandler.ts"

@@ -30,7 +30,7 @@ export interface NodeHandlerOptions {
   readonly context?: ((req: IncomingMessage) => unknown) | undefined
 }
 
-const nodeHandlerOptions = Options.struct<NodeHandlerOptions>()({
+export const nodeHandlerOptions = Options.struct<NodeHandlerOptions>()({
   prefix: Options.optional(
     Options.string("must be a path such as /api/dev, without a slash at its end", (path) => /^(\/.*[^/])?$/.test(path))
   ),

@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { createServer, type Server } from "node:http"
-import { createTollgate, type Tollgate } from "@tollgate/core"
-import { createClient, type TollgateClient } from "@tollgate/core/client"
+import { createTollgate, InvalidInput, type LocalAccountHandle, type Tollgate } from "@tollgate/core"
+import { type AccountHandle, createClient, type TollgateClient } from "@tollgate/core/client"
 import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
@@ -13,6 +13,9 @@ let gate: Tollgate
 let server: Server
 let baseUrl: string
 let client: TollgateClient
+/** The account over HTTP, and the same account in process. */
+let acme: AccountHandle
+let local: LocalAccountHandle
 
 beforeAll(async () => {
   server = createServer().listen(0, "127.0.0.1")
@@ -32,6 +35,8 @@ beforeAll(async () => {
   })
   server.on("request", toNodeHandler(gate, { prefix: "/api/dev" }))
   client = createClient({ baseUrl, token })
+  acme = client.account("acme")
+  local = gate.account("acme")
 })
 afterAll(async () => {
   server.close()
@@ -48,103 +53,100 @@ const getError = (attempt: Promise<unknown>) =>
 
 describe("createClient, over HTTP", () => {
   it("returns the same results as the gate", async () => {
-    const created = await client.consumers.create(
-      "acme",
-      "b",
+    const [keyBucket, localKeyBucket] = [acme.keyBucket("b"), local.keyBucket("b")]
+    const created = await keyBucket.consumers.create(
       { name: "alice", tags: { team: "blue" }, managers: ["boss@example.com"] },
       { withApiKey: true }
     )
     const include = { apiKeys: true, managers: true, managerInvites: true, keyFormat: "visible" } as const
-    expect(await client.consumers.get("acme", "b", "alice", include)).toEqual(
-      await gate.consumers.get("acme", "b", "alice", include)
+    expect(await keyBucket.consumers.get("alice", include)).toEqual(
+      await localKeyBucket.consumers.get("alice", include)
     )
     const query = { limit: 1, tags: { team: "blue" }, managerEmail: "BOSS@example.com" }
-    expect(await client.consumers.list("acme", "b", query)).toEqual(await gate.consumers.list("acme", "b", query))
-    const key = created.apiKeys?.[0]?.key ?? ""
-    expect(await client.keys.verify("acme", "b", key)).toEqual(await gate.keys.verify("acme", "b", key))
-    expect(await client.keys.verify("acme", "b", "unknown-key")).toEqual({ valid: false, reason: "invalid" })
-    const [first] = (await client.keys.createMany("acme", "b", "alice", [{ description: "1" }, {}])).data
+    expect(await keyBucket.consumers.list(query)).toEqual(await localKeyBucket.consumers.list(query))
+    const key = created.apiKeys[0].key ?? ""
+    expect(await keyBucket.verify(key)).toEqual(await localKeyBucket.verify(key))
+    expect(await keyBucket.verify("unknown-key")).toEqual({ valid: false, reason: "invalid" })
+    const [first] = (await keyBucket.keys.createMany("alice", [{ description: "1" }, {}])).data
     const id = first?.id ?? ""
-    await client.keys.update("acme", "b", "alice", id, { expiresOn: "2031-01-01T00:00:00Z", description: null })
-    expect(await client.keys.get("acme", "b", "alice", id)).toEqual(await gate.keys.get("acme", "b", "alice", id))
-    const rolled = await client.consumers.rollKey("acme", "b", "alice", { expiresOn: "2030-01-01T00:00:00Z" })
-    expect(await client.keys.list("acme", "b", "alice")).toEqual(await gate.keys.list("acme", "b", "alice"))
-    expect(await client.keys.verify("acme", "b", rolled.key ?? "")).toMatchObject({ valid: true, keyId: rolled.id })
-    await client.keys.remove("acme", "b", "alice", rolled.id)
-    const updated = await client.consumers.update(
-      "acme",
-      "b",
-      "alice",
-      { description: "d" },
-      { ifTags: { team: "blue" } }
-    )
+    await keyBucket.keys.update("alice", id, { expiresOn: "2031-01-01T00:00:00Z", description: null })
+    expect(await keyBucket.keys.get("alice", id)).toEqual(await localKeyBucket.keys.get("alice", id))
+    const rolled = await keyBucket.consumers.rollKey("alice", { expiresOn: "2030-01-01T00:00:00Z" })
+    expect(await keyBucket.keys.list("alice")).toEqual(await localKeyBucket.keys.list("alice"))
+    expect(await keyBucket.verify(rolled.key ?? "")).toMatchObject({ valid: true, keyId: rolled.id })
+    await keyBucket.keys.remove("alice", rolled.id)
+    const updated = await keyBucket.consumers.update("alice", { description: "d" }, { ifTags: { team: "blue" } })
     expect(updated.description).toBe("d")
-    await client.consumers.remove("acme", "b", "alice")
-    expect((await gate.consumers.list("acme", "b")).total).toBe(0)
+    await keyBucket.consumers.remove("alice")
+    expect((await localKeyBucket.consumers.list()).total).toBe(0)
   })
 
   it("manages metering buckets, plans, subscriptions and usage", async () => {
-    const { id: bucketId } = await client.meteringBuckets.create("acme", { idempotencyKey: "once" })
-    expect((await client.meteringBuckets.create("acme", { idempotencyKey: "once" })).id).toBe(bucketId)
-    expect(await client.meteringBuckets.list("acme")).toEqual(await gate.meteringBuckets.list("acme"))
-    expect(await getError(client.meteringBuckets.list("other"))).toMatchObject({ _tag: "Forbidden" })
-    await gate.meteringBuckets.create("other")
+    const { id: bucketId } = await acme.meteringBuckets.create({}, { idempotencyKey: "once" })
+    expect((await acme.meteringBuckets.create({}, { idempotencyKey: "once" })).id).toBe(bucketId)
+    expect(await acme.meteringBuckets.list()).toEqual(await local.meteringBuckets.list())
+    expect(await getError(client.account("other").meteringBuckets.list())).toMatchObject({ _tag: "Forbidden" })
+    await gate.account("other").meteringBuckets.create()
     const adminClient = createClient({ baseUrl, token: "a-token-for-all-accounts" })
-    expect(await adminClient.meteringBuckets.list("acme")).toEqual(await gate.meteringBuckets.list("acme"))
-    expect(await adminClient.meteringBuckets.list("*")).toEqual(await gate.meteringBuckets.list("*"))
-    const plan = await client.plans.create(bucketId, {
+    expect(await adminClient.account("acme").meteringBuckets.list()).toEqual(await local.meteringBuckets.list())
+    expect(() => adminClient.account("*")).toThrow(InvalidInput)
+    const [meteringBucket, localMeteringBucket] = [acme.meteringBucket(bucketId), local.meteringBucket(bucketId)]
+    const plan = await meteringBucket.plans.create({
       label: "P",
       planExternalId: "p",
       meters: { requests: { max: 2 } }
     })
-    const subscription = await client.subscriptions.create(bucketId, makeSubscription(plan.id, "p", {}))
-    expect(await client.subscriptions.list(bucketId, { status: "active" })).toEqual(
-      await gate.subscriptions.list(bucketId)
+    const subscription = await meteringBucket.subscriptions.create(makeSubscription(plan.id, "p", {}))
+    expect(await meteringBucket.subscriptions.list({ status: "active" })).toEqual(
+      await localMeteringBucket.subscriptions.list()
     )
-    expect((await client.usage.consume(bucketId, subscription.id, { requests: 2 })).meters["requests"]?.remaining).toBe(
-      0
+    expect((await meteringBucket.usage.consume(subscription.id, { requests: 2 })).meters["requests"]?.remaining).toBe(0)
+    expect(await meteringBucket.usage.quotas(subscription.id)).toEqual(
+      await localMeteringBucket.usage.quotas(subscription.id)
     )
-    expect(await client.usage.quotas(bucketId, subscription.id)).toEqual(
-      await gate.usage.quotas(bucketId, subscription.id)
-    )
-    const overQuota = await getError(client.usage.consume(bucketId, subscription.id, { requests: 1 }))
+    const overQuota = await getError(meteringBucket.usage.consume(subscription.id, { requests: 1 }))
     expect(overQuota).toMatchObject({ _tag: "QuotaExceeded", meter: "requests", max: 2 })
-    expect(await getError(client.plans.remove(bucketId, plan.id))).toMatchObject({
+    expect(await getError(meteringBucket.plans.remove(plan.id))).toMatchObject({
       _tag: "PlanInUse",
       planId: plan.id
     })
-    await client.subscriptions.update(bucketId, subscription.id, { status: "canceled" })
-    const inactive = await getError(client.usage.consume(bucketId, subscription.id, { requests: 1 }))
-    expect(inactive).toMatchObject({ _tag: "SubscriptionNotActive", status: "canceled" })
-    await client.subscriptions.remove(bucketId, subscription.id)
-    await client.plans.update(bucketId, plan.id, { label: "Q" })
-    expect((await client.plans.get(bucketId, plan.id)).label).toBe("Q")
-    await client.plans.remove(bucketId, plan.id)
-    await client.meteringBuckets.remove(bucketId)
-    expect(await getError(client.meteringBuckets.get(bucketId))).toMatchObject({
+    await meteringBucket.subscriptions.update(subscription.id, { status: "canceled" })
+    const inactive = await getError(meteringBucket.usage.consume(subscription.id, { requests: 1 }))
+    expect(inactive).toMatchObject({ _tag: "SubscriptionNotActive", subscriptionStatus: "canceled" })
+    await meteringBucket.subscriptions.remove(subscription.id)
+    await meteringBucket.plans.update(plan.id, { label: "Q" })
+    expect((await meteringBucket.plans.get(plan.id)).label).toBe("Q")
+    await meteringBucket.plans.remove(plan.id)
+    await acme.meteringBuckets.remove(bucketId)
+    expect(await getError(acme.meteringBuckets.get(bucketId))).toMatchObject({
       _tag: "MeteringBucketNotFound",
       bucketId
     })
   })
 
   it("fails with the same tagged errors", async () => {
-    await client.consumers.create("acme", "errors", { name: "alice", apiKeys: [{ key: "a-value-that-is-taken" }] })
+    const errors = acme.keyBucket("errors")
+    await errors.consumers.create({ name: "alice", apiKeys: [{ key: "a-value-that-is-taken" }] })
     const tags = async (...attempts: ReadonlyArray<Promise<unknown>>) =>
       Promise.all(attempts.map(async (attempt) => (await getError(attempt))._tag))
-    const reader = createClient({ baseUrl, token: "a-token-that-may-only-read" })
-    const unauthenticated = createClient({ baseUrl, token: "an-unknown-management-token" })
+    const getBucket = (options: { readonly baseUrl?: string; readonly token?: string }) =>
+      createClient({ baseUrl, token, ...options })
+        .account("acme")
+        .keyBucket("errors")
+    const reader = getBucket({ token: "a-token-that-may-only-read" })
+    const unauthenticated = getBucket({ token: "an-unknown-management-token" })
     expect(
       await tags(
-        client.consumers.create("acme", "errors", { name: "alice" }),
-        client.consumers.create("acme", "errors", { name: "ALICE" }),
-        client.consumers.get("acme", "errors", "bob"),
-        client.keys.get("acme", "errors", "alice", "key_x"),
-        client.keys.create("acme", "errors", "alice", { key: "a-value-that-is-taken" }),
-        client.consumers.list("other", "errors"),
-        reader.consumers.create("acme", "errors", { name: "bob" }),
-        unauthenticated.consumers.list("acme", "errors"),
-        createClient({ baseUrl: "http://127.0.0.1:1", token }).consumers.list("acme", "errors"),
-        createClient({ baseUrl: `${baseUrl}/wrong-path`, token }).consumers.list("acme", "errors")
+        errors.consumers.create({ name: "alice" }),
+        errors.consumers.create({ name: "ALICE" }),
+        errors.consumers.get("bob"),
+        errors.keys.get("alice", "key_x"),
+        errors.keys.create("alice", { key: "a-value-that-is-taken" }),
+        client.account("other").keyBucket("errors").consumers.list(),
+        reader.consumers.create({ name: "bob" }),
+        unauthenticated.consumers.list(),
+        getBucket({ baseUrl: "http://127.0.0.1:1" }).consumers.list(),
+        getBucket({ baseUrl: `${baseUrl}/wrong-path` }).consumers.list()
       )
     ).toEqual([
       "ConsumerNameTaken",
@@ -155,8 +157,8 @@ describe("createClient, over HTTP", () => {
       "Forbidden",
       "Forbidden",
       "Unauthorized",
-      "StoreUnavailable",
-      "StoreUnavailable"
+      "ServerUnreachable",
+      "ServerUnreachable"
     ])
   })
 
@@ -167,10 +169,14 @@ describe("createClient, over HTTP", () => {
     const port = typeof address === "object" && address !== null ? address.port : 0
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     try {
-      const error = getError(createClient({ baseUrl: `http://127.0.0.1:${port}`, token }).meteringBuckets.list("acme"))
+      const error = getError(
+        createClient({ baseUrl: `http://127.0.0.1:${port}`, token })
+          .account("acme")
+          .meteringBuckets.list()
+      )
       await once(silent, "request")
       await vi.advanceTimersByTimeAsync(30_000)
-      expect(await error).toMatchObject({ _tag: "StoreUnavailable", retryable: true })
+      expect(await error).toMatchObject({ _tag: "ServerUnreachable", outcome: "not-applied" })
     } finally {
       vi.useRealTimers()
       silent.close()
@@ -181,7 +187,7 @@ describe("createClient, over HTTP", () => {
   it("reports malformed keys as invalid without a request", async () => {
     for (const key of [undefined, null, 5, "\ud800", "a\u0000b"]) {
       const malformedKey = key as unknown as string
-      expect(await client.keys.verify("acme", "errors", malformedKey)).toEqual({ valid: false, reason: "invalid" })
+      expect(await acme.keyBucket("errors").verify(malformedKey)).toEqual({ valid: false, reason: "invalid" })
     }
   })
 
@@ -190,51 +196,66 @@ describe("createClient, over HTTP", () => {
     expect(() => createClient({ baseUrl, token: "" })).toThrow("token: must be a management token")
   })
 
+  it("rejects names that a URL cannot contain, as in process, and sends nothing", async () => {
+    for (const account of [acme, local]) {
+      const { deployments } = account.project("web")
+      const { consumers } = account.keyBucket("production")
+      for (const name of ["", ".", "..", "\ud800", undefined as never, 5 as never]) {
+        for (const call of [
+          deployments.get(name),
+          deployments.status(name),
+          consumers.get(name),
+          consumers.remove(name)
+        ]) {
+          expect(await getError(call)).toMatchObject({ _tag: "InvalidInput", status: 400 })
+        }
+        expect(() => account.meteringBucket(name)).toThrow("meteringBucketId: must be a non-empty string")
+      }
+      expect(await getError(consumers.get("a/../b"))).toMatchObject({ _tag: "ConsumerNotFound", consumer: "a/../b" })
+    }
+  })
+
   it("uploads and deploys, with the HTTP API mounted at a prefix", async () => {
-    const branch = { accountName: "acme", projectName: "web", branchName: "main" }
-    const { uploadUrl } = await client.deployments.createSource(branch)
+    const [web, localWeb] = [acme.project("web"), local.project("web")]
+    const { uploadUrl } = await web.deployments.createSource({ branchName: "main" })
     expect(uploadUrl.startsWith(`${baseUrl}/v1/uploads/`)).toBe(true)
     const archive = new TextEncoder().encode("an archive")
     const large = new Uint8Array(1001)
-    expect(await getError(client.deployments.upload(uploadUrl, large))).toMatchObject({
-      _tag: "SourceTooLarge",
-      limit: 1000
+    expect(await getError(web.deployments.upload(uploadUrl, large))).toMatchObject({
+      _tag: "PayloadTooLarge",
+      maxBytes: 1000
     })
-    const empty = await getError(client.deployments.upload(uploadUrl, new Uint8Array()))
-    expect(empty).toMatchObject({ _tag: "UploadInterrupted" })
-    expect(await getError(client.deployments.get(".."))).toMatchObject({ _tag: "DeploymentNotFound" })
-    expect(await getError(client.deployments.status("acme", "web", ""))).toMatchObject({ _tag: "StatusNotFound" })
+    const empty = await getError(web.deployments.upload(uploadUrl, new Uint8Array()))
+    expect(empty).toMatchObject({ _tag: "InvalidInput" })
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         controller.enqueue(archive)
         controller.close()
       }
     })
-    const { id, bytes } = await client.deployments.upload(uploadUrl, stream)
+    const { id, bytes } = await web.deployments.upload(uploadUrl, stream)
     expect(bytes).toBe(10)
-    expect(await getError(client.deployments.upload(uploadUrl, archive))).toMatchObject({ _tag: "AlreadyUploaded" })
-    expect(await getError(client.deployments.upload(`${uploadUrl}0`, archive))).toMatchObject({
-      _tag: "UploadForbidden"
-    })
+    expect(await getError(web.deployments.upload(uploadUrl, archive))).toMatchObject({ _tag: "AlreadyUploaded" })
+    expect(await getError(web.deployments.upload(`${uploadUrl}0`, archive))).toMatchObject({ _tag: "UploadForbidden" })
     const status = await eventually(async () => {
-      const status = await client.deployments.status("acme", "web", id)
+      const status = await web.deployments.status(id)
       expect(status.status).toBe("SUCCESS")
       return status
     })
-    expect(status).toEqual(await gate.deployments.status("acme", "web", id))
+    expect(status).toEqual(await localWeb.deployments.status(id))
     expect(await (await fetch(status.url)).text()).toBe("an archive")
     const redirected = await fetch(status.url.replace(/\/$/, ""))
     expect(redirected.url).toBe(status.url)
-    const { data } = await client.deployments.list("acme", "web")
-    expect(data).toEqual((await gate.deployments.list("acme", "web")).data)
+    const { data } = await web.deployments.list()
+    expect(data).toEqual((await localWeb.deployments.list()).data)
     const name = data[0]?.name ?? ""
-    expect(await client.deployments.get(name)).toEqual(await gate.deployments.get(name))
-    expect(await client.deployments.deploy(name, { idempotencyKey: "again" })).toEqual({ status: "request enqueued" })
-    await client.deployments.remove(name)
-    expect(await getError(client.deployments.get(name))).toMatchObject({
+    expect(await web.deployments.get(name)).toEqual(await localWeb.deployments.get(name))
+    expect(await web.deployments.deploy(name, { idempotencyKey: "again" })).toEqual({ status: "request enqueued" })
+    await web.deployments.remove(name)
+    expect(await getError(web.deployments.get(name))).toMatchObject({
       _tag: "DeploymentNotFound",
       deployment: name
     })
-    expect(await getError(client.deployments.status("acme", "web", id))).toMatchObject({ _tag: "StatusNotFound" })
+    expect(await getError(web.deployments.status(id))).toMatchObject({ _tag: "StatusNotFound" })
   })
 })

@@ -24,7 +24,7 @@ it("leaks nothing after ten thousand requests whose clients disconnect", async (
     publicUrl: "http://gate",
     deployments: sites({ folder })
   })
-  const { uploadUrl } = await gate.deployments.createSource({ accountName: "acme", projectName: "p", branchName: "b" })
+  const { uploadUrl } = await gate.account("acme").project("p").deployments.createSource({ branchName: "b" })
   const upload = uploadUrl.replace("http://gate", "")
   const server = createServer(toNodeHandler(gate)).listen(0, "127.0.0.1")
   await once(server, "listening")

@@ -2,7 +2,7 @@ import { ConfigurationError, createTollgate, type Tollgate } from "@tollgate/cor
 import * as express from "@tollgate/express"
 import * as koa from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
-import { type HandlerSource, type NodeHandlerOptions, toNodeHandler } from "@tollgate/node"
+import { toNodeHandler } from "@tollgate/node"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 let gate: Tollgate
@@ -39,13 +39,27 @@ describe.each<readonly [name: string, mount: (gate: never, options?: never) => u
   })
 })
 
-describe.each<readonly [name: string, mount: (gate: HandlerSource & Tollgate, options: NodeHandlerOptions) => unknown]>(
-  [
-    ["toNodeHandler", toNodeHandler],
-    ["tollgate of Koa", koa.tollgate]
-  ]
-)("the options of %s", (_, mount) => {
-  const create = (options: unknown) => getError(() => mount(gate, options as NodeHandlerOptions))
+describe.each<readonly [name: string, protect: (keyBucket: never) => unknown]>([
+  ["requireApiKey of Express", express.requireApiKey],
+  ["requireApiKey of Koa", koa.requireApiKey]
+])("%s", (_, protect) => {
+  it.each<readonly [name: string, getValue: () => unknown]>([
+    ["undefined", () => undefined],
+    ["a name", () => "production"],
+    ["a Tollgate", () => gate],
+    ["an account", () => gate.account("acme")]
+  ])("rejects %s as the key bucket", (_, getValue) => {
+    const error = getError(() => protect(getValue() as never))
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect(error).toMatchObject({ message: "keyBucket: must be a key bucket, such as gate.account(…).keyBucket(…)" })
+  })
+})
+
+describe.each<readonly [name: string, mount: (gate: Tollgate, options: never) => unknown]>([
+  ["toNodeHandler", toNodeHandler],
+  ["tollgate of Koa", koa.tollgate]
+])("the options of %s", (_, mount) => {
+  const create = (options: unknown) => getError(() => mount(gate, options as never))
 
   it.each([undefined, {}, { prefix: undefined }, { prefix: "" }, { prefix: "/a" }, { prefix: "/api/dev" }])(
     "accept %o",
@@ -56,10 +70,10 @@ describe.each<readonly [name: string, mount: (gate: HandlerSource & Tollgate, op
 
   const path = "must be a path such as /api/dev, without a slash at its end"
   it.each<readonly [options: unknown, option: string, problem: string]>([
-    [null, "options", "must be an object; the options are prefix"],
-    ["/api/dev", "options", "must be an object; the options are prefix"],
-    [["/api/dev"], "options", "must be an object; the options are prefix"],
-    [{ prefx: "/api/dev" }, "prefx", "unknown option; the options are prefix"],
+    [null, "options", "must be an object; the options are prefix, context"],
+    ["/api/dev", "options", "must be an object; the options are prefix, context"],
+    [["/api/dev"], "options", "must be an object; the options are prefix, context"],
+    [{ prefx: "/api/dev" }, "prefx", "unknown option; the options are prefix, context"],
     [{ prefix: null }, "prefix", path],
     [{ prefix: 5 }, "prefix", path],
     [{ prefix: "api/dev" }, "prefix", path],

@@ -1,46 +1,30 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server } from "node:http"
 import { inspect } from "node:util"
-import { createTollgate, StoreUnavailable, type Tollgate } from "@tollgate/core"
-import { requireApiKey as requireInExpress } from "@tollgate/express"
+import { createTollgate, type LocalKeyBucketHandle, StoreUnavailable, type Tollgate } from "@tollgate/core"
+import { type RequireApiKeyOptions, requireApiKey as requireInExpress } from "@tollgate/express"
 import { requireApiKey as requireInKoa } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
-import type { RequireApiKeyOptions } from "@tollgate/node"
 import express from "express"
 import Koa from "koa"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 
 let gate: Tollgate
+let keyBucket: LocalKeyBucketHandle
 let key: string
-let bucketId: string
 const servers: Array<Server> = []
-
-const subscription = (planId: string, customerKey: string, status: "active" | "unpaid") => ({
-  planIds: [planId],
-  planExternalIds: ["p"],
-  status,
-  type: "periodic" as const,
-  renewalStrategy: "monthly" as const,
-  region: "us-east1" as const,
-  customerKey,
-  subscriptionExternalId: `${customerKey} ${status}`,
-  customerExternalId: "c"
-})
 
 beforeAll(async () => {
   gate = await createTollgate({ store: MemoryStore.open(), secret: "test-secret-with-at-least-32-characters" })
   const consumer = { name: "alice", tags: { plan: "pro" }, metadata: { seats: 3 } }
-  key = (await gate.consumers.create("acme", "b", consumer, { withApiKey: true })).apiKeys?.[0]?.key ?? ""
+  keyBucket = gate.account("acme").keyBucket("b")
+  key = (await keyBucket.consumers.create(consumer, { withApiKey: true })).apiKeys[0].key ?? ""
 })
 afterAll(async () => {
   for (const server of servers) server.close()
   await gate.close()
 })
 
-/** Forwards to the gate, or fails as if the store were down. */
-const faultyGate: Tollgate = new Proxy({} as Tollgate, {
-  get: (_, name) => (isStoreDown && name === "authorize" ? () => Promise.reject(storeDown) : Reflect.get(gate, name))
-})
 let isStoreDown = false
 const storeDown = new StoreUnavailable({
   operation: "getByUniqueKey",
@@ -48,13 +32,17 @@ const storeDown = new StoreUnavailable({
   retryable: true,
   outcome: "not-applied"
 })
+/** Forwards to the key bucket, or fails as if the store were down. */
+const faultyKeyBucket: Pick<LocalKeyBucketHandle, "authorize"> = {
+  authorize: (key, options) => (isStoreDown ? Promise.reject(storeDown) : keyBucket.authorize(key, options))
+}
 
-const frameworks: ReadonlyArray<readonly [string, (options: RequireApiKeyOptions) => RequestListener]> = [
+const frameworks: ReadonlyArray<readonly [string, (options?: RequireApiKeyOptions) => RequestListener]> = [
   [
     "Express",
     (options) => {
       const app = express()
-      app.get("/", requireInExpress(faultyGate, options), (req, res) => void res.json(req.consumer))
+      app.get("/", requireInExpress(faultyKeyBucket, options), (req, res) => void res.json(req.consumer))
       return app
     }
   ],
@@ -62,7 +50,7 @@ const frameworks: ReadonlyArray<readonly [string, (options: RequireApiKeyOptions
     "Koa",
     (options) => {
       const app = new Koa()
-      app.use(requireInKoa(faultyGate, options))
+      app.use(requireInKoa(faultyKeyBucket, { ...options }))
       app.use((ctx) => {
         ctx.body = ctx.state["consumer"]
       })
@@ -72,8 +60,8 @@ const frameworks: ReadonlyArray<readonly [string, (options: RequireApiKeyOptions
 ]
 
 describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
-  const serve = async (options: Partial<RequireApiKeyOptions> = {}): Promise<string> => {
-    const server = createServer(protect({ account: "acme", bucket: "b", ...options })).listen(0, "127.0.0.1")
+  const serve = async (options?: RequireApiKeyOptions): Promise<string> => {
+    const server = createServer(protect(options)).listen(0, "127.0.0.1")
     servers.push(server)
     await once(server, "listening")
     const address = server.address()
@@ -131,22 +119,20 @@ describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
     const metering = { meteringBucketId: "bckt_1", meters: { requests: 1 } }
     const invalidOptions: ReadonlyArray<readonly [option: string, options: object]> = [
       ["meter", { meter: metering }],
-      ["acount", { acount: "acme" }],
-      ["account", { account: "ac me" }],
-      ["account", { account: undefined }],
-      ["bucket", { bucket: "" }],
+      ["account", { account: "acme" }],
+      ["bucket", { bucket: "b" }],
       ["metering.meteringBucketId", { metering: { ...metering, meteringBucketId: undefined } }],
       ["metering.meters.requests", { metering: { ...metering, meters: { requests: 0 } } }],
       ["metering.meter", { metering: { ...metering, meter: 1 } }],
-      ["keyFrom", { keyFrom: { cookie: "key" } }],
+      ["keyFrom.cookie", { keyFrom: { cookie: "key" } }],
       ["from", { from: "x-api-key" }]
     ]
     for (const [option, options] of invalidOptions) {
-      expect(() => protect({ account: "acme", bucket: "b", ...options } as RequireApiKeyOptions)).toThrow(
+      expect(() => protect(options as RequireApiKeyOptions)).toThrow(
         expect.objectContaining({ _tag: "ConfigurationError", option })
       )
     }
-    protect({ account: "acme", bucket: "b", metering })
+    protect({ metering })
   })
 
   it("reads the key from the configured header or query parameter", async () => {
@@ -159,18 +145,18 @@ describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
   })
 
   it("counts uses, reports the remaining quota, and responds with 429 and Retry-After", async () => {
-    bucketId = (await gate.meteringBuckets.create("acme")).id
-    const plan = await gate.plans.create(bucketId, {
-      label: "P",
-      planExternalId: "p",
-      meters: { requests: { max: 2 } }
-    })
-    const url = await serve({ metering: { meteringBucketId: bucketId, meters: { requests: 1 } } })
+    const { meteringBuckets, meteringBucket } = gate.account("acme")
+    const { id: meteringBucketId } = await meteringBuckets.create()
+    const { plans, subscriptions } = meteringBucket(meteringBucketId)
+    await plans.create({ planExternalId: "p", meters: { requests: { max: 2 } } })
+    const subscribe = (status: "active" | "unpaid") =>
+      subscriptions.create({ customerKey: "alice", planExternalIds: ["p"], status })
+    const url = await serve({ metering: { meteringBucketId, meters: { requests: 1 } } })
     expect((await fetch(url, bearer())).status).toBe(403)
-    await gate.subscriptions.create(bucketId, subscription(plan.id, "alice", "unpaid"))
+    await subscribe("unpaid")
     const unpaid = await fetch(url, bearer())
     expect(await unpaid.json()).toMatchObject({ status: 403, type: "urn:tollgate:problem:subscription-not-active" })
-    await gate.subscriptions.create(bucketId, subscription(plan.id, "alice", "active"))
+    await subscribe("active")
     const first = await fetch(url, bearer())
     expect(first.headers.get("ratelimit")).toMatch(/^"requests";r=1;t=\d+$/)
     expect(await first.json()).toMatchObject({ remaining: { requests: 1 } })

@@ -221,13 +221,13 @@ describe("in an application", () => {
 
   it("rejects an upload that a body parser has consumed, and accepts it without the parser", async () => {
     const archive = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 256))
-    const branch = { accountName: "acme", projectName: "parsed", branchName: "main" }
+    const { deployments } = gate.account("acme").project("parsed")
     for (const [parser, type] of [
       [express.urlencoded(), "application/x-www-form-urlencoded"],
       [express.text(), "text/plain"]
     ] as const) {
       const url = await serve(makeExpressApp("/", parser))
-      const { uploadUrl } = await gate.deployments.createSource(branch)
+      const { uploadUrl } = await deployments.createSource({ branchName: "main" })
       const mountedUploadUrl = uploadUrl.replace("http://gate", url)
       const put = (type: string) =>
         fetch(mountedUploadUrl, { method: "PUT", body: archive, headers: { "content-type": type } })
@@ -300,7 +300,7 @@ describe("in an application", () => {
     const consumed = await post(`/parsed${consumers}/alice/keys`, key)
     expect(consumed.status).toBe(400)
     expect(await consumed.text()).toContain("mount Tollgate before the parser")
-    expect((await gate.keys.list("acme", "fastify", "alice")).total).toBe(1)
+    expect((await gate.account("acme").keyBucket("fastify").keys.list("alice")).total).toBe(1)
     await app.close()
   })
 
@@ -318,7 +318,7 @@ describe("in an application", () => {
       expect(response.status).toBe(400)
       expect(await response.text()).toContain(message)
     }
-    expect((await gate.consumers.list("acme", "misread")).total).toBe(0)
+    expect((await gate.account("acme").keyBucket("misread").consumers.list()).total).toBe(0)
   })
 
   it("works in Hono, with the web handler", async () => {

@@ -25,8 +25,7 @@ const request = async (path: string, init: RequestInit = {}) => {
   return gate.handler(new Request(new URL(path, "http://localhost"), { headers, ...init }))
 }
 try {
-  const branch = { accountName: "acme", projectName: "web", branchName: "main" }
-  const { uploadUrl } = await gate.deployments.createSource(branch)
+  const { uploadUrl } = await gate.account("acme").project("web").deployments.createSource({ branchName: "main" })
   await request(uploadUrl, { method: "PUT", body: new Uint8Array(makePageArchive("built")) })
   const id = new URL(uploadUrl).pathname.split("/").at(-1)?.replace(".tar.gz", "")
   const path = `/v1/accounts/acme/projects/web/deployment-status/${id}`

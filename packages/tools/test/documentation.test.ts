@@ -76,11 +76,21 @@ describe("docs/http-api.md", () => {
     expect(listed.sort()).toEqual(operations.sort())
   })
 
-  it("lists exactly the problems of the API with their status", () => {
-    const declared = [...read("packages/core/src/api/problems.ts").matchAll(/problemType\("([a-z-]+)", (\d+)/g)]
-    const listed = [...page.matchAll(/^\| `([a-z-]+)` +\| (\d{3}) +\|/gm)]
-    const toRows = (matches: ReadonlyArray<RegExpExecArray>) => matches.map(([, code, status]) => `${code} ${status}`)
-    expect(toRows(listed).sort()).toEqual(toRows(declared).sort())
+  it("lists exactly the errors with their status and class", () => {
+    const sources = readdirSync(join(root, "packages/core/src"), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts"))
+      .map((path) => read(join("packages/core/src", path)))
+    const declared = sources.flatMap((source) =>
+      [...source.matchAll(/problem<(\w+)>[^{]*\{\s*code: "([a-z-]+)",\s*status: (\d+)/g)].map(
+        ([, name, code, status]) => `${code} ${status} ${name}`
+      )
+    )
+    const listed = [...page.matchAll(/^\| `([a-z-]+)` +\| (\d{3}) +\|.*\| (.*?) *\|$/gm)].flatMap(
+      ([, code, status, names = ""]) =>
+        [...names.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => `${code} ${status} ${name}`)
+    )
+    expect(declared.length).toBeGreaterThan(40)
+    expect(listed.sort()).toEqual(declared.sort())
   })
 })
 

@@ -95,13 +95,18 @@ export const makeAuthorizeMethod = (keys: ApiKeys["Service"], usage: Usage["Serv
   const authorize = makeAuthorize(keys, usage)
   return (bucket: KeyBucket) =>
     (key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson> => {
-      // A value that is not a string is treated like any other invalid key.
-      const request = { bucket, key: typeof key === "string" ? key : "" }
-      const parsed = parseOptionsFast(options)
-      const result =
-        parsed === undefined
-          ? Effect.flatMap(validateOptions(options), (options) => authorize({ ...request, ...options }))
-          : authorize({ ...request, ...parsed })
-      return runPossiblySync(Effect.map(result, encode))
+      try {
+        // A value that is not a string is treated like any other invalid key.
+        const request = { bucket, key: typeof key === "string" ? key : "" }
+        const parsed = parseOptionsFast(options)
+        const result =
+          parsed === undefined
+            ? Effect.flatMap(validateOptions(options), (options) => authorize({ ...request, ...options }))
+            : authorize({ ...request, ...parsed })
+        return runPossiblySync(Effect.map(result, encode))
+      } catch (error) {
+        // A proxy as options may throw.
+        return Promise.reject(error)
+      }
     }
 }

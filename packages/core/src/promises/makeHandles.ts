@@ -2,7 +2,7 @@
  * Makes the handles of the promise API over any way to call operations.
  */
 import { Effect, Schema } from "effect"
-import type { IdempotentCallOptions } from "../api/Methods.ts"
+import type { CallOptions, IdempotentCallOptions } from "../api/Methods.ts"
 import { UploadForbidden } from "../deployments/model/DeploymentError.ts"
 import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
 import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
@@ -19,9 +19,10 @@ import { InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
 import { AccountName, KeyBucketName, ProjectName } from "../schema/Names.ts"
 import { ensureMeteringBucket } from "./ensureMeteringBucket.ts"
 import type { AccountHandle, KeyBucketHandle, MeteringBucketHandle, ProjectHandle, UploadedSource } from "./handles.ts"
-import { type CallOperation, makeMethods } from "./makeMethods.ts"
+import { type CallOperation, makeMethods, parseOptions } from "./makeMethods.ts"
 import { addPlanDefaults, addSubscriptionDefaults } from "./meteringDefaults.ts"
-import { captureCaller, run, withCallerStack } from "./run.ts"
+import { parsePathSegment } from "./pathSegment.ts"
+import { captureCaller, rejectIfThrows, run, withCallerStack } from "./run.ts"
 
 /** What differs between a Tollgate in process and a client. */
 export interface HandleImplementation<Handle extends KeyBucketHandle> {
@@ -72,7 +73,7 @@ const parseName = <Key extends keyof typeof Names.Type>(key: Key, name: unknown)
 
 /** Parses the id, expiry and signature of an upload URL. */
 const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, UploadForbidden> => {
-  const url = URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined
+  const url = typeof uploadUrl === "string" && URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined
   const [, id] = /\/v1\/uploads\/([^/]+)\.tar\.gz$/.exec(url?.pathname ?? "") ?? []
   if (url === undefined || id === undefined) return Effect.fail(new UploadForbidden())
   const { searchParams } = url
@@ -100,7 +101,7 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
     return {
       accountName,
       id,
-      plans: { ...plans, create: (input, options) => plans.create(addPlanDefaults(input), options) },
+      plans: { ...plans, create: async (input, options) => plans.create(addPlanDefaults(input), options) },
       subscriptions: {
         ...subscriptions,
         create: async (input, options) =>
@@ -109,21 +110,26 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
       usage: {
         quotas,
         consume: (subscriptionId, meters, options) =>
-          (options === undefined ? tryConsume?.(scope, subscriptionId, meters) : undefined) ??
-          consume(subscriptionId, { meters }, options)
+          rejectIfThrows(
+            () =>
+              (options === undefined ? tryConsume?.(scope, subscriptionId, meters) : undefined) ??
+              consume(subscriptionId, { meters }, options)
+          )
       }
     }
   }
 
   const makeProject = (accountName: AccountName, projectName: ProjectName): ProjectHandle => {
-    const uploadSource = (uploadUrl: string, source: SourceContent, options: { signal?: AbortSignal } = {}) =>
-      withCallerStack(
-        run(
+    const uploadSource = (uploadUrl: string, source: SourceContent, options?: CallOptions) => {
+      const start = async () => {
+        const { signal } = parseOptions(options)
+        return run(
           Effect.flatMap(parseUploadUrl(uploadUrl), (url) => upload(url, source)),
-          options.signal
-        ),
-        captureCaller(uploadSource)
-      )
+          signal
+        )
+      }
+      return withCallerStack(start(), captureCaller(uploadSource))
+    }
     return {
       accountName,
       projectName,
@@ -134,7 +140,7 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
   return (name) => {
     const accountName = parseName("accountName", name)
     const meteringBuckets = methods<MeteringBucketsMethods>("buckets", { accountName })
-    const meteringBucket = (id: string) => makeMeteringBucket(accountName, id)
+    const meteringBucket = (id: string) => makeMeteringBucket(accountName, parsePathSegment("meteringBucketId", id))
     return {
       accountName,
       keyBucket: (name) => {

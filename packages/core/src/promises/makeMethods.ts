@@ -13,6 +13,7 @@ import { bodyIssues, InvalidInput, parameterIssues } from "../schema/InvalidInpu
 import { findUnsafeJson } from "../schema/SafeJson.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import type { Entry } from "../store/Collection.ts"
+import { invalidParameter, parsePathSegment } from "./pathSegment.ts"
 import { captureCaller, run, withCallerStack } from "./run.ts"
 
 /** Calls an operation: a service in process, or the HTTP API of another process. */
@@ -23,8 +24,6 @@ export type CallOperation = (
 ) => Effect.Effect<unknown, unknown>
 
 type Fields = Readonly<Record<string, unknown>>
-
-const invalidParameter = (parameter: string, detail: string) => new InvalidInput({ errors: [{ parameter, detail }] })
 
 /** Copies JSON without the properties that are `undefined`. */
 const omitUndefinedDeep = (value: unknown): unknown => {
@@ -46,7 +45,9 @@ const pick = (values: Fields, names: ReadonlyArray<string>): Fields =>
   Object.fromEntries(names.flatMap((name) => (Object.hasOwn(values, name) ? [[name, values[name]]] : [])))
 
 /** Splits the options of a call into its signal and the parameters of the operation. */
-const parseOptions = (options: unknown = {}): { readonly signal: AbortSignal | undefined; readonly values: Fields } => {
+export const parseOptions = (
+  options: unknown = {}
+): { readonly signal: AbortSignal | undefined; readonly values: Fields } => {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw invalidParameter("options", "must be an object")
   }
@@ -141,7 +142,10 @@ const makeMethod = (description: OperationDescription, call: CallOperation, scop
 
   const start = async (args: ReadonlyArray<unknown>, page: object): Promise<unknown> => {
     const { decodeRequest, encodeResult } = getCodecs(description)
-    const pathParams = { ...scope, ...Object.fromEntries(openParams.map((param, index) => [param, args[index]])) }
+    const pathParams = {
+      ...scope,
+      ...Object.fromEntries(openParams.map((param, index) => [param, parsePathSegment(param, args[index])]))
+    }
     const rest = args.slice(openParams.length)
     const [argument, options] = hasPayload ? rest : [undefined, rest[0]]
     const body = argument === undefined && name === "create" ? {} : argument

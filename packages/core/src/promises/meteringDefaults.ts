@@ -43,7 +43,7 @@ const completePlans = async (
 
 /** With an idempotency key, a retry has the same id: otherwise it would count as a different request. */
 const makeSubscriptionExternalId = (customerKey: string, idempotencyKey: string | undefined): string =>
-  idempotencyKey === undefined ? crypto.randomUUID() : `${customerKey}:${idempotencyKey}`.slice(0, 256)
+  idempotencyKey === undefined ? crypto.randomUUID() : `${idempotencyKey}:${customerKey}`.slice(0, 256)
 
 export const addSubscriptionDefaults = async (
   plans: PlansMethods,

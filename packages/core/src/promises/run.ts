@@ -25,6 +25,15 @@ export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>): Promise<A> =
     : exitToPromise(exit)
 }
 
+/** Calls a function that returns a promise. If the function throws, the promise rejects: a proxy as input may throw. */
+export const rejectIfThrows = <A>(start: () => Promise<A>): Promise<A> => {
+  try {
+    return start()
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
 /** The stack of the caller of `method`. Its first line is `Error`. */
 // biome-ignore lint/complexity/noBannedTypes: `captureStackTrace` takes any function
 export const captureCaller = (method: Function): { readonly stack?: string } => {

@@ -2,7 +2,7 @@
  * Decides whether a request to one of your own routes is allowed: requires a valid API key and, with `metering`, counts
  * its use. Otherwise makes the problem response. The `requireApiKey` of every framework binding is built on it.
  */
-import { Clock, DateTime, Schema } from "effect"
+import { Clock, DateTime } from "effect"
 import { Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
 import { encodeProblem, type ProblemJson } from "../errors/problem.ts"
@@ -25,10 +25,16 @@ export interface RequireApiKeyOptions extends AuthorizeOptions {
   readonly onStoreUnavailable?: "deny" | "allow" | undefined
 }
 
-const name = Options.string("must be a name", (name) => name !== "")
+const isKeyLocation = (value: unknown): value is NonNullable<RequireApiKeyOptions["keyFrom"]> => {
+  const entries = typeof value === "object" && value !== null ? Object.entries(value) : []
+  const [[location, name] = []] = entries
+  return (
+    entries.length === 1 && (location === "header" || location === "query") && typeof name === "string" && name !== ""
+  )
+}
 
 const requireApiKeyOptions = Options.struct<RequireApiKeyOptions>()({
-  keyFrom: Options.optional(Schema.Union([Schema.Struct({ header: name }), Schema.Struct({ query: name })])),
+  keyFrom: Options.optional(Options.value(isKeyLocation, "must be { header: name } or { query: name }")),
   onStoreUnavailable: Options.optional(Options.literals(["deny", "allow"])),
   ...authorizeFields
 })

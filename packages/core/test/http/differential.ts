@@ -113,7 +113,9 @@ const compare = async (exchange: Exchange): Promise<Difference | undefined> => {
   const description = findDescription(method, url.pathname)
   // Effect's router also decodes fixed parts of a path, and gives up on parameters of more than 100 characters.
   const isRoutedDifferently = path.includes("%") || path.endsWith("/") || /[^/]{101}/.test(url.pathname)
-  if (description === undefined || notDeclared.has(status) || isRoutedDifferently) return undefined
+  // A page of many megabytes takes minutes to decode and to encode again.
+  const isLarge = responseBody.length > 1_000_000
+  if (description === undefined || notDeclared.has(status) || isRoutedDifferently || isLarge) return undefined
   const problem = status >= 400 ? JSON.parse(responseBody) : {}
   if (problem.code === "not-found" || isStricter(String(problem.detail))) return undefined
   outcome = decodeOutcome(description, exchange)

@@ -1,0 +1,13 @@
+import { InvalidInput } from "../schema/InvalidInput.ts"
+
+export const invalidParameter = (parameter: string, detail: string): InvalidInput =>
+  new InvalidInput({ errors: [{ parameter, detail }] })
+
+/**
+ * Checks a name or an id that a URL must carry as one segment of a path. Callers in process have the same rule, so that
+ * a client and a Tollgate in process behave alike.
+ */
+export const parsePathSegment = (parameter: string, value: unknown): string => {
+  if (typeof value === "string" && value !== "" && value !== "." && value !== ".." && value.isWellFormed()) return value
+  throw invalidParameter(parameter, 'must be a non-empty string other than "." and ".."')
+}
