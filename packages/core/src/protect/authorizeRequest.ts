@@ -2,15 +2,17 @@
  * Decides whether a request to one of your own routes is allowed: requires a valid API key and, with `metering`, counts
  * its use. Otherwise makes the problem response. The `requireApiKey` of every framework binding is built on it.
  */
-import { DateTime, Schema } from "effect"
+import { Clock, DateTime, Effect, Predicate } from "effect"
 import { Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
 import { encodeProblem, type ProblemJson } from "../errors/problem.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
+import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { QuotaExceeded, SubscriptionNotActive } from "../metering/QuotaError.ts"
 import { type AuthorizeOptions, type AuthorizeResultJson, authorizeFields } from "../promises/authorize.ts"
 import type { LocalKeyBucketHandle } from "../promises/makeLocalHandles.ts"
+import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import * as Options from "../runtime/Options.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
@@ -25,10 +27,19 @@ export interface RequireApiKeyOptions extends AuthorizeOptions {
   readonly onStoreUnavailable?: "deny" | "allow" | undefined
 }
 
-const name = Options.string("must be a name", (name) => name !== "")
+type KeyFrom = NonNullable<RequireApiKeyOptions["keyFrom"]>
+
+/** A name that no header can have would throw in some frameworks, and find no key in the others. */
+const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(name)
+
+const keyFrom = Options.value((value): value is KeyFrom => {
+  const [[place, name] = [], ...others] = Predicate.isObject(value) ? Object.entries(value) : []
+  if (typeof name !== "string" || others.length > 0) return false
+  return place === "header" ? isHeaderName(name) : place === "query" && name !== ""
+}, "must be { header: name } or { query: name }")
 
 const requireApiKeyOptions = Options.struct<RequireApiKeyOptions>()({
-  keyFrom: Options.optional(Schema.Union([Schema.Struct({ header: name }), Schema.Struct({ query: name })])),
+  keyFrom: Options.optional(keyFrom),
   onStoreUnavailable: Options.optional(Options.literals(["deny", "allow"])),
   ...authorizeFields
 })
@@ -68,7 +79,10 @@ const extractKey = ({ header, query }: RequestLike, keyFrom: RequireApiKeyOption
   return typeof key === "string" ? key : ""
 }
 
-const secondsUntil = (timestamp: string): number => Math.max(1, Math.ceil((Date.parse(timestamp) - Date.now()) / 1000))
+const secondsUntil = (timestamp: string): number => {
+  const milliseconds = Date.parse(timestamp) - Effect.runSync(Clock.currentTimeMillis)
+  return Math.max(1, Math.ceil(milliseconds / 1000))
+}
 
 interface Denial {
   readonly error: TollgateError
@@ -108,6 +122,15 @@ const toStoreDenial = (error: StoreUnavailable | StoreConflict): Denial => {
     headers: { "retry-after": "1" }
   }
 }
+
+/**
+ * A metering bucket that is missing is a mistake of the server: with the error's own status, a framework would respond
+ * with 404 and log nothing.
+ */
+const toServerError = (error: unknown): unknown =>
+  error instanceof MeteringBucketNotFound
+    ? new ConfigurationError({ option: "metering.meteringBucketId", problem: error.message })
+    : error
 
 const toDenialResult = ({ error, headers }: Denial, instance: string): AuthorizeRequestResult => ({
   isAllowed: false,
@@ -159,7 +182,7 @@ export const makeAuthorizeRequest = (
       if (result.allowed) return toAllowedResult(result)
       return toDenialResult(toDenial(result), resolveRequestId(request.header("x-request-id")))
     } catch (error) {
-      if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw error
+      if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
       const instance = resolveRequestId(request.header("x-request-id"))
       logRequestError(instance, error.message)
       return onStoreUnavailable === "allow"
