@@ -1,5 +1,5 @@
 /**
- * Routes that require an API key, wherever there is a `Request` and a `Response`: Hono, Next, Bun, Deno. The HTTP API
+ * Routes that require an API key, wherever there is a `Request` and a `Response`, as in Hono and Next. The HTTP API
  * needs no binding there: mount `gate.handler`.
  */
 export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/core/internal"
