@@ -11,10 +11,11 @@ const projects = ["packages", "examples"].flatMap((folder) =>
     .map((name) => ({
       extends: true as const,
       test: {
-        name,
+        // A package and an example may have the same folder name.
+        name: folder === "examples" ? `example-${name}` : name,
         include: [`${folder}/${name}/test/**/*.test.ts`],
         // Only the tests of the documentation page use a browser.
-        ...(name === "express" ? { globalSetup: "packages/testing/setup/chromium.ts" } : {})
+        ...(folder === "packages" && name === "express" ? { globalSetup: "packages/testing/setup/chromium.ts" } : {})
       }
     }))
 )

@@ -64,7 +64,8 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
   readonly tokens?: ReadonlyArray<BearerToken> | undefined
   /**
    * Authenticates a request to the HTTP API yourself. Return `undefined` to reject it with 401. `context` is your
-   * framework's own request: `req` in Express and Node, `ctx` in Koa, or what the option `context` of the binding returns.
+   * framework's own request: `req` in Express and Node, `ctx` in Koa, `request` in Fastify, or what the option `context` of
+   * the binding returns.
    */
   readonly authenticate?: Authenticate | undefined
 }

@@ -2,7 +2,6 @@
  * Tollgate for Express: the HTTP API as middleware, and middleware that requires a valid API key
  * and, with `metering`, counts its use.
  */
-import type { IncomingMessage } from "node:http"
 import type { Tollgate } from "@tollgate/core"
 import {
   makeAuthorizeRequest,
@@ -31,8 +30,7 @@ export interface ExpressHandlerOptions {
 
 /** Middleware that serves the HTTP API: `app.use("/api/dev", tollgate(gate))`. It passes on other requests. */
 export const tollgate = (gate: Tollgate, options?: ExpressHandlerOptions): RequestHandler =>
-  // Express's request is Node's request with more properties.
-  toNodeHandler(gate, options as { readonly context?: (req: IncomingMessage) => unknown } | undefined)
+  toNodeHandler<Request>(gate, options)
 
 /**
  * Middleware that requires a valid API key and counts its use. Otherwise it responds with 401, 403, 429 or 503.

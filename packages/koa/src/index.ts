@@ -2,16 +2,14 @@
  * Tollgate for Koa: the HTTP API as middleware, and middleware that requires a valid API key
  * and, with `metering`, counts its use.
  */
-import type { IncomingMessage } from "node:http"
 import type { Tollgate } from "@tollgate/core"
 import {
   makeAuthorizeRequest,
-  Options,
   type ProtectingKeyBucket,
   type RequestConsumer,
   type RequireApiKeyOptions
 } from "@tollgate/core/internal"
-import { type NodeHandlerOptions, nodeHandlerOptions, toNodeHandler } from "@tollgate/node"
+import { type NodeHandlerOptions, toNodeHandler } from "@tollgate/node"
 import type { Context, Middleware } from "koa"
 
 export type { RequestConsumer, RequireApiKeyOptions } from "@tollgate/core/internal"
@@ -22,36 +20,25 @@ export interface ConsumerState {
   consumer: RequestConsumer
 }
 
-export interface KoaHandlerOptions extends Pick<NodeHandlerOptions, "prefix"> {
-  /** Returns what `authenticate` receives as its second argument. Default: Koa's context itself. */
-  readonly context?: ((ctx: Context) => unknown) | undefined
-}
+/** `context` receives Koa's context, which is also what `authenticate` receives by default. */
+export type KoaHandlerOptions = NodeHandlerOptions<Context>
 
 /**
  * Middleware that serves the HTTP API: `app.use(tollgate(gate))`, or at a path:
  * `app.use(tollgate(gate, { prefix: "/api/dev" }))`. It passes on other requests.
  */
 export const tollgate = (gate: Tollgate, options?: KoaHandlerOptions): Middleware => {
-  const { prefix } = Options.decodeSync(nodeHandlerOptions, options)
-  const getContext = options?.context ?? ((ctx: Context): unknown => ctx)
-  const contexts = new WeakMap<IncomingMessage, Context>()
-  const handle = toNodeHandler(gate, {
-    prefix,
-    context: (req) => {
-      const ctx = contexts.get(req)
-      return ctx === undefined ? undefined : getContext(ctx)
-    }
-  })
+  const handle = toNodeHandler(gate, options)
   return async (ctx, next) => {
     let isHandled = true
-    contexts.set(ctx.req, ctx)
     // Koa body parsers put the parsed body on `ctx.request`; toNodeHandler looks for it on Node's request.
     const { body } = ctx.request as { readonly body?: unknown }
     if (body !== undefined) Object.assign(ctx.req, { body })
-    await handle(ctx.req, ctx.res, (error) => {
+    const passOn = (error?: unknown) => {
       if (error !== undefined) throw error
       isHandled = false
-    })
+    }
+    await handle(ctx.req, ctx.res, passOn, ctx)
     if (isHandled) ctx.respond = false
     else await next()
   }
@@ -75,7 +62,7 @@ export function requireApiKey(
 /** With `onStoreUnavailable: "allow"`, a request may have no consumer. */
 export function requireApiKey(
   keyBucket: ProtectingKeyBucket,
-  options: RequireApiKeyOptions
+  options?: RequireApiKeyOptions
 ): Middleware<Partial<ConsumerState>>
 export function requireApiKey(
   keyBucket: ProtectingKeyBucket,

@@ -2,6 +2,5 @@ export {
   type HandlerSource,
   type NodeHandler,
   type NodeHandlerOptions,
-  nodeHandlerOptions,
   toNodeHandler
 } from "./toNodeHandler.ts"

@@ -23,20 +23,18 @@ export interface HandlerSource {
   readonly isSitesHost?: ((host: string) => boolean) | undefined
 }
 
-export interface NodeHandlerOptions {
+export interface NodeHandlerOptions<HostRequest = IncomingMessage> {
   /** The path at which the HTTP API is mounted, such as `/api/dev`. Omit it if the framework strips the path itself. */
   readonly prefix?: string | undefined
-  /** Returns what `authenticate` receives as its second argument. Default: the Node request itself. */
-  readonly context?: ((req: IncomingMessage) => unknown) | undefined
+  /** Returns what `authenticate` receives as its second argument. Default: the request itself. */
+  readonly context?: ((req: HostRequest) => unknown) | undefined
 }
 
-export const nodeHandlerOptions = Options.struct<NodeHandlerOptions>()({
+const nodeHandlerOptions = Options.struct<NodeHandlerOptions<unknown>>()({
   prefix: Options.optional(
     Options.string("must be a path such as /api/dev, without a slash at its end", (path) => /^(\/.*[^/])?$/.test(path))
   ),
-  context: Options.optional(
-    Options.callback<(req: IncomingMessage) => unknown>("must be a function that takes the request")
-  )
+  context: Options.optional(Options.callback<(req: unknown) => unknown>("must be a function that takes the request"))
 })
 
 const handlerSource = Options.value(
@@ -45,7 +43,13 @@ const handlerSource = Options.value(
 )
 
 type Next = (error?: unknown) => void
-export type NodeHandler = (req: IncomingMessage, res: ServerResponse, next?: Next) => Promise<void>
+/** A binding passes the request of its framework as `hostRequest`, for `context`. Default: the Node request. */
+export type NodeHandler<HostRequest = IncomingMessage> = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  next?: Next,
+  hostRequest?: HostRequest
+) => Promise<void>
 
 /** The path and query below the prefix; `undefined` if the request is not below the prefix. */
 const getPath = (req: IncomingMessage, prefix: string): string | undefined => {
@@ -166,14 +170,15 @@ const watchForDisconnect = (req: IncomingMessage, res: ServerResponse): Disconne
  * app.use("/api/dev", toNodeHandler(gate))
  * ```
  */
-export const toNodeHandler = (gate: HandlerSource, options?: NodeHandlerOptions): NodeHandler => {
+export const toNodeHandler = <HostRequest = IncomingMessage>(
+  gate: HandlerSource,
+  options?: NodeHandlerOptions<HostRequest>
+): NodeHandler<HostRequest> => {
   const { handler, matches, isSitesHost } = Options.decodeSync(handlerSource, gate, "gate")
-  const { prefix = "", context = (req: IncomingMessage): unknown => req } = Options.decodeSync(
-    nodeHandlerOptions,
-    options
-  )
+  const { prefix = "", context = (req: unknown) => req } = Options.decodeSync(nodeHandlerOptions, options)
   const { dispatch = (request: TransportRequest) => callWebHandler(handler, request) } = gate
-  return async (req, res, next) => {
+  // Express would take a function of four parameters without defaults for an error handler.
+  return async (req, res, next, hostRequest: unknown = req) => {
     const host = getHost(req)
     const pathBelowPrefix = getPath(req, prefix)
     const ignoresPrefix = pathBelowPrefix === undefined && isSitesHost?.(host) === true
@@ -185,7 +190,7 @@ export const toNodeHandler = (gate: HandlerSource, options?: NodeHandlerOptions)
       const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
       const response = await dispatch({
         ...fromNodeRequest(req, path ?? "/", basePath, signal),
-        context: context(req)
+        context: context(hostRequest)
       })
       if (!isDisconnected()) await send(await bufferSmallBody(response), req, res)
     } catch (error) {

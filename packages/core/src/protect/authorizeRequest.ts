@@ -2,15 +2,17 @@
  * Decides whether a request to one of your own routes is allowed: requires a valid API key and, with `metering`, counts
  * its use. Otherwise makes the problem response. The `requireApiKey` of every framework binding is built on it.
  */
-import { Clock, DateTime } from "effect"
+import { Clock, DateTime, Predicate } from "effect"
 import { Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
 import { encodeProblem, type ProblemJson } from "../errors/problem.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
+import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { QuotaExceeded, SubscriptionNotActive } from "../metering/QuotaError.ts"
 import { type AuthorizeOptions, type AuthorizeResultJson, authorizeFields } from "../promises/authorize.ts"
 import type { LocalKeyBucketHandle } from "../promises/makeLocalHandles.ts"
+import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import * as Options from "../runtime/Options.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
@@ -25,16 +27,19 @@ export interface RequireApiKeyOptions extends AuthorizeOptions {
   readonly onStoreUnavailable?: "deny" | "allow" | undefined
 }
 
-const isKeyLocation = (value: unknown): value is NonNullable<RequireApiKeyOptions["keyFrom"]> => {
-  const entries = typeof value === "object" && value !== null ? Object.entries(value) : []
-  const [[location, name] = []] = entries
-  return (
-    entries.length === 1 && (location === "header" || location === "query") && typeof name === "string" && name !== ""
-  )
-}
+type KeyFrom = NonNullable<RequireApiKeyOptions["keyFrom"]>
+
+/** A name that no header can have would throw in some frameworks, and find no key in the others. */
+const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(name)
+
+const keyFrom = Options.value((value): value is KeyFrom => {
+  const [[place, name] = [], ...others] = Predicate.isObject(value) ? Object.entries(value) : []
+  if (typeof name !== "string" || others.length > 0) return false
+  return place === "header" ? isHeaderName(name) : place === "query" && name !== ""
+}, "must be { header: name } or { query: name }")
 
 const requireApiKeyOptions = Options.struct<RequireApiKeyOptions>()({
-  keyFrom: Options.optional(Options.value(isKeyLocation, "must be { header: name } or { query: name }")),
+  keyFrom: Options.optional(keyFrom),
   onStoreUnavailable: Options.optional(Options.literals(["deny", "allow"])),
   ...authorizeFields
 })
@@ -119,6 +124,15 @@ const toStoreDenial = (error: StoreUnavailable | StoreConflict): Denial => {
   }
 }
 
+/**
+ * A metering bucket that is missing is a mistake of the server: with the error's own status, a framework would respond
+ * with 404 and log nothing.
+ */
+const toServerError = (error: unknown): unknown =>
+  error instanceof MeteringBucketNotFound
+    ? new ConfigurationError({ option: "metering.meteringBucketId", problem: error.message })
+    : error
+
 const toDenialResult = ({ error, headers }: Denial, instance: string): AuthorizeRequestResult => ({
   isAllowed: false,
   status: error.status,
@@ -169,7 +183,7 @@ export const makeAuthorizeRequest = (
       if (result.allowed) return toAllowedResult(result)
       return toDenialResult(toDenial(result), resolveRequestId(request.header("x-request-id")))
     } catch (error) {
-      if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw error
+      if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
       const instance = resolveRequestId(request.header("x-request-id"))
       logRequestError(instance, error.message)
       return onStoreUnavailable === "allow"

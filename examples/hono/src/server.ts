@@ -1,0 +1,52 @@
+/**
+ * A Hono server on Node, with the HTTP API and two routes that require an API key.
+ */
+import { type ServerType, serve } from "@hono/node-server"
+import { createTollgate, type Tollgate } from "@tollgate/core"
+import { requireApiKey, withApiKey } from "@tollgate/fetch"
+import { MemoryStore } from "@tollgate/memory"
+import { type Context, Hono } from "hono"
+
+export interface Example {
+  readonly gate: Tollgate
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+const listen = (app: Hono): Promise<{ readonly server: ServerType; readonly url: string }> =>
+  new Promise((resolve) => {
+    const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) =>
+      resolve({ server, url: `http://127.0.0.1:${port}` })
+    )
+  })
+
+export const start = async (secret: string, token: string): Promise<Example> => {
+  const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: [{ token, account: "acme" }] })
+  const production = gate.account("acme").keyBucket("production")
+  const billing = await gate.account("acme").meteringBuckets.ensure("billing")
+  const metering = { meteringBucketId: billing.id, meters: { requests: 1 } }
+
+  const app = new Hono()
+  app.mount("/api/dev", (request) => gate.handler(request))
+
+  const hello = withApiKey(production, { metering }, (_request, { consumer }, c: Context) =>
+    c.json({ hello: consumer.name, remaining: consumer.remaining["requests"] })
+  )
+  app.get("/hello", (c) => hello(c.req.raw, c))
+
+  const protect = requireApiKey(production, { keyFrom: { header: "x-api-key" } })
+  app.get("/whoami", async (c) => {
+    const result = await protect(c.req.raw)
+    return result.isAllowed ? c.text(result.consumer.name) : result.response
+  })
+
+  const { server, url } = await listen(app)
+  return {
+    gate,
+    url,
+    stop: async () => {
+      await new Promise((resolve) => server.close(resolve))
+      await gate.close()
+    }
+  }
+}

@@ -1,0 +1,6 @@
+import { gate } from "../../../gate.ts"
+
+const handle = (request: Request): Promise<Response> =>
+  gate.handler(new Request(request.url.replace("/api/dev", ""), request))
+
+export { handle as DELETE, handle as GET, handle as PATCH, handle as POST, handle as PUT }

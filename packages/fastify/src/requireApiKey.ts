@@ -1,0 +1,62 @@
+import type { IncomingHttpHeaders } from "node:http"
+import {
+  makeAuthorizeRequest,
+  type ProtectingKeyBucket,
+  type RequestConsumer,
+  type RequireApiKeyOptions
+} from "@tollgate/core/internal"
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The consumer whose API key authorized the request. `requireApiKey` sets it. */
+    consumer?: RequestConsumer | undefined
+  }
+}
+
+/** The parts of Fastify's request and reply that the hook uses, which are the same for HTTP/1 and HTTP/2. */
+interface ProtectedRequest {
+  readonly headers: IncomingHttpHeaders
+  readonly query: unknown
+  consumer?: RequestConsumer | undefined
+}
+interface ProtectedReply {
+  code(status: number): unknown
+  headers(headers: Readonly<Record<string, string>>): unknown
+  send(payload: string): unknown
+}
+
+/** A hook for `onRequest`, `preValidation` or `preHandler`. */
+export type ApiKeyHook = (request: ProtectedRequest, reply: ProtectedReply) => Promise<unknown>
+
+const getHeader = (headers: IncomingHttpHeaders, name: string): string | undefined => {
+  const value = headers[name.toLowerCase()]
+  return typeof value === "string" ? value : undefined
+}
+
+/**
+ * A hook that requires a valid API key and counts its use. Otherwise it responds with 401, 403, 429 or 503. As
+ * `onRequest` it runs before Fastify reads the body, as `preHandler` after Fastify has validated the request.
+ *
+ * @example
+ * ```ts
+ * const production = gate.account("acme").keyBucket("production")
+ * app.get("/hello", { onRequest: requireApiKey(production) }, async (request) => `Hello, ${request.consumer?.name}`)
+ * ```
+ */
+export const requireApiKey = (keyBucket: ProtectingKeyBucket, options?: RequireApiKeyOptions): ApiKeyHook => {
+  const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
+  return async (request, reply) => {
+    const result = await authorizeRequest({
+      header: (name) => getHeader(request.headers, name),
+      query: (name) => (request.query as Readonly<Record<string, unknown>>)[name]
+    })
+    reply.headers(result.headers)
+    if (!result.isAllowed) {
+      reply.code(result.status)
+      // Fastify ends the request if a hook returns the reply.
+      return reply.send(JSON.stringify(result.problem))
+    }
+    if (result.consumer !== undefined) request.consumer = result.consumer
+    return undefined
+  }
+}

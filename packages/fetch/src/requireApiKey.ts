@@ -1,0 +1,73 @@
+import {
+  type AuthorizeRequestResult,
+  makeAuthorizeRequest,
+  type ProtectingKeyBucket,
+  type RequestConsumer,
+  type RequireApiKeyOptions
+} from "@tollgate/core/internal"
+
+export type Policy = "deny" | "allow"
+
+/** The options, with the type of `onStoreUnavailable` as a parameter. */
+export type PolicyOptions<OnStoreUnavailable extends Policy> = RequireApiKeyOptions & {
+  readonly onStoreUnavailable?: OnStoreUnavailable | undefined
+}
+
+/** With `onStoreUnavailable: "allow"`, a request may have no consumer. */
+export type ConsumerUnder<OnStoreUnavailable extends Policy> = OnStoreUnavailable extends "deny"
+  ? RequestConsumer
+  : RequestConsumer | undefined
+
+export type RequireApiKeyResult<Consumer = RequestConsumer> =
+  | {
+      readonly isAllowed: true
+      /** The consumer whose API key authorized the request. */
+      readonly consumer: Consumer
+      /** `RateLimit`, if the request is metered: add it to your response. */
+      readonly headers: Readonly<Record<string, string>>
+    }
+  | {
+      readonly isAllowed: false
+      /** The problem response, with status 401, 403, 429 or 503. */
+      readonly response: Response
+    }
+
+/** A query parameter that occurs several times is an array, as in other frameworks. */
+const getQueryParameter = (url: string, name: string): unknown => {
+  const values = new URL(url).searchParams.getAll(name)
+  return values.length > 1 ? values : values[0]
+}
+
+const toResult = (result: AuthorizeRequestResult): RequireApiKeyResult<RequestConsumer | undefined> => {
+  if (result.isAllowed) return result
+  const { status, headers, problem } = result
+  return { isAllowed: false, response: new Response(JSON.stringify(problem), { status, headers }) }
+}
+
+/**
+ * Returns a function that requires a valid API key and counts its use. It resolves to the consumer, or to the response
+ * to send instead: 401, 403, 429 or 503.
+ *
+ * @example
+ * ```ts
+ * const protect = requireApiKey(production)
+ * app.get("/hello", async (c) => {
+ *   const result = await protect(c.req.raw)
+ *   return result.isAllowed ? c.text(`Hello, ${result.consumer.name}`, 200, result.headers) : result.response
+ * })
+ * ```
+ */
+export const requireApiKey = <OnStoreUnavailable extends Policy = "deny">(
+  keyBucket: ProtectingKeyBucket,
+  options?: PolicyOptions<OnStoreUnavailable>
+): ((request: Request) => Promise<RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>>>) => {
+  const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
+  return async ({ headers, url }) => {
+    const result = await authorizeRequest({
+      header: (name) => headers.get(name) ?? undefined,
+      query: (name) => getQueryParameter(url, name)
+    })
+    // There is always a consumer, unless `onStoreUnavailable` is `allow`.
+    return toResult(result) as RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>>
+  }
+}
