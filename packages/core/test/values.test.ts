@@ -73,6 +73,9 @@ describe("the name of a handle", () => {
         expect(open).toThrow(InvalidInput)
       }
     }
+    for (const value of [...invalidValues, "", "..", "."].map(asArgument)) {
+      expect(() => account.meteringBucket(value)).toThrow(InvalidInput)
+    }
     await gate.close()
   })
 })
@@ -81,14 +84,18 @@ describe("arguments", () => {
   it("cause a rejected promise if they are invalid, never a synchronous throw", async () => {
     const gate = await createTollgate({ store: MemoryStore.open(), secret })
     const keyBucket = gate.account("acme").keyBucket("b")
-    const { usage } = gate.account("acme").meteringBucket("bckt_x")
+    const { plans, usage } = gate.account("acme").meteringBucket("bckt_x")
+    const { deployments } = gate.account("acme").project("web")
     for (const value of [...invalidValues, "x"]) {
       const calls = [
         keyBucket.verify(asArgument(value)),
         keyBucket.authorize(asArgument(value)),
         keyBucket.authorize("k", asArgument(value)),
         keyBucket.authorize("k", { metering: asArgument(value) }),
-        gate.account("acme").meteringBucket(asArgument(value)).usage.consume("sbsc_x", { requests: 1 }),
+        plans.create(asArgument(value)),
+        plans.create({ label: "x", meters: asArgument(value) }),
+        deployments.upload(asArgument(value), new Uint8Array(1)),
+        deployments.upload("http://localhost/v1/uploads/x.tar.gz", new Uint8Array(1), asArgument(value)),
         usage.consume(asArgument(value), { requests: 1 }),
         usage.consume("sbsc_x", asArgument(value)),
         usage.consume("sbsc_x", { requests: 1 }, asArgument(value))

@@ -124,7 +124,7 @@ describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
       ["metering.meteringBucketId", { metering: { ...metering, meteringBucketId: undefined } }],
       ["metering.meters.requests", { metering: { ...metering, meters: { requests: 0 } } }],
       ["metering.meter", { metering: { ...metering, meter: 1 } }],
-      ["keyFrom.cookie", { keyFrom: { cookie: "key" } }],
+      ["keyFrom", { keyFrom: { cookie: "key" } }],
       ["from", { from: "x-api-key" }]
     ]
     for (const [option, options] of invalidOptions) {

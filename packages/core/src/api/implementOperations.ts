@@ -31,13 +31,12 @@ export const withInProcessIdempotency = <A, E, R>(
 ): Effect.Effect<A, E, R> => {
   const key = headers?.idempotencyKey
   if (key === undefined) return effect
+  // Accounts may use the same key, also for operations that have the account in their body.
+  const { accountName } = { accountName: "", ...(payload as object) }
+  const operation = [id, accountName, ...Object.values(params).map(String)]
   return Effect.flatMap(CurrentIdempotency, (current) =>
     current === undefined
-      ? Effect.provideService(
-          effect,
-          CurrentIdempotency,
-          makeInProcessIdempotency(key, [id, ...Object.values(params).map(String)], [query, payload])
-        )
+      ? Effect.provideService(effect, CurrentIdempotency, makeInProcessIdempotency(key, operation, [query, payload]))
       : effect
   )
 }

@@ -46,10 +46,10 @@ export const createClient = (options: ClientOptions): TollgateClient => {
   return {
     account: makeAccountHandles({
       call,
-      makeKeyBucket: (methods, _names, verify) => ({
-        ...methods,
-        verify: (key) => (isTransmittable(key) ? verify({ key }) : Promise.resolve(notVerified))
-      }),
+      makeKeyBucket: (handle, _names, verify) =>
+        Object.assign(handle, {
+          verify: (key: string | undefined) => (isTransmittable(key) ? verify({ key }) : Promise.resolve(notVerified))
+        }),
       upload: (url, source) => upload(url, toSourceStream(source))
     })
   }

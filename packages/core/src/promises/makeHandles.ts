@@ -3,6 +3,7 @@
  */
 import { Effect, Schema } from "effect"
 import type { CallOptions, IdempotentCallOptions } from "../api/Methods.ts"
+import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
 import { UploadForbidden } from "../deployments/model/DeploymentError.ts"
 import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
 import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
@@ -19,6 +20,7 @@ import { InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
 import { AccountName, KeyBucketName, ProjectName } from "../schema/Names.ts"
 import { ensureMeteringBucket } from "./ensureMeteringBucket.ts"
 import type { AccountHandle, KeyBucketHandle, MeteringBucketHandle, ProjectHandle, UploadedSource } from "./handles.ts"
+import { withLazyProperty } from "./lazyProperty.ts"
 import { type CallOperation, makeMethods, parseOptions } from "./makeMethods.ts"
 import { addPlanDefaults, addSubscriptionDefaults } from "./meteringDefaults.ts"
 import { parsePathSegment } from "./pathSegment.ts"
@@ -27,7 +29,7 @@ import { captureCaller, rejectIfThrows, run, withCallerStack } from "./run.ts"
 /** What differs between a Tollgate in process and a client. */
 export interface HandleImplementation<Handle extends KeyBucketHandle> {
   readonly call: CallOperation
-  /** Completes the handle of a key bucket. `verify` is the operation, without a fast path. */
+  /** Adds to the handle of a key bucket. `verify` is the operation, without a fast path. */
   readonly makeKeyBucket: (
     methods: Omit<KeyBucketHandle, "verify">,
     names: KeyBucket,
@@ -137,24 +139,37 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
     } as ProjectHandle
   }
 
+  const makeMeteringBuckets = (accountName: AccountName, getHandle: (id: string) => MeteringBucketHandle) => {
+    const meteringBuckets = methods<MeteringBucketsMethods>("buckets", { accountName })
+    return {
+      ...meteringBuckets,
+      ensure: (name: string, options?: CallOptions) =>
+        ensureMeteringBucket(meteringBuckets, name, options).then(getHandle)
+    }
+  }
+
+  const makeKeyBucketHandle = (accountName: AccountName, bucketName: KeyBucketName): Handle => {
+    const scope = { accountName, bucketName }
+    const getKeys = () => methods<KeysMethods & VerifyMethod>("keys", scope)
+    const withConsumers = withLazyProperty({ ...scope }, "consumers", () =>
+      methods<ConsumersMethods>("consumers", scope)
+    )
+    const withKeys = withLazyProperty(withConsumers, "keys", () => {
+      const { verify: _, ...keys } = getKeys()
+      return keys
+    })
+    return makeKeyBucket(withKeys, scope, (input) => getKeys().verify(input))
+  }
+
   return (name) => {
     const accountName = parseName("accountName", name)
-    const meteringBuckets = methods<MeteringBucketsMethods>("buckets", { accountName })
     const meteringBucket = (id: string) => makeMeteringBucket(accountName, parsePathSegment("meteringBucketId", id))
-    return {
+    const account = {
       accountName,
-      keyBucket: (name) => {
-        const bucketName = parseName("bucketName", name)
-        const scope = { accountName, bucketName }
-        const { verify, ...keys } = methods<KeysMethods & VerifyMethod>("keys", scope)
-        return makeKeyBucket({ ...scope, consumers: methods("consumers", scope), keys }, scope, verify)
-      },
-      meteringBuckets: {
-        ...meteringBuckets,
-        ensure: (name, options) => ensureMeteringBucket(meteringBuckets, name, options).then(meteringBucket)
-      },
+      keyBucket: (name: string) => makeKeyBucketHandle(accountName, parseName("bucketName", name)),
       meteringBucket,
-      project: (name) => makeProject(accountName, parseName("projectName", name))
+      project: (name: string) => makeProject(accountName, parseName("projectName", name))
     }
+    return withLazyProperty(account, "meteringBuckets", () => makeMeteringBuckets(accountName, meteringBucket))
   }
 }

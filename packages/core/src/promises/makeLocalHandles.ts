@@ -65,11 +65,12 @@ export const makeLocalHandles = ({ operations, owners, keys, meteringBuckets, us
     )
   return makeAccountHandles<LocalKeyBucketHandle>({
     call,
-    makeKeyBucket: (methods, bucket) => ({
-      ...methods,
-      verify: (key) => runPossiblySync(Effect.map(keys.verifyKey(bucket, key ?? ""), encodeVerification)),
-      authorize: authorizeIn(bucket)
-    }),
+    makeKeyBucket: (handle, bucket) =>
+      Object.assign(handle, {
+        verify: (key: string | undefined) =>
+          runPossiblySync(Effect.map(keys.verifyKey(bucket, key ?? ""), encodeVerification)),
+        authorize: authorizeIn(bucket)
+      }),
     tryConsume: ({ accountName, bucketId }, subscriptionId, meters) => {
       const amounts = parseAmounts(meters)
       if (amounts === undefined || typeof subscriptionId !== "string") return undefined

@@ -1,0 +1,17 @@
+/** Adds a property that is made on its first use: a handle has many methods, and most handles use few of them. */
+export const withLazyProperty = <Target extends object, Name extends string, Value>(
+  target: Target,
+  name: Name,
+  make: () => Value
+): Target & { readonly [Key in Name]: Value } => {
+  Object.defineProperty(target, name, {
+    enumerable: true,
+    configurable: true,
+    get: () => {
+      const value = make()
+      Object.defineProperty(target, name, { enumerable: true, value })
+      return value
+    }
+  })
+  return target as Target & { readonly [Key in Name]: Value }
+}
