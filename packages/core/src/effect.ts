@@ -4,7 +4,8 @@
 
 export { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 export { canAccessAccount, Principal, PrincipalShape } from "./access/Principal.ts"
-export type { Operation, OperationRequest, Operations } from "./api/Operations.ts"
+export { Authenticated } from "./api/Authenticated.ts"
+export type { Operation, OperationError, OperationRequest, OperationResult, Operations } from "./api/Operations.ts"
 export { Consumers } from "./consumers/Consumers.ts"
 export { SecretBox, type SecretBoxOptions } from "./crypto/SecretBox.ts"
 export { SecureRandom } from "./crypto/SecureRandom.ts"

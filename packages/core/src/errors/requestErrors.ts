@@ -4,21 +4,6 @@
 import { Schema } from "effect"
 import { problem } from "./problem.ts"
 
-export class RouteNotFound extends problem<RouteNotFound>()("RouteNotFound", {
-  code: "not-found",
-  status: 404,
-  title: "Not found",
-  detail: () => "Nothing found at this path",
-  schemaName: "NotFoundProblem"
-}) {}
-
-export class MethodNotAllowed extends problem<MethodNotAllowed>()("MethodNotAllowed", {
-  code: "method-not-allowed",
-  status: 405,
-  title: "Method not allowed",
-  detail: () => "This path does not allow the method"
-}) {}
-
 /** The body did not arrive in time. */
 export class RequestTimeout extends problem<RequestTimeout>()("RequestTimeout", {
   code: "request-timeout",

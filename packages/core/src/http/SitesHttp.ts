@@ -7,9 +7,9 @@ import { DeploymentConfig } from "../deployments/config/DeploymentConfig.ts"
 import type { SiteHost } from "../deployments/config/SitesUrl.ts"
 import { Deployments } from "../deployments/Deployments.ts"
 import { DeploymentNotFound } from "../deployments/model/DeploymentError.ts"
-import { RouteNotFound } from "../errors/requestErrors.ts"
 import { fromWebResponse, type TransportRequest, type TransportResponse } from "../runtime/Transport.ts"
 import type { RouteHandler } from "./buildRoutes.ts"
+import { RouteNotFound } from "./routeErrors.ts"
 
 /** A release may be replaced while it is being opened; then the next release is tried. */
 const maxAttempts = 5

@@ -5,7 +5,7 @@
 import { Cause, Context, Effect, Option, References } from "effect"
 import { FindMyWay, Headers, HttpTraceContext } from "effect/http"
 import { SecureRandom } from "../crypto/SecureRandom.ts"
-import { InternalError, MethodNotAllowed, RouteNotFound } from "../errors/requestErrors.ts"
+import { InternalError } from "../errors/requestErrors.ts"
 import { isTollgateError, type TollgateError } from "../errors/TollgateError.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
@@ -15,6 +15,7 @@ import { normalizePath } from "./normalizePath.ts"
 import { toProblemResponse } from "./problemResponse.ts"
 import { type HttpConfig, RequestContext } from "./RequestContext.ts"
 import { RequestId, resolveRequestId } from "./RequestId.ts"
+import { MethodNotAllowed, RouteNotFound } from "./routeErrors.ts"
 import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
 
 const isDecodable = (text: string): boolean => {

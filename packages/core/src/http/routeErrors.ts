@@ -1,0 +1,16 @@
+import { problem } from "../errors/problem.ts"
+
+export class RouteNotFound extends problem<RouteNotFound>()("RouteNotFound", {
+  code: "not-found",
+  status: 404,
+  title: "Not found",
+  detail: () => "Nothing found at this path",
+  schemaName: "NotFoundProblem"
+}) {}
+
+export class MethodNotAllowed extends problem<MethodNotAllowed>()("MethodNotAllowed", {
+  code: "method-not-allowed",
+  status: 405,
+  title: "Method not allowed",
+  detail: () => "This path does not allow the method"
+}) {}
