@@ -37,7 +37,7 @@ export const start = async (secret: string, token: string): Promise<Example> => 
   const protect = requireApiKey(production, { keyFrom: { header: "x-api-key" } })
   app.get("/whoami", async (c) => {
     const result = await protect(c.req.raw)
-    return result.isAllowed ? c.text(result.consumer.name) : result.response
+    return result.allowed ? c.text(result.consumer.name) : result.response
   })
 
   const { server, url } = await listen(app)

@@ -15,7 +15,7 @@ import { makeRequestHandler } from "./http/requestPipeline.ts"
 import { locateRolledKey } from "./http/rollKeyResponse.ts"
 import { makeRoutes, sitesPath } from "./http/routes.ts"
 import { SitesHttp } from "./http/SitesHttp.ts"
-import { makeSystem } from "./http/System.ts"
+import { makeSystemOperations } from "./http/System.ts"
 import { receiveUpload } from "./http/uploads.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { MeteringBuckets } from "./metering/MeteringBuckets.ts"
@@ -55,7 +55,7 @@ export const allOperations: Effect.Effect<AllOperations, never, Services | Store
     plans: yield* Plans,
     subscriptions: { ...(yield* Subscriptions), ...(yield* Usage) },
     deployments: { ...(yield* Deployments), ...(yield* Uploads) },
-    system: makeSystem(yield* Store)
+    system: makeSystemOperations(yield* Store)
   }
 })
 

@@ -179,7 +179,6 @@ const makeAccount = Effect.gen(function* () {
     operations: yield* allOperations,
     owners: yield* makeOwners,
     keys: yield* ApiKeys,
-    meteringBuckets: yield* MeteringBuckets,
     usage: yield* Usage,
     uploads: yield* Uploads
   })

@@ -19,7 +19,7 @@ import * as Options from "./runtime/Options.ts"
 import type { Store, StoreOperations } from "./store/Store.ts"
 
 type PrincipalJson = typeof PrincipalShape.Encoded
-type Authenticate = (
+type AuthenticateOption = (
   request: Request,
   // biome-ignore lint/suspicious/noExplicitAny: its type depends on the framework; annotate the parameter
   context: any
@@ -67,7 +67,7 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
    * framework's own request: `req` in Express and Node, `ctx` in Koa, `request` in Fastify, or what the option `context` of
    * the binding returns.
    */
-  readonly authenticate?: Authenticate | undefined
+  readonly authenticate?: AuthenticateOption | undefined
 }
 
 const quotaThresholdOptions = Options.struct<QuotaThresholdOptions>()({
@@ -117,7 +117,7 @@ export const tollgateOptions = Options.struct<TollgateOptions>()({
   ),
   tokens: Options.optional(bearerTokens),
   authenticate: Options.optional(
-    Options.callback<Authenticate>(
+    Options.callback<AuthenticateOption>(
       "must be a function that takes the request and returns { id, account, access } or undefined"
     )
   ),

@@ -3,7 +3,7 @@
  */
 
 export { type Authenticate, Authenticator } from "./access/Authenticator.ts"
-export { canAccessAccount, Principal, PrincipalShape } from "./access/Principal.ts"
+export { Principal, PrincipalShape } from "./access/Principal.ts"
 export { Authenticated } from "./api/Authenticated.ts"
 export type { Operation, OperationError, OperationRequest, OperationResult, Operations } from "./api/Operations.ts"
 export { Consumers } from "./consumers/Consumers.ts"
@@ -14,7 +14,6 @@ export { Branch, Deployment, DeploymentName, DeployResult } from "./deployments/
 export { BuildResult, DeploymentStatus, StatusId } from "./deployments/model/DeploymentStatus.ts"
 export { type SignedUploadUrl, Uploads } from "./deployments/uploads/Uploads.ts"
 export { type HttpHandlers, type Services, toWebHandler } from "./Http.ts"
-export { docsPath, openApiPath } from "./http/routes.ts"
 export { ApiKeys } from "./keys/ApiKeys.ts"
 export { NotVerified, Verification, Verified } from "./keys/Verification.ts"
 export { VerifyCache } from "./keys/VerifyCache.ts"

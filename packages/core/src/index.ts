@@ -2,7 +2,7 @@
  * `@tollgate/core`: `createTollgate`, its options, the JSON that it returns and the errors that it throws.
  */
 
-export type { BearerToken } from "./access/Authenticator.ts"
+export type { BearerToken } from "./access/BearerToken.ts"
 export { parseBearerToken } from "./access/parseBearerToken.ts"
 export * from "./allErrors.ts"
 export type {

@@ -6,8 +6,8 @@ export * as KeyFormat from "./crypto/KeyFormat.ts"
 export * as Period from "./metering/Period.ts"
 export {
   type AuthorizeRequestResult,
+  type AuthorizingKeyBucket,
   makeAuthorizeRequest,
-  type ProtectingKeyBucket,
   type RequestConsumer,
   type RequestLike,
   type RequireApiKeyOptions

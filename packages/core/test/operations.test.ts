@@ -27,8 +27,8 @@ import { toNodeHandler } from "@tollgate/node"
 import { Arbitrary, Context, Effect, Exit, Layer, References, Schema, Stream } from "effect"
 import { OpenApi } from "effect/http-api"
 import type { OperationDescription } from "../src/api/describeOperations.ts"
-import { remoteOperations } from "../src/client/remoteOperations.ts"
-import { encodeProblem } from "../src/errors/problem.ts"
+import { makeRemoteOperations } from "../src/client/makeRemoteOperations.ts"
+import { encodeProblem } from "../src/errors/defineError.ts"
 import { buildRoutes } from "../src/http/buildRoutes.ts"
 import { makeRequestHandler } from "../src/http/requestPipeline.ts"
 import { makeRoutes } from "../src/http/routes.ts"
@@ -182,7 +182,7 @@ describe("every declared error", () => {
           matches: () => true
         })
       )
-      const { call, upload } = remoteOperations(baseUrl, tokens.admin)
+      const { call, upload } = makeRemoteOperations(baseUrl, tokens.admin)
       const checked = new Set<string>()
       for (const description of descriptions) {
         const request = yield* sampleRequest(description)

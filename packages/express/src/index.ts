@@ -4,8 +4,8 @@
  */
 import type { Tollgate } from "@tollgate/core"
 import {
+  type AuthorizingKeyBucket,
   makeAuthorizeRequest,
-  type ProtectingKeyBucket,
   type RequestConsumer,
   type RequireApiKeyOptions
 } from "@tollgate/core/internal"
@@ -43,13 +43,13 @@ export const tollgate = (gate: Tollgate, options?: ExpressHandlerOptions): Reque
  * })
  * ```
  */
-export const requireApiKey = (keyBucket: ProtectingKeyBucket, options?: RequireApiKeyOptions): RequestHandler => {
+export const requireApiKey = (keyBucket: AuthorizingKeyBucket, options?: RequireApiKeyOptions): RequestHandler => {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (req, res, next) => {
     try {
       const result = await authorizeRequest({ header: (name) => req.get(name), query: (name) => req.query[name] })
       res.set(result.headers)
-      if (!result.isAllowed) return void res.status(result.status).send(JSON.stringify(result.problem))
+      if (!result.allowed) return void res.status(result.status).send(JSON.stringify(result.problem))
       if (result.consumer !== undefined) req.consumer = result.consumer
     } catch (error) {
       return next(error)

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http"
 import {
+  type AuthorizingKeyBucket,
   makeAuthorizeRequest,
-  type ProtectingKeyBucket,
   type RequestConsumer,
   type RequireApiKeyOptions
 } from "@tollgate/core/internal"
@@ -43,7 +43,7 @@ const getHeader = (headers: IncomingHttpHeaders, name: string): string | undefin
  * app.get("/hello", { onRequest: requireApiKey(production) }, async (request) => `Hello, ${request.consumer?.name}`)
  * ```
  */
-export const requireApiKey = (keyBucket: ProtectingKeyBucket, options?: RequireApiKeyOptions): ApiKeyHook => {
+export const requireApiKey = (keyBucket: AuthorizingKeyBucket, options?: RequireApiKeyOptions): ApiKeyHook => {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (request, reply) => {
     const result = await authorizeRequest({
@@ -51,7 +51,7 @@ export const requireApiKey = (keyBucket: ProtectingKeyBucket, options?: RequireA
       query: (name) => (request.query as Readonly<Record<string, unknown>>)[name]
     })
     reply.headers(result.headers)
-    if (!result.isAllowed) {
+    if (!result.allowed) {
       reply.code(result.status)
       // Fastify ends the request if a hook returns the reply.
       return reply.send(JSON.stringify(result.problem))

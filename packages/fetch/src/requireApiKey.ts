@@ -1,7 +1,7 @@
 import {
   type AuthorizeRequestResult,
+  type AuthorizingKeyBucket,
   makeAuthorizeRequest,
-  type ProtectingKeyBucket,
   type RequestConsumer,
   type RequireApiKeyOptions
 } from "@tollgate/core/internal"
@@ -20,14 +20,14 @@ export type ConsumerUnder<OnStoreUnavailable extends Policy> = OnStoreUnavailabl
 
 export type RequireApiKeyResult<Consumer = RequestConsumer> =
   | {
-      readonly isAllowed: true
+      readonly allowed: true
       /** The consumer whose API key authorized the request. */
       readonly consumer: Consumer
       /** `RateLimit`, if the request is metered: add it to your response. */
       readonly headers: Readonly<Record<string, string>>
     }
   | {
-      readonly isAllowed: false
+      readonly allowed: false
       /** The problem response, with status 401, 403, 429 or 503. */
       readonly response: Response
     }
@@ -39,9 +39,9 @@ const getQueryParameter = (url: string, name: string): unknown => {
 }
 
 const toResult = (result: AuthorizeRequestResult): RequireApiKeyResult<RequestConsumer | undefined> => {
-  if (result.isAllowed) return result
+  if (result.allowed) return result
   const { status, headers, problem } = result
-  return { isAllowed: false, response: new Response(JSON.stringify(problem), { status, headers }) }
+  return { allowed: false, response: new Response(JSON.stringify(problem), { status, headers }) }
 }
 
 /**
@@ -53,12 +53,12 @@ const toResult = (result: AuthorizeRequestResult): RequireApiKeyResult<RequestCo
  * const protect = requireApiKey(production)
  * app.get("/hello", async (c) => {
  *   const result = await protect(c.req.raw)
- *   return result.isAllowed ? c.text(`Hello, ${result.consumer.name}`, 200, result.headers) : result.response
+ *   return result.allowed ? c.text(`Hello, ${result.consumer.name}`, 200, result.headers) : result.response
  * })
  * ```
  */
 export const requireApiKey = <OnStoreUnavailable extends Policy = "deny">(
-  keyBucket: ProtectingKeyBucket,
+  keyBucket: AuthorizingKeyBucket,
   options?: PolicyOptions<OnStoreUnavailable>
 ): ((request: Request) => Promise<RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>>>) => {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)

@@ -1,4 +1,4 @@
-import type { ProtectingKeyBucket } from "@tollgate/core/internal"
+import type { AuthorizingKeyBucket } from "@tollgate/core/internal"
 import { type ConsumerUnder, type Policy, type PolicyOptions, requireApiKey } from "./requireApiKey.ts"
 
 /** Adds headers that the response does not have, in place if possible. */
@@ -32,7 +32,7 @@ export const withApiKey = <
   Rest extends ReadonlyArray<unknown>,
   OnStoreUnavailable extends Policy = "deny"
 >(
-  keyBucket: ProtectingKeyBucket,
+  keyBucket: AuthorizingKeyBucket,
   options: PolicyOptions<OnStoreUnavailable>,
   handler: (
     request: HostRequest,
@@ -43,7 +43,7 @@ export const withApiKey = <
   const protect = requireApiKey(keyBucket, options)
   return async (request, ...rest) => {
     const result = await protect(request)
-    if (!result.isAllowed) return result.response
+    if (!result.allowed) return result.response
     return addHeaders(await handler(request, { consumer: result.consumer }, ...rest), result.headers)
   }
 }

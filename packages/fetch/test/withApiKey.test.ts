@@ -74,9 +74,9 @@ describe("withApiKey", () => {
 
 it("gives a consumer to every allowed request, unless the store may be unavailable", async () => {
   const check = await requireApiKey(production)(makeRequest())
-  if (check.isAllowed) expectTypeOf(check.consumer).toEqualTypeOf<RequestConsumer>()
+  if (check.allowed) expectTypeOf(check.consumer).toEqualTypeOf<RequestConsumer>()
   const lenient = await requireApiKey(production, { onStoreUnavailable: "allow" })(makeRequest())
-  if (lenient.isAllowed) expectTypeOf(lenient.consumer).toEqualTypeOf<RequestConsumer | undefined>()
+  if (lenient.allowed) expectTypeOf(lenient.consumer).toEqualTypeOf<RequestConsumer | undefined>()
   withApiKey(production, { onStoreUnavailable: "deny" }, (_, { consumer }) => {
     expectTypeOf(consumer).toEqualTypeOf<RequestConsumer>()
     return new Response()
@@ -87,5 +87,5 @@ it("gives a consumer to every allowed request, unless the store may be unavailab
   })
   // @ts-expect-error: no such option
   expect(() => requireApiKey(production, { onStoreUnavailable: "allow", meterin: {} })).toThrow("meterin")
-  expect([check.isAllowed, lenient.isAllowed]).toEqual([true, true])
+  expect([check.allowed, lenient.allowed]).toEqual([true, true])
 })

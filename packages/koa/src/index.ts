@@ -4,8 +4,8 @@
  */
 import type { Tollgate } from "@tollgate/core"
 import {
+  type AuthorizingKeyBucket,
   makeAuthorizeRequest,
-  type ProtectingKeyBucket,
   type RequestConsumer,
   type RequireApiKeyOptions
 } from "@tollgate/core/internal"
@@ -56,16 +56,16 @@ export const tollgate = (gate: Tollgate, options?: KoaHandlerOptions): Middlewar
  * ```
  */
 export function requireApiKey(
-  keyBucket: ProtectingKeyBucket,
+  keyBucket: AuthorizingKeyBucket,
   options?: RequireApiKeyOptions & { readonly onStoreUnavailable?: "deny" | undefined }
 ): Middleware<ConsumerState>
 /** With `onStoreUnavailable: "allow"`, a request may have no consumer. */
 export function requireApiKey(
-  keyBucket: ProtectingKeyBucket,
+  keyBucket: AuthorizingKeyBucket,
   options?: RequireApiKeyOptions
 ): Middleware<Partial<ConsumerState>>
 export function requireApiKey(
-  keyBucket: ProtectingKeyBucket,
+  keyBucket: AuthorizingKeyBucket,
   options?: RequireApiKeyOptions
 ): Middleware<Partial<ConsumerState>> {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
@@ -74,7 +74,7 @@ export function requireApiKey(
       header: (name) => ctx.get(name) || undefined,
       query: (name) => ctx.query[name]
     })
-    if (!result.isAllowed) {
+    if (!result.allowed) {
       ctx.status = result.status
       ctx.body = JSON.stringify(result.problem)
       ctx.set(result.headers)

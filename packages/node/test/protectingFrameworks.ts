@@ -103,7 +103,7 @@ export const frameworks: ReadonlyArray<Framework> = [
       const protect = fetchBinding.requireApiKey(keyBucket, options)
       return serveFetch(async (request) => {
         const result = await protect(request)
-        if (!result.isAllowed) return result.response
+        if (!result.allowed) return result.response
         onHandled()
         return Response.json({ consumer: result.consumer }, { headers: result.headers })
       })

@@ -11,7 +11,7 @@ import { publishedPackages } from "./publishedPackages.ts"
 import { reportCheck, runCheck } from "./runCheck.ts"
 
 /** Its files are the application. They are TypeScript, which Node runs as it is. */
-const application = "packages/tools/consumer"
+const application = "packages/tools/application"
 
 /** Packs the packages into a folder and returns the dependencies of an application that uses them. */
 const pack = (folder: string): Record<string, string> => {

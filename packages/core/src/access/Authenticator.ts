@@ -13,8 +13,6 @@ import { type BearerToken, bearerTokens } from "./BearerToken.ts"
 import type { PrincipalShape } from "./Principal.ts"
 import { parseBearerToken } from "./parseBearerToken.ts"
 
-export type { BearerToken } from "./BearerToken.ts"
-
 /** A host's own way to authenticate a request. `context` is what the binding passed with it. */
 export type Authenticate = (request: Request, context: unknown) => Effect.Effect<PrincipalShape, Unauthorized>
 

@@ -1,6 +1,6 @@
 /**
- * The authenticated HTTP caller: its account (or all accounts) and its access. In-process callers use the services
- * directly and have no principal, so no request field can turn an access check off.
+ * The authenticated HTTP caller: its account (or all accounts) and its access. Callers in process have
+ * none: `operations/checkOwner.ts` limits a handle to its account. No field of a request can turn an access check off.
  */
 import { Context, Schema } from "effect"
 import { AccountName } from "../schema/Names.ts"

@@ -1,6 +1,6 @@
 /**
  * Types of the promise API. The interfaces of the methods stand beside the declarations, so that editors show their
- * documentation; `promises/checkMethods.ts` checks them against the declarations.
+ * documentation; `operations/checkMethods.ts` checks them against the declarations.
  */
 
 import type { Schema } from "effect"

@@ -1,6 +1,6 @@
 /**
  * Types computed from the declaration of an endpoint: the request, the result and the errors of its operation. A
- * service implements `Operations` of its group; HTTP, promises and the client call them.
+ * service implements `Operations` of its group; HTTP and the promise API call them.
  */
 import type { Effect, Schema } from "effect"
 import type { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
@@ -22,10 +22,10 @@ export type OperationRequest<E extends HttpApiEndpoint.ConstraintRequest> = Part
   Part<"payload", Typed<E["~Payload"]>>
 
 /** The body of a response with declared headers, such as a `Location`, is the result; an empty body is not. */
-type ResultOf<S> =
+type SuccessResult<S> =
   S extends HttpApiSchema.WithHeaders<infer Body extends Schema.Top, infer _> ? Exclude<Body["Type"], void> : Typed<S>
 
-export type OperationResult<E extends HttpApiEndpoint.Constraint> = ResultOf<E["~Success"]>
+export type OperationResult<E extends HttpApiEndpoint.Constraint> = SuccessResult<E["~Success"]>
 
 type CommonError = InstanceType<(typeof commonErrors)[number]> | RecordUnreadable
 

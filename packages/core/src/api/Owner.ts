@@ -1,5 +1,5 @@
 /**
- * Annotations of endpoints. `http/buildRoutes.ts` refuses to start on an endpoint without an owner.
+ * Annotations of endpoints. `describeOperations.ts` throws if an endpoint has no owner.
  */
 import { Context } from "effect"
 

@@ -20,6 +20,10 @@ interface UntypedRequest {
   readonly payload?: unknown
 }
 
+/** The account in a body. Accounts may use the same idempotency key, also where the path does not name the account. */
+const getAccountName = (payload: unknown): string =>
+  typeof payload === "object" && payload !== null && "accountName" in payload ? String(payload.accountName) : ""
+
 /**
  * The idempotency of a request that was made in process. A request over HTTP has one already, which depends on its
  * caller.
@@ -31,9 +35,7 @@ export const withInProcessIdempotency = <A, E, R>(
 ): Effect.Effect<A, E, R> => {
   const key = headers?.idempotencyKey
   if (key === undefined) return effect
-  // Accounts may use the same key, also for operations that have the account in their body.
-  const { accountName } = { accountName: "", ...(payload as object) }
-  const operation = [id, accountName, ...Object.values(params).map(String)]
+  const operation = [id, getAccountName(payload), ...Object.values(params).map(String)]
   return Effect.flatMap(CurrentIdempotency, (current) =>
     current === undefined
       ? Effect.provideService(effect, CurrentIdempotency, makeInProcessIdempotency(key, operation, [query, payload]))

@@ -1,11 +1,11 @@
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
 /**
  * The client got no response, or one that is not from Tollgate. With the outcome `unknown`, the server may have applied
  * the call: retry it with the same `idempotencyKey`.
  */
-export class ServerUnreachable extends problem<ServerUnreachable>()(
+export class ServerUnreachable extends defineError<ServerUnreachable>()(
   "ServerUnreachable",
   {
     code: "server-unreachable",

@@ -6,7 +6,7 @@ import { notVerified } from "../keys/Verification.ts"
 import type { AccountHandle } from "../promises/handles.ts"
 import { makeAccountHandles } from "../promises/makeHandles.ts"
 import * as Options from "../runtime/Options.ts"
-import { remoteOperations } from "./remoteOperations.ts"
+import { makeRemoteOperations } from "./makeRemoteOperations.ts"
 
 export interface ClientOptions {
   /** The URL that the HTTP API is mounted at, such as `https://example.com/api/dev`. */
@@ -42,7 +42,7 @@ const isTransmittable = (key: unknown): key is string =>
  */
 export const createClient = (options: ClientOptions): TollgateClient => {
   const { baseUrl, token } = Options.decodeSync(clientOptions, options)
-  const { call, upload } = remoteOperations(baseUrl.replace(/\/$/, ""), token)
+  const { call, upload } = makeRemoteOperations(baseUrl.replace(/\/$/, ""), token)
   return {
     account: makeAccountHandles({
       call,

@@ -18,9 +18,9 @@ import type {
 } from "../api/Methods.ts"
 import { Owner } from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
-import { rejectUnknown } from "../api/parseOptions.ts"
 import { ifTags, page, tags } from "../api/query.ts"
-import { versioned } from "../api/versioned.ts"
+import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { withVersion } from "../api/withVersion.ts"
 import { KeyLimitReached, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
 import { ApiKey, type ApiKeyJson, KeyVisibility } from "../records/ApiKey.ts"
 import { Consumer, ConsumerCreate, type ConsumerJson, ConsumerUpdate } from "../records/Consumer.ts"
@@ -58,13 +58,13 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       query: parameters({ withApiKey: optional(Schema.Boolean, "with-api-key") }),
       headers: idempotencyKeyHeader,
       payload: ConsumerCreate,
-      success: versioned(Consumer),
+      success: withVersion(Consumer),
       error: [ConsumerNameTaken, KeyValueTaken, LimitReached, ...idempotencyErrors, ...bodyErrors]
     }).annotate(OpenApi.Summary, "Create a consumer, optionally with API keys"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
       params: consumerParams,
       query: parameters({ ...include, ...ifTags }),
-      success: versioned(Consumer),
+      success: withVersion(Consumer),
       error: [ConsumerNotFound, KeyNotRetained]
     }).annotate(OpenApi.Summary, "Get a consumer"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName", {
@@ -72,7 +72,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       query: parameters(ifTags),
       headers: ifMatchHeader,
       payload: ConsumerUpdate,
-      success: versioned(Consumer),
+      success: withVersion(Consumer),
       error: [ConsumerNotFound, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)

@@ -17,9 +17,9 @@ import type {
 } from "../api/Methods.ts"
 import { Owner } from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
-import { rejectUnknown } from "../api/parseOptions.ts"
 import { noQuery, page } from "../api/query.ts"
-import { versioned } from "../api/versioned.ts"
+import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { withVersion } from "../api/withVersion.ts"
 import { PayloadTooLarge, RequestTimeout, UnsupportedEncoding } from "../errors/requestErrors.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { AccountName, ProjectName } from "../schema/Names.ts"
@@ -55,7 +55,7 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
   .add(
     HttpApiEndpoint.get("status", "/accounts/:accountName/projects/:projectName/deployment-status/:statusId", {
       params: { ...projectParams, statusId: Schema.String },
-      success: versioned(DeploymentStatus),
+      success: withVersion(DeploymentStatus),
       error: [StatusNotFound, DeploymentsNotConfigured]
     })
       .annotate(OpenApi.Summary, "Get deployment status")
@@ -79,7 +79,7 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       .annotate(Owner, "request"),
     HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
       params: deploymentParams,
-      success: versioned(Deployment),
+      success: withVersion(Deployment),
       error: [DeploymentNotFound, DeploymentsNotConfigured]
     })
       .annotate(OpenApi.Summary, "Get a deployment")

@@ -1,6 +1,6 @@
 /**
- * What all errors of Tollgate have in common. Express and Koa read `status` and `expose` from an error that a handler
- * throws.
+ * What all errors of Tollgate have in common. Express, Koa and Fastify read `status` from an error that a handler throws.
+ * Koa also reads `expose`.
  */
 
 /** On the prototype of every error class. A registered symbol, so that two copies of the package agree on it. */
@@ -27,7 +27,7 @@ export const isTollgateError = (error: unknown): error is TollgateError =>
  * try {
  *   await production.consumers.create({ name: "alice" })
  * } catch (error) {
- *   if (isTollgateError(error) && error.code === "consumer-name-taken") …
+ *   if (isTollgateError(error) && error.code === "consumer-name-taken") console.log("Choose another name")
  * }
  * ```
  */

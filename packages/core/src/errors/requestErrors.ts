@@ -1,11 +1,11 @@
 /**
- * Errors of HTTP requests that no operation causes: they concern the route, the body or the server itself.
+ * Errors that concern the body of a request or the server itself, not one resource.
  */
 import { Schema } from "effect"
-import { problem } from "./problem.ts"
+import { defineError } from "./defineError.ts"
 
 /** The body did not arrive in time. */
-export class RequestTimeout extends problem<RequestTimeout>()("RequestTimeout", {
+export class RequestTimeout extends defineError<RequestTimeout>()("RequestTimeout", {
   code: "request-timeout",
   status: 408,
   title: "Request timeout",
@@ -13,14 +13,14 @@ export class RequestTimeout extends problem<RequestTimeout>()("RequestTimeout", 
 }) {}
 
 /** Another request with the same Idempotency-Key is running in the same process. */
-export class RequestInProgress extends problem<RequestInProgress>()("RequestInProgress", {
+export class RequestInProgress extends defineError<RequestInProgress>()("RequestInProgress", {
   code: "request-in-progress",
   status: 409,
   title: "Request in progress",
   detail: () => "A request with this Idempotency-Key is still running. Wait for its response, or try again later."
 }) {}
 
-export class PayloadTooLarge extends problem<PayloadTooLarge>()(
+export class PayloadTooLarge extends defineError<PayloadTooLarge>()(
   "PayloadTooLarge",
   {
     code: "payload-too-large",
@@ -32,7 +32,7 @@ export class PayloadTooLarge extends problem<PayloadTooLarge>()(
   { maxBytes: Schema.Int }
 ) {}
 
-export class UnsupportedEncoding extends problem<UnsupportedEncoding>()("UnsupportedEncoding", {
+export class UnsupportedEncoding extends defineError<UnsupportedEncoding>()("UnsupportedEncoding", {
   code: "unsupported-encoding",
   status: 415,
   title: "Unsupported content encoding",
@@ -40,7 +40,7 @@ export class UnsupportedEncoding extends problem<UnsupportedEncoding>()("Unsuppo
 }) {}
 
 /** The server failed unexpectedly. Its log has the error under the request ID. */
-export class InternalError extends problem<InternalError>()("InternalError", {
+export class InternalError extends defineError<InternalError>()("InternalError", {
   code: "internal",
   status: 500,
   title: "Internal server error",

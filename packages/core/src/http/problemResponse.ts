@@ -3,7 +3,7 @@
  */
 import { DateTime, Effect } from "effect"
 import { SourceStoreError } from "../deployments/model/DeploymentError.ts"
-import { encodeProblem } from "../errors/problem.ts"
+import { encodeProblem } from "../errors/defineError.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { QuotaExceeded } from "../metering/QuotaError.ts"
 import type { TransportResponse } from "../runtime/Transport.ts"

@@ -1,6 +1,6 @@
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
-export class RouteNotFound extends problem<RouteNotFound>()("RouteNotFound", {
+export class RouteNotFound extends defineError<RouteNotFound>()("RouteNotFound", {
   code: "not-found",
   status: 404,
   title: "Not found",
@@ -8,7 +8,7 @@ export class RouteNotFound extends problem<RouteNotFound>()("RouteNotFound", {
   schemaName: "NotFoundProblem"
 }) {}
 
-export class MethodNotAllowed extends problem<MethodNotAllowed>()("MethodNotAllowed", {
+export class MethodNotAllowed extends defineError<MethodNotAllowed>()("MethodNotAllowed", {
   code: "method-not-allowed",
   status: 405,
   title: "Method not allowed",

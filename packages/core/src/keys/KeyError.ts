@@ -1,8 +1,8 @@
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 import { maxKeysPerConsumer } from "../records/ApiKey.ts"
 
 /** Does not contain the requested id: a caller may have passed a key value instead of an id. */
-export class KeyNotFound extends problem<KeyNotFound>()("KeyNotFound", {
+export class KeyNotFound extends defineError<KeyNotFound>()("KeyNotFound", {
   code: "key-not-found",
   status: 404,
   title: "Key not found",
@@ -10,7 +10,7 @@ export class KeyNotFound extends problem<KeyNotFound>()("KeyNotFound", {
 }) {}
 
 /** Another key in the bucket has this value. The error does not contain the value. */
-export class KeyValueTaken extends problem<KeyValueTaken>()("KeyValueTaken", {
+export class KeyValueTaken extends defineError<KeyValueTaken>()("KeyValueTaken", {
   code: "key-value-taken",
   status: 409,
   title: "Key value already in use",
@@ -18,14 +18,14 @@ export class KeyValueTaken extends problem<KeyValueTaken>()("KeyValueTaken", {
     "Another key in this bucket already has this value. Supply a different value, or omit it to generate one."
 }) {}
 
-export class KeyLimitReached extends problem<KeyLimitReached>()("KeyLimitReached", {
+export class KeyLimitReached extends defineError<KeyLimitReached>()("KeyLimitReached", {
   code: "key-limit-reached",
   status: 409,
   title: "Key limit reached",
   detail: () => `A consumer can have at most ${maxKeysPerConsumer} keys. Delete some keys first.`
 }) {}
 
-export class KeyNotRetained extends problem<KeyNotRetained>()("KeyNotRetained", {
+export class KeyNotRetained extends defineError<KeyNotRetained>()("KeyNotRetained", {
   code: "key-not-retained",
   status: 409,
   title: "Key values are not stored",

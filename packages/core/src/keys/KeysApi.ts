@@ -19,9 +19,9 @@ import type {
 } from "../api/Methods.ts"
 import { IsReadOnly, Owner } from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
-import { rejectUnknown } from "../api/parseOptions.ts"
 import { ifTags, page } from "../api/query.ts"
-import { versioned } from "../api/versioned.ts"
+import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { withVersion } from "../api/withVersion.ts"
 import {
   ApiKey,
   ApiKeyCreate,
@@ -64,7 +64,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       params: consumerParams,
       headers: idempotencyKeyHeader,
       payload: ApiKeyCreate,
-      success: versioned(ApiKey),
+      success: withVersion(ApiKey),
       error: createErrors
     }).annotate(OpenApi.Summary, "Create a key"),
     HttpApiEndpoint.post("createMany", "/consumers/:consumerName/keys/$bulk", {
@@ -77,7 +77,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
       query: parameters({ ...keyFormat, ...ifTags }),
-      success: versioned(ApiKey),
+      success: withVersion(ApiKey),
       error: [ConsumerNotFound, KeyNotFound, KeyNotRetained]
     }).annotate(OpenApi.Summary, "Get a key"),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName/keys/:keyId", {
@@ -85,7 +85,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       query: parameters(ifTags),
       headers: ifMatchHeader,
       payload: ApiKeyUpdate,
-      success: versioned(ApiKey),
+      success: withVersion(ApiKey),
       error: [ConsumerNotFound, KeyNotFound, KeyValueTaken, KeyLimitReached, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)

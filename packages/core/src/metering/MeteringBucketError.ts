@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
 /** The code `bucket-not-found` and the schema name are part of the HTTP API and cannot change. */
-export class MeteringBucketNotFound extends problem<MeteringBucketNotFound>()(
+export class MeteringBucketNotFound extends defineError<MeteringBucketNotFound>()(
   "MeteringBucketNotFound",
   {
     code: "bucket-not-found",
@@ -14,7 +14,7 @@ export class MeteringBucketNotFound extends problem<MeteringBucketNotFound>()(
   { bucketId: Schema.String }
 ) {}
 
-export class MeteringBucketNameTaken extends problem<MeteringBucketNameTaken>()(
+export class MeteringBucketNameTaken extends defineError<MeteringBucketNameTaken>()(
   "MeteringBucketNameTaken",
   {
     code: "bucket-name-taken",

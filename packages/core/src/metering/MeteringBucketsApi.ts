@@ -16,9 +16,9 @@ import type {
 } from "../api/Methods.ts"
 import { Owner } from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
-import { rejectUnknown } from "../api/parseOptions.ts"
 import { noQuery, page } from "../api/query.ts"
-import { versioned } from "../api/versioned.ts"
+import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { withVersion } from "../api/withVersion.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { AccountName } from "../schema/Names.ts"
 import { Page } from "../schema/Page.ts"
@@ -40,14 +40,14 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
     HttpApiEndpoint.post("create", "/metering", {
       headers: idempotencyKeyHeader,
       payload: MeteringBucketCreate,
-      success: versioned(MeteringBucket),
+      success: withVersion(MeteringBucket),
       error: [MeteringBucketNameTaken, LimitReached, ...idempotencyErrors, ...bodyErrors]
     })
       .annotate(OpenApi.Summary, "Create a metering bucket")
       .annotate(Owner, "request"),
     HttpApiEndpoint.get("get", "/metering/:bucketId", {
       params: bucketParams,
-      success: versioned(MeteringBucket),
+      success: withVersion(MeteringBucket),
       error: [MeteringBucketNotFound]
     })
       .annotate(OpenApi.Summary, "Get a metering bucket")

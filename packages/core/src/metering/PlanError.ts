@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
-export class PlanNotFound extends problem<PlanNotFound>()(
+export class PlanNotFound extends defineError<PlanNotFound>()(
   "PlanNotFound",
   {
     code: "plan-not-found",
@@ -12,7 +12,7 @@ export class PlanNotFound extends problem<PlanNotFound>()(
   { planId: Schema.String }
 ) {}
 
-export class PlanExternalIdTaken extends problem<PlanExternalIdTaken>()(
+export class PlanExternalIdTaken extends defineError<PlanExternalIdTaken>()(
   "PlanExternalIdTaken",
   {
     code: "plan-external-id-taken",
@@ -23,7 +23,7 @@ export class PlanExternalIdTaken extends problem<PlanExternalIdTaken>()(
   { planExternalId: Schema.String }
 ) {}
 
-export class PlanInUse extends problem<PlanInUse>()(
+export class PlanInUse extends defineError<PlanInUse>()(
   "PlanInUse",
   {
     code: "plan-in-use",
@@ -35,7 +35,7 @@ export class PlanInUse extends problem<PlanInUse>()(
 ) {}
 
 /** A subscription refers to a plan that is not in its bucket, or `planIds` and `planExternalIds` do not match. */
-export class UnknownPlan extends problem<UnknownPlan>()("UnknownPlan", {
+export class UnknownPlan extends defineError<UnknownPlan>()("UnknownPlan", {
   code: "unknown-plan",
   status: 422,
   title: "Plan references do not match",

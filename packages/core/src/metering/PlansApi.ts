@@ -17,9 +17,9 @@ import type {
 } from "../api/Methods.ts"
 import { Owner } from "../api/Owner.ts"
 import { parameters } from "../api/parameters.ts"
-import { rejectUnknown } from "../api/parseOptions.ts"
 import { noQuery, page } from "../api/query.ts"
-import { versioned } from "../api/versioned.ts"
+import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { withVersion } from "../api/withVersion.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
@@ -43,12 +43,12 @@ export class PlansApi extends HttpApiGroup.make("plans")
       params: bucketParams,
       headers: idempotencyKeyHeader,
       payload: PlanCreate,
-      success: versioned(Plan),
+      success: withVersion(Plan),
       error: [MeteringBucketNotFound, PlanExternalIdTaken, ...idempotencyErrors, ...bodyErrors]
     }).annotate(OpenApi.Summary, "Create a plan"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
       params: planParams,
-      success: versioned(Plan),
+      success: withVersion(Plan),
       error: [MeteringBucketNotFound, PlanNotFound]
     }).annotate(OpenApi.Summary, "Get a plan"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
@@ -56,7 +56,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       query: noQuery,
       headers: ifMatchHeader,
       payload: PlanUpdate,
-      success: versioned(Plan),
+      success: withVersion(Plan),
       error: [MeteringBucketNotFound, PlanNotFound, PlanExternalIdTaken, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)

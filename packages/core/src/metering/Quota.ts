@@ -1,6 +1,5 @@
 /**
- * Quotas: the limit and the usage of each meter in a period. Also the input of `consume`, and the errors that refuse
- * it.
+ * Quotas: the limit and the usage of each meter in a period. Also the input of `consume`.
  */
 import { Schema } from "effect"
 import { formatTimestamp, Timestamp } from "../schema/Timestamp.ts"

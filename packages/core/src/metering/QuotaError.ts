@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
-export class SubscriptionNotActive extends problem<SubscriptionNotActive>()(
+export class SubscriptionNotActive extends defineError<SubscriptionNotActive>()(
   "SubscriptionNotActive",
   {
     code: "subscription-not-active",
@@ -19,7 +19,7 @@ export class SubscriptionNotActive extends problem<SubscriptionNotActive>()(
  * `Usage` fails with `QuotaExceeded`, `authorize` denies with `over-quota`, and the HTTP API returns the problem
  * `quota-exceeded`.
  */
-export class QuotaExceeded extends problem<QuotaExceeded>()(
+export class QuotaExceeded extends defineError<QuotaExceeded>()(
   "QuotaExceeded",
   {
     code: "quota-exceeded",
@@ -31,7 +31,7 @@ export class QuotaExceeded extends problem<QuotaExceeded>()(
   { meter: Schema.String, max: Schema.Finite, resetsOn: Timestamp }
 ) {}
 
-export class UnknownMeter extends problem<UnknownMeter>()(
+export class UnknownMeter extends defineError<UnknownMeter>()(
   "UnknownMeter",
   {
     code: "unknown-meter",

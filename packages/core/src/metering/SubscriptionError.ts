@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
-export class SubscriptionNotFound extends problem<SubscriptionNotFound>()(
+export class SubscriptionNotFound extends defineError<SubscriptionNotFound>()(
   "SubscriptionNotFound",
   {
     code: "subscription-not-found",
@@ -12,7 +12,7 @@ export class SubscriptionNotFound extends problem<SubscriptionNotFound>()(
   { subscriptionId: Schema.String }
 ) {}
 
-export class SubscriptionExternalIdTaken extends problem<SubscriptionExternalIdTaken>()(
+export class SubscriptionExternalIdTaken extends defineError<SubscriptionExternalIdTaken>()(
   "SubscriptionExternalIdTaken",
   {
     code: "subscription-external-id-taken",

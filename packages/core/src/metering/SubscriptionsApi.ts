@@ -17,9 +17,9 @@ import type {
 } from "../api/Methods.ts"
 import { Owner } from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
-import { rejectUnknown } from "../api/parseOptions.ts"
 import { noQuery, page } from "../api/query.ts"
-import { versioned } from "../api/versioned.ts"
+import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { withVersion } from "../api/withVersion.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
@@ -58,12 +58,12 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       params: bucketParams,
       headers: idempotencyKeyHeader,
       payload: SubscriptionCreate,
-      success: versioned(Subscription),
+      success: withVersion(Subscription),
       error: [MeteringBucketNotFound, UnknownPlan, SubscriptionExternalIdTaken, ...idempotencyErrors, ...bodyErrors]
     }).annotate(OpenApi.Summary, "Create a subscription"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: subscriptionParams,
-      success: versioned(Subscription),
+      success: withVersion(Subscription),
       error: [MeteringBucketNotFound, SubscriptionNotFound]
     }).annotate(OpenApi.Summary, "Get a subscription"),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/subscriptions/:subscriptionId", {
@@ -71,7 +71,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       query: noQuery,
       headers: ifMatchHeader,
       payload: SubscriptionUpdate,
-      success: versioned(Subscription),
+      success: withVersion(Subscription),
       error: [MeteringBucketNotFound, SubscriptionNotFound, UnknownPlan, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
@@ -125,7 +125,7 @@ type FieldWithDefault =
 
 /**
  * A subscription to create. Name the plans by `planIds` or by `planExternalIds`. The defaults are `status: "active"`,
- * `type: "periodic"`, `renewalStrategy: "monthly"`, the first region, the `customerKey` as `customerExternalId`, and a
+ * `type: "periodic"`, `renewalStrategy: "monthly"`, `region: "us-central1"`, the `customerKey` as `customerExternalId`, and a
  * generated `subscriptionExternalId`.
  */
 export type SubscriptionCreateInput = Omit<SubscriptionCreateJson, FieldWithDefault> &

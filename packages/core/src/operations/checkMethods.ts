@@ -10,7 +10,7 @@ import type { DeploymentsApi, DeploymentsMethods } from "../deployments/Deployme
 import type { KeysApi, KeysMethods } from "../keys/KeysApi.ts"
 import type { MeteringBucketsApi, MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
 import type { PlansApi, PlansMethods } from "../metering/PlansApi.ts"
-import type { SubscriptionsApi, SubscriptionsMethods } from "../metering/SubscriptionsApi.ts"
+import type { SubscriptionsApi, SubscriptionsMethods, UsageMethods } from "../metering/SubscriptionsApi.ts"
 import type { Entry } from "../store/Collection.ts"
 
 /** What a value is as plain JSON. */
@@ -29,12 +29,17 @@ type Result<E extends HttpApiEndpoint.Constraint> =
   OperationResult<E> extends Entry<infer Item> ? Plain<Item> & { readonly version: number } : Plain<OperationResult<E>>
 
 /** Parameters that a handle knows are not options. */
-type NamesOfHandles = "accountName" | "projectName"
+type HandleParameterName = "accountName" | "projectName"
 
-type NamesIn<Request, Part extends string> = Part extends keyof Request ? keyof NonNullable<Request[Part]> : never
+type ParameterNames<Request, Part extends string> = Part extends keyof Request
+  ? keyof NonNullable<Request[Part]>
+  : never
 
 type OptionNames<E extends HttpApiEndpoint.ConstraintRequest> =
-  | Exclude<NamesIn<OperationRequest<E>, "query"> | NamesIn<OperationRequest<E>, "headers">, NamesOfHandles>
+  | Exclude<
+      ParameterNames<OperationRequest<E>, "query"> | ParameterNames<OperationRequest<E>, "headers">,
+      HandleParameterName
+    >
   | "signal"
 
 /** The options are the last argument. */
@@ -56,7 +61,7 @@ type CheckMethod<E extends HttpApiEndpoint.ConstraintRequest, M extends AnyMetho
     : never
 
 /** Methods that are written by hand, because they differ from the operation. */
-type WrittenByHand = "verify" | "consume" | "quotas"
+type WrittenByHand = "verify" | "consume"
 
 type CheckMethods<Group extends HttpApiGroup.Constraint, Methods> = {
   readonly [Id in Exclude<keyof Group["endpoints"], WrittenByHand>]: Id extends keyof Methods
@@ -76,6 +81,6 @@ export type MethodChecks = [
   Expect<CheckMethods<typeof KeysApi, KeysMethods>>,
   Expect<CheckMethods<typeof MeteringBucketsApi, MeteringBucketsMethods>>,
   Expect<CheckMethods<typeof PlansApi, PlansMethods>>,
-  Expect<CheckMethods<typeof SubscriptionsApi, SubscriptionsMethods>>,
+  Expect<CheckMethods<typeof SubscriptionsApi, SubscriptionsMethods & Pick<UsageMethods, "quotas">>>,
   Expect<CheckMethods<typeof DeploymentsApi, DeploymentsMethods>>
 ]

@@ -9,13 +9,13 @@ import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
 export const ensureMeteringBucket = async (
   meteringBuckets: MeteringBucketsMethods,
   name: string,
-  { signal }: CallOptions = {}
+  options: CallOptions | undefined
 ): Promise<string> => {
   for (let attempt = 1; ; attempt++) {
-    const { data } = await meteringBuckets.list({ name, limit: 1, signal })
+    const { data } = await meteringBuckets.list({ ...options, name, limit: 1 })
     if (data[0] !== undefined) return data[0].id
     try {
-      return (await meteringBuckets.create({ name }, { signal })).id
+      return (await meteringBuckets.create({ name }, options)).id
     } catch (error) {
       if (!(error instanceof MeteringBucketNameTaken) || attempt === 3) throw error
     }

@@ -59,7 +59,10 @@ export interface ProjectHandle {
   }
 }
 
-/** An account. Its handles reach what belongs to the account, and nothing else. */
+/**
+ * An account. In process its handles reach what belongs to the account, and nothing else. In a client the token decides
+ * what they reach.
+ */
 export interface AccountHandle<KeyBucket extends KeyBucketHandle = KeyBucketHandle> {
   readonly accountName: string
   /** A key bucket of the account. It exists as soon as it has a consumer. Throws if the name is invalid. */

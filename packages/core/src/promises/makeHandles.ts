@@ -4,6 +4,7 @@
 import { Effect, Schema } from "effect"
 import type { CallOptions, IdempotentCallOptions } from "../api/Methods.ts"
 import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
+import type { DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
 import { UploadForbidden } from "../deployments/model/DeploymentError.ts"
 import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
 import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
@@ -26,15 +27,13 @@ import { addPlanDefaults, addSubscriptionDefaults } from "./meteringDefaults.ts"
 import { parsePathSegment } from "./pathSegment.ts"
 import { captureCaller, rejectIfThrows, run, withCallerStack } from "./run.ts"
 
+type Verify = (input: { readonly key: string }) => Promise<VerificationJson>
+
 /** What differs between a Tollgate in process and a client. */
 export interface HandleImplementation<Handle extends KeyBucketHandle> {
   readonly call: CallOperation
   /** Adds to the handle of a key bucket. `verify` is the operation, without a fast path. */
-  readonly makeKeyBucket: (
-    methods: Omit<KeyBucketHandle, "verify">,
-    names: KeyBucket,
-    verify: (input: { readonly key: string }) => Promise<VerificationJson>
-  ) => Handle
+  readonly makeKeyBucket: (methods: Omit<KeyBucketHandle, "verify">, names: KeyBucket, verify: Verify) => Handle
   /** Consumes meters without the checks of `usage.consume`; returns `undefined` if the input needs them. */
   readonly tryConsume?: (
     scope: { readonly accountName: AccountName; readonly bucketId: string },
@@ -45,7 +44,7 @@ export interface HandleImplementation<Handle extends KeyBucketHandle> {
 }
 
 interface VerifyMethod {
-  readonly verify: (input: { readonly key: string }) => Promise<VerificationJson>
+  readonly verify: Verify
 }
 
 /** The operations of usage as they are declared. */
@@ -135,8 +134,8 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
     return {
       accountName,
       projectName,
-      deployments: { ...methods("deployments", { accountName, projectName }), upload: uploadSource }
-    } as ProjectHandle
+      deployments: { ...methods<DeploymentsMethods>("deployments", { accountName, projectName }), upload: uploadSource }
+    }
   }
 
   const makeMeteringBuckets = (accountName: AccountName, getHandle: (id: string) => MeteringBucketHandle) => {

@@ -7,7 +7,6 @@ import type { Uploads } from "../deployments/uploads/Uploads.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import type { Verification, VerificationJson } from "../keys/Verification.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
-import type { MeteringBuckets } from "../metering/MeteringBuckets.ts"
 import { encodeQuotas, parseAmounts } from "../metering/Quota.ts"
 import type { Usage } from "../metering/Usage.ts"
 import type { AllOperations } from "../operations/AllOperations.ts"
@@ -45,7 +44,6 @@ interface LocalServices {
   readonly operations: AllOperations
   readonly owners: Owners
   readonly keys: ApiKeys["Service"]
-  readonly meteringBuckets: MeteringBuckets["Service"]
   readonly usage: Usage["Service"]
   readonly uploads: Uploads["Service"]
 }
@@ -54,8 +52,8 @@ type UntypedOperations = Readonly<
   Record<string, Readonly<Record<string, (request: AnyRequest) => ReturnType<CallOperation>>>>
 >
 
-export const makeLocalHandles = ({ operations, owners, keys, meteringBuckets, usage, uploads }: LocalServices) => {
-  const authorizeIn = makeAuthorizeMethod(keys, usage)
+export const makeLocalHandles = ({ operations, owners, keys, usage, uploads }: LocalServices) => {
+  const makeAuthorizeFor = makeAuthorizeMethod(keys, usage)
   const call: CallOperation = (description, scope, request) =>
     Effect.flatMap(
       checkOwner(owners, description, scope, request),
@@ -69,13 +67,13 @@ export const makeLocalHandles = ({ operations, owners, keys, meteringBuckets, us
       Object.assign(handle, {
         verify: (key: string | undefined) =>
           runPossiblySync(Effect.map(keys.verifyKey(bucket, key ?? ""), encodeVerification)),
-        authorize: authorizeIn(bucket)
+        authorize: makeAuthorizeFor(bucket)
       }),
     tryConsume: ({ accountName, bucketId }, subscriptionId, meters) => {
       const amounts = parseAmounts(meters)
       if (amounts === undefined || typeof subscriptionId !== "string") return undefined
-      const consumption = Effect.flatMap(meteringBuckets.getAccountName(bucketId), (owner) =>
-        owner === accountName
+      const consumption = Effect.flatMap(owners.meteringBucket(bucketId), (owner) =>
+        owner.accountName === accountName
           ? usage.consumeMeters(bucketId, subscriptionId, amounts)
           : Effect.fail(new MeteringBucketNotFound({ bucketId }))
       )

@@ -6,6 +6,7 @@ import { UnknownPlan } from "../metering/PlanError.ts"
 import type { PlanCreateInput, PlansMethods } from "../metering/PlansApi.ts"
 import type { SubscriptionCreateInput } from "../metering/SubscriptionsApi.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
+import { parseOptions } from "./makeMethods.ts"
 
 /** Uses the label as `planExternalId`, and the other way round. */
 export const addPlanDefaults = (input: PlanCreateInput) => {
@@ -22,23 +23,26 @@ const completePlans = async (
   signal: AbortSignal | undefined
 ) => {
   if (planIds !== undefined && planExternalIds !== undefined) return { planIds, planExternalIds }
-  const wanted = planIds ?? planExternalIds
-  if (!Array.isArray(wanted)) {
+  const ids = planIds ?? planExternalIds
+  if (!Array.isArray(ids)) {
     throw new InvalidInput({ errors: [{ pointer: "/planIds", detail: "planIds or planExternalIds is required" }] })
   }
-  const known = planIds === undefined ? "planExternalId" : "id"
-  const found = new Map<string, { readonly id: string; readonly planExternalId: string }>()
+  const idField = planIds === undefined ? "planExternalId" : "id"
+  const plansById = new Map<string, { readonly id: string; readonly planExternalId: string }>()
   for await (const plan of plans.list({ signal })) {
-    if (wanted.includes(plan[known])) found.set(plan[known], plan)
-    if (found.size === wanted.length) break
+    if (ids.includes(plan[idField])) plansById.set(plan[idField], plan)
+    if (plansById.size === ids.length) break
   }
-  const ordered = wanted.map((id: unknown) => {
-    const plan = found.get(String(id))
+  const orderedPlans = ids.map((id: unknown) => {
+    const plan = plansById.get(String(id))
     if (plan === undefined)
-      throw new UnknownPlan({ detail: `No plan in this metering bucket has the ${known} "${id}"` })
+      throw new UnknownPlan({ detail: `No plan in this metering bucket has the ${idField} "${id}"` })
     return plan
   })
-  return { planIds: ordered.map(({ id }) => id), planExternalIds: ordered.map(({ planExternalId }) => planExternalId) }
+  return {
+    planIds: orderedPlans.map(({ id }) => id),
+    planExternalIds: orderedPlans.map(({ planExternalId }) => planExternalId)
+  }
 }
 
 /** With an idempotency key, a retry has the same id: otherwise it would count as a different request. */
@@ -48,8 +52,10 @@ const makeSubscriptionExternalId = (customerKey: string, idempotencyKey: string 
 export const addSubscriptionDefaults = async (
   plans: PlansMethods,
   input: SubscriptionCreateInput,
-  { idempotencyKey, signal }: IdempotentCallOptions = {}
+  options: IdempotentCallOptions | undefined
 ) => {
+  const { signal, values } = parseOptions(options)
+  const { idempotencyKey } = values as IdempotentCallOptions
   const fields: Partial<SubscriptionCreateInput> = input ?? {}
   const { customerKey = "" } = fields
   return {

@@ -5,7 +5,7 @@
 import { Clock, DateTime, Predicate } from "effect"
 import { Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
-import { encodeProblem, type ProblemJson } from "../errors/problem.ts"
+import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
@@ -66,12 +66,12 @@ type Headers = Readonly<Record<string, string>>
 
 export type AuthorizeRequestResult =
   | {
-      readonly isAllowed: true
+      readonly allowed: true
       /** `undefined` if the store cannot be reached and `onStoreUnavailable` is `allow`. */
       readonly consumer: RequestConsumer | undefined
       readonly headers: Headers
     }
-  | { readonly isAllowed: false; readonly status: number; readonly headers: Headers; readonly problem: ProblemJson }
+  | { readonly allowed: false; readonly status: number; readonly headers: Headers; readonly problem: ProblemJson }
 
 const extractKey = ({ header, query }: RequestLike, keyFrom: RequireApiKeyOptions["keyFrom"]): string => {
   if (keyFrom === undefined) return parseBearerToken(header("authorization")) ?? ""
@@ -134,7 +134,7 @@ const toServerError = (error: unknown): unknown =>
     : error
 
 const toDenialResult = ({ error, headers }: Denial, instance: string): AuthorizeRequestResult => ({
-  isAllowed: false,
+  allowed: false,
   status: error.status,
   headers: { "content-type": "application/problem+json", "x-request-id": instance, ...headers },
   problem: encodeProblem(error, instance)
@@ -149,7 +149,7 @@ const toAllowedResult = ({
   const secondsToReset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)
   const rateLimits = meters.map(([meter, { remaining }]) => `"${meter}";r=${remaining};t=${secondsToReset}`)
   return {
-    isAllowed: true,
+    allowed: true,
     headers: rateLimits.length === 0 ? {} : { ratelimit: rateLimits.join(", ") },
     consumer: {
       name: consumer.name,
@@ -163,16 +163,16 @@ const toAllowedResult = ({
 }
 
 /** A key bucket of a Tollgate in process. */
-export type ProtectingKeyBucket = Pick<LocalKeyBucketHandle, "authorize">
+export type AuthorizingKeyBucket = Pick<LocalKeyBucketHandle, "authorize">
 
 const keyBucket = Options.value(
-  (bucket): bucket is ProtectingKeyBucket => Options.hasMethods(bucket, "authorize"),
+  (bucket): bucket is AuthorizingKeyBucket => Options.hasMethods(bucket, "authorize"),
   "must be a key bucket, such as gate.account(…).keyBucket(…)"
 )
 
 /** Validates the options once, and returns the function that authorizes each request. */
 export const makeAuthorizeRequest = (
-  bucket: ProtectingKeyBucket,
+  bucket: AuthorizingKeyBucket,
   options?: RequireApiKeyOptions
 ): ((request: RequestLike) => Promise<AuthorizeRequestResult>) => {
   Options.decodeSync(keyBucket, bucket, "keyBucket")
@@ -187,7 +187,7 @@ export const makeAuthorizeRequest = (
       const instance = resolveRequestId(request.header("x-request-id"))
       logRequestError(instance, error.message)
       return onStoreUnavailable === "allow"
-        ? { isAllowed: true, consumer: undefined, headers: {} }
+        ? { allowed: true, consumer: undefined, headers: {} }
         : toDenialResult(toStoreDenial(error), instance)
     }
   }

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
-export class ConsumerNotFound extends problem<ConsumerNotFound>()(
+export class ConsumerNotFound extends defineError<ConsumerNotFound>()(
   "ConsumerNotFound",
   {
     code: "consumer-not-found",
@@ -12,7 +12,7 @@ export class ConsumerNotFound extends problem<ConsumerNotFound>()(
   { consumer: Schema.String }
 ) {}
 
-export class ConsumerNameTaken extends problem<ConsumerNameTaken>()(
+export class ConsumerNameTaken extends defineError<ConsumerNameTaken>()(
   "ConsumerNameTaken",
   {
     code: "consumer-name-taken",

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
 /** An option is invalid; the message names it and says what is expected. */
-export class ConfigurationError extends problem<ConfigurationError>()(
+export class ConfigurationError extends defineError<ConfigurationError>()(
   "ConfigurationError",
   {
     code: "configuration",

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 import { type LimitName, limitNames } from "./Limits.ts"
 
 interface LimitMessage {
@@ -27,7 +27,7 @@ const limitMessages: Readonly<Record<LimitName, LimitMessage>> = {
 }
 
 /** The new record would exceed a limit. */
-export class LimitReached extends problem<LimitReached>()(
+export class LimitReached extends defineError<LimitReached>()(
   "LimitReached",
   {
     code: "limit-reached",

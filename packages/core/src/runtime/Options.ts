@@ -82,7 +82,7 @@ type Mismatches<O, F extends Fields<O>> =
  *
  * @example
  * ```ts
- * const schema = Options.struct<ClientOptions>()({ baseUrl: Options.string("must be a URL"), … })
+ * const schema = Options.struct<{ readonly baseUrl: string }>()({ baseUrl: Options.string("must be a URL") })
  * const { baseUrl } = Options.decodeSync(schema, options)
  * ```
  */

@@ -3,7 +3,7 @@
  * rejected value, which may be a key.
  */
 import { Schema, SchemaIssue } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
 export const InputIssue = Schema.Struct({
   pointer: Schema.optionalKey(Schema.String),
@@ -12,7 +12,7 @@ export const InputIssue = Schema.Struct({
 })
 export type InputIssue = typeof InputIssue.Type
 
-export class InvalidInput extends problem<InvalidInput>()(
+export class InvalidInput extends defineError<InvalidInput>()(
   "InvalidInput",
   {
     code: "bad-request",

@@ -11,8 +11,6 @@ export interface PageRequest {
   readonly offset: number
 }
 
-export const firstPage: PageRequest = { limit: maxLimit, offset: 0 }
-
 export const Limit = Schema.Int.pipe(
   Schema.check(Schema.isGreaterThanOrEqualTo(1)),
   Schema.decode({
@@ -22,9 +20,6 @@ export const Limit = Schema.Int.pipe(
 )
 
 export const Offset = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })))
-
-/** Pagination options of in-process callers. Both are optional. */
-export const PageQuery = Schema.Struct({ limit: Schema.optionalKey(Limit), offset: Schema.optionalKey(Offset) })
 
 export interface Page<A> extends PageRequest {
   readonly data: ReadonlyArray<A>

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
 /** The resource is not at any of the versions that the caller expects. */
-export class VersionMismatch extends problem<VersionMismatch>()("VersionMismatch", {
+export class VersionMismatch extends defineError<VersionMismatch>()("VersionMismatch", {
   code: "precondition-failed",
   status: 412,
   title: "Precondition failed",

@@ -1,6 +1,6 @@
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
-export class IdempotencyKeyReused extends problem<IdempotencyKeyReused>()("IdempotencyKeyReused", {
+export class IdempotencyKeyReused extends defineError<IdempotencyKeyReused>()("IdempotencyKeyReused", {
   code: "idempotency-key-reused",
   status: 422,
   title: "Idempotency key reused",
@@ -11,7 +11,7 @@ export class IdempotencyKeyReused extends problem<IdempotencyKeyReused>()("Idemp
  * The first request succeeded, but its stored result cannot be decrypted or decoded: the secret or the format changed.
  * The code `answer-forgotten` and the schema name are part of the HTTP API and cannot change.
  */
-export class ReplayUnavailable extends problem<ReplayUnavailable>()("ReplayUnavailable", {
+export class ReplayUnavailable extends defineError<ReplayUnavailable>()("ReplayUnavailable", {
   code: "answer-forgotten",
   status: 409,
   title: "Idempotent replay unavailable",

@@ -3,10 +3,10 @@
  * this version cannot read.
  */
 import { Schema } from "effect"
-import { problem } from "../errors/problem.ts"
+import { defineError } from "../errors/defineError.ts"
 
 /** The store cannot be opened. The message says what failed, where, and what to do. */
-export class StoreOpenError extends problem<StoreOpenError>()(
+export class StoreOpenError extends defineError<StoreOpenError>()(
   "StoreOpenError",
   {
     code: "store-open",
@@ -45,7 +45,7 @@ export type ConflictReason = "stale" | "unique-key" | "too-many-records" | "coun
  *
  * Operations retry stale commits. Over HTTP the error has neither `reason` nor `subject`, which are internal.
  */
-export class StoreConflict extends problem<StoreConflict>()("StoreConflict", {
+export class StoreConflict extends defineError<StoreConflict>()("StoreConflict", {
   code: "concurrent-update",
   status: 409,
   title: "Concurrent modification",
@@ -85,7 +85,7 @@ interface StoreUnavailableMembers {
  * outcome `unknown` may have been applied: retry it with the same idempotency id. Over HTTP the error has the outcome
  * only: the other fields are internal.
  */
-export class StoreUnavailable extends problem<StoreUnavailable>()(
+export class StoreUnavailable extends defineError<StoreUnavailable>()(
   "StoreUnavailable",
   {
     code: "store-unavailable",
@@ -127,7 +127,7 @@ export const isOutcomeUnknown = (error: object): boolean =>
   error instanceof StoreUnavailable && error.outcome === "unknown"
 
 /** A stored record that this version of Tollgate cannot read. Over HTTP it is an internal error. */
-export class RecordUnreadable extends problem<RecordUnreadable>()("RecordUnreadable", {
+export class RecordUnreadable extends defineError<RecordUnreadable>()("RecordUnreadable", {
   code: "internal",
   status: 500,
   title: "Internal server error",

@@ -6,7 +6,7 @@
  * @example
  * ```ts
  * const before = yield* stateHash
- * yield* Effect.flip(consumers.create("acme", "production", badInput))
+ * yield* Effect.flip(consumers.create(badRequest))
  * assert.strictEqual(yield* stateHash, before)
  * ```
  */

@@ -1,15 +1,15 @@
 import { Schema } from "effect"
-import { problem } from "../../errors/problem.ts"
+import { defineError } from "../../errors/defineError.ts"
 
 /** `createTollgate` was called without the `deployments` option. */
-export class DeploymentsNotConfigured extends problem<DeploymentsNotConfigured>()("DeploymentsNotConfigured", {
+export class DeploymentsNotConfigured extends defineError<DeploymentsNotConfigured>()("DeploymentsNotConfigured", {
   code: "deployments-not-configured",
   status: 501,
   title: "Deployments not configured",
   detail: () => "Deployments are not configured on this server. Pass deployments and publicUrl to createTollgate."
 }) {}
 
-export class DeploymentNotFound extends problem<DeploymentNotFound>()(
+export class DeploymentNotFound extends defineError<DeploymentNotFound>()(
   "DeploymentNotFound",
   {
     code: "deployment-not-found",
@@ -21,7 +21,7 @@ export class DeploymentNotFound extends problem<DeploymentNotFound>()(
 ) {}
 
 /** No upload with this id has completed. */
-export class StatusNotFound extends problem<StatusNotFound>()(
+export class StatusNotFound extends defineError<StatusNotFound>()(
   "StatusNotFound",
   {
     code: "status-not-found",
@@ -33,14 +33,14 @@ export class StatusNotFound extends problem<StatusNotFound>()(
 ) {}
 
 /** The upload URL has an invalid signature or has expired. The error does not say which. */
-export class UploadForbidden extends problem<UploadForbidden>()("UploadForbidden", {
+export class UploadForbidden extends defineError<UploadForbidden>()("UploadForbidden", {
   code: "upload-forbidden",
   status: 403,
   title: "Invalid upload URL",
   detail: () => "This upload URL is invalid or has expired. Request a new one."
 }) {}
 
-export class AlreadyUploaded extends problem<AlreadyUploaded>()("AlreadyUploaded", {
+export class AlreadyUploaded extends defineError<AlreadyUploaded>()("AlreadyUploaded", {
   code: "already-uploaded",
   status: 409,
   title: "Upload URL already used",
@@ -48,7 +48,7 @@ export class AlreadyUploaded extends problem<AlreadyUploaded>()("AlreadyUploaded
 }) {}
 
 /** Another request is uploading to the same URL. */
-export class UploadInProgress extends problem<UploadInProgress>()("UploadInProgress", {
+export class UploadInProgress extends defineError<UploadInProgress>()("UploadInProgress", {
   code: "upload-in-progress",
   status: 409,
   title: "Upload in progress",
@@ -56,7 +56,7 @@ export class UploadInProgress extends problem<UploadInProgress>()("UploadInProgr
 }) {}
 
 /** The source store failed. `problem` and `cause` are logged and not sent to clients. */
-export class SourceStoreError extends problem<SourceStoreError>()("SourceStoreError", {
+export class SourceStoreError extends defineError<SourceStoreError>()("SourceStoreError", {
   code: "source-unavailable",
   status: 503,
   title: "Source storage unavailable",

@@ -200,7 +200,7 @@ const make = Effect.gen(function* () {
         return { id: upload.id, ...getResult() }
       },
       withStore,
-      withSafeSpan("Uploads.receive")
+      withSafeSpan("uploads.receive")
     )
   })
 })

@@ -50,7 +50,8 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
   const readLocated = (request: AnyRequest, { body, headers: { location } }: LocatedResponse) => {
     if (body !== undefined) return Effect.succeed(body)
     const params = { ...request.params, keyId: decodeURIComponent(location.split("/").at(-1) ?? "") }
-    const key = send({ group: "keys", name: "get", isReadOnly: true }, { params, query: { keyFormat: "visible" } })
+    // Not read-only: the item exists by now, so a failure must not say that nothing was changed.
+    const key = send({ group: "keys", name: "get", isReadOnly: false }, { params, query: { keyFormat: "visible" } })
     return Effect.map(key, (entry) => (entry as { readonly value: unknown }).value)
   }
 
@@ -80,5 +81,5 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
 })
 
 /** Makes the functions that call the Tollgate at a URL. */
-export const remoteOperations = (baseUrl: string, token: string) =>
+export const makeRemoteOperations = (baseUrl: string, token: string) =>
   Effect.runSync(Effect.provide(make(baseUrl, token), FetchHttpClient.layer))

@@ -17,7 +17,7 @@ interface ProblemDeclaration<Code extends string, Status extends number, Fields 
   readonly schemaName?: string
 }
 
-/** Servers before 0.2 do not send `code`, so the client adds it. */
+/** Servers of the first preview do not send `code`, so the client adds it. */
 const codeMember = <const Code extends string>(code: Code) =>
   Schema.tag(code).pipe(Schema.withDecodingDefaultKey(Effect.succeed(code)))
 
@@ -56,7 +56,7 @@ function inspectError(
   return `${this.stack ?? `${this.name}: ${this.message}`} ${inspect(Object.fromEntries(fields), options)}`
 }
 
-export const problem =
+export const defineError =
   <Self>() =>
   <
     const Tag extends string,

@@ -8,7 +8,7 @@ import type { Entry } from "../store/Collection.ts"
 const ETag = Schema.String.pipe(Schema.check(Schema.isPattern(/^"\d+"$/u)))
 
 /** An item with its version: the body and the `ETag` header of a response. */
-export const versioned = <A, I>(item: Schema.Codec<A, I>) => {
+export const withVersion = <A, I>(item: Schema.Codec<A, I>) => {
   const schema = Schema.Struct({ value: item as Schema.Codec<unknown>, version: Schema.Int }).pipe(
     HttpApiSchema.encodeToWithHeaders(
       { body: item as Schema.Codec<unknown>, headers: { etag: ETag } },
