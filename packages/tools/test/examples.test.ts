@@ -75,7 +75,8 @@ it("every example in a doc comment compiles", async () => {
       composite: false,
       noUnusedLocals: false,
       noUnusedParameters: false,
-      noImplicitAny: false
+      noImplicitAny: false,
+      noPropertyAccessFromIndexSignature: false
     },
     include: ["*.ts"],
     references: []

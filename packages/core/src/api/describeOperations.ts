@@ -6,7 +6,7 @@ import { Context, Exit, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Authenticated } from "./Authenticated.ts"
 import { IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
-import { getInProcessCodec } from "./parameters.ts"
+import { getInProcessCodec, getParameterDocs } from "./parameters.ts"
 
 /** A successful response. `empty` has no body; `versioned` has an ETag; `located` has a Location and maybe a body. */
 export interface ResponseDescription {
@@ -35,6 +35,8 @@ export interface OperationDescription {
   readonly takesTags: boolean
   /** Whether the body may be omitted, because all its fields are optional. */
   readonly isBodyOptional: boolean
+  /** The documentation of query parameters and headers, by wire name. */
+  readonly parameterDocs: Readonly<Record<string, object>>
   readonly params: Schema.Top | undefined
   readonly query: Schema.Top | undefined
   readonly headers: Schema.Top | undefined
@@ -124,6 +126,10 @@ const describe = (
       payload !== undefined &&
       payload !== "stream" &&
       Exit.isSuccess(Schema.decodeUnknownExit(payload as Schema.Codec<unknown>)({})),
+    parameterDocs: {
+      ...(endpoint.query === undefined ? {} : getParameterDocs(endpoint.query)),
+      ...(endpoint.headers === undefined ? {} : getParameterDocs(endpoint.headers))
+    },
     params: endpoint.params,
     query: endpoint.query,
     headers: endpoint.headers,

@@ -43,7 +43,9 @@ export const ifMatchHeader = parameters({
   ifMatch: {
     json: Schema.optionalKey(VersionOrVersions),
     wire: Schema.optionalKey(VersionsFromHeader),
-    name: "if-match"
+    name: "if-match",
+    description: "Apply the change only if the resource still has one of these ETags.",
+    openApiSchema: { type: "string" }
   }
 })
 
@@ -55,5 +57,12 @@ const IdempotencyKey = Schema.optionalKey(
 
 /** Makes retries safe: Tollgate applies the requests with one key once. */
 export const idempotencyKeyHeader = parameters({
-  idempotencyKey: { json: IdempotencyKey, wire: IdempotencyKey, name: "idempotency-key" }
+  idempotencyKey: {
+    json: IdempotencyKey,
+    wire: IdempotencyKey,
+    name: "idempotency-key",
+    description:
+      "Makes retries safe: a request with the same key and body within 24 hours returns the first response and is not applied again.",
+    openApiSchema: { type: "string", minLength: 1, maxLength: 255 }
+  }
 })

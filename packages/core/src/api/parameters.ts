@@ -4,12 +4,17 @@
  * wire name. Both decode to the same value.
  */
 import { Schema, SchemaAST, SchemaTransformation } from "effect"
+import { omitUndefined } from "../runtime/omitUndefined.ts"
 
 export interface Parameter<Json extends Schema.Top = Schema.Top, Wire extends Schema.Top = Schema.Top> {
   readonly json: Json
   readonly wire: Wire
   /** The name over HTTP, if it is not the name in TypeScript. */
   readonly name?: string
+  /** For the OpenAPI description. */
+  readonly description?: string
+  /** The schema in the OpenAPI description, where the generated one would describe the string that HTTP sends. */
+  readonly openApiSchema?: object
   /** Set on a parameter that stands for any number of wire parameters, whose names begin with this prefix. */
   readonly prefix?: string
 }
@@ -28,12 +33,28 @@ const inProcessCodec = "~tollgate/inProcessCodec"
 export const getInProcessCodec = ({ ast }: Schema.Top): Schema.Codec<object, unknown> | undefined =>
   SchemaAST.resolveAt<Schema.Codec<object, unknown>>(inProcessCodec)(ast)
 
+type ParameterDocs = Pick<Parameter, "name" | "description" | "openApiSchema">
+
 /** An optional parameter whose JSON and wire codecs are the same schema. */
-export const optional = <S extends Schema.Top>(schema: S, name?: string): Parameter<Schema.optionalKey<S>> => ({
+export const optional = <S extends Schema.Top>(
+  schema: S,
+  docs: ParameterDocs = {}
+): Parameter<Schema.optionalKey<S>> => ({
   json: Schema.optionalKey(schema),
   wire: Schema.optionalKey(schema),
-  ...(name === undefined ? {} : { name })
+  ...docs
 })
+
+/** A flag that is off by default. */
+export const flag = (name: string, description: string) =>
+  optional(Schema.Boolean, { name, description, openApiSchema: { type: "boolean", default: false } })
+
+/** The annotation that holds the documentation of the parameters, by their wire names. */
+const parameterDocs = "~tollgate/parameterDocs"
+
+/** The documentation of an endpoint's query or headers for the OpenAPI description, by wire name. */
+export const getParameterDocs = ({ ast }: Schema.Top): Readonly<Record<string, object>> =>
+  SchemaAST.resolveAt<Readonly<Record<string, object>>>(parameterDocs)(ast) ?? {}
 
 /** A map of wire names to names in TypeScript, both ways. */
 const makeRenaming = (parameters: Parameters) => {
@@ -79,5 +100,9 @@ export const parameters = <P extends Parameters>(declared: P): Schema.Codec<Para
   const schema = (wire as Schema.Top).pipe(
     Schema.decodeTo(Schema.toType(json), SchemaTransformation.transform(makeRenaming(declared) as never))
   )
-  return schema.annotate({ [inProcessCodec]: json }) as never
+  const docs = entries.map(([name, { name: wireName = name, description, openApiSchema: schema }]) => [
+    wireName,
+    omitUndefined({ description, schema })
+  ])
+  return schema.annotate({ [inProcessCodec]: json, [parameterDocs]: Object.fromEntries(docs) }) as never
 }

@@ -21,6 +21,8 @@ const IntegerFromString = Schema.String.pipe(
 /** The range of a page. */
 export const page = {
   limit: {
+    description: "Maximum number of items to return. Larger values are reduced to the maximum.",
+    openApiSchema: { type: "integer", format: "uint32", minimum: 1, maximum: maxLimit, default: maxLimit },
     json: Limit.pipe(Schema.withDecodingDefaultKey(Effect.succeed(maxLimit))),
     wire: IntegerFromString.pipe(
       Schema.decodeTo(Limit),
@@ -28,6 +30,8 @@ export const page = {
     )
   },
   offset: {
+    description: "Number of items to skip. Items are sorted by creation date, oldest first.",
+    openApiSchema: { type: "integer", format: "uint32", minimum: 0, default: 0 },
     json: Offset.pipe(Schema.withDecodingDefaultKey(Effect.succeed(0))),
     wire: IntegerFromString.pipe(Schema.decodeTo(Offset), Schema.withDecodingDefaultKey(Effect.succeed("0")))
   }

@@ -17,12 +17,13 @@ import type {
   Versioned
 } from "../api/Methods.ts"
 import { Owner } from "../api/Owner.ts"
-import { optional, parameters } from "../api/parameters.ts"
+import { flag, optional, parameters } from "../api/parameters.ts"
 import { ifTags, page, tags } from "../api/query.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
 import { withVersion } from "../api/withVersion.ts"
 import { KeyLimitReached, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
-import { ApiKey, type ApiKeyJson, KeyVisibility } from "../records/ApiKey.ts"
+import { keyFormat } from "../keys/KeysApi.ts"
+import { ApiKey, type ApiKeyJson, type KeyVisibility } from "../records/ApiKey.ts"
 import { Consumer, ConsumerCreate, type ConsumerJson, ConsumerUpdate } from "../records/Consumer.ts"
 import { ConsumerNameTaken, ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
@@ -35,19 +36,31 @@ import { VersionMismatch } from "../schema/VersionMismatch.ts"
 const bucketParams = KeyBucket.fields
 const consumerParams = { ...bucketParams, consumerName: Schema.String }
 
+const managerEmail = optional(Email, {
+  name: "manager-email",
+  description: "Return only consumers with a manager or an invite for this email address (case-insensitive).",
+  openApiSchema: { type: "string", format: "email" }
+})
+
+const withApiKey = flag("with-api-key", "Create an API key with the consumer, unless the body contains `apiKeys`.")
+
 /** Optional parts of a returned consumer. */
 const include = {
-  apiKeys: optional(Schema.Boolean, "include-api-keys"),
-  managers: optional(Schema.Boolean, "include-managers"),
-  managerInvites: optional(Schema.Boolean, "include-manager-invites"),
-  keyFormat: optional(KeyVisibility, "key-format")
+  apiKeys: flag(
+    "include-api-keys",
+    "Include the API keys: the first 1,000 of a single consumer; in a list, the first 100 of each consumer, up to 1,000 in total. " +
+      "Consumers beyond that total have no `apiKeys`."
+  ),
+  managers: flag("include-managers", "Include the managers."),
+  managerInvites: flag("include-manager-invites", "Include the manager invites."),
+  keyFormat
 }
 
 export class ConsumersApi extends HttpApiGroup.make("consumers")
   .add(
     HttpApiEndpoint.get("list", "/consumers", {
       params: bucketParams,
-      query: parameters({ ...page, ...include, ...tags, managerEmail: optional(Email, "manager-email") }),
+      query: parameters({ ...page, ...include, ...tags, managerEmail }),
       success: Page(Consumer),
       error: [KeyNotRetained]
     })
@@ -55,7 +68,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       .annotate(OpenApi.Summary, "List consumers"),
     HttpApiEndpoint.post("create", "/consumers", {
       params: bucketParams,
-      query: parameters({ withApiKey: optional(Schema.Boolean, "with-api-key") }),
+      query: parameters({ withApiKey }),
       headers: idempotencyKeyHeader,
       payload: ConsumerCreate,
       success: withVersion(Consumer),

@@ -113,8 +113,16 @@ export class UploadsApi extends HttpApiGroup.make("uploads")
   .add(
     HttpApiEndpoint.put("receive", "/uploads/:file", {
       params: { file: Schema.String },
-      query: parameters({ expires: optional(Schema.String), signature: optional(Schema.String) }),
-      headers: parameters({ contentDigest: optional(Schema.String, "content-digest") }),
+      query: parameters({
+        expires: optional(Schema.String, { description: "From the upload URL." }),
+        signature: optional(Schema.String, { description: "From the upload URL." })
+      }),
+      headers: parameters({
+        contentDigest: optional(Schema.String, {
+          name: "content-digest",
+          description: "SHA-256 or SHA-512 of the archive (RFC 9530). An archive that does not match is rejected."
+        })
+      }),
       payload: HttpApiSchema.StreamUint8Array({ contentType: "application/gzip" }),
       success: UploadResponse,
       error: [

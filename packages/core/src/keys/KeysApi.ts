@@ -40,7 +40,11 @@ import { Verification } from "./Verification.ts"
 const bucketParams = KeyBucket.fields
 const consumerParams = { ...bucketParams, consumerName: Schema.String }
 const keyParams = { ...consumerParams, keyId: Schema.String }
-const keyFormat = { keyFormat: optional(KeyVisibility, "key-format") }
+export const keyFormat = optional(KeyVisibility, {
+  name: "key-format",
+  description: "How to return key values: not at all, in plain text, or masked.",
+  openApiSchema: { type: "string", enum: KeyVisibility.literals, default: "masked" }
+})
 
 /** A single object is accepted as an array of one. */
 const BulkCreate = Schema.Union([
@@ -54,7 +58,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
   .add(
     HttpApiEndpoint.get("list", "/consumers/:consumerName/keys", {
       params: consumerParams,
-      query: parameters({ ...page, ...keyFormat }),
+      query: parameters({ ...page, keyFormat }),
       success: Page(ApiKey),
       error: [ConsumerNotFound, KeyNotRetained]
     })
@@ -76,7 +80,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
     }).annotate(OpenApi.Summary, "Create several keys atomically"),
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
-      query: parameters({ ...keyFormat, ...ifTags }),
+      query: parameters({ keyFormat, ...ifTags }),
       success: withVersion(ApiKey),
       error: [ConsumerNotFound, KeyNotFound, KeyNotRetained]
     }).annotate(OpenApi.Summary, "Get a key"),

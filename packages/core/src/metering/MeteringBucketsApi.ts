@@ -31,7 +31,11 @@ const bucketParams = { bucketId: Schema.String }
 export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
   .add(
     HttpApiEndpoint.get("list", "/metering", {
-      query: parameters({ ...page, accountName: optional(AccountName), name: optional(MeteringBucketName) }),
+      query: parameters({
+        ...page,
+        accountName: optional(AccountName, { description: "Return only the metering buckets of this account." }),
+        name: optional(MeteringBucketName, { description: "Return only the metering bucket with this name." })
+      }),
       success: Page(MeteringBucket)
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)

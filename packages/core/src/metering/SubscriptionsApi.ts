@@ -44,10 +44,14 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       params: bucketParams,
       query: parameters({
         ...page,
-        customerKey: optional(Schema.String),
-        subscriptionExternalId: optional(Schema.String),
-        customerExternalId: optional(Schema.String),
-        status: optional(SubscriptionStatus)
+        customerKey: optional(Schema.String, { description: "Return only the subscriptions of this consumer." }),
+        subscriptionExternalId: optional(Schema.String, {
+          description: "Return only the subscription with this external id."
+        }),
+        customerExternalId: optional(Schema.String, {
+          description: "Return only the subscriptions of the customer with this external id."
+        }),
+        status: optional(SubscriptionStatus, { description: "Return only the subscriptions in this status." })
       }),
       success: Page(Subscription),
       error: [MeteringBucketNotFound]

@@ -3,7 +3,6 @@
  * parameters, the tag parameters and the response headers.
  */
 import type { OperationDescription } from "../api/describeOperations.ts"
-import { maxLimit } from "../schema/Page.ts"
 import { timestampPattern } from "../schema/Timestamp.ts"
 
 interface Parameter {
@@ -12,49 +11,12 @@ interface Parameter {
   readonly [field: string]: unknown
 }
 
-const booleanFlag = (description: string) => ({ schema: { type: "boolean", default: false }, description })
-
-const parameterDocs: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  limit: {
-    schema: { type: "integer", format: "uint32", minimum: 1, maximum: maxLimit, default: maxLimit },
-    description: "Maximum number of items to return. Larger values are reduced to the maximum."
-  },
-  offset: {
-    schema: { type: "integer", format: "uint32", minimum: 0, default: 0 },
-    description: "Number of items to skip. Items are sorted by creation date, oldest first."
-  },
-  "with-api-key": booleanFlag("Create an API key with the consumer, unless the body contains `apiKeys`."),
-  "include-api-keys": booleanFlag(
-    "Include the API keys: the first 1,000 of a single consumer; in a list, the first 100 of each consumer, up to 1,000 in total. " +
-      "Consumers beyond that total have no `apiKeys`."
-  ),
-  "include-managers": booleanFlag("Include the managers."),
-  "include-manager-invites": booleanFlag("Include the manager invites."),
-  "key-format": {
-    schema: { type: "string", enum: ["none", "visible", "masked"], default: "masked" },
-    description: "How to return key values: not at all, in plain text, or masked."
-  },
-  "manager-email": {
-    schema: { type: "string", format: "email" },
-    description: "Return only consumers with a manager or an invite for this email address (case-insensitive)."
-  },
-  accountName: { description: "Return only the metering buckets of this account." },
-  name: { description: "Return only the metering bucket with this name." },
-  "idempotency-key": {
-    name: "Idempotency-Key",
-    schema: { type: "string", minLength: 1, maxLength: 255 },
-    description:
-      "Makes retries safe: a request with the same key and body within 24 hours returns the first response and is not applied again."
-  },
-  "if-match": {
-    schema: { type: "string" },
-    description: "Apply the change only if the resource still has one of these ETags."
-  }
-}
-
-const pathParameterDocs: typeof parameterDocs = {
+const pathParameterDocs: Readonly<Record<string, object>> = {
   accountName: { description: "Name of the account." }
 }
+
+/** HTTP headers are not case-sensitive. This one is usually written so. */
+const headerNames: Readonly<Record<string, object>> = { "idempotency-key": { name: "Idempotency-Key" } }
 
 const tagParameters: Parameter = {
   name: "tags",
@@ -101,8 +63,8 @@ const lowercaseSchemes = (spec: Json): void => {
   }
 }
 
-const getParameterDocs = (parameter: Parameter) =>
-  (parameter.in === "path" ? pathParameterDocs : parameterDocs)[parameter.name]
+const getParameterDocs = ({ name, in: location }: Parameter, description: OperationDescription | undefined) =>
+  location === "path" ? pathParameterDocs[name] : { ...description?.parameterDocs[name], ...headerNames[name] }
 
 /** Completes the parameters, the response headers and the security schemes of the OpenAPI description. */
 export const completeOpenApi = (spec: Json, descriptions: ReadonlyArray<OperationDescription>): Json => {
@@ -117,7 +79,7 @@ export const completeOpenApi = (spec: Json, descriptions: ReadonlyArray<Operatio
       }
       const parameters: ReadonlyArray<Parameter> = operation.parameters ?? []
       operation.parameters = [
-        ...parameters.map((parameter) => ({ ...parameter, ...getParameterDocs(parameter) })),
+        ...parameters.map((parameter) => ({ ...parameter, ...getParameterDocs(parameter, description) })),
         ...(description?.takesTags === true ? [tagParameters] : [])
       ]
     }
