@@ -236,9 +236,68 @@ describe.each(callers)("a handle %s", (_, getAccount) => {
   })
 })
 
-describe("a handle in process", () => {
+describe.each(callers)("a handle %s", (_, getAccount) => {
+  it("does not take a mistaken condition for none", async () => {
+    const { consumers } = getAccount("acme").keyBucket(fresh())
+    await consumers.create({ name: "alice", tags: { team: "red" } })
+    const conditions = [
+      { team: undefined },
+      new Map([["team", "blue"]]),
+      new Date(),
+      Object.create({ team: "blue" }),
+      JSON.parse('{"__proto__":"x"}')
+    ].map((condition) => condition as never)
+    for (const ifTags of conditions) {
+      expect(await rejection(consumers.remove("alice", { ifTags }))).toMatchObject({ status: expect.any(Number) })
+      expect(await rejection(consumers.update("alice", {}, { ifTags }))).toMatchObject({ status: expect.any(Number) })
+      const listed = await consumers.list({ tags: ifTags }).catch(() => ({ total: 0 }))
+      expect(listed.total).toBe(0)
+    }
+    expect(await rejection(consumers.remove("alice", { ifMatch: [] }))).toBeInstanceOf(InvalidInput)
+    expect((await consumers.get("alice")).name).toBe("alice")
+    expect(await rejection(consumers.update("alice", { metadata: new Map() as never }))).toBeInstanceOf(InvalidInput)
+  })
+
+  it("ensures no metering bucket without a name", async () => {
+    const account = getAccount(fresh())
+    await account.meteringBuckets.create()
+    for (const name of [undefined, "", null].map((name) => name as never)) {
+      expect(await rejection(account.meteringBuckets.ensure(name))).toBeInstanceOf(InvalidInput)
+    }
+    const options = { unknown: 1 } as object
+    expect(await rejection(account.meteringBuckets.ensure("x", options))).toBeInstanceOf(InvalidInput)
+    expect(await rejection(account.meteringBuckets.ensure("x", null as never))).toBeInstanceOf(InvalidInput)
+    expect((await account.meteringBuckets.list()).total).toBe(1)
+  })
+
+  it("reads its options once", async () => {
+    const { consumers } = getAccount("acme").keyBucket(fresh())
+    for (const name of ["a", "b", "c"]) await consumers.create({ name, tags: { team: name === "b" ? "x" : "y" } })
+    const options = { limit: 1, tags: { team: "y" } }
+    const names: Array<string> = []
+    for await (const { name } of consumers.list(options)) {
+      names.push(name)
+      options.tags.team = "x"
+      options.limit = 100
+    }
+    expect(names).toEqual(["a", "c"])
+  })
+
+  it("works when it is frozen, and without stack traces", async () => {
+    const account = Object.freeze(getAccount("acme"))
+    expect(account.meteringBuckets).toBe(account.meteringBuckets)
+    const limit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
+    try {
+      const error = await rejection(account.keyBucket(fresh()).consumers.get("nobody"))
+      expect((error as Error).stack?.split("\n")[0]).toMatch(/does not exist$/)
+    } finally {
+      Error.stackTraceLimit = limit
+    }
+  })
+
   it("does not reach what belongs to another account", async () => {
-    const [acme, other] = [gate.account(fresh()), gate.account(fresh())]
+    const [acme, other] = [getAccount(fresh()), getAccount(fresh())]
     const bucket = await acme.meteringBuckets.create()
     const plan = await acme.meteringBucket(bucket.id).plans.create({ label: "p", meters: { requests: { max: 5 } } })
     const subscription = await acme
@@ -257,7 +316,57 @@ describe("a handle in process", () => {
     ]) {
       expect(await rejection(call)).toBeInstanceOf(MeteringBucketNotFound)
     }
+    expect(await acme.meteringBuckets.get(bucket.id)).toMatchObject({ id: bucket.id })
     expect((await acme.meteringBucket(bucket.id).usage.quotas(subscription.id)).meters["requests"]?.used).toBe(0)
     expect((await other.meteringBuckets.list()).total).toBe(0)
+  })
+})
+
+describe("a client", () => {
+  const respond = async (handler: Parameters<typeof createServer>[1]) => {
+    const other = createServer(handler)
+    await new Promise<void>((resolve) => other.listen(0, resolve))
+    return { url: `http://localhost:${(other.address() as AddressInfo).port}`, other }
+  }
+
+  it("does not follow a redirect, which would send a key to another server", async () => {
+    let received = 0
+    const target = await respond((_req, res) => {
+      received++
+      res.end("{}")
+    })
+    const source = await respond((_req, res) => res.writeHead(307, { location: `${target.url}/` }).end())
+    const client = createClient({ baseUrl: source.url, token })
+    expect(await rejection(client.account("acme").keyBucket("b").verify("tg_some_key"))).toMatchObject({
+      code: "server-unreachable",
+      outcome: "not-applied"
+    })
+    expect(received).toBe(0)
+    target.other.close()
+    source.other.close()
+  })
+
+  it("accepts an ETag that a proxy has made weak", async () => {
+    const { url, other } = await respond(async (req, res) => {
+      const chunks: Array<Uint8Array> = []
+      for await (const chunk of req) chunks.push(chunk)
+      const { authorization = "" } = req.headers
+      const init = { method: req.method ?? "GET", headers: { authorization }, body: Buffer.concat(chunks) }
+      const response = await gate.handler(new Request(`http://gate${req.url}`, init))
+      res.writeHead(response.status, { "content-type": "application/json", etag: `W/${response.headers.get("etag")}` })
+      res.end(await response.text())
+    })
+    const { consumers } = createClient({ baseUrl: url, token }).account("acme").keyBucket(fresh())
+    expect((await consumers.create({ name: "alice" })).version).toBeGreaterThan(0)
+    other.close()
+  })
+
+  it("refuses URLs that it cannot append paths to, and tokens that no header can carry", () => {
+    for (const url of ["http://a/?q=1", "http://a/#x", "http://user:password@a", "ftp://a", "a", "http://a?"]) {
+      expect(() => createClient({ baseUrl: url, token })).toThrow(/^baseUrl: must be/)
+    }
+    for (const bad of ["", "a b", "a\r\nb", "ä"]) {
+      expect(() => createClient({ baseUrl, token: bad })).toThrow("token: must be a management token")
+    }
   })
 })

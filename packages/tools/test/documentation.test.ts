@@ -81,7 +81,7 @@ describe("docs/http-api.md", () => {
       .filter((path) => path.endsWith(".ts"))
       .map((path) => read(join("packages/core/src", path)))
     const declared = sources.flatMap((source) =>
-      [...source.matchAll(/problem<(\w+)>[^{]*\{\s*code: "([a-z-]+)",\s*status: (\d+)/g)].map(
+      [...source.matchAll(/defineError<(\w+)>[^{]*\{\s*code: "([a-z-]+)",\s*status: (\d+)/g)].map(
         ([, name, code, status]) => `${code} ${status} ${name}`
       )
     )

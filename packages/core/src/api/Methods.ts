@@ -23,7 +23,7 @@ export interface ConditionalCallOptions extends CallOptions {
   readonly ifMatch?: number | ReadonlyArray<number> | undefined
 }
 
-export interface TagCondition {
+export type TagCondition = {
   /** Rejects with `ConsumerNotFound` unless the consumer has all these tags. */
   readonly ifTags?: Readonly<Record<string, string>> | undefined
 }
@@ -45,7 +45,8 @@ export interface PageJson<Item> {
 }
 
 /**
- * The result of a list: await it to get one page, or iterate over it to get the items of all pages.
+ * The result of a list: await it to get one page, or iterate over it to get the items of all pages. Pages are read as you
+ * iterate, by their offset: if you remove items, collect them first, or later ones are skipped.
  *
  * @example
  * ```ts

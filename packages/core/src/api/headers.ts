@@ -10,7 +10,7 @@ const isETagList = (header: string): boolean =>
   header.trim() === "*" || (header.match(etagPattern) !== null && /^[\s,]*$/.test(header.replace(etagPattern, "")))
 
 /** Weak ETags and ETags that are not versions never match: version 0 does not exist. */
-const parseETag = (etag: string): number => (/^"[1-9]\d*"$/.test(etag) ? Number(etag.slice(1, -1)) : 0)
+const parseETag = (etag: string): number => (/^"[1-9]\d{0,14}"$/.test(etag) ? Number(etag.slice(1, -1)) : 0)
 
 const Versions = Schema.Array(Schema.Int)
 
@@ -29,7 +29,7 @@ const VersionsFromHeader = Schema.String.pipe(
 )
 
 /** In process: one version or several. */
-const VersionOrVersions = Schema.Union([Schema.Int, Versions]).pipe(
+const VersionOrVersions = Schema.Union([Schema.Int, Versions.pipe(Schema.check(Schema.isMinLength(1)))]).pipe(
   Schema.decodeTo(Schema.UndefinedOr(Versions), {
     decode: SchemaGetter.transform((input: number | ReadonlyArray<number>) =>
       typeof input === "number" ? [input] : input

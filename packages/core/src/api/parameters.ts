@@ -62,25 +62,27 @@ const makeRenaming = (parameters: Parameters) => {
   const prefixed = entries.find(([, { prefix }]) => prefix !== undefined)
   const toWireName = new Map(entries.map(([name, parameter]) => [name, parameter.name ?? name]))
   const fromWireName = new Map([...toWireName].map(([name, wireName]) => [wireName, name]))
+  // `Object.fromEntries` keeps a parameter named `__proto__`; an assignment would drop it, and with it a condition.
   const decode = (wire: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-    const values: Record<string, unknown> = {}
-    const collected: Record<string, unknown> = {}
+    const values: Array<[string, unknown]> = []
+    const collected: Array<[string, unknown]> = []
     for (const [wireName, value] of Object.entries(wire)) {
       const name = fromWireName.get(wireName)
-      if (name !== undefined) values[name] = value
-      else collected[wireName.slice(prefixed?.[1].prefix?.length ?? 0)] = value
+      if (name !== undefined) values.push([name, value])
+      else collected.push([wireName.slice(prefixed?.[1].prefix?.length ?? 0), value])
     }
-    if (prefixed !== undefined && Object.keys(collected).length > 0) values[prefixed[0]] = collected
-    return values
+    if (prefixed !== undefined && collected.length > 0) values.push([prefixed[0], Object.fromEntries(collected)])
+    return Object.fromEntries(values)
   }
-  const encode = (values: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-    const wire: Record<string, unknown> = {}
-    for (const [name, value] of Object.entries(values)) {
-      if (name !== prefixed?.[0]) wire[toWireName.get(name) ?? name] = value
-      else for (const [key, item] of Object.entries(value as object)) wire[`${prefixed[1].prefix}${key}`] = item
-    }
-    return wire
-  }
+  const encode = (values: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(values).flatMap(
+        ([name, value]): ReadonlyArray<[string, unknown]> =>
+          name === prefixed?.[0]
+            ? Object.entries(value as object).map(([key, item]) => [`${prefixed[1].prefix}${key}`, item])
+            : [[toWireName.get(name) ?? name, value]]
+      )
+    )
   return { decode, encode }
 }
 

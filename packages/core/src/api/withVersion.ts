@@ -5,15 +5,16 @@ import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { Entry } from "../store/Collection.ts"
 
-const ETag = Schema.String.pipe(Schema.check(Schema.isPattern(/^"\d+"$/u)))
+/** Proxies that compress a response make its ETag weak: `W/"1"`. */
+const parseVersion = (etag: string): number => Number(/\d+/.exec(etag)?.[0] ?? 0)
 
 /** An item with its version: the body and the `ETag` header of a response. */
 export const withVersion = <A, I>(item: Schema.Codec<A, I>) => {
   const schema = Schema.Struct({ value: item as Schema.Codec<unknown>, version: Schema.Int }).pipe(
     HttpApiSchema.encodeToWithHeaders(
-      { body: item as Schema.Codec<unknown>, headers: { etag: ETag } },
+      { body: item as Schema.Codec<unknown>, headers: { etag: Schema.String } },
       {
-        decode: ({ body, headers }) => ({ value: body, version: Number(headers.etag.slice(1, -1)) }),
+        decode: ({ body, headers }) => ({ value: body, version: parseVersion(headers.etag) }),
         encode: ({ value, version }) => ({ body: value, headers: { etag: `"${version}"` } })
       }
     )

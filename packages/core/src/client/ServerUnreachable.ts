@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { defineError } from "../errors/defineError.ts"
+import { addHidden, defineError } from "../errors/defineError.ts"
 
 /**
  * The client got no response, or one that is not from Tollgate. With the outcome `unknown`, the server may have applied
@@ -22,6 +22,6 @@ export class ServerUnreachable extends defineError<ServerUnreachable>()(
   constructor(members: { readonly outcome: "not-applied" | "unknown"; readonly cause?: unknown }) {
     const { cause, ...rest } = members
     super(rest)
-    if (cause !== undefined) this.cause = cause
+    addHidden(this, { cause })
   }
 }

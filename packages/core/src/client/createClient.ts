@@ -15,11 +15,19 @@ export interface ClientOptions {
   readonly token: string
 }
 
-const isHttpUrl = (value: string): boolean => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+/** Paths are appended to the URL, so it has no query or fragment. A password in it would show up in errors. */
+const isBaseUrl = (value: string): boolean => {
+  if (!URL.canParse(value)) return false
+  const { protocol, username, password, search, hash } = new URL(value)
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === "" && !/[?#]/.test(value)
+}
 
 const clientOptions = Options.struct<ClientOptions>()({
-  baseUrl: Options.string("must be an HTTP(S) URL, such as https://example.com/api/dev", isHttpUrl),
-  token: Options.string("must be a management token", (token) => token !== "")
+  baseUrl: Options.string(
+    "must be an HTTP(S) URL without credentials, query and fragment, such as https://example.com/api/dev",
+    isBaseUrl
+  ),
+  token: Options.string("must be a management token", (token) => /^[\x21-\x7e]+$/.test(token))
 })
 
 export interface TollgateClient {
@@ -42,7 +50,7 @@ const isTransmittable = (key: unknown): key is string =>
  */
 export const createClient = (options: ClientOptions): TollgateClient => {
   const { baseUrl, token } = Options.decodeSync(clientOptions, options)
-  const { call, upload } = makeRemoteOperations(baseUrl.replace(/\/$/, ""), token)
+  const { call, upload } = makeRemoteOperations(baseUrl.replace(/\/+$/, ""), token)
   return {
     account: makeAccountHandles({
       call,

@@ -5,15 +5,19 @@ import { Effect, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import type { OperationDescription } from "../api/describeOperations.ts"
+import { DeploymentNotFound } from "../deployments/model/DeploymentError.ts"
 import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
 import { isTollgateError } from "../errors/TollgateError.ts"
+import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { Api } from "../operations/Api.ts"
-import type { AnyRequest } from "../operations/checkOwner.ts"
+import { type AnyRequest, type CallerScope, checkOwner, type Owners } from "../operations/checkOwner.ts"
 import type { UploadedSource } from "../promises/handles.ts"
 import type { CallOperation } from "../promises/makeMethods.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { ServerUnreachable } from "./ServerUnreachable.ts"
 
 const responseTimeout = "30 seconds"
+const maxCachedOwners = 10_000
 
 /** Errors that the server declares pass as they are; every other failure means that there is no usable response. */
 const toClientError = (isReadOnly: boolean) => (error: unknown) =>
@@ -33,7 +37,11 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
   const http = yield* HttpClient.HttpClient
   const client = yield* HttpApiClient.makeWith(Api, {
     baseUrl,
-    httpClient: HttpClient.mapRequest(http, HttpClientRequest.bearerToken(token))
+    httpClient: http.pipe(
+      HttpClient.mapRequest(HttpClientRequest.bearerToken(token)),
+      // A redirect would send the body, which may contain a key, to another server.
+      HttpClient.transformResponse(Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }))
+    )
   })
   const operations = client as unknown as RemoteOperations
 
@@ -49,17 +57,46 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
   /** Reads the item at a `Location` if the response does not contain it. */
   const readLocated = (request: AnyRequest, { body, headers: { location } }: LocatedResponse) => {
     if (body !== undefined) return Effect.succeed(body)
-    const params = { ...request.params, keyId: decodeURIComponent(location.split("/").at(-1) ?? "") }
+    const params = { ...request.params, keyId: location.split("/").at(-1) ?? "" }
     // Not read-only: the item exists by now, so a failure must not say that nothing was changed.
     const key = send({ group: "keys", name: "get", isReadOnly: false }, { params, query: { keyFormat: "visible" } })
     return Effect.map(key, (entry) => (entry as { readonly value: unknown }).value)
   }
 
-  const call: CallOperation = (description, _scope, request) => {
-    const response = send(description, request)
-    return description.response.kind === "located"
-      ? Effect.flatMap(response, (response) => readLocated(request, response as LocatedResponse))
-      : response
+  /** The account and project of an item, from its `get`. An item that does not exist has no owner to protect. */
+  const findOwner = (group: string, params: Readonly<Record<string, string>>, scope: CallerScope) =>
+    send({ group, name: "get", isReadOnly: true }, { params }).pipe(
+      Effect.map((entry) => (entry as { readonly value: CallerScope }).value),
+      Effect.catchIf(
+        (error) => error instanceof MeteringBucketNotFound || error instanceof DeploymentNotFound,
+        () => Effect.succeed(scope)
+      )
+    )
+
+  /** The metering buckets whose account was looked up. The account of a bucket never changes. */
+  const bucketOwners = new BoundedMap<string, CallerScope>(maxCachedOwners)
+
+  const findBucketOwner = (bucketId: string, scope: CallerScope) => {
+    const cached = bucketOwners.get(bucketId)
+    if (cached !== undefined) return Effect.succeed(cached)
+    return Effect.map(findOwner("buckets", { bucketId }, scope), (owner) => {
+      if (owner !== scope) bucketOwners.set(bucketId, owner)
+      return owner
+    })
+  }
+
+  /** The token may be for all accounts: a handle is limited to its account as it is in process. */
+  const call: CallOperation = (description, scope, request) => {
+    const owners = {
+      meteringBucket: (bucketId: string) => findBucketOwner(bucketId, scope),
+      deployment: (deploymentName: string) => findOwner("deployments", { deploymentName }, scope)
+    } as unknown as Owners
+    return Effect.flatMap(checkOwner(owners, description, scope, request), (request) => {
+      const response = send(description, request)
+      return description.response.kind === "located"
+        ? Effect.flatMap(response, (response) => readLocated(request, response as LocatedResponse))
+        : response
+    })
   }
 
   /** Has no timeout: an upload takes as long as it needs. */

@@ -123,7 +123,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
     OpenApi.annotations({ title: "Consumers", description: "Named groups of API keys in a key bucket." })
   ) {}
 
-export interface ConsumerIncludeOptions {
+type ConsumerIncludeOptions = {
   /** Include the API keys. */
   readonly apiKeys?: boolean | undefined
   readonly managers?: boolean | undefined

@@ -2,7 +2,7 @@
  * Declares the errors of Tollgate. An error is one class: it is thrown in process, encoded as a problem (RFC 9457) over
  * HTTP, and decoded by the client into the same class with the same fields.
  */
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 import { type TollgateErrorMembers, tollgateErrorMarker } from "./TollgateError.ts"
 
@@ -16,12 +16,6 @@ interface ProblemDeclaration<Code extends string, Status extends number, Fields 
   /** The name of the schema in the OpenAPI description. Default: the tag, followed by `Problem`. */
   readonly schemaName?: string
 }
-
-/** Servers of the first preview do not send `code`, so the client adds it. */
-const codeMember = <const Code extends string>(code: Code) =>
-  Schema.tag(code).pipe(Schema.withDecodingDefaultKey(Effect.succeed(code)))
-
-type CodeMember<Code extends string> = ReturnType<typeof codeMember<Code>>
 
 /** A problem as JSON, with the ID of the request that it responds to. */
 export interface ProblemJson {
@@ -72,10 +66,10 @@ export const defineError =
     Tag,
     `urn:tollgate:problem:${Code}`,
     Status,
-    Fields & { readonly code: CodeMember<Code> },
+    Fields & { readonly code: Schema.tag<Code> },
     TollgateErrorMembers
   > => {
-    const declaredFields = { ...fields, code: codeMember(code) }
+    const declaredFields = { ...fields, code: Schema.tag(code) }
     const Base = HttpApiError.Problem<Self, TollgateErrorMembers>()(
       tag,
       { type: `urn:tollgate:problem:${code}` as const, status, title },
@@ -101,3 +95,10 @@ export const defineError =
     })
     return ErrorWithDetail as never
   }
+
+/** Adds properties that `JSON.stringify` and loggers leave out: they are for the operator of the server. */
+export const addHidden = (error: object, properties: Readonly<Record<string, unknown>>): void => {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value !== undefined) Object.defineProperty(error, name, { value, configurable: true, writable: true })
+  }
+}

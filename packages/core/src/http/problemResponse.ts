@@ -4,6 +4,7 @@
 import { DateTime, Effect } from "effect"
 import { SourceStoreError } from "../deployments/model/DeploymentError.ts"
 import { encodeProblem } from "../errors/defineError.ts"
+import { InternalError } from "../errors/requestErrors.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { QuotaExceeded } from "../metering/QuotaError.ts"
 import type { TransportResponse } from "../runtime/Transport.ts"
@@ -26,7 +27,8 @@ export const toProblemResponse = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TransportResponse> {
   const instance = yield* RequestId
   const { status } = error
-  if (status === 500 || status === 503) yield* Effect.logError(error.message, ...getLogDetails(error))
+  const isLogged = error instanceof InternalError
+  if (!isLogged && (status === 500 || status === 503)) yield* Effect.logError(error.message, ...getLogDetails(error))
   const retryAfter = error instanceof QuotaExceeded ? yield* makeRetryAfter(error.resetsOn) : {}
   const headers = { "content-type": "application/problem+json", ...retryAfter }
   return { status, headers, body: JSON.stringify(encodeProblem(error, instance)) }

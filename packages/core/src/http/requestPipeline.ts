@@ -66,23 +66,32 @@ const describeMissingRoute = ({ path, method, allowedMethods }: RequestTarget): 
     : new MethodNotAllowed({ detail: `${path} allows ${allowed.join(", ")}, not ${method}` })
 }
 
-/** Returns the error to respond with. Logs unexpected errors, and never the content of the request. */
-const toTollgateError = Effect.fnUntraced(function* (error: unknown, target: RequestTarget) {
-  if (error instanceof RouteNotFound) return describeMissingRoute(target)
-  if (isTollgateError(error)) return error
-  const { path, method } = target
+/** Logs an unexpected error, and never the content of the request. */
+const logDefect = Effect.fnUntraced(function* (error: unknown, { path, method }: RequestTarget) {
   yield* error instanceof ResponseEncodingError
     ? Effect.logError(`The response to ${method} ${path} does not match its schema`)
     : Effect.logError(`${method} ${path} failed`, error instanceof Error ? error.stack : "")
   return new InternalError()
 })
 
+/** The error to respond with. */
+const toTollgateError = (error: unknown, target: RequestTarget) => {
+  if (error instanceof RouteNotFound) return Effect.succeed(describeMissingRoute(target))
+  return isTollgateError(error) ? Effect.succeed(error) : logDefect(error, target)
+}
+
 /**
  * Converts a failure to a response. An interruption (the client disconnected) passes through; `Http.ts` maps it to 499.
  */
 const causeToResponse = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, target: RequestTarget) {
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
-  const response = yield* toProblemResponse(yield* toTollgateError(Cause.squash(cause), target))
+  const [failure] = cause.reasons.filter(Cause.isFailReason)
+  // An error that is thrown, for example in `authenticate`, is not meant for the client.
+  const error =
+    failure === undefined
+      ? yield* logDefect(Cause.squash(cause), target)
+      : yield* toTollgateError(failure.error, target)
+  const response = yield* toProblemResponse(error)
   return response.status === 405
     ? { ...response, headers: { ...response.headers, allow: target.allowedMethods().join(", ") } }
     : response

@@ -1,6 +1,7 @@
 import type { CallOptions } from "../api/Methods.ts"
 import { MeteringBucketNameTaken } from "../metering/MeteringBucketError.ts"
 import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
+import { parsePathSegment } from "./pathSegment.ts"
 
 /**
  * Returns the id of the metering bucket with a name, and creates the bucket if it does not exist. If another process
@@ -11,6 +12,7 @@ export const ensureMeteringBucket = async (
   name: string,
   options: CallOptions | undefined
 ): Promise<string> => {
+  parsePathSegment("name", name)
   for (let attempt = 1; ; attempt++) {
     const { data } = await meteringBuckets.list({ ...options, name, limit: 1 })
     if (data[0] !== undefined) return data[0].id

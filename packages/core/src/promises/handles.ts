@@ -54,15 +54,12 @@ export interface ProjectHandle {
   readonly accountName: string
   readonly projectName: string
   readonly deployments: DeploymentsMethods & {
-    /** Uploads a source archive (gzip tar) to a signed upload URL, which starts the deployment. */
+    /** Uploads a source archive (gzip tar) to a signed upload URL, which authorizes it, and starts the deployment. */
     upload(uploadUrl: string, source: SourceContent, options?: CallOptions): Promise<UploadedSource>
   }
 }
 
-/**
- * An account. In process its handles reach what belongs to the account, and nothing else. In a client the token decides
- * what they reach.
- */
+/** An account. Its handles reach what belongs to the account, and nothing else. */
 export interface AccountHandle<KeyBucket extends KeyBucketHandle = KeyBucketHandle> {
   readonly accountName: string
   /** A key bucket of the account. It exists as soon as it has a consumer. Throws if the name is invalid. */

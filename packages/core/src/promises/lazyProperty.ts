@@ -4,13 +4,12 @@ export const withLazyProperty = <Target extends object, Name extends string, Val
   name: Name,
   make: () => Value
 ): Target & { readonly [Key in Name]: Value } => {
+  let cached: Value | undefined
   Object.defineProperty(target, name, {
     enumerable: true,
-    configurable: true,
     get: () => {
-      const value = make()
-      Object.defineProperty(target, name, { enumerable: true, value })
-      return value
+      cached ??= make()
+      return cached
     }
   })
   return target as Target & { readonly [Key in Name]: Value }

@@ -9,7 +9,7 @@ import { getInProcessCodec } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
 import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
 import { clonePlain } from "../runtime/deepFreeze.ts"
-import { bodyIssues, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { bodyIssues, InvalidInput, invalidBody, parameterIssues } from "../schema/InvalidInput.ts"
 import { findUnsafeJson } from "../schema/SafeJson.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import type { Entry } from "../store/Collection.ts"
@@ -25,12 +25,19 @@ export type CallOperation = (
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** Whether an object would silently count as `{}`, such as a Map, a Date, or an object with inherited properties only. */
+const isOpaque = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype !== Object.prototype && prototype !== null && Object.keys(value).length === 0
+}
+
 /** Copies JSON without the properties that are `undefined`. */
-const omitUndefinedDeep = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(omitUndefinedDeep)
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+const omitUndefinedDeep = (value: unknown, pointer = ""): unknown => {
+  if (Array.isArray(value)) return value.map((item, index) => omitUndefinedDeep(item, `${pointer}/${index}`))
+  if (typeof value !== "object" || value === null) return value
+  if (isOpaque(value)) throw invalidBody(pointer, "must be a plain object")
   const entries = Object.entries(value).filter(([, item]) => item !== undefined)
-  return Object.fromEntries(entries.map(([name, item]) => [name, omitUndefinedDeep(item)]))
+  return Object.fromEntries(entries.map(([name, item]) => [name, omitUndefinedDeep(item, `${pointer}/${name}`)]))
 }
 
 const isPlainObject = (value: unknown): value is Fields =>
@@ -54,7 +61,13 @@ export const parseOptions = (
   const { signal, ...values } = options as { readonly signal?: unknown }
   if (signal !== undefined && !(signal instanceof AbortSignal))
     throw invalidParameter("signal", "must be an AbortSignal")
-  return { signal, values: omitUndefinedDeep(values) as Fields }
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined)
+  for (const [name, value] of entries) {
+    // As `ifTags`, it would be a condition that always holds.
+    if (isPlainObject(value) && isOpaque(value)) throw invalidParameter(name, "must be a plain object")
+  }
+  const copies = entries.map(([name, value]) => [name, isPlainObject(value) ? { ...value } : value])
+  return { signal, values: Object.fromEntries(copies) }
 }
 
 /** The decoders and the encoder of an operation. They are built on its first call, because few programs call all. */
@@ -125,8 +138,9 @@ const toPagePromise = <Item>(
     async *[Symbol.asyncIterator]() {
       for (let page = await firstPage; ; ) {
         yield* page.data
-        const offset = page.offset + page.data.length
-        if (page.data.length === 0 || offset >= page.total) return
+        // A page may have fewer items than its range: items that are being removed are hidden, and not in the total.
+        const offset = page.offset + page.limit
+        if (offset >= page.total && page.data.length < page.limit) return
         page = await getPage(offset)
       }
     }
@@ -140,8 +154,8 @@ const makeMethod = (description: OperationDescription, call: CallOperation, scop
   /** The names of the handle that the request carries in its body or query instead of its path. */
   const namesInRequest = owner === "request" ? pick(scope, ["accountName", "projectName"]) : {}
 
-  const start = async (args: ReadonlyArray<unknown>, page: object): Promise<unknown> => {
-    const { decodeRequest, encodeResult } = getCodecs(description)
+  /** Reads the arguments once: the caller may change them afterwards. */
+  const prepare = (args: ReadonlyArray<unknown>) => {
     const pathParams = {
       ...scope,
       ...Object.fromEntries(openParams.map((param, index) => [param, parsePathSegment(param, args[index])]))
@@ -149,9 +163,13 @@ const makeMethod = (description: OperationDescription, call: CallOperation, scop
     const rest = args.slice(openParams.length)
     const [argument, options] = hasPayload ? rest : [undefined, rest[0]]
     const body = argument === undefined && name === "create" ? {} : argument
-    const input = isPlainObject(body) ? { ...body, ...namesInRequest } : body
+    const input = isPlainObject(body) && !isOpaque(body) ? { ...body, ...namesInRequest } : body
     const { signal, values } = parseOptions(options)
-    const parameters = { ...values, ...(hasPayload ? {} : namesInRequest), ...page }
+    return { pathParams, input, signal, parameters: { ...values, ...(hasPayload ? {} : namesInRequest) } }
+  }
+
+  const start = ({ pathParams, input, signal, parameters }: ReturnType<typeof prepare>): Promise<unknown> => {
+    const { decodeRequest, encodeResult } = getCodecs(description)
     const operation = Effect.flatMap(decodeRequest(pathParams, input, parameters), (request) =>
       Effect.map(call(description, scope, request), encodeResult)
     )
@@ -160,9 +178,14 @@ const makeMethod = (description: OperationDescription, call: CallOperation, scop
 
   const method = (...args: ReadonlyArray<unknown>): Promise<unknown> => {
     const caller = captureCaller(method)
-    const result = withCallerStack(start(args, {}), caller)
+    const prepared = (async () => prepare(args))()
+    const result = withCallerStack(prepared.then(start), caller)
     if (name !== "list") return result
-    const getPage = (offset: number) => withCallerStack(start(args, { offset }), caller)
+    const getPage = (offset: number) =>
+      withCallerStack(
+        prepared.then((call) => start({ ...call, parameters: { ...call.parameters, offset } })),
+        caller
+      )
     return toPagePromise(
       result as Promise<PageJson<unknown>>,
       getPage as (offset: number) => Promise<PageJson<unknown>>

@@ -36,7 +36,7 @@ const completePlans = async (
   const orderedPlans = ids.map((id: unknown) => {
     const plan = plansById.get(String(id))
     if (plan === undefined)
-      throw new UnknownPlan({ detail: `No plan in this metering bucket has the ${idField} "${id}"` })
+      throw new UnknownPlan({ detail: `No plan in this metering bucket has the ${idField} "${String(id)}"` })
     return plan
   })
   return {
@@ -57,7 +57,8 @@ export const addSubscriptionDefaults = async (
   const { signal, values } = parseOptions(options)
   const { idempotencyKey } = values as IdempotentCallOptions
   const fields: Partial<SubscriptionCreateInput> = input ?? {}
-  const { customerKey = "" } = fields
+  // Of another type, it is rejected when the body is decoded.
+  const customerKey = typeof fields.customerKey === "string" ? fields.customerKey : ""
   return {
     ...input,
     ...(await completePlans(plans, fields, signal)),

@@ -8,6 +8,6 @@ export const invalidParameter = (parameter: string, detail: string): InvalidInpu
  * a client and a Tollgate in process behave alike.
  */
 export const parsePathSegment = (parameter: string, value: unknown): string => {
-  if (typeof value === "string" && value !== "" && value !== "." && value !== ".." && value.isWellFormed()) return value
-  throw invalidParameter(parameter, 'must be a non-empty string other than "." and ".."')
+  if (typeof value === "string" && /^(?!\.{1,2}$)[^\0]{1,1024}$/su.test(value) && value.isWellFormed()) return value
+  throw invalidParameter(parameter, 'must be a non-empty string of at most 1,024 characters other than "." and ".."')
 }

@@ -47,7 +47,7 @@ export const withCallerStack = async <A>(promise: Promise<A>, caller: { readonly
   try {
     return await promise
   } catch (error) {
-    const frames = caller.stack?.slice(caller.stack.indexOf("\n"))
+    const frames = /\n.*/s.exec(caller.stack ?? "")?.[0]
     if (isTollgateError(error) && frames !== undefined) {
       Object.defineProperty(error, "stack", {
         value: `${error.name}: ${error.message}${frames}`,

@@ -9,7 +9,7 @@ import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
-import { QuotaExceeded, SubscriptionNotActive } from "../metering/QuotaError.ts"
+import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
 import { type AuthorizeOptions, type AuthorizeResultJson, authorizeFields } from "../promises/authorize.ts"
 import type { LocalKeyBucketHandle } from "../promises/makeLocalHandles.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
@@ -125,13 +125,17 @@ const toStoreDenial = (error: StoreUnavailable | StoreConflict): Denial => {
 }
 
 /**
- * A metering bucket that is missing is a mistake of the server: with the error's own status, a framework would respond
- * with 404 and log nothing.
+ * A metering bucket or a meter that does not exist is a mistake of the server: with the error's own status, a framework
+ * would blame the client, and log nothing.
  */
-const toServerError = (error: unknown): unknown =>
-  error instanceof MeteringBucketNotFound
-    ? new ConfigurationError({ option: "metering.meteringBucketId", problem: error.message })
+const toServerError = (error: unknown): unknown => {
+  if (error instanceof MeteringBucketNotFound) {
+    return new ConfigurationError({ option: "metering.meteringBucketId", problem: error.message })
+  }
+  return error instanceof UnknownMeter
+    ? new ConfigurationError({ option: "metering.meters", problem: error.message })
     : error
+}
 
 const toDenialResult = ({ error, headers }: Denial, instance: string): AuthorizeRequestResult => ({
   allowed: false,

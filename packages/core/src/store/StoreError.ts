@@ -3,7 +3,7 @@
  * this version cannot read.
  */
 import { Schema } from "effect"
-import { defineError } from "../errors/defineError.ts"
+import { addHidden, defineError } from "../errors/defineError.ts"
 
 /** The store cannot be opened. The message says what failed, where, and what to do. */
 export class StoreOpenError extends defineError<StoreOpenError>()(
@@ -29,7 +29,7 @@ export class StoreOpenError extends defineError<StoreOpenError>()(
   }) {
     const { cause, ...rest } = members
     super(rest)
-    if (cause !== undefined) this.cause = cause
+    addHidden(this, { cause })
   }
 }
 
@@ -53,13 +53,13 @@ export class StoreConflict extends defineError<StoreConflict>()("StoreConflict",
   schemaName: "ConcurrentUpdateProblem"
 }) {
   readonly reason: ConflictReason
-  readonly subject: string
+  declare readonly subject: string
 
   constructor(members: { readonly reason?: ConflictReason; readonly subject?: string } = {}) {
     const { reason = "stale", subject = "", ...rest } = members
     super(rest)
     this.reason = reason
-    this.subject = subject
+    addHidden(this, { subject })
   }
 
   override get message(): string {
@@ -111,7 +111,7 @@ export class StoreUnavailable extends defineError<StoreUnavailable>()(
     this.operation = operation
     this.problem = problem
     this.retryable = retryable
-    if (cause !== undefined) this.cause = cause
+    addHidden(this, { cause })
   }
 
   override get message(): string {
@@ -133,13 +133,13 @@ export class RecordUnreadable extends defineError<RecordUnreadable>()("RecordUnr
   title: "Internal server error",
   detail: () => "A stored record cannot be read. See the server log."
 }) {
-  readonly key: string
+  declare readonly key: string
   readonly problem: string
 
   constructor(members: { readonly key: string; readonly problem: string }) {
     const { key, problem, ...rest } = members
     super(rest)
-    this.key = key
+    addHidden(this, { key })
     this.problem = problem
   }
 

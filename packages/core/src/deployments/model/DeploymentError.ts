@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { defineError } from "../../errors/defineError.ts"
+import { addHidden, defineError } from "../../errors/defineError.ts"
 
 /** `createTollgate` was called without the `deployments` option. */
 export class DeploymentsNotConfigured extends defineError<DeploymentsNotConfigured>()("DeploymentsNotConfigured", {
@@ -69,7 +69,7 @@ export class SourceStoreError extends defineError<SourceStoreError>()("SourceSto
     const { problem = "the server cannot store it now", cause, ...rest } = members
     super(rest)
     this.problem = problem
-    if (cause !== undefined) this.cause = cause
+    addHidden(this, { cause })
   }
 
   override get message(): string {

@@ -1,0 +1,51 @@
+/**
+ * Requests that try to turn a condition off, and errors of the application that clients must not see.
+ */
+import { describe, expect, it } from "@effect/vitest"
+import { ConfigurationError, ConsumerNotFound, createTollgate } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
+import { grants, secret } from "../stores.ts"
+import { makeClient } from "./client.ts"
+
+const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: grants })
+const call = makeClient(gate.handler)
+const consumers = "/v1/accounts/acme/key-buckets/hostile/consumers"
+
+describe("a tag condition", () => {
+  it("holds for every name, also __proto__ and constructor", async () => {
+    await call("POST", consumers, { body: { name: "alice", tags: { team: "red" } } })
+    for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+      const query = `?tag.${name}=x`
+      expect((await call("GET", `${consumers}${query}`)).body.total).toBe(0)
+      expect((await call("GET", `${consumers}/alice${query}`)).status).toBe(404)
+      expect((await call("PATCH", `${consumers}/alice${query}`, { body: {} })).status).toBe(404)
+      expect((await call("DELETE", `${consumers}/alice${query}`)).status).toBe(404)
+      const roll = { body: { expiresOn: "2999-01-01T00:00:00Z" } }
+      expect((await call("POST", `${consumers}/alice/roll-key${query}`, roll)).status).toBe(404)
+    }
+    expect((await call("GET", `${consumers}/alice?tag.team=red`)).status).toBe(200)
+  })
+
+  it("of a version that is too large does not match", async () => {
+    const headers = { "if-match": '"99999999999999999999"' }
+    expect((await call("PATCH", `${consumers}/alice`, { body: {}, headers })).status).toBe(412)
+  })
+})
+
+describe("an error that authenticate throws", () => {
+  it.each([
+    ["of Tollgate", new ConsumerNotFound({ consumer: "internal-name" })],
+    ["of the configuration", new ConfigurationError({ option: "secret", problem: "internal-name" })],
+    ["of the application", new Error("internal-name")]
+  ])("%s is a 500 that says nothing", async (_, error) => {
+    const failing = await createTollgate({
+      store: MemoryStore.open(),
+      secret,
+      authenticate: () => Promise.reject(error)
+    })
+    const response = await failing.handler(new Request(`http://gate${consumers}`))
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain("internal-name")
+    await failing.close()
+  })
+})
