@@ -247,4 +247,10 @@ describe.each(frameworks)("requireApiKey in $name", ({ serve, requireApiKey }) =
     const call = await start({ metering: { meteringBucketId: "bckt_unknown", meters: { requests: 1 } } })
     expect([(await call(bearer(key))).status, handled]).toEqual([500, 0])
   })
+
+  it("fails as a mistake of the server if no plan has the meter", async () => {
+    await subscribe(name)
+    const call = await start(getMetering({ request: 1 }))
+    expect([(await call(bearer(key))).status, handled]).toEqual([500, 0])
+  })
 })

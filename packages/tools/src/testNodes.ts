@@ -17,8 +17,8 @@ const supportedNodes = [
 ]
 
 const nodeSpecificProjects = [
-  ...["node", "express", "koa", "memory", "sqlite", "redis"],
-  ...["express-sqlite", "fetch-memory", "koa-redis"]
+  ...["node", "express", "koa", "fastify", "fetch", "memory", "sqlite", "redis"],
+  ...["express-sqlite", "fetch-memory", "koa-redis", "fastify", "hono", "next"].map((name) => `example-${name}`)
 ]
 
 const folder = resolve("node_modules/.cache/tollgate-nodes")
