@@ -33,6 +33,8 @@ export interface OperationDescription {
   readonly isIdempotent: boolean
   /** Whether it accepts `tag.*` parameters. */
   readonly takesTags: boolean
+  /** Whether it returns one page of a list, from an offset. */
+  readonly isPaged: boolean
   /** Whether the body may be omitted, because all its fields are optional. */
   readonly isBodyOptional: boolean
   /** The documentation of query parameters and headers, by wire name. */
@@ -122,6 +124,7 @@ const describe = (
     isReadOnly: endpoint.method === "GET" || Context.get(annotations, IsReadOnly),
     isIdempotent: headerNames.includes("idempotencyKey"),
     takesTags: queryNames.includes("tags") || queryNames.includes("ifTags"),
+    isPaged: queryNames.includes("offset"),
     isBodyOptional:
       payload !== undefined &&
       payload !== "stream" &&

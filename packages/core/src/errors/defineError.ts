@@ -39,7 +39,10 @@ const problemMembers = new Set(["type", "title", "detail", "instance"])
 /** The key of the function that Node's `inspect` and `console.error` call. Not imported, for clients in browsers. */
 const inspectCustom = Symbol.for("nodejs.util.inspect.custom")
 
-/** Prints the stack and the fields, as Node prints errors. Effect's classes would print their JSON without a stack. */
+/**
+ * Prints the stack and the fields, as Node prints errors. Effect's classes would print their JSON without a stack. The
+ * cause is left out: that of a store may quote stored data.
+ */
 function inspectError(
   this: Error,
   _depth: number,

@@ -148,7 +148,7 @@ const toPagePromise = <Item>(
 
 /** Makes one method. `scope` holds the path parameters that its handle knows. */
 const makeMethod = (description: OperationDescription, call: CallOperation, scope: CallerScope & Fields) => {
-  const { path, payload, owner, name } = description
+  const { path, payload, owner, name, isPaged } = description
   const openParams = [...path.matchAll(/:(\w+)/g)].flatMap(([, param = ""]) => (param in scope ? [] : [param]))
   const hasPayload = payload !== undefined
   /** The names of the handle that the request carries in its body or query instead of its path. */
@@ -180,7 +180,7 @@ const makeMethod = (description: OperationDescription, call: CallOperation, scop
     const caller = captureCaller(method)
     const prepared = (async () => prepare(args))()
     const result = withCallerStack(prepared.then(start), caller)
-    if (name !== "list") return result
+    if (!isPaged) return result
     const getPage = (offset: number) =>
       withCallerStack(
         prepared.then((call) => start({ ...call, parameters: { ...call.parameters, offset } })),
