@@ -136,11 +136,13 @@ const toPagePromise = <Item>(
 ): PagePromise<Item> =>
   Object.assign(firstPage, {
     async *[Symbol.asyncIterator]() {
+      let hidden = 0
       for (let page = await firstPage; ; ) {
         yield* page.data
-        // A page may have fewer items than its range: items that are being removed are hidden, and not in the total.
+        // Items that are being removed take up offsets, but are neither on the page nor in the total.
+        hidden += page.limit - page.data.length
         const offset = page.offset + page.limit
-        if (offset >= page.total && page.data.length < page.limit) return
+        if (offset >= page.total + hidden) return
         page = await getPage(offset)
       }
     }
