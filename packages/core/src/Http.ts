@@ -9,7 +9,7 @@ import { SecretBox } from "./crypto/SecretBox.ts"
 import { DeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
 import { Deployments } from "./deployments/Deployments.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
-import { buildRoutes, type UntypedOperation } from "./http/buildRoutes.ts"
+import { buildRoutes } from "./http/buildRoutes.ts"
 import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
 import { makeRequestHandler } from "./http/requestPipeline.ts"
 import { locateRolledKey } from "./http/rollKeyResponse.ts"
@@ -24,6 +24,7 @@ import { Subscriptions } from "./metering/Subscriptions.ts"
 import { Usage } from "./metering/Usage.ts"
 import { type AllOperations, descriptions } from "./operations/AllOperations.ts"
 import type { Owners } from "./operations/checkOwner.ts"
+import { findOperation } from "./operations/findOperation.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
 import { Store } from "./store/Store.ts"
 
@@ -70,17 +71,14 @@ export const makeOwners = Effect.gen(function* () {
 })
 
 const makeApiRoutes = Effect.gen(function* () {
-  const operations = yield* allOperations as unknown as Effect.Effect<
-    Readonly<Record<string, Readonly<Record<string, UntypedOperation>>>>,
-    never,
-    Services | Store
-  >
+  const operations = yield* allOperations
   const { keyStorage } = yield* SecretBox
   const upload = receiveUpload(yield* Uploads)
   return yield* buildRoutes({
     descriptions,
     owners: yield* makeOwners,
-    getOperation: ({ id, group, name }) => (id === "uploads.receive" ? upload : operations[group]?.[name]),
+    getOperation: (description) =>
+      description.id === "uploads.receive" ? upload : findOperation(operations, description),
     locations: { "consumers.rollKey": locateRolledKey(keyStorage) }
   })
 })

@@ -4,37 +4,6 @@
  */
 
 export * from "./allErrors.ts"
-export type {
-  CallOptions,
-  ConditionalCallOptions,
-  IdempotentCallOptions,
-  PageJson,
-  PageOptions,
-  PagePromise,
-  Versioned
-} from "./api/Methods.ts"
 export { type ClientOptions, createClient, type TollgateClient } from "./client/createClient.ts"
 export { ServerUnreachable } from "./client/ServerUnreachable.ts"
-export type { ConsumersMethods, ConsumerWithKeysJson } from "./consumers/ConsumersApi.ts"
-export type { DeploymentsMethods } from "./deployments/DeploymentsApi.ts"
-export type { DeploymentJson } from "./deployments/model/Deployment.ts"
-export type { DeploymentStatusJson } from "./deployments/model/DeploymentStatus.ts"
-export type { KeysMethods } from "./keys/KeysApi.ts"
-export type { VerificationJson } from "./keys/Verification.ts"
-export type { MeteringBucketJson } from "./metering/MeteringBucket.ts"
-export type { PlanJson } from "./metering/Plan.ts"
-export type { PlanCreateInput, PlansMethods } from "./metering/PlansApi.ts"
-export type { QuotasJson } from "./metering/Quota.ts"
-export type { SubscriptionJson } from "./metering/Subscription.ts"
-export type { SubscriptionCreateInput, SubscriptionsMethods, UsageMethods } from "./metering/SubscriptionsApi.ts"
-export type {
-  AccountHandle,
-  KeyBucketHandle,
-  MeteringBucketHandle,
-  MeteringBucketsHandle,
-  ProjectHandle,
-  UploadedSource
-} from "./promises/handles.ts"
-export type { ApiKeyJson } from "./records/ApiKey.ts"
-export type { ConsumerJson } from "./records/Consumer.ts"
-export type { InputIssue } from "./schema/InvalidInput.ts"
+export * from "./handleTypes.ts"

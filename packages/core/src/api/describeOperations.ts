@@ -6,7 +6,7 @@ import { Context, Exit, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Authenticated } from "./Authenticated.ts"
 import { IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
-import { getInProcessCodec, getParameterDocs } from "./parameters.ts"
+import { getInProcessFields, getParameterDocs } from "./parameters.ts"
 
 /** A successful response. `empty` has no body; `versioned` has an ETag; `located` has a Location and maybe a body. */
 export interface ResponseDescription {
@@ -48,11 +48,6 @@ export interface OperationDescription {
   readonly payloadParseOptions: SchemaAST.ParseOptions | undefined
   readonly response: ResponseDescription
   readonly errors: ReadonlyArray<Schema.Top>
-}
-
-const getParameterNames = (schema: Schema.Top | undefined): ReadonlyArray<string> => {
-  const codec = schema && getInProcessCodec(schema)
-  return codec === undefined ? [] : Object.keys((codec as unknown as { readonly fields: object }).fields)
 }
 
 const describePayload = ({ payload }: HttpApiEndpoint.Top): OperationDescription["payload"] => {
@@ -111,8 +106,8 @@ const describe = (
   if (middlewares.length > (isAuthenticated ? 1 : 0)) throw new Error("its middleware is not supported")
   if (!isAuthenticated && owner !== "none") throw new Error("only endpoints without an owner may be public")
   const payload = describePayload(endpoint)
-  const headerNames = getParameterNames(endpoint.headers)
-  const queryNames = getParameterNames(endpoint.query)
+  const headerNames = Object.keys(getInProcessFields(endpoint.headers))
+  const queryNames = Object.keys(getInProcessFields(endpoint.query))
   return {
     id: `${group.identifier}.${endpoint.identifier}`,
     group: group.identifier,

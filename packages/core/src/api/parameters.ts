@@ -29,9 +29,9 @@ export type ParameterValues<P extends Parameters> = Schema.Struct.Type<JsonField
 /** The annotation that holds the codec for callers in process. */
 const inProcessCodec = "~tollgate/inProcessCodec"
 
-/** The codec of an endpoint's query or headers for callers in process. */
-export const getInProcessCodec = ({ ast }: Schema.Top): Schema.Codec<object, unknown> | undefined =>
-  SchemaAST.resolveAt<Schema.Codec<object, unknown>>(inProcessCodec)(ast)
+/** The fields of an endpoint's query or headers for callers in process. */
+export const getInProcessFields = (schema: Schema.Top | undefined): Schema.Struct.Fields =>
+  (schema && SchemaAST.resolveAt<Schema.Struct<Schema.Struct.Fields>>(inProcessCodec)(schema.ast)?.fields) ?? {}
 
 type ParameterDocs = Pick<Parameter, "name" | "description" | "openApiSchema">
 

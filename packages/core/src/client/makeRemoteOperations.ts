@@ -10,7 +10,8 @@ import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
 import { isTollgateError } from "../errors/TollgateError.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { Api } from "../operations/Api.ts"
-import { type AnyRequest, type CallerScope, checkOwner, type Owners } from "../operations/checkOwner.ts"
+import { type AnyRequest, type CallerScope, checkOwner } from "../operations/checkOwner.ts"
+import { findOperation } from "../operations/findOperation.ts"
 import type { UploadedSource } from "../promises/handles.ts"
 import type { CallOperation } from "../promises/makeMethods.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
@@ -24,9 +25,6 @@ const toClientError = (isReadOnly: boolean) => (error: unknown) =>
   isTollgateError(error)
     ? error
     : new ServerUnreachable({ outcome: isReadOnly ? "not-applied" : "unknown", cause: error })
-
-type RemoteOperation = (request: AnyRequest) => Effect.Effect<unknown, unknown>
-type RemoteOperations = Readonly<Record<string, Readonly<Record<string, RemoteOperation>>>>
 
 interface LocatedResponse {
   readonly body: unknown
@@ -43,15 +41,15 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
       HttpClient.transformResponse(Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }))
     )
   })
-  const operations = client as unknown as RemoteOperations
 
   const send = (
-    { group, name, isReadOnly }: Pick<OperationDescription, "group" | "name" | "isReadOnly">,
+    operation: Pick<OperationDescription, "group" | "name" | "isReadOnly">,
     request: AnyRequest
   ): Effect.Effect<unknown, unknown> => {
     const complete = { query: {}, headers: {}, ...request }
-    const response = operations[group]?.[name]?.(complete) ?? Effect.die(`The API has no operation ${group}.${name}`)
-    return response.pipe(Effect.timeout(responseTimeout), Effect.mapError(toClientError(isReadOnly)))
+    const response =
+      findOperation(client, operation)?.(complete) ?? Effect.die(`The API has no operation ${operation.name}`)
+    return response.pipe(Effect.timeout(responseTimeout), Effect.mapError(toClientError(operation.isReadOnly)))
   }
 
   /** Reads the item at a `Location` if the response does not contain it. */
@@ -90,7 +88,7 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
     const owners = {
       meteringBucket: (bucketId: string) => findBucketOwner(bucketId, scope),
       deployment: (deploymentName: string) => findOwner("deployments", { deploymentName }, scope)
-    } as unknown as Owners
+    }
     return Effect.flatMap(checkOwner(owners, description, scope, request), (request) => {
       const response = send(description, request)
       return description.response.kind === "located"

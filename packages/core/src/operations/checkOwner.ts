@@ -23,16 +23,15 @@ export interface AnyRequest {
   readonly payload?: unknown
 }
 
-export interface Owners {
+/** Finds owners: in the services, or in a client over HTTP, which adds errors of its own. */
+export interface Owners<E = StoreError | MeteringBucketNotFound | DeploymentNotFound | DeploymentsNotConfigured> {
   /** The account of a metering bucket. */
-  readonly meteringBucket: (bucketId: string) => Effect.Effect<CallerScope, StoreError | MeteringBucketNotFound>
+  readonly meteringBucket: (bucketId: string) => Effect.Effect<CallerScope, E>
   /** The account and the project of a deployment. */
-  readonly deployment: (
-    name: string
-  ) => Effect.Effect<CallerScope, StoreError | DeploymentNotFound | DeploymentsNotConfigured>
+  readonly deployment: (name: string) => Effect.Effect<CallerScope, E>
 }
 
-type OwnerError = Forbidden | MeteringBucketNotFound | DeploymentNotFound | DeploymentsNotConfigured | StoreError
+type OwnerError = Forbidden | MeteringBucketNotFound | DeploymentNotFound
 
 const contains = (scope: CallerScope, owner: CallerScope): boolean =>
   (scope.accountName === undefined || scope.accountName === owner.accountName) &&
@@ -64,12 +63,12 @@ const checkFound = <E>(
     : Effect.flatMap(owner, (owner) => (contains(scope, owner) ? Effect.succeed(request) : Effect.fail(notFound())))
 
 /** Fails unless the caller may use the resource of the request. Returns the request, completed with the account. */
-export const checkOwner = (
-  owners: Owners,
+export const checkOwner = <E>(
+  owners: Owners<E>,
   { owner }: OperationDescription,
   scope: CallerScope,
   request: AnyRequest
-): Effect.Effect<AnyRequest, OwnerError> => {
+): Effect.Effect<AnyRequest, E | OwnerError> => {
   const { accountName = "", bucketId = "", deploymentName = "" } = request.params ?? {}
   switch (owner) {
     case "none":

@@ -10,7 +10,7 @@ import type { Usage } from "../metering/Usage.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import * as Options from "../runtime/Options.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
-import { InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { invalidParameters } from "../schema/InvalidInput.ts"
 import { runPossiblySync } from "./run.ts"
 
 export interface AuthorizeOptions {
@@ -56,7 +56,7 @@ const validateOptions = (options: unknown) =>
         ? Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
         : options
     ),
-    (error) => new InvalidInput({ errors: parameterIssues(error) })
+    invalidParameters
   )
 
 type ParsedMetering = { readonly meteringBucketId: string; readonly meters: Amounts }

@@ -17,7 +17,7 @@ import type { SubscriptionsMethods, UsageMethods } from "../metering/Subscriptio
 import { descriptions } from "../operations/AllOperations.ts"
 import type { CallerScope } from "../operations/checkOwner.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import { InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { invalidParameters } from "../schema/InvalidInput.ts"
 import { AccountName, KeyBucketName, ProjectName } from "../schema/Names.ts"
 import { ensureMeteringBucket } from "./ensureMeteringBucket.ts"
 import type { AccountHandle, KeyBucketHandle, MeteringBucketHandle, ProjectHandle, UploadedSource } from "./handles.ts"
@@ -68,7 +68,7 @@ const parseName = <Key extends keyof typeof Names.Type>(key: Key, name: unknown)
   try {
     return decodeNames({ [key]: name })[key] as NonNullable<(typeof Names.Type)[Key]>
   } catch (error) {
-    throw Schema.isSchemaError(error) ? new InvalidInput({ errors: parameterIssues(error) }) : error
+    throw Schema.isSchemaError(error) ? invalidParameters(error) : error
   }
 }
 

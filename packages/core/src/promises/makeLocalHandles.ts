@@ -10,7 +10,8 @@ import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { encodeQuotas, parseAmounts } from "../metering/Quota.ts"
 import type { Usage } from "../metering/Usage.ts"
 import type { AllOperations } from "../operations/AllOperations.ts"
-import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
+import { checkOwner, type Owners } from "../operations/checkOwner.ts"
+import { findOperation } from "../operations/findOperation.ts"
 import { type AuthorizeOptions, type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
 import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
 import { makeAccountHandles } from "./makeHandles.ts"
@@ -48,17 +49,13 @@ interface LocalServices {
   readonly uploads: Uploads["Service"]
 }
 
-type UntypedOperations = Readonly<
-  Record<string, Readonly<Record<string, (request: AnyRequest) => ReturnType<CallOperation>>>>
->
-
 export const makeLocalHandles = ({ operations, owners, keys, usage, uploads }: LocalServices) => {
   const makeAuthorizeFor = makeAuthorizeMethod(keys, usage)
   const call: CallOperation = (description, scope, request) =>
     Effect.flatMap(
       checkOwner(owners, description, scope, request),
       (request) =>
-        (operations as unknown as UntypedOperations)[description.group]?.[description.name]?.(request) ??
+        findOperation(operations, description)?.(request) ??
         Effect.die(`The operation ${description.id} has no implementation`)
     )
   return makeAccountHandles<LocalKeyBucketHandle>({

@@ -5,15 +5,15 @@
 import { Effect, Schema } from "effect"
 import type { OperationDescription } from "../api/describeOperations.ts"
 import type { PageJson, PagePromise } from "../api/Methods.ts"
-import { getInProcessCodec } from "../api/parameters.ts"
+import { getInProcessFields } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
 import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
 import { clonePlain } from "../runtime/deepFreeze.ts"
-import { bodyIssues, InvalidInput, invalidBody, parameterIssues } from "../schema/InvalidInput.ts"
+import { bodyIssues, InvalidInput, invalidBody, invalidParameter, invalidParameters } from "../schema/InvalidInput.ts"
 import { findUnsafeJson } from "../schema/SafeJson.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import type { Entry } from "../store/Collection.ts"
-import { invalidParameter, parsePathSegment } from "./pathSegment.ts"
+import { parsePathSegment } from "./pathSegment.ts"
 import { captureCaller, run, withCallerStack } from "./run.ts"
 
 /** Calls an operation: a service in process, or the HTTP API of another process. */
@@ -43,11 +43,6 @@ const omitUndefinedDeep = (value: unknown, pointer = ""): unknown => {
 const isPlainObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const getFields = (schema: Schema.Top | undefined): Schema.Struct.Fields => {
-  const codec = schema && getInProcessCodec(schema)
-  return codec === undefined ? {} : (codec as unknown as { readonly fields: Schema.Struct.Fields }).fields
-}
-
 const pick = (values: Fields, names: ReadonlyArray<string>): Fields =>
   Object.fromEntries(names.flatMap((name) => (Object.hasOwn(values, name) ? [[name, values[name]]] : [])))
 
@@ -73,7 +68,7 @@ export const parseOptions = (
 /** The decoders and the encoder of an operation. They are built on its first call, because few programs call all. */
 const makeCodecs = (description: OperationDescription) => {
   const { params, query, headers, payload, response } = description
-  const [queryFields, headerFields] = [getFields(query), getFields(headers)]
+  const [queryFields, headerFields] = [getInProcessFields(query), getInProcessFields(headers)]
   const decodeParams = params && Schema.decodeUnknownEffect(params as Schema.Codec<unknown>)
   const decodeOptions = Schema.decodeUnknownEffect(
     Schema.Struct({ ...queryFields, ...headerFields }) as unknown as Schema.Codec<Fields>,
@@ -88,15 +83,9 @@ const makeCodecs = (description: OperationDescription) => {
   const decodeRequest = Effect.fnUntraced(function* (pathParams: Fields, input: unknown, options: Fields) {
     const request: Record<string, unknown> = {}
     if (decodeParams !== undefined) {
-      request["params"] = yield* Effect.mapError(
-        decodeParams(pathParams),
-        (error) => new InvalidInput({ errors: parameterIssues(error) })
-      )
+      request["params"] = yield* Effect.mapError(decodeParams(pathParams), invalidParameters)
     }
-    const parameters = yield* Effect.mapError(
-      decodeOptions(options),
-      (error) => new InvalidInput({ errors: parameterIssues(error) })
-    )
+    const parameters = yield* Effect.mapError(decodeOptions(options), invalidParameters)
     if (query !== undefined) request["query"] = pick(parameters, Object.keys(queryFields))
     if (headers !== undefined) request["headers"] = pick(parameters, Object.keys(headerFields))
     if (decodePayload !== undefined) {

@@ -1,7 +1,4 @@
-import { InvalidInput } from "../schema/InvalidInput.ts"
-
-export const invalidParameter = (parameter: string, detail: string): InvalidInput =>
-  new InvalidInput({ errors: [{ parameter, detail }] })
+import { invalidParameter } from "../schema/InvalidInput.ts"
 
 /**
  * Checks a name or an id that a URL must carry as one segment of a path. Callers in process have the same rule, so that

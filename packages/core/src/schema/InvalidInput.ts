@@ -28,6 +28,9 @@ export class InvalidInput extends defineError<InvalidInput>()(
 export const invalidBody = (pointer: string, detail: string): InvalidInput =>
   new InvalidInput({ errors: [{ pointer, detail }] })
 
+export const invalidParameter = (parameter: string, detail: string): InvalidInput =>
+  new InvalidInput({ errors: [{ parameter, detail }] })
+
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const toSegment = (segment: PropertyKey | { readonly key: PropertyKey }): string =>
@@ -56,6 +59,10 @@ export const parameterIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<In
     parameter: path.map(toSegment).join("."),
     detail: issueMessage(message, "parameter")
   }))
+
+/** The error for parameters that do not match their schema. */
+export const invalidParameters = (error: Schema.SchemaError): InvalidInput =>
+  new InvalidInput({ errors: parameterIssues(error) })
 
 /** The issues of request headers, named as they are usually written: `If-Match`. */
 export const headerIssues = (error: Schema.SchemaError): ReadonlyArray<InputIssue> =>
