@@ -25,11 +25,17 @@ export class InvalidInput extends defineError<InvalidInput>()(
   { errors: Schema.Array(InputIssue) }
 ) {}
 
+const maxNameLength = 256
+
+/** Names of fields and parameters come from the request: without a limit, a response could be larger than its request. */
+const shortenName = (name: string): string =>
+  name.length <= maxNameLength ? name : `${name.slice(0, maxNameLength).toWellFormed()}…`
+
 export const invalidBody = (pointer: string, detail: string): InvalidInput =>
-  new InvalidInput({ errors: [{ pointer, detail }] })
+  new InvalidInput({ errors: [{ pointer: shortenName(pointer), detail }] })
 
 export const invalidParameter = (parameter: string, detail: string): InvalidInput =>
-  new InvalidInput({ errors: [{ parameter, detail }] })
+  new InvalidInput({ errors: [{ parameter: shortenName(parameter), detail }] })
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
@@ -49,14 +55,14 @@ const issueMessage = (message: string, kind: string): string => {
 /** The issues of a body that does not match its schema. */
 export const bodyIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>
   formatIssues(issue).issues.map(({ path = [], message }) => ({
-    pointer: toPointer(path.map(toSegment)),
+    pointer: shortenName(toPointer(path.map(toSegment))),
     detail: issueMessage(message, "field")
   }))
 
 /** The issues of parameters that do not match their schema. */
 export const parameterIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>
   formatIssues(issue).issues.map(({ path = [], message }) => ({
-    parameter: path.map(toSegment).join("."),
+    parameter: shortenName(path.map(toSegment).join(".")),
     detail: issueMessage(message, "parameter")
   }))
 

@@ -32,6 +32,25 @@ describe("a tag condition", () => {
   })
 })
 
+describe("an invalid name", () => {
+  it("of any length gets a short response", async () => {
+    const long = "x".repeat(500_000)
+    const bodies = [
+      { name: "a", tags: { [long]: "t" } },
+      { name: "a", [long]: 1 },
+      { name: "a", metadata: { [long]: "\ud800" } }
+    ]
+    for (const body of bodies) {
+      const response = await call("POST", consumers, { body })
+      expect(response).toMatchObject({ status: 400, body: { code: "bad-request" } })
+      expect(JSON.stringify(response.body).length).toBeLessThan(2_000)
+    }
+    const query = await call("GET", `${consumers}?${"y".repeat(10_000)}=1`)
+    expect(query.status).toBe(400)
+    expect(JSON.stringify(query.body).length).toBeLessThan(2_000)
+  })
+})
+
 describe("an error that authenticate throws", () => {
   it.each([
     ["of Tollgate", new ConsumerNotFound({ consumer: "internal-name" })],
