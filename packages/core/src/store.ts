@@ -18,6 +18,7 @@ export { BoundedMap } from "./runtime/BoundedMap.ts"
 export * as Collection from "./store/Collection.ts"
 export * as Partition from "./store/Partition.ts"
 export * as Preconditions from "./store/Preconditions.ts"
+export { MicrosecondClock } from "./store/RateLimit.ts"
 export {
   Change,
   type ClosableStore,

@@ -2,7 +2,14 @@
  * An in-memory store that implements the whole store contract. Its content is lost when the process exits, so it suits
  * tests, demos and single processes that need no persistence.
  */
-import { type ClosableStore, type Partition, Store, StoreConflict, type StoreOperations } from "@tollgate/core/store"
+import {
+  type ClosableStore,
+  MicrosecondClock,
+  type Partition,
+  Store,
+  StoreConflict,
+  type StoreOperations
+} from "@tollgate/core/store"
 import { Effect, Layer } from "effect"
 import { PartitionState } from "./PartitionState.ts"
 
@@ -10,6 +17,7 @@ const emptyPartition = new PartitionState()
 
 const make = (): StoreOperations => {
   const partitions = new Map<Partition.Partition, PartitionState>()
+  const microseconds = new MicrosecondClock()
   const read = (partition: Partition.Partition): PartitionState => partitions.get(partition) ?? emptyPartition
 
   return Store.make({
@@ -25,7 +33,7 @@ const make = (): StoreOperations => {
     commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) => {
         const state = partitions.get(partition) ?? new PartitionState()
-        const result = state.commit(changes, idempotency, clock.currentTimeMillisUnsafe())
+        const result = state.commit(changes, idempotency, { clock, microseconds })
         if (result instanceof StoreConflict) return Effect.fail(result)
         partitions.set(partition, state)
         return Effect.succeed(result)

@@ -8,7 +8,7 @@ import {
   type IdempotencyRecord,
   Preconditions,
   type RecordWithParent,
-  type StoreConflict,
+  StoreConflict,
   type StorePage,
   type StoreQuery,
   type StoreRecord
@@ -45,13 +45,17 @@ export class PartitionState {
     return parent === undefined ? { record } : { record, parent }
   }
 
-  list({ indexTerms: terms, offset, limit }: StoreQuery): StorePage {
+  list({ indexTerms: terms, offset, limit, descending }: StoreQuery): StorePage {
     const [shortest = []] = terms.map((term) => this.#terms.get(term) ?? []).sort((a, b) => a.length - b.length)
     const matches =
       terms.length === 1
         ? shortest
         : shortest.filter(({ record }) => terms.every((term) => record.indexTerms.includes(term)))
-    return { records: matches.slice(offset, offset + limit).map(({ record }) => record), total: matches.length }
+    const total = matches.length
+    const page = descending
+      ? matches.slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).reverse()
+      : matches.slice(offset, offset + limit)
+    return { records: page.map(({ record }) => record), total }
   }
 
   counter(name: string, now: number): number {
@@ -61,20 +65,27 @@ export class PartitionState {
   commit(
     changes: ReadonlyArray<Change>,
     idempotency: IdempotencyRecord | undefined,
-    now: number
+    time: Preconditions.CommitState["time"]
   ): CommitResult | StoreConflict {
+    const now = time.clock.currentTimeMillisUnsafe()
     const replay = idempotency === undefined ? undefined : this.#replays.get(idempotency.id, now)
     if (replay !== undefined) return structuredClone(replay)
 
-    const conflict = Preconditions.firstViolation(changes, {
+    const updates = Preconditions.evaluate(changes, {
       version: (key) => this.#records.get(key)?.record.version ?? 0,
       owner: (uniqueKey) => this.#uniqueKeys.get(uniqueKey)?.record.key,
       total: (term) => this.#terms.get(term)?.length ?? 0,
-      counter: (name) => this.counter(name, now)
+      counter: (name) => this.counter(name, now),
+      time
     })
-    if (conflict !== undefined) return conflict
+    if (updates instanceof StoreConflict) return updates
 
-    const result = this.#apply(changes, now)
+    const totals = new Map<string, number>()
+    for (const { counter, value, total, ttl } of updates) {
+      this.#counters.setAndExtend(counter, value, now + ttl, now)
+      totals.set(counter, total)
+    }
+    const result = { versions: this.#writeRecords(changes), totals }
     if (idempotency !== undefined) {
       const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
       this.#replays.set(idempotency.id, structuredClone({ ...result, replayed }), now + idempotency.ttl, now)
@@ -86,9 +97,9 @@ export class PartitionState {
     for (const map of [this.#records, this.#uniqueKeys, this.#terms, this.#counters, this.#replays]) map.clear()
   }
 
-  #apply(changes: ReadonlyArray<Change>, now: number): CommitResult {
+  /** Returns the new version of each record. */
+  #writeRecords(changes: ReadonlyArray<Change>): ReadonlyMap<string, number> {
     const versions = new Map<string, number>()
-    const totals = new Map<string, number>()
     // Remove old unique keys before adding new ones: one commit may move a unique key from one record to another.
     for (const change of changes) {
       if (change._tag !== "Put" && change._tag !== "Delete") continue
@@ -97,13 +108,8 @@ export class PartitionState {
     for (const change of changes) {
       if (change._tag === "Put") versions.set(change.key, this.#put(change))
       else if (change._tag === "Delete") this.#delete(change.key)
-      else if (change._tag === "Add") {
-        const total = this.counter(change.counter, now) + change.by
-        this.#counters.setAndExtend(change.counter, total, now + change.ttl, now)
-        totals.set(change.counter, total)
-      }
     }
-    return { versions, totals }
+    return versions
   }
 
   #put({ key, body, indexTerms: terms, uniqueKeys, parent }: Change & { readonly _tag: "Put" }): number {

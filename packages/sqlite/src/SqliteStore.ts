@@ -118,14 +118,13 @@ const makeOperations = (database: Database, operations: SyncOperations, queue: C
         read("counters", () => operations.counters(partition, names, clock.currentTimeMillisUnsafe()))
       ),
     commit: (partition, changes, idempotency) =>
-      Effect.clockWith((clock) => {
-        const now = clock.currentTimeMillisUnsafe()
-        return queue
-          .submit("commit", () => operations.apply(partition, changes, idempotency, now))
+      Effect.clockWith((clock) =>
+        queue
+          .submit("commit", () => operations.apply(partition, changes, idempotency, clock))
           .pipe(
             Effect.flatMap((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
           )
-      }),
+      ),
     clear
   })
 }

@@ -7,15 +7,17 @@ import {
   type Change,
   type CommitResult,
   type IdempotencyRecord,
+  MicrosecondClock,
   type Partition,
   Preconditions,
   type RecordWithParent,
-  type StoreConflict,
+  StoreConflict,
   type StorePage,
   type StoreQuery,
   type StoreRecord
 } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
+import type { Clock } from "effect"
 import { decodeStoredReplay, encodeReplay } from "./replays.ts"
 import { prepareStatements, type RecordRow, type RecordWithParentRow, type Statements } from "./statements.ts"
 import { VersionCache } from "./VersionCache.ts"
@@ -58,6 +60,7 @@ export class SyncOperations {
   /** The id of a partition never changes. Only ids that are committed are cached, never those of an open transaction. */
   readonly #partitions = new BoundedMap<Partition.Partition, number>(10_000)
   #sweptAt = Number.NEGATIVE_INFINITY
+  readonly #microseconds = new MicrosecondClock()
   readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
 
   /** Caches the versions that commits check. The owner of a transaction calls `onBegin`, and `reset` on rollback. */
@@ -100,28 +103,30 @@ export class SyncOperations {
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>,
     idempotency: IdempotencyRecord | undefined,
-    now: number
+    clock: Clock.Clock
   ): CommitResult | StoreConflict {
+    const now = clock.currentTimeMillisUnsafe()
     const sql = this.#sql
     const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? missingPartitionId
     const replay = idempotency === undefined ? undefined : sql.replay.get(existingId, idempotency.id, now)
     if (replay !== undefined) return decodeStoredReplay(replay, changes)
 
-    const counterValues = new Map<string, number>()
-    const conflict = Preconditions.firstViolation(changes, {
+    const updates = Preconditions.evaluate(changes, {
       version: (key) => this.versions.get(existingId, key, this.#readVersion),
       owner: (uniqueKey) => sql.uniqueKeyOwner.get(existingId, uniqueKey),
       total: (term) => sql.term.get(existingId, term)?.total ?? 0,
-      counter: (name) => {
-        const value = sql.counter.get(existingId, name, now) ?? 0
-        counterValues.set(name, value)
-        return value
-      }
+      counter: (name) => sql.counter.get(existingId, name, now) ?? 0,
+      time: { clock, microseconds: this.#microseconds }
     })
-    if (conflict !== undefined) return conflict
+    if (updates instanceof StoreConflict) return updates
 
     const id = existingId === missingPartitionId ? requireRow(sql.insertPartition.get(partition)) : existingId
-    const result = this.#write(id, changes, counterValues, now)
+    const totals = new Map<string, number>()
+    for (const { counter, value, total, ttl } of updates) {
+      sql.setCounter.run(id, counter, value, now + ttl)
+      totals.set(counter, total)
+    }
+    const result = { versions: this.#writeRecords(id, changes), totals }
     if (idempotency !== undefined) {
       const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
       sql.insertReplay.run(id, idempotency.id, encodeReplay(result, replayed), now + idempotency.ttl)
@@ -164,18 +169,20 @@ export class SyncOperations {
     return names.length === 1 ? readAll() : this.#database.transaction(readAll)()
   }
 
-  #readPage(partition: number, { indexTerms: terms, offset, limit }: StoreQuery): StorePage {
+  #readPage(partition: number, { indexTerms: terms, offset, limit, descending }: StoreQuery): StorePage {
     const termRows = terms.map((term) => this.#sql.term.get(partition, term)).filter((term) => term !== undefined)
     const [first] = termRows
     if (first === undefined || termRows.length < terms.length) return { records: [], total: 0 }
     if (termRows.length === 1) {
+      const recordIds = descending ? this.#sql.newestRecordIds : this.#sql.recordIds
       return {
-        records: this.#readRecords(limit === 0 ? [] : this.#sql.recordIds.all(first.id, limit, offset)),
+        records: this.#readRecords(limit === 0 ? [] : recordIds.all(first.id, limit, offset)),
         total: first.total
       }
     }
     const ids = this.#intersect(termRows.map(({ id }) => id))
-    return { records: this.#readRecords(ids.slice(offset, offset + limit)), total: ids.length }
+    const ordered = descending ? ids.toReversed() : ids
+    return { records: this.#readRecords(ordered.slice(offset, offset + limit)), total: ids.length }
   }
 
   /** The ids of the records that have all terms. INTERSECT merges the sorted postings. */
@@ -202,15 +209,10 @@ export class SyncOperations {
 
   readonly #readVersion = (partition: number, key: string): number => this.#sql.version.get(partition, key) ?? 0
 
-  #write(
-    partition: number,
-    changes: ReadonlyArray<Change>,
-    counterValues: ReadonlyMap<string, number>,
-    now: number
-  ): CommitResult {
+  /** Returns the new version of each record. */
+  #writeRecords(partition: number, changes: ReadonlyArray<Change>): ReadonlyMap<string, number> {
     const sql = this.#sql
     const versions = new Map<string, number>()
-    const totals = new Map<string, number>()
     const puts = changes.reduce((count, { _tag }) => count + (_tag === "Put" ? 1 : 0), 0)
     let version = puts === 0 ? 0 : requireRow(sql.advanceSequence.get(puts, partition)) - puts
     // Remove old unique keys before adding new ones: one commit may move a unique key from one record to another.
@@ -223,13 +225,8 @@ export class SyncOperations {
         this.#put(partition, change, ++version)
         versions.set(change.key, version)
       } else if (change._tag === "Delete") this.#delete(partition, change.key)
-      else if (change._tag === "Add") {
-        const total = (counterValues.get(change.counter) ?? 0) + change.by
-        sql.setCounter.run(partition, change.counter, total, now + change.ttl)
-        totals.set(change.counter, total)
-      }
     }
-    return { versions, totals }
+    return versions
   }
 
   #put(partition: number, change: Change & { readonly _tag: "Put" }, version: number): void {

@@ -88,6 +88,9 @@ export const prepareStatements = (database: Sqlite.Database) => {
     recordIds: value<[number, number, number], number>(
       "SELECT record FROM tollgate_postings WHERE term = ? ORDER BY record LIMIT ? OFFSET ?"
     ),
+    newestRecordIds: value<[number, number, number], number>(
+      "SELECT record FROM tollgate_postings WHERE term = ? ORDER BY record DESC LIMIT ? OFFSET ?"
+    ),
 
     counter: value<[number, string, number], number>(
       "SELECT value FROM tollgate_counters WHERE partition = ? AND name = ? AND expires > ?"

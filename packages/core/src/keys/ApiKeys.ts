@@ -25,7 +25,7 @@ import { KeyLimitReached, KeyNotFound, KeyValueTaken } from "./KeyError.ts"
 import { KeysApi, type KeysMethods } from "./KeysApi.ts"
 import * as KeyValues from "./keyValues.ts"
 import { makeReencryptKeys, type ReencryptResult } from "./reencryptKeys.ts"
-import type { Verification } from "./Verification.ts"
+import { type KeyCheck, toVerification } from "./Verification.ts"
 import { VerifyCache } from "./VerifyCache.ts"
 import { makeVerify } from "./verify.ts"
 
@@ -192,7 +192,7 @@ const make = Effect.gen(function* () {
       yield* cache.invalidateAfter(getKeyBucketPartition(bucket), retryOnConflict(attempt))
     }),
 
-    verify: ({ params, payload }) => verifyKey(params, payload.key)
+    verify: ({ params, payload }) => Effect.map(verifyKey(params, payload.key), toVerification)
   })
 
   return ApiKeys.of({
@@ -213,7 +213,7 @@ export class ApiKeys extends Context.Service<
      * Verifies a key in one store round trip, without a write. A malformed key is rejected without a round trip. Same as
      * the operation `verify`, without its span: this is the hot path of protected routes.
      */
-    readonly verifyKey: (bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreError>
+    readonly verifyKey: (bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>
     /** Re-encrypts every key of every bucket under the primary secret while the service runs. Safe to repeat. */
     readonly reencryptKeys: () => Effect.Effect<ReencryptResult, StoreError>
   }

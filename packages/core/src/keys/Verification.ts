@@ -13,7 +13,8 @@ export const Verified = Schema.Struct({
   valid: Schema.Literal(true),
   consumer: Schema.Struct({ id: ConsumerId, name: ConsumerName, tags: Tags, metadata: Metadata }),
   keyId: KeyId,
-  expiresOn: Schema.optionalKey(Timestamp)
+  expiresOn: Schema.optionalKey(Timestamp),
+  scopes: Schema.optionalKey(Schema.Array(Schema.String))
 }).annotate({ identifier: "Verified" })
 export type Verified = typeof Verified.Type
 
@@ -29,3 +30,17 @@ export type Verification = typeof Verification.Type
 export type VerificationJson = typeof Verification.Encoded
 
 export const notVerified: NotVerified = { valid: false, reason: "invalid" }
+
+/** Why a key does not pass. For the server itself only: outsiders see `NotVerified`. */
+export type KeyRefusalReason = "malformed-key" | "unknown-key" | "expired-key" | "disabled-key"
+
+export interface KeyRefusal {
+  readonly valid: false
+  readonly reason: KeyRefusalReason
+}
+
+/** The result of checking a key, with the reason of a refusal. */
+export type KeyCheck = Verified | KeyRefusal
+
+/** Hides why a key does not pass. */
+export const toVerification = (check: KeyCheck): Verification => (check.valid ? check : notVerified)

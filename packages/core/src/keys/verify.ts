@@ -14,7 +14,7 @@ import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
 import type { RecordWithParent, StoreOperations, StoreRecord } from "../store/Store.ts"
 import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
-import { notVerified, type Verification, type Verified } from "./Verification.ts"
+import type { KeyCheck, KeyRefusal, Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
 const maxKeyLength = 256
@@ -43,21 +43,26 @@ const toVerified = ({ record, parent }: RecordWithParent): Verified | RecordUnre
   return expiresOn === undefined ? verified : { ...verified, expiresOn }
 }
 
-const toVerification = (verified: Verified | undefined, now: number): Verification =>
-  verified === undefined || (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now)
-    ? notVerified
-    : verified
+const malformedKey: KeyRefusal = { valid: false, reason: "malformed-key" }
+const unknownKey: KeyRefusal = { valid: false, reason: "unknown-key" }
+const expiredKey: KeyRefusal = { valid: false, reason: "expired-key" }
+
+const toKeyCheck = (verified: Verified | undefined, now: number): KeyCheck => {
+  if (verified === undefined) return unknownKey
+  const isExpired = verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now
+  return isExpired ? expiredKey : verified
+}
 
 export const makeVerify = (
   store: StoreOperations,
   secretBox: SecretBox["Service"],
   cache: VerifyCache["Service"],
   trustedClock: TrustedClock["Service"]
-): ((bucket: KeyBucket, key: string) => Effect.Effect<Verification, StoreError>) => {
+): ((bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>) => {
   return (bucket, key) =>
-    Effect.clockWith((clock): Effect.Effect<Verification, StoreError> => {
+    Effect.clockWith((clock): Effect.Effect<KeyCheck, StoreError> => {
       if (typeof key !== "string" || key.length > maxKeyLength || !secretBox.isWellFormed(key)) {
-        return Effect.succeed(notVerified)
+        return Effect.succeed(malformedKey)
       }
       const partition = getKeyBucketPartition(bucket)
       const hashes = secretBox.keyHashes(key)
@@ -66,7 +71,7 @@ export const makeVerify = (
       // The monotonic clock: adjusting the wall clock must not extend the life of a cached result.
       const monotonicNow = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
       const cached = cache.get(partition, primaryHash, monotonicNow)
-      if (cached !== undefined) return Effect.succeed(toVerification(cached, now))
+      if (cached !== undefined) return Effect.succeed(toKeyCheck(cached, now))
       const generation = cache.generation()
       return Effect.flatMap(
         store.getByUniqueKey(
@@ -81,7 +86,7 @@ export const makeVerify = (
             const bytes = match?.parent?.body.length ?? 0
             cache.set(partition, primaryHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
           }
-          return Effect.succeed(toVerification(verified, trustedClock.readMillis(clock)))
+          return Effect.succeed(toKeyCheck(verified, trustedClock.readMillis(clock)))
         }
       )
     })

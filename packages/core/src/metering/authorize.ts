@@ -3,7 +3,7 @@
  */
 import { type DateTime, Effect } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
-import type { Verified } from "../keys/Verification.ts"
+import type { KeyRefusalReason, Verified } from "../keys/Verification.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucketError.ts"
@@ -25,7 +25,7 @@ export type AuthorizeResult =
       /** The quotas of the counted meters. */
       readonly quotas?: Quotas | undefined
     }
-  | { readonly allowed: false; readonly reason: "invalid-key" }
+  | { readonly allowed: false; readonly reason: KeyRefusalReason }
   | {
       readonly allowed: false
       readonly reason: "no-subscription" | "subscription-not-active"
@@ -40,8 +40,6 @@ export type AuthorizeResult =
       readonly resetsOn: DateTime.Utc
     }
 
-const invalidKey: AuthorizeResult = { allowed: false, reason: "invalid-key" }
-
 export const makeAuthorize =
   (keys: ApiKeys["Service"], usage: Usage["Service"]) =>
   ({
@@ -52,7 +50,7 @@ export const makeAuthorize =
     Effect.flatMap(
       keys.verifyKey(bucket, key),
       (verification): Effect.Effect<AuthorizeResult, StoreError | MeteringBucketNotFound | UnknownMeter> => {
-        if (!verification.valid) return Effect.succeed(invalidKey)
+        if (!verification.valid) return Effect.succeed({ allowed: false, reason: verification.reason })
         const { consumer, keyId } = verification
         if (metering === undefined) return Effect.succeed({ allowed: true, consumer, keyId })
         return usage

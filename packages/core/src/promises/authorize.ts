@@ -3,7 +3,7 @@
  */
 import { DateTime, Effect, Schema } from "effect"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
-import type { Verified } from "../keys/Verification.ts"
+import type { KeyRefusalReason, Verified } from "../keys/Verification.ts"
 import { type AuthorizeResult, makeAuthorize } from "../metering/authorize.ts"
 import { Amounts, encodeQuotas, parseAmounts, type QuotasJson } from "../metering/Quota.ts"
 import type { Usage } from "../metering/Usage.ts"
@@ -24,7 +24,7 @@ type Consumer = (typeof Verified.Encoded)["consumer"]
 
 export type AuthorizeResultJson =
   | { readonly allowed: true; readonly consumer: Consumer; readonly keyId: string; readonly quotas?: QuotasJson }
-  | { readonly allowed: false; readonly reason: "invalid-key" }
+  | { readonly allowed: false; readonly reason: KeyRefusalReason }
   | {
       readonly allowed: false
       readonly reason: "no-subscription" | "subscription-not-active"

@@ -5,7 +5,7 @@ import { DateTime, Effect } from "effect"
 import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
 import type { Uploads } from "../deployments/uploads/Uploads.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
-import type { Verification, VerificationJson } from "../keys/Verification.ts"
+import { type KeyCheck, notVerified, type VerificationJson } from "../keys/Verification.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { encodeQuotas, parseAmounts } from "../metering/Quota.ts"
 import type { Usage } from "../metering/Usage.ts"
@@ -36,9 +36,10 @@ export interface LocalKeyBucketHandle extends KeyBucketHandle {
 export type LocalAccountHandle = AccountHandle<LocalKeyBucketHandle>
 
 /** Encodes by hand: the schema encoder would take longer than the verification itself. */
-const encodeVerification = (verification: Verification): VerificationJson => {
-  if (!verification.valid || verification.expiresOn === undefined) return verification as VerificationJson
-  return { ...verification, expiresOn: DateTime.formatIso(verification.expiresOn) }
+const encodeVerification = (check: KeyCheck): VerificationJson => {
+  if (!check.valid) return notVerified
+  const { expiresOn, ...rest } = check
+  return expiresOn === undefined ? rest : { ...rest, expiresOn: DateTime.formatIso(expiresOn) }
 }
 
 interface LocalServices {

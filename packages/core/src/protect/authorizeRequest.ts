@@ -91,7 +91,7 @@ interface Denial {
 }
 
 const toDenial = (result: Extract<AuthorizeResultJson, { readonly allowed: false }>): Denial => {
-  if (result.reason === "invalid-key") {
+  if (!("consumer" in result)) {
     return {
       error: new Unauthorized({ detail: "Send a valid API key" }),
       headers: { "www-authenticate": "Bearer" }

@@ -45,6 +45,8 @@ export interface EntryQuery {
   readonly where?: ReadonlyArray<string>
   readonly offset: number
   readonly limit: number
+  /** Newest first instead of oldest first. */
+  readonly descending?: boolean | undefined
 }
 
 export interface CollectionOptions<A, I> {
@@ -203,10 +205,9 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     return typeof content === "string" ? JSON.parse(content) : content
   }
 
-  const toStoreQuery = ({ where, offset, limit }: EntryQuery) => ({
+  const toStoreQuery = ({ where, ...rest }: EntryQuery) => ({
     indexTerms: where === undefined || where.length === 0 ? [indexTerm()] : where.map(indexTerm),
-    offset,
-    limit
+    ...rest
   })
 
   const get: Collection<A>["get"] = Effect.fnUntraced(function* (partition, key) {

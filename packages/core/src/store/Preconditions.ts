@@ -1,7 +1,10 @@
 /**
- * Checks the preconditions of a commit before any change is applied. For adapters that can read their state
- * synchronously; an adapter that commits elsewhere, such as in a Redis script, checks in the same order there.
+ * Checks the preconditions of a commit before any change is applied, and computes the new values of its counters. For
+ * adapters that can read their state synchronously; an adapter that commits elsewhere, such as in a Redis script, checks
+ * in the same order there.
  */
+import type { Clock } from "effect"
+import { type MicrosecondClock, take } from "./RateLimit.ts"
 import type { Change } from "./Store.ts"
 import { StoreConflict } from "./StoreError.ts"
 
@@ -14,13 +17,57 @@ export interface CommitState {
   /** The number of records that have this index term. */
   readonly total: (term: string) => number
   readonly counter: (name: string) => number
+  /** The time of rate limits. */
+  readonly time: { readonly clock: Clock.Clock; readonly microseconds: MicrosecondClock }
 }
 
-/** The conflict of the first change, in order, whose precondition does not hold. */
-export const firstViolation = (changes: ReadonlyArray<Change>, state: CommitState): StoreConflict | undefined => {
+export interface CounterUpdate {
+  readonly counter: string
+  /** The value to store. */
+  readonly value: number
+  /** The value to return in `totals`. */
+  readonly total: number
+  readonly ttl: number
+}
+
+type CounterChange = Extract<Change, { readonly _tag: "Add" | "Raise" | "Take" }>
+
+const evaluateCounter = (change: CounterChange, state: CommitState): StoreConflict | CounterUpdate => {
+  const { counter, ttl } = change
+  const current = state.counter(counter)
+  switch (change._tag) {
+    case "Add": {
+      const value = Math.max(0, current + change.by)
+      return change.by > 0 && value > (change.max ?? Number.MAX_SAFE_INTEGER)
+        ? new StoreConflict({ reason: "counter-exceeded", subject: counter })
+        : { counter, value, total: value, ttl }
+    }
+    case "Raise": {
+      const value = Math.max(current, change.to)
+      return { counter, value, total: value, ttl }
+    }
+    case "Take": {
+      const { clock, microseconds } = state.time
+      const result = take(change, current, microseconds.read(clock, change, current))
+      return result.allowed
+        ? { counter, value: result.fullAt, total: result.untilFull, ttl }
+        : new StoreConflict({ reason: "rate-limited", subject: counter, retryAfter: result.retryAfter })
+    }
+  }
+}
+
+/**
+ * Returns the new values of the counters, in the order of the changes; or the conflict of the first change, in order,
+ * whose precondition does not hold.
+ */
+export const evaluate = (
+  changes: ReadonlyArray<Change>,
+  state: CommitState
+): StoreConflict | ReadonlyArray<CounterUpdate> => {
   const writtenKeys = new Set<string>()
   for (const change of changes) if (change._tag === "Put" || change._tag === "Delete") writtenKeys.add(change.key)
   const newOwners = new Map<string, string>()
+  const updates: Array<CounterUpdate> = []
 
   for (const change of changes) {
     switch (change._tag) {
@@ -47,12 +94,12 @@ export const firstViolation = (changes: ReadonlyArray<Change>, state: CommitStat
           return new StoreConflict({ reason: "too-many-records", subject: change.term })
         }
         break
-      case "Add":
-        if (state.counter(change.counter) + change.by > (change.max ?? Number.MAX_SAFE_INTEGER)) {
-          return new StoreConflict({ reason: "counter-exceeded", subject: change.counter })
-        }
-        break
+      default: {
+        const update = evaluateCounter(change, state)
+        if (update instanceof StoreConflict) return update
+        updates.push(update)
+      }
     }
   }
-  return undefined
+  return updates
 }

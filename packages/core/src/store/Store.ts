@@ -35,18 +35,20 @@ export interface StoreQuery {
   readonly indexTerms: ReadonlyArray<string>
   readonly offset: number
   readonly limit: number
+  /** Newest first instead of oldest first. `offset` then counts from the newest record. */
+  readonly descending?: boolean | undefined
 }
 
-/** One page of records in order of creation, and the total number of matching records. */
+/** One page of records in order of creation, oldest first unless `descending`, and the total of matching records. */
 export interface StorePage {
   readonly records: ReadonlyArray<StoreRecord>
   readonly total: number
 }
 
 /**
- * A change or a precondition of a commit. Preconditions (`expect`, `atMost`) are checked against the state before the
- * commit. A commit contains at most one `Put`, `Delete` or `Check` for each key. `expect: 0` means that the record must
- * not exist.
+ * A change or a precondition of a commit. Preconditions (`expect`, `atMost`, `max`, `burst`) are checked, in the order of
+ * the changes, against the state before the commit. A commit contains at most one `Put`, `Delete` or `Check` for each
+ * key, and at most one `Add`, `Raise` or `Take` for each counter. `expect: 0` means that the record must not exist.
  */
 export type Change = Data.TaggedEnum<{
   Put: {
@@ -63,10 +65,24 @@ export type Change = Data.TaggedEnum<{
   /** Changes nothing: fails the commit if more than `atMost` records have the index term. */
   AtMost: { readonly term: string; readonly atMost: number }
   /**
-   * Increments a counter by a positive integer. Fails the commit if the counter would exceed `max`. The store keeps the
-   * counter for at least `ttl` more milliseconds and may delete it after that.
+   * Adds an integer other than 0 to a counter. A positive amount fails the commit if the counter would exceed `max`. A
+   * negative amount never fails: it lowers the counter to 0 at most. The store keeps the counter for at least `ttl` more
+   * milliseconds and may delete it after that, here and in `Raise` and `Take`.
    */
   Add: { readonly counter: string; readonly by: number; readonly max?: number; readonly ttl: number }
+  /** Sets a counter to `to`, unless it is already higher. */
+  Raise: { readonly counter: string; readonly to: number; readonly ttl: number }
+  /**
+   * Takes `cost` from a rate limit, which allows `burst` at once and one more every `interval` microseconds. Fails the
+   * commit if less than `cost` is available. `RateLimit.ts` defines the algorithm and what the counter holds.
+   */
+  Take: {
+    readonly counter: string
+    readonly cost: number
+    readonly interval: number
+    readonly burst: number
+    readonly ttl: number
+  }
 }>
 
 export const Change = Data.taggedEnum<Change>()
@@ -86,7 +102,10 @@ export interface IdempotencyRecord {
 export interface CommitResult {
   /** The new version of each record that the commit wrote, by key. */
   readonly versions: ReadonlyMap<string, number>
-  /** The new value of each counter that the commit incremented, by name. */
+  /**
+   * The new value of each counter that the commit changed, by name. For a `Take`, the microseconds until its rate limit
+   * is full again.
+   */
   readonly totals: ReadonlyMap<string, number>
   /** Set when an earlier commit with the same idempotency id was applied. */
   readonly replayed?: { readonly fingerprint: string; readonly result: string }

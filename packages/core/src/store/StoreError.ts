@@ -33,7 +33,7 @@ export class StoreOpenError extends defineError<StoreOpenError>()(
   }
 }
 
-export type ConflictReason = "stale" | "unique-key" | "too-many-records" | "counter-exceeded"
+export type ConflictReason = "stale" | "unique-key" | "too-many-records" | "counter-exceeded" | "rate-limited"
 
 /**
  * A precondition of the commit does not hold. No change was applied.
@@ -42,6 +42,7 @@ export type ConflictReason = "stale" | "unique-key" | "too-many-records" | "coun
  * - `unique-key`: the unique key `subject` belongs to another record
  * - `too-many-records`: more records have the index term `subject` than the commit allows
  * - `counter-exceeded`: the counter `subject` would exceed its maximum
+ * - `rate-limited`: the rate limit in the counter `subject` has less left than the commit takes
  *
  * Operations retry stale commits. Over HTTP the error has neither `reason` nor `subject`, which are internal.
  */
@@ -54,12 +55,16 @@ export class StoreConflict extends defineError<StoreConflict>()("StoreConflict",
 }) {
   readonly reason: ConflictReason
   declare readonly subject: string
+  /** For `rate-limited`: the microseconds after which the same `Take` succeeds, if nothing else is taken. */
+  declare readonly retryAfter: number
 
-  constructor(members: { readonly reason?: ConflictReason; readonly subject?: string } = {}) {
-    const { reason = "stale", subject = "", ...rest } = members
+  constructor(
+    members: { readonly reason?: ConflictReason; readonly subject?: string; readonly retryAfter?: number } = {}
+  ) {
+    const { reason = "stale", subject = "", retryAfter = 0, ...rest } = members
     super(rest)
     this.reason = reason
-    addHidden(this, { subject })
+    addHidden(this, { subject, retryAfter })
   }
 
   override get message(): string {

@@ -47,12 +47,37 @@ const validateChange = (change: Change): string | undefined => {
       return isPositive(change.expect) ? undefined : `expect must be the version to delete, not ${change.expect}`
     case "AtMost":
       return isCount(change.atMost) ? undefined : `atMost must be a non-negative integer, not ${change.atMost}`
-    case "Add":
+    default:
       if (!isWellFormed(change.counter)) return "the counter name contains a lone surrogate"
-      if (!isPositive(change.by)) return `by must be a positive integer, not ${change.by}`
-      if (change.max !== undefined && !isCount(change.max))
-        return `max must be a non-negative integer, not ${change.max}`
-      return isPositive(change.ttl) ? undefined : `ttl must be a positive number of milliseconds, not ${change.ttl}`
+      return (
+        validateAmounts(change) ??
+        (isPositive(change.ttl) ? undefined : `ttl must be a positive number of milliseconds, not ${change.ttl}`)
+      )
+  }
+}
+
+/** A year and a day, in microseconds: added to the present time, it stays an exact integer. */
+const maxBurstTime = 366 * 24 * 60 * 60 * 1_000_000
+
+const validateAmounts = (change: Extract<Change, { readonly _tag: "Add" | "Raise" | "Take" }>): string | undefined => {
+  switch (change._tag) {
+    case "Add":
+      if (!isPositive(Math.abs(change.by))) return `by must be an integer other than 0, not ${change.by}`
+      return change.max === undefined || isCount(change.max)
+        ? undefined
+        : `max must be a non-negative integer, not ${change.max}`
+    case "Raise":
+      return isCount(change.to) ? undefined : `to must be a non-negative integer, not ${change.to}`
+    case "Take": {
+      const { cost, interval, burst } = change
+      if (![cost, interval, burst].every(isPositive)) {
+        return `cost, interval and burst must be positive integers, not ${cost}, ${interval} and ${burst}`
+      }
+      if (cost > burst) return `cost must be at most burst, not ${cost} of ${burst}`
+      return burst * interval <= maxBurstTime
+        ? undefined
+        : `burst × interval must be at most ${maxBurstTime} microseconds, not ${burst * interval}`
+    }
   }
 }
 
@@ -68,7 +93,7 @@ export const validateCommit = (
     if (problem !== undefined) return new StoreMisuse(`${change._tag}: ${problem}`)
     if (change._tag === "AtMost") continue
     const [kind, name, previousNames] =
-      change._tag === "Add"
+      "counter" in change
         ? (["counter", change.counter, counters] as const)
         : (["record", change.key, records] as const)
     if (previousNames.has(name)) {
