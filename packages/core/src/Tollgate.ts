@@ -176,6 +176,7 @@ export interface Tollgate {
 
 const makeAccount = Effect.gen(function* () {
   return makeLocalHandles({
+    store: yield* Store,
     operations: yield* allOperations,
     owners: yield* makeOwners,
     keys: yield* ApiKeys,

@@ -17,7 +17,8 @@ export { type HttpHandlers, type Services, toWebHandler } from "./Http.ts"
 export { ApiKeys } from "./keys/ApiKeys.ts"
 export { NotVerified, Verification, Verified } from "./keys/Verification.ts"
 export { VerifyCache } from "./keys/VerifyCache.ts"
-export { type AuthorizeRequest, type AuthorizeResult, makeAuthorize } from "./metering/authorize.ts"
+export type { AuthorizeOptions } from "./authorize/AuthorizeOptions.ts"
+export { type AuthorizeError, type AuthorizeResult, makeAuthorize } from "./authorize/authorize.ts"
 export {
   MeteringBucket,
   MeteringBucketCreate,
@@ -25,7 +26,7 @@ export {
   MeteringBucketName
 } from "./metering/MeteringBucket.ts"
 export { MeteringBuckets } from "./metering/MeteringBuckets.ts"
-export { Meter, MeterName, Meters, Plan, PlanCreate, PlanId, PlanUpdate } from "./metering/Plan.ts"
+export { Meter, Meters, Plan, PlanCreate, PlanId, PlanUpdate } from "./metering/Plan.ts"
 export { Plans } from "./metering/Plans.ts"
 export { Amounts, Consumption, Quota, Quotas } from "./metering/Quota.ts"
 export { QuotaThresholds, type QuotaThresholdsShape } from "./metering/QuotaThresholds.ts"

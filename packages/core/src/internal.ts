@@ -9,9 +9,9 @@ export {
   type AuthorizingKeyBucket,
   makeAuthorizeRequest,
   type RequestConsumer,
-  type RequestLike,
-  type RequireApiKeyOptions
+  type RequestLike
 } from "./protect/authorizeRequest.ts"
+export type { RequireApiKeyOptions } from "./protect/RequireApiKeyOptions.ts"
 export { abortablePromise } from "./runtime/abortablePromise.ts"
 export { BodyNotRestorableError } from "./runtime/BodyNotRestorableError.ts"
 export { checkNodeVersion } from "./runtime/checkNodeVersion.ts"

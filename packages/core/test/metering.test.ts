@@ -343,7 +343,7 @@ describe("quotas", () => {
         )
         if (expected === 0) continue
         const full = yield* usage.consumeMeters(bucketId, id, { bytes: expected })
-        assert.deepStrictEqual(full.meters["bytes"], { max: expected, used: expected, remaining: 0 })
+        assert.deepStrictEqual(full.quotas.meters["bytes"], { max: expected, used: expected, remaining: 0 })
         const error = yield* Effect.flip(usage.consumeMeters(bucketId, id, { bytes: 1 }))
         assert.strictEqual(error._tag, "QuotaExceeded")
       }
@@ -388,7 +388,7 @@ describe("quotas", () => {
         headers: { idempotencyKey: "i" },
         payload: { meters: { requests: 1 } }
       })
-      assert.deepStrictEqual(retried.meters, { requests: { max: 9, used: 1, remaining: 8 } })
+      assert.deepStrictEqual(retried.value.meters, { requests: { max: 9, used: 1, remaining: 8 } })
     }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
@@ -477,7 +477,7 @@ describe("threshold notifications", () => {
         const { bucketId, subscribe, usage } = yield* setUp()
         const { id } = (yield* subscribe()).value
         isFailing = true
-        assert.strictEqual((yield* usage.consumeMeters(bucketId, id, { requests: 8 })).meters["requests"]?.used, 8)
+        assert.strictEqual((yield* usage.consumeMeters(bucketId, id, { requests: 8 })).quotas.meters["requests"]?.used, 8)
         assert.deepStrictEqual(events, [])
         isFailing = false
         yield* usage.consumeMeters(bucketId, id, { requests: 1 })

@@ -1,6 +1,5 @@
 /**
- * Tollgate for Express: the HTTP API as middleware, and middleware that requires a valid API key
- * and, with `metering`, counts its use.
+ * Tollgate for Express: the HTTP API as middleware, and middleware that requires a valid API key.
  */
 import type { Tollgate } from "@tollgate/core"
 import {
@@ -33,7 +32,8 @@ export const tollgate = (gate: Tollgate, options?: ExpressHandlerOptions): Reque
   toNodeHandler<Request>(gate, options)
 
 /**
- * Middleware that requires a valid API key and counts its use. Otherwise it responds with 401, 403, 429 or 503.
+ * Middleware that requires a valid API key, and with options its scopes, rate limits and quotas. Otherwise it responds
+ * with 401, 403, 429 or 503.
  *
  * @example
  * ```ts
@@ -43,11 +43,14 @@ export const tollgate = (gate: Tollgate, options?: ExpressHandlerOptions): Reque
  * })
  * ```
  */
-export const requireApiKey = (keyBucket: AuthorizingKeyBucket, options?: RequireApiKeyOptions): RequestHandler => {
+export const requireApiKey = (
+  keyBucket: AuthorizingKeyBucket,
+  options?: RequireApiKeyOptions<Request>
+): RequestHandler => {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (req, res, next) => {
     try {
-      const result = await authorizeRequest({ header: (name) => req.get(name), query: (name) => req.query[name] })
+      const result = await authorizeRequest({ header: (name) => req.get(name), query: (name) => req.query[name] }, req)
       res.set(result.headers)
       if (!result.allowed) return void res.status(result.status).send(JSON.stringify(result.problem))
       if (result.consumer !== undefined) req.consumer = result.consumer

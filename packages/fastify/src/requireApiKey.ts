@@ -5,6 +5,7 @@ import {
   type RequestConsumer,
   type RequireApiKeyOptions
 } from "@tollgate/core/internal"
+import type { FastifyRequest } from "fastify"
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -34,8 +35,8 @@ const getHeader = (headers: IncomingHttpHeaders, name: string): string | undefin
 }
 
 /**
- * A hook that requires a valid API key and counts its use. Otherwise it responds with 401, 403, 429 or 503. As
- * `onRequest` it runs before Fastify reads the body, as `preHandler` after Fastify has validated the request.
+ * A hook that requires a valid API key, and with options its scopes, rate limits and quotas. Otherwise it responds with
+ * 401, 403, 429 or 503. As `onRequest` it runs before Fastify reads the body, as `preHandler` after Fastify has validated the request.
  *
  * @example
  * ```ts
@@ -43,13 +44,16 @@ const getHeader = (headers: IncomingHttpHeaders, name: string): string | undefin
  * app.get("/hello", { onRequest: requireApiKey(production) }, async (request) => `Hello, ${request.consumer?.name}`)
  * ```
  */
-export const requireApiKey = (keyBucket: AuthorizingKeyBucket, options?: RequireApiKeyOptions): ApiKeyHook => {
+export const requireApiKey = (keyBucket: AuthorizingKeyBucket, options?: RequireApiKeyOptions<FastifyRequest>): ApiKeyHook => {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (request, reply) => {
-    const result = await authorizeRequest({
-      header: (name) => getHeader(request.headers, name),
-      query: (name) => (request.query as Readonly<Record<string, unknown>>)[name]
-    })
+    const result = await authorizeRequest(
+      {
+        header: (name) => getHeader(request.headers, name),
+        query: (name) => (request.query as Readonly<Record<string, unknown>>)[name]
+      },
+      request as FastifyRequest
+    )
     reply.headers(result.headers)
     if (!result.allowed) {
       reply.code(result.status)

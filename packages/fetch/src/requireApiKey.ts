@@ -9,7 +9,7 @@ import {
 export type Policy = "deny" | "allow"
 
 /** The options, with the type of `onStoreUnavailable` as a parameter. */
-export type PolicyOptions<OnStoreUnavailable extends Policy> = RequireApiKeyOptions & {
+export type PolicyOptions<OnStoreUnavailable extends Policy, HostRequest = Request> = RequireApiKeyOptions<HostRequest> & {
   readonly onStoreUnavailable?: OnStoreUnavailable | undefined
 }
 
@@ -23,7 +23,7 @@ export type RequireApiKeyResult<Consumer = RequestConsumer> =
       readonly allowed: true
       /** The consumer whose API key authorized the request. */
       readonly consumer: Consumer
-      /** `RateLimit`, if the request is metered: add it to your response. */
+      /** `RateLimit-Policy` and `RateLimit`, if the route has limits or quotas: add them to your response. */
       readonly headers: Readonly<Record<string, string>>
     }
   | {
@@ -57,16 +57,17 @@ const toResult = (result: AuthorizeRequestResult): RequireApiKeyResult<RequestCo
  * })
  * ```
  */
-export const requireApiKey = <OnStoreUnavailable extends Policy = "deny">(
+export const requireApiKey = <OnStoreUnavailable extends Policy = "deny", HostRequest extends Request = Request>(
   keyBucket: AuthorizingKeyBucket,
-  options?: PolicyOptions<OnStoreUnavailable>
-): ((request: Request) => Promise<RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>>>) => {
+  options?: PolicyOptions<OnStoreUnavailable, HostRequest>
+): ((request: HostRequest) => Promise<RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>>>) => {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
-  return async ({ headers, url }) => {
-    const result = await authorizeRequest({
-      header: (name) => headers.get(name) ?? undefined,
-      query: (name) => getQueryParameter(url, name)
-    })
+  return async (request) => {
+    const { headers, url } = request
+    const result = await authorizeRequest(
+      { header: (name) => headers.get(name) ?? undefined, query: (name) => getQueryParameter(url, name) },
+      request
+    )
     // There is always a consumer, unless `onStoreUnavailable` is `allow`.
     return toResult(result) as RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>>
   }

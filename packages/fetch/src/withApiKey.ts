@@ -16,7 +16,7 @@ const addHeaders = (response: Response, headers: Readonly<Record<string, string>
 }
 
 /**
- * Wraps a handler: it runs only for requests with a valid API key, and its response carries the `RateLimit` header.
+ * Wraps a handler: it runs only for requests with a valid API key, and its response carries the `RateLimit` headers.
  * Further arguments, such as the context of Next or Hono, are passed through.
  *
  * @example
@@ -33,7 +33,7 @@ export const withApiKey = <
   OnStoreUnavailable extends Policy = "deny"
 >(
   keyBucket: AuthorizingKeyBucket,
-  options: PolicyOptions<OnStoreUnavailable>,
+  options: PolicyOptions<OnStoreUnavailable, HostRequest>,
   handler: (
     request: HostRequest,
     authorized: { readonly consumer: ConsumerUnder<OnStoreUnavailable> },

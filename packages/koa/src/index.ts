@@ -1,6 +1,5 @@
 /**
- * Tollgate for Koa: the HTTP API as middleware, and middleware that requires a valid API key
- * and, with `metering`, counts its use.
+ * Tollgate for Koa: the HTTP API as middleware, and middleware that requires a valid API key.
  */
 import type { Tollgate } from "@tollgate/core"
 import {
@@ -45,7 +44,8 @@ export const tollgate = (gate: Tollgate, options?: KoaHandlerOptions): Middlewar
 }
 
 /**
- * Middleware that requires a valid API key and counts its use. Otherwise it responds with 401, 403, 429 or 503.
+ * Middleware that requires a valid API key, and with options its scopes, rate limits and quotas. Otherwise it responds
+ * with 401, 403, 429 or 503.
  *
  * @example
  * ```ts
@@ -57,23 +57,23 @@ export const tollgate = (gate: Tollgate, options?: KoaHandlerOptions): Middlewar
  */
 export function requireApiKey(
   keyBucket: AuthorizingKeyBucket,
-  options?: RequireApiKeyOptions & { readonly onStoreUnavailable?: "deny" | undefined }
+  options?: RequireApiKeyOptions<Context> & { readonly onStoreUnavailable?: "deny" | undefined }
 ): Middleware<ConsumerState>
 /** With `onStoreUnavailable: "allow"`, a request may have no consumer. */
 export function requireApiKey(
   keyBucket: AuthorizingKeyBucket,
-  options?: RequireApiKeyOptions
+  options?: RequireApiKeyOptions<Context>
 ): Middleware<Partial<ConsumerState>>
 export function requireApiKey(
   keyBucket: AuthorizingKeyBucket,
-  options?: RequireApiKeyOptions
+  options?: RequireApiKeyOptions<Context>
 ): Middleware<Partial<ConsumerState>> {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (ctx, next) => {
-    const result = await authorizeRequest({
-      header: (name) => ctx.get(name) || undefined,
-      query: (name) => ctx.query[name]
-    })
+    const result = await authorizeRequest(
+      { header: (name) => ctx.get(name) || undefined, query: (name) => ctx.query[name] },
+      ctx
+    )
     if (!result.allowed) {
       ctx.status = result.status
       ctx.body = JSON.stringify(result.problem)

@@ -7,10 +7,14 @@ import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from 
 import { Authenticated } from "./Authenticated.ts"
 import { IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
 import { getInProcessFields, getParameterDocs } from "./parameters.ts"
+import { limitedAnnotation } from "./withRateLimits.ts"
 
-/** A successful response. `empty` has no body; `versioned` has an ETag; `located` has a Location and maybe a body. */
+/**
+ * A successful response. `empty` has no body; `versioned` has an ETag; `limited` has `RateLimit` headers; `located` has a
+ * Location and maybe a body.
+ */
 export interface ResponseDescription {
-  readonly kind: "empty" | "plain" | "versioned" | "located"
+  readonly kind: "empty" | "plain" | "versioned" | "limited" | "located"
   readonly status: number
   /** The codec of the body. */
   readonly body: Schema.Codec<unknown, unknown>
@@ -60,19 +64,22 @@ const describePayload = ({ payload }: HttpApiEndpoint.Top): OperationDescription
   return schema
 }
 
-/** The annotation that `versioned` adds to a schema. */
+/** The annotation that `withVersion` and `withRateLimits` add to a schema. */
 const getWithHeaders = SchemaAST.resolveAt<{ readonly bodyCodec: Schema.Top }>("~httpApiWithHeaders")
+
+const isLimited = SchemaAST.resolveAt<boolean>(limitedAnnotation)
 
 type Successes = ReadonlyMap<number, readonly [Schema.Top, ...Array<Schema.Top>]>
 
 const describeResponse = (successes: Successes): ResponseDescription => {
   const declared = [...successes].flatMap(([status, schemas]) =>
     schemas.map((schema) => {
-      const versioned = getWithHeaders(schema.ast)
+      const withHeaders = getWithHeaders(schema.ast)
       const located = HttpApiSchema.isWithHeaders(schema) ? schema.schema : undefined
-      const body = versioned?.bodyCodec ?? located ?? schema
+      const body = withHeaders?.bodyCodec ?? located ?? schema
       const isEmpty = HttpApiSchema.isNoContent(body.ast)
-      const kind = versioned !== undefined ? "versioned" : located !== undefined ? "located" : "plain"
+      const kindWithHeaders = isLimited(schema.ast) === true ? "limited" : "versioned"
+      const kind = withHeaders !== undefined ? kindWithHeaders : located !== undefined ? "located" : "plain"
       const encoding = SchemaAST.resolveAt<HttpApiSchema.ResponseEncoding>("~httpApiEncoding")(body.ast)
       if (encoding !== undefined && encoding._tag !== "Json" && encoding._tag !== "Text") {
         throw new Error(`responses in ${encoding._tag} are not supported`)

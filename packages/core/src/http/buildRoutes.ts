@@ -7,7 +7,9 @@ import { Forbidden } from "../access/AccessError.ts"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Principal } from "../access/Principal.ts"
 import type { OperationDescription, ResponseDescription } from "../api/describeOperations.ts"
+import type { Limited } from "../api/withRateLimits.ts"
 import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
+import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
 import { bodyIssues, headerIssues, type InputIssue, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
@@ -101,6 +103,12 @@ const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locat
     return (result) => {
       const { value, version } = result as Entry<unknown>
       return encodeBody(value, { etag: `"${version}"` })
+    }
+  }
+  if (kind === "limited") {
+    return (result) => {
+      const { value, policies } = result as Limited<unknown>
+      return encodeBody(value, formatRateLimitHeaders(policies))
     }
   }
   if (locate === undefined) throw new Error(`The endpoint ${id} declares a Location, but none is implemented for it`)

@@ -1,12 +1,14 @@
 /**
  * Turns errors into problem responses (RFC 9457), and logs those that the server causes.
  */
-import { DateTime, Effect } from "effect"
+import { Effect } from "effect"
 import { SourceStoreError } from "../deployments/model/DeploymentError.ts"
 import { encodeProblem } from "../errors/defineError.ts"
 import { InternalError } from "../errors/requestErrors.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { QuotaExceeded } from "../metering/QuotaError.ts"
+import { RateLimited } from "../rateLimits/RateLimitError.ts"
+import { formatRefusalHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import type { TransportResponse } from "../runtime/Transport.ts"
 import { RequestId } from "./RequestId.ts"
 
@@ -14,12 +16,11 @@ import { RequestId } from "./RequestId.ts"
 const getLogDetails = (error: TollgateError): ReadonlyArray<string> =>
   error instanceof SourceStoreError && error.cause instanceof Error ? [error.cause.message] : []
 
-/** The `Retry-After` header, in whole seconds from now. */
-const makeRetryAfter = (time: DateTime.Utc) =>
-  Effect.map(DateTime.now, (now) => {
-    const seconds = Math.ceil((DateTime.toEpochMillis(time) - DateTime.toEpochMillis(now)) / 1000)
-    return { "retry-after": String(Math.max(1, seconds)) }
-  })
+/** `Retry-After` in whole seconds, and what is left of the limit or quota that refused the request. */
+const getRetryHeaders = (error: TollgateError): Readonly<Record<string, string>> =>
+  (error instanceof QuotaExceeded || error instanceof RateLimited) && error.policy !== undefined
+    ? formatRefusalHeaders(error.policy)
+    : {}
 
 /** Converts an error to a problem response with the request ID as `instance`. Server errors are logged. */
 export const toProblemResponse = Effect.fnUntraced(function* (
@@ -29,7 +30,6 @@ export const toProblemResponse = Effect.fnUntraced(function* (
   const { status } = error
   const isLogged = error instanceof InternalError
   if (!isLogged && (status === 500 || status === 503)) yield* Effect.logError(error.message, ...getLogDetails(error))
-  const retryAfter = error instanceof QuotaExceeded ? yield* makeRetryAfter(error.resetsOn) : {}
-  const headers = { "content-type": "application/problem+json", ...retryAfter }
+  const headers = { "content-type": "application/problem+json", ...getRetryHeaders(error) }
   return { status, headers, body: JSON.stringify(encodeProblem(error, instance)) }
 })

@@ -3,6 +3,8 @@
  * if they have changed since.
  */
 import { DateTime } from "effect"
+import { type RateLimitPolicy, selectHigher, toPolicy } from "../rateLimits/RateLimit.ts"
+import { makeUse, type RateLimitUse } from "../rateLimits/RateLimitUse.ts"
 import type { Entry } from "../store/Collection.ts"
 import type { Change } from "../store/Store.ts"
 import { floorProduct } from "./decimalProduct.ts"
@@ -19,18 +21,32 @@ export interface Entitlement {
   readonly subscription: Entry<StoredSubscription>
   /** The limits of each plan, by meter. */
   readonly planLimits: ReadonlyArray<ReadonlyMap<string, number>>
+  /** Takes one request from each rate limit of the plans. */
+  readonly rateLimitUses: ReadonlyArray<RateLimitUse>
   /** Preconditions: bucket, subscription and plans have not changed since they were read. */
   readonly preconditions: ReadonlyArray<Change>
 }
 
 /** The approximate size of an entitlement in memory, in bytes. */
-export const estimateSize = ({ planLimits, preconditions }: Entitlement): number =>
-  1_000 + 200 * preconditions.length + 100 * planLimits.reduce((meters, { size }) => meters + size, 0)
+export const estimateSize = ({ planLimits, preconditions, rateLimitUses }: Entitlement): number =>
+  1_000 + 200 * preconditions.length + 500 * rateLimitUses.length + 100 * planLimits.reduce((meters, { size }) => meters + size, 0)
 
 interface EntitlementRecords {
   readonly bucketEntry: Entry<MeteringBucket>
   readonly subscription: Entry<StoredSubscription>
   readonly plans: ReadonlyArray<Entry<StoredPlan>>
+}
+
+/** The rate limits of all plans. Of several with the same name, the highest counts. */
+const combineRateLimits = (plans: ReadonlyArray<Entry<StoredPlan>>): ReadonlyArray<RateLimitPolicy> => {
+  const policies = new Map<string, RateLimitPolicy>()
+  for (const { value } of plans) {
+    for (const [name, rateLimit] of Object.entries(value.rateLimits ?? {})) {
+      const policy = toPolicy(name, rateLimit)
+      policies.set(name, selectHigher(policies.get(name) ?? policy, policy))
+    }
+  }
+  return [...policies.values()]
 }
 
 /** Keeps only the limits of the plans, because entitlements are cached. */
@@ -41,6 +57,9 @@ export const make = (
   bucketEntry,
   subscription,
   planLimits: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
+  rateLimitUses: combineRateLimits(plans).map((policy) =>
+    makeUse(policy, { kind: "subscription", id: subscription.value.id }, 1)
+  ),
   preconditions: [
     meteringBucketRecords.assertUnchanged(bucketEntry),
     subscriptionRecords.assertUnchanged(subscription),

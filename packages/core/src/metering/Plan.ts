@@ -1,15 +1,15 @@
 /**
- * A plan: the limit of each meter in a period, and the settings of its trial.
+ * A plan: the limit of each meter in a period, rate limits, and the settings of its trial.
  */
 import { Schema } from "effect"
+import { RateLimit } from "../rateLimits/RateLimit.ts"
 import { Id } from "../schema/Id.ts"
+import { MeterName } from "../schema/Names.ts"
 import { LongText, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
 export const PlanId = Id("plan").pipe(Schema.brand("PlanId"))
 export type PlanId = typeof PlanId.Type
-
-export const MeterName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u)))
 
 const max = Schema.Finite.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
 
@@ -20,6 +20,12 @@ export const Meters = Schema.Record(MeterName, Meter)
   .annotate({ identifier: "Meters" })
 export type Meters = typeof Meters.Type
 
+/** The rate limits of each subscription to the plan, by name. `{}` in an update removes all. */
+export const RateLimits = Schema.Record(MeterName, RateLimit)
+  .pipe(Schema.check(Schema.isMaxProperties(10)))
+  .annotate({ identifier: "RateLimits" })
+export type RateLimits = typeof RateLimits.Type
+
 /** Like `Meters`, without the length limits of requests. */
 const StoredMeters = Schema.Record(MeterName, Schema.Struct({ label: Schema.optionalKey(Schema.String), max }))
 
@@ -28,6 +34,7 @@ const inputFields = {
   label: ShortText,
   planExternalId: ShortText,
   meters: Meters,
+  rateLimits: Schema.optionalKey(RateLimits),
   trialDays: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 3650 })))),
   trialEndStatus: Schema.optionalKey(Schema.Literals(["paused", "canceled"])),
   /** Stored for the caller; Tollgate does not use it. */

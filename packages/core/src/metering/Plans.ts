@@ -14,11 +14,17 @@ import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
-import { Plan, PlanId, type StoredPlan } from "./Plan.ts"
+import { Plan, PlanId, type RateLimits, type StoredPlan } from "./Plan.ts"
 import { PlanExternalIdTaken, PlanInUse } from "./PlanError.ts"
 import { PlansApi, type PlansMethods } from "./PlansApi.ts"
 import { findPlan, planRecords } from "./planRecords.ts"
 import { byPlan, subscriptionRecords } from "./subscriptionRecords.ts"
+
+/** A plan without rate limits has no such field. */
+const omitEmptyRateLimits = <P extends { readonly rateLimits?: RateLimits }>(plan: P): P => {
+  const { rateLimits = {}, ...rest } = plan
+  return Object.keys(rateLimits).length === 0 ? (rest as P) : plan
+}
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -75,7 +81,7 @@ const make = Effect.gen(function* () {
           id: PlanId.make(yield* Id.generate("plan")),
           createdOn: now,
           updatedOn: now,
-          ...input
+          ...omitEmptyRateLimits(input)
         }
         const plan = { ...stored, hasSubscriptions: false }
         const changes = [meteringBucketRecords.assertUnchanged(bucketEntry), planRecords.insert(stored)]
@@ -106,7 +112,7 @@ const make = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         const entry = yield* findPlan(bucketId, planId)
         yield* checkVersion(entry, ifMatch)
-        const value: StoredPlan = { ...entry.value, ...patch, updatedOn: yield* DateTime.now }
+        const value: StoredPlan = omitEmptyRateLimits({ ...entry.value, ...patch, updatedOn: yield* DateTime.now })
         const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
           meteringBucketRecords.assertUnchanged(bucketEntry),
           planRecords.replace(entry, value)

@@ -2,8 +2,8 @@
  * Quotas: the limit and the usage of each meter in a period. Also the input of `consume`.
  */
 import { Schema } from "effect"
+import { MeterName } from "../schema/Names.ts"
 import { formatTimestamp, Timestamp } from "../schema/Timestamp.ts"
-import { MeterName } from "./Plan.ts"
 
 export const Quota = Schema.Struct({ max: Schema.Finite, used: Schema.Finite, remaining: Schema.Finite }).annotate({
   identifier: "Quota"

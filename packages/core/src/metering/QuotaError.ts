@@ -1,5 +1,6 @@
-import { Schema } from "effect"
-import { defineError } from "../errors/defineError.ts"
+import { type DateTime, Schema } from "effect"
+import { addHidden, defineError } from "../errors/defineError.ts"
+import type { HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
 export class SubscriptionNotActive extends defineError<SubscriptionNotActive>()(
@@ -29,7 +30,22 @@ export class QuotaExceeded extends defineError<QuotaExceeded>()(
       `This would exceed the limit of ${max} for meter "${meter}" in this period. Nothing was counted.`
   },
   { meter: Schema.String, max: Schema.Finite, resetsOn: Timestamp }
-) {}
+) {
+  /** What is left of the quota, for the headers of the response. `undefined` in a client, which does not know it. */
+  declare readonly policy: HeaderPolicy | undefined
+
+  constructor(members: {
+    readonly meter: string
+    readonly max: number
+    readonly resetsOn: DateTime.Utc
+    readonly policy?: HeaderPolicy | undefined
+    readonly detail?: string
+  }) {
+    const { policy, ...rest } = members
+    super(rest)
+    addHidden(this, { policy })
+  }
+}
 
 export class UnknownMeter extends defineError<UnknownMeter>()(
   "UnknownMeter",

@@ -19,7 +19,9 @@ import { Owner } from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
 import { noQuery, page } from "../api/query.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { withRateLimits } from "../api/withRateLimits.ts"
 import { withVersion } from "../api/withVersion.ts"
+import { RateLimited } from "../rateLimits/RateLimitError.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
@@ -98,12 +100,13 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       params: subscriptionParams,
       headers: idempotencyKeyHeader,
       payload: Consumption,
-      success: Quotas,
+      success: withRateLimits(Quotas),
       error: [
         MeteringBucketNotFound,
         SubscriptionNotFound,
         SubscriptionNotActive,
         UnknownMeter,
+        RateLimited,
         QuotaExceeded,
         ...idempotencyErrors,
         ...bodyErrors
@@ -164,7 +167,10 @@ export interface SubscriptionsMethods {
 export interface UsageMethods {
   /** Returns the quotas of a subscription, and their usage in the current period. */
   quotas(subscriptionId: string, options?: CallOptions): Promise<QuotasJson>
-  /** Consumes one or more meters atomically. Rejects with `QuotaExceeded` if a meter would exceed its maximum. */
+  /**
+   * Consumes one or more meters atomically, and takes one request from each rate limit of the plans. Rejects with
+   * `QuotaExceeded` if a meter would exceed its maximum, and with `RateLimited` if a rate limit is exhausted.
+   */
   consume(
     subscriptionId: string,
     meters: (typeof Consumption.Encoded)["meters"],

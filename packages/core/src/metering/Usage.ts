@@ -2,8 +2,9 @@
  * Counts usage against the quotas of a subscription's plans.
  *
  * Each meter of a subscription has one counter for each period. `countOnEntitlement` increments the counters of all
- * requested meters in one atomic commit. Each increment carries the meter's limit; if one counter would exceed it, the
- * store rejects the whole commit, nothing is counted, and the call fails with `QuotaExceeded`.
+ * requested meters, and takes from all rate limits, in one atomic commit. Each change carries its limit; if one would
+ * exceed it, the store rejects the whole commit, nothing is counted or taken, and the call fails with `QuotaExceeded` or
+ * `RateLimited`.
  *
  * The commit also checks that bucket, subscription and plans have not changed since they were read. This allows the
  * service to cache them: usually a call needs only this one commit.
@@ -12,6 +13,8 @@ import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
 import { implementOperations, withInProcessIdempotency } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import type { RateLimited } from "../rateLimits/RateLimitError.ts"
+import { type RateLimitUse, toRateLimited, toStatuses } from "../rateLimits/RateLimitUse.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
@@ -26,6 +29,7 @@ import { type CustomerEntitlements, keepQuotaFields, readEntitlements, readPlans
 import * as Entitlement from "./Entitlement.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
+import { type ConsumedMeters, type ConsumeResult, toPolicies, toQuotaPolicy, toUsedSubscription } from "./ConsumeResult.ts"
 import type { Amounts, Quota, Quotas } from "./Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "./QuotaError.ts"
 import { getReachedThresholds, QuotaThresholds } from "./QuotaThresholds.ts"
@@ -70,6 +74,12 @@ const maxNotified = 10_000
 
 const estimateCustomerSize = ({ entitlements }: CustomerEntitlements): number =>
   entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500)
+
+/** What a request asks for: amounts of meters, and rate limits beside those of the plans. */
+export interface Demand {
+  readonly amounts: Amounts
+  readonly rateLimitUses: ReadonlyArray<RateLimitUse>
+}
 
 /** Why a customer may not use anything: it has no subscription, or none in a status that allows usage. */
 export type DenyReason = "no-subscription" | "subscription-not-active"
@@ -147,16 +157,20 @@ const make = Effect.gen(function* () {
   const countOnEntitlement = (
     bucketId: string,
     entitlement: Entitlement.Entitlement,
-    amounts: Amounts,
+    { amounts, rateLimitUses }: Demand,
     idempotency: Idempotency | undefined
-  ): Effect.Effect<Quotas, CounterError> =>
+  ): Effect.Effect<ConsumeResult, CounterError> =>
     Effect.flatMap(trustedClock.now, (now) => {
       const status = Trial.statusAt(entitlement.subscription.value, now)
       if (!canConsume(status)) return Effect.fail(new SubscriptionNotActive({ subscriptionStatus: status }))
       const limits = Entitlement.limitsAt(entitlement, now)
       const { period, meters } = limits
       const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + counterGracePeriod
-      const changes = [...entitlement.preconditions]
+      const partition = Partition.forMeteringBucket(bucketId)
+      const uses =
+        rateLimitUses.length === 0 ? entitlement.rateLimitUses : [...rateLimitUses, ...entitlement.rateLimitUses]
+      // Rate limits are judged before quotas.
+      const changes = [...entitlement.preconditions, ...uses.map(({ change }) => change)]
       const maxByMeter: Record<string, number> = {}
       for (const meter in amounts) {
         const meterLimit = meters.get(meter)
@@ -166,24 +180,47 @@ const make = Effect.gen(function* () {
         changes.push(Change.Add({ counter, by: amounts[meter] ?? 0, max, ttl }))
       }
       const receipt: ConsumptionReceipt = { periodStart: period.start, resetsOn: period.end, maxima: maxByMeter }
-      const increment = idempotentConsume.commit(Partition.forMeteringBucket(bucketId), changes, idempotency, receipt)
-      return Effect.matchEffect(increment, {
+      const subscription = toUsedSubscription(entitlement.subscription.value, status)
+      return Effect.matchEffect(idempotentConsume.commit(partition, changes, idempotency, receipt), {
         onFailure: (error): Effect.Effect<never, CounterError> => {
-          if (!(error instanceof StoreConflict) || error.reason !== "counter-exceeded") return Effect.fail(error)
-          // The subject of the conflict is the counter that would exceed its limit.
-          const [meter = "", { max } = { max: 0 }] =
-            [...meters].find(([, { counter }]) => counter === error.subject) ?? []
-          return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: period.end }))
+          if (!(error instanceof StoreConflict)) return Effect.fail(error)
+          if (error.reason === "rate-limited") return Effect.fail(toRateLimited(uses, error) ?? error)
+          if (error.reason !== "counter-exceeded") return Effect.fail(error)
+          return failWithQuotaExceeded(partition, limits, error.subject, amounts, now)
         },
         onSuccess: (commitResult) => {
-          const { id } = entitlement.subscription.value
-          const quotas = toQuotas(id, amounts, commitResult.previousResult ?? receipt, commitResult)
-          return commitResult.previousResult === undefined && quotaThresholds.thresholds.length > 0
-            ? Effect.as(notifyThresholds(bucketId, entitlement, limits, quotas), quotas)
-            : Effect.succeed(quotas)
+          const { previousResult } = commitResult
+          const quotas = toQuotas(subscription.id, amounts, previousResult ?? receipt, commitResult)
+          if (previousResult !== undefined) return Effect.succeed({ subscription, quotas })
+          const result = { subscription, quotas, rateLimits: toStatuses(uses, commitResult) }
+          return quotaThresholds.thresholds.length > 0
+            ? Effect.as(notifyThresholds(bucketId, entitlement, limits, quotas), result)
+            : Effect.succeed(result)
         }
       })
     })
+
+  /** Fails with what is left of the quota. Reads it, because the store does not say by how much a counter exceeds. */
+  const failWithQuotaExceeded = (
+    partition: Partition.Partition,
+    { period, meters }: Entitlement.PeriodLimits,
+    exceededCounter: string,
+    amounts: Amounts,
+    now: DateTime.Utc
+  ): Effect.Effect<never, QuotaExceeded> => {
+    const [meter = "", { max } = { max: 0 }] =
+      [...meters].find(([, { counter }]) => counter === exceededCounter) ?? []
+    const quotaPeriod = { periodStart: period.start, resetsOn: period.end }
+    const fail = (remaining: number) => {
+      const policy = toQuotaPolicy(meter, max, Math.max(0, remaining), quotaPeriod, DateTime.toEpochMillis(now))
+      return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: period.end, policy }))
+    }
+    if (amounts[meter] === 1) return fail(0)
+    return Effect.matchEffect(store.counters(partition, [exceededCounter]), {
+      onFailure: () => fail(0),
+      onSuccess: ([used = 0]) => fail(max - used)
+    })
+  }
 
   const hasMeters = (entitlement: Entitlement.Entitlement, amounts: Amounts, now: DateTime.Utc): boolean => {
     const { meters } = Entitlement.limitsAt(entitlement, now)
@@ -192,25 +229,28 @@ const make = Effect.gen(function* () {
   }
 
   /** Counts usage against the customer's newest subscription that allows usage and has all the meters. */
-  const countForNewestMatch = (bucketId: string, { entitlements, total }: CustomerEntitlements, amounts: Amounts) =>
-    Effect.flatMap(trustedClock.now, (now): Effect.Effect<Quotas | DenyReason, CounterError> => {
+  const countForNewestMatch = (bucketId: string, { entitlements, total }: CustomerEntitlements, demand: Demand) =>
+    Effect.flatMap(trustedClock.now, (now): Effect.Effect<ConsumeResult | DenyReason, CounterError> => {
       let newest: Entitlement.Entitlement | undefined
       for (const entitlement of entitlements) {
         if (!canConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
         // A customer may have several subscriptions with different meters, for example a plan and an add-on.
-        if (hasMeters(entitlement, amounts, now)) return countOnEntitlement(bucketId, entitlement, amounts, undefined)
+        if (hasMeters(entitlement, demand.amounts, now)) return countOnEntitlement(bucketId, entitlement, demand, undefined)
         newest ??= entitlement
       }
       // No subscription has all the meters: the newest one fails with `UnknownMeter`.
-      if (newest !== undefined) return countOnEntitlement(bucketId, newest, amounts, undefined)
+      if (newest !== undefined) return countOnEntitlement(bucketId, newest, demand, undefined)
       return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
     })
 
   const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
-  /** Cached data may allow usage but never deny it: it may be outdated, so Tollgate reads again before it refuses. */
+  /**
+   * Cached data may allow usage but never deny it: it may be outdated, so Tollgate reads again before it refuses. If the
+   * commit itself was refused because of a quota or a rate limit, the data is current: its preconditions are checked first.
+   */
   const shouldRetryWithCurrentData = (error: { readonly _tag: string }): boolean =>
-    isStale(error) || ["QuotaExceeded", "UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
+    isStale(error) || ["UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
 
   /** Counts usage for a subscription, first with the cached entitlement, then with the current one. */
   const countForSubscription = (
@@ -219,38 +259,39 @@ const make = Effect.gen(function* () {
     amounts: Amounts,
     idempotency: Idempotency | undefined
   ) => {
+    const demand = { amounts, rateLimitUses: [] }
     const cacheKey = `${bucketId} ${subscriptionId}`
     const retryWithCurrentData = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlement(bucketId, subscriptionId), (entitlement) => {
           entitlementCache.set(cacheKey, entitlement)
-          return countOnEntitlement(bucketId, entitlement, amounts, idempotency)
+          return countOnEntitlement(bucketId, entitlement, demand, idempotency)
         })
       ).pipe(withStore)
     const cached = entitlementCache.get(cacheKey)
     return cached === undefined
       ? retryWithCurrentData()
       : Effect.catchIf(
-          countOnEntitlement(bucketId, cached, amounts, idempotency),
+          countOnEntitlement(bucketId, cached, demand, idempotency),
           shouldRetryWithCurrentData,
           retryWithCurrentData
         )
   }
 
   /** Counts usage for a customer, first with the cached entitlements, then with the current ones. */
-  const consumeForCustomer = (accountName: string, bucketId: string, customerKey: string, amounts: Amounts) => {
+  const consumeForCustomer = (accountName: string, bucketId: string, customerKey: string, demand: Demand) => {
     // The key contains the account, so that a cached customer is never used for a different account.
     const cacheKey = `${accountName} ${bucketId} ${customerKey}`
     const retryWithCurrentData = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
           customerCache.set(cacheKey, customer)
-          return countForNewestMatch(bucketId, customer, amounts)
+          return countForNewestMatch(bucketId, customer, demand)
         })
       ).pipe(withStore)
     const cached = customerCache.get(cacheKey)
     if (cached === undefined) return retryWithCurrentData()
-    return Effect.matchEffect(countForNewestMatch(bucketId, cached, amounts), {
+    return Effect.matchEffect(countForNewestMatch(bucketId, cached, demand), {
       onFailure: (error) => (shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)),
       onSuccess: (outcome) => (typeof outcome === "string" ? retryWithCurrentData() : Effect.succeed(outcome))
     })
@@ -259,11 +300,12 @@ const make = Effect.gen(function* () {
   /** Counts usage of one or more meters atomically. Returns what remains of them. */
   const consumeMeters: Usage["Service"]["consumeMeters"] = (bucketId, subscriptionId, amounts, idempotency) => {
     const attempt = countForSubscription(bucketId, subscriptionId, amounts, idempotency)
-    const replay = (receipt: ConsumptionReceipt, commitResult: CommitResult) =>
-      toQuotas(subscriptionId, amounts, receipt, commitResult)
+    const replay = (receipt: ConsumptionReceipt, commitResult: CommitResult) => ({
+      quotas: toQuotas(subscriptionId, amounts, receipt, commitResult)
+    })
     const partition = Partition.forMeteringBucket(bucketId)
     return idempotentConsume
-      .replayIfFailed(partition, idempotency, replay, attempt)
+      .replayIfFailed<ConsumedMeters, MeterError, never>(partition, idempotency, replay, attempt)
       .pipe(withSafeSpan("subscriptions.consume"))
   }
 
@@ -282,9 +324,14 @@ const make = Effect.gen(function* () {
     // Not `implementOperations`: this is a hot path, which usually needs the store only through `commit`.
     consume: ({ params, headers = {}, payload: { meters } }) => {
       const { bucketId, subscriptionId } = params
-      const consumption = Effect.flatMap(CurrentIdempotency, (idempotency) =>
-        consumeMeters(bucketId, subscriptionId, meters, idempotency)
-      )
+      const consumption = Effect.gen(function* () {
+        const idempotency = yield* CurrentIdempotency
+        const { quotas, rateLimits } = yield* consumeMeters(bucketId, subscriptionId, meters, idempotency)
+        // A replay used nothing, so it has no limits to report.
+        if (rateLimits === undefined) return { value: quotas, policies: [] }
+        const now = DateTime.toEpochMillis(yield* trustedClock.now)
+        return { value: quotas, policies: toPolicies(rateLimits, quotas, now) }
+      })
       return withInProcessIdempotency("subscriptions.consume", { params, headers, payload: { meters } }, consumption)
     },
 
@@ -293,7 +340,15 @@ const make = Effect.gen(function* () {
   })
 })
 
-type ConsumeError = MeteringBucketNotFound | UnknownMeter | SubscriptionNotActive | QuotaExceeded | IdempotencyError
+type ConsumeError =
+  | MeteringBucketNotFound
+  | UnknownMeter
+  | SubscriptionNotActive
+  | RateLimited
+  | QuotaExceeded
+  | IdempotencyError
+
+type MeterError = StoreError | SubscriptionNotFound | ConsumeError
 
 type CounterError = Exclude<ConsumeError, MeteringBucketNotFound> | StoreConflict | StoreUnavailable
 
@@ -308,17 +363,18 @@ export class Usage extends Context.Service<
       subscriptionId: string,
       amounts: Amounts,
       idempotency?: Idempotency
-    ) => Effect.Effect<Quotas, StoreError | SubscriptionNotFound | ConsumeError>
+    ) => Effect.Effect<ConsumedMeters, MeterError>
     /**
-     * Counts usage for a customer, against the newest subscription that allows usage and has all the meters. Usually
-     * needs only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to another account.
+     * Counts usage for a customer, against the newest subscription that allows usage and has all the meters, and takes
+     * from rate limits. Usually needs only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to
+     * another account.
      */
     readonly consumeForCustomer: (
       accountName: string,
       bucketId: string,
       customerKey: string,
-      amounts: Amounts
-    ) => Effect.Effect<Quotas | DenyReason, StoreError | ConsumeError>
+      demand: Demand
+    ) => Effect.Effect<ConsumeResult | DenyReason, StoreError | ConsumeError>
   }
 >()("@tollgate/core/metering/Usage") {
   static readonly layer = Layer.effect(Usage, make)

@@ -2,6 +2,7 @@
  * The handles of a Tollgate in process: the services, behind the same check of owners that HTTP callers pass.
  */
 import { DateTime, Effect } from "effect"
+import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
 import type { Uploads } from "../deployments/uploads/Uploads.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
@@ -12,7 +13,8 @@ import type { Usage } from "../metering/Usage.ts"
 import type { AllOperations } from "../operations/AllOperations.ts"
 import { checkOwner, type Owners } from "../operations/checkOwner.ts"
 import { findOperation } from "../operations/findOperation.ts"
-import { type AuthorizeOptions, type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
+import type { StoreOperations } from "../store/Store.ts"
+import { type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
 import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
 import { makeAccountHandles } from "./makeHandles.ts"
 import type { CallOperation } from "./makeMethods.ts"
@@ -21,8 +23,9 @@ import { runPossiblySync } from "./run.ts"
 /** A key bucket of a Tollgate in process. */
 export interface LocalKeyBucketHandle extends KeyBucketHandle {
   /**
-   * Decides whether a request with this key is allowed: verifies the key and, with `metering`, consumes quota, in one
-   * call. Call it for every request that your server protects, or use `requireApiKey`.
+   * Decides whether a request with this key is allowed, as one decision: the key, its scopes, rate limits, the
+   * subscription and its quotas. If anything refuses, nothing is taken or counted. Call it for every request that your
+   * server protects, or use `requireApiKey`.
    *
    * @example
    * ```ts
@@ -43,6 +46,7 @@ const encodeVerification = (check: KeyCheck): VerificationJson => {
 }
 
 interface LocalServices {
+  readonly store: StoreOperations
   readonly operations: AllOperations
   readonly owners: Owners
   readonly keys: ApiKeys["Service"]
@@ -50,8 +54,8 @@ interface LocalServices {
   readonly uploads: Uploads["Service"]
 }
 
-export const makeLocalHandles = ({ operations, owners, keys, usage, uploads }: LocalServices) => {
-  const makeAuthorizeFor = makeAuthorizeMethod(keys, usage)
+export const makeLocalHandles = ({ store, operations, owners, keys, usage, uploads }: LocalServices) => {
+  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage })
   const call: CallOperation = (description, scope, request) =>
     Effect.flatMap(
       checkOwner(owners, description, scope, request),
@@ -75,7 +79,7 @@ export const makeLocalHandles = ({ operations, owners, keys, usage, uploads }: L
           ? usage.consumeMeters(bucketId, subscriptionId, amounts)
           : Effect.fail(new MeteringBucketNotFound({ bucketId }))
       )
-      return runPossiblySync(Effect.map(consumption, encodeQuotas))
+      return runPossiblySync(Effect.map(consumption, ({ quotas }) => encodeQuotas(quotas)))
     },
     upload: (url, source) => uploads.receive(url, toSourceStream(source), { transferOwnership: true })
   })

@@ -1,48 +1,25 @@
 /**
- * Decides whether a request to one of your own routes is allowed: requires a valid API key and, with `metering`, counts
- * its use. Otherwise makes the problem response. The `requireApiKey` of every framework binding is built on it.
+ * Decides whether a request to one of your own routes is allowed: requires a valid API key, and what the options of the
+ * route ask for. Otherwise makes the problem response. The `requireApiKey` of every framework binding is built on it.
  */
-import { Clock, DateTime, Predicate } from "effect"
-import { Unauthorized } from "../access/AccessError.ts"
+import { Clock, DateTime } from "effect"
+import { MissingScope, Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
+import { type AuthorizeOptions, ParsedAuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
-import { type AuthorizeOptions, type AuthorizeResultJson, authorizeFields } from "../promises/authorize.ts"
-import type { LocalKeyBucketHandle } from "../promises/makeLocalHandles.ts"
+import type { QuotasJson } from "../metering/Quota.ts"
+import { type AuthorizeResultJson, getRefusalHeaders } from "../promises/authorize.ts"
+import { RateLimited } from "../rateLimits/RateLimitError.ts"
+import { formatRateLimitHeaders, toHeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import * as Options from "../runtime/Options.ts"
+import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
-
-export interface RequireApiKeyOptions extends AuthorizeOptions {
-  /** The header or query parameter that contains the key. Default: `Authorization: Bearer`. */
-  readonly keyFrom?: { readonly header: string } | { readonly query: string } | undefined
-  /**
-   * What to do with a well-formed key while the store cannot be reached. `deny` (the default) responds with 503. `allow`
-   * passes the request on, without a consumer and without counting it: use it where an outage of the store must not be
-   * an outage of the route.
-   */
-  readonly onStoreUnavailable?: "deny" | "allow" | undefined
-}
-
-type KeyFrom = NonNullable<RequireApiKeyOptions["keyFrom"]>
-
-/** A name that no header can have would throw in some frameworks, and find no key in the others. */
-const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(name)
-
-const keyFrom = Options.value((value): value is KeyFrom => {
-  const [[place, name] = [], ...others] = Predicate.isObject(value) ? Object.entries(value) : []
-  if (typeof name !== "string" || others.length > 0) return false
-  return place === "header" ? isHeaderName(name) : place === "query" && name !== ""
-}, "must be { header: name } or { query: name }")
-
-const requireApiKeyOptions = Options.struct<RequireApiKeyOptions>()({
-  keyFrom: Options.optional(keyFrom),
-  onStoreUnavailable: Options.optional(Options.literals(["deny", "allow"])),
-  ...authorizeFields
-})
+import { parseRouteOptions, type RequireApiKeyOptions } from "./RequireApiKeyOptions.ts"
 
 /** The consumer whose key authorized the request, as a protected route sees it. */
 export interface RequestConsumer {
@@ -52,8 +29,16 @@ export interface RequestConsumer {
   readonly keyId: string
   readonly tags: Readonly<Record<string, string | number | boolean>>
   readonly metadata: Readonly<Record<string, unknown>>
+  /** The scopes of the key. */
+  readonly scopes: ReadonlyArray<string>
   /** The remaining quota of each meter that this request used. */
   readonly remaining: Readonly<Record<string, number>>
+  /** The subscription that the request used, with `metering`. */
+  readonly subscription?: AllowedJson["subscription"]
+  /** The quotas of the meters that the request used. */
+  readonly quotas?: QuotasJson | undefined
+  /** What is left of the rate limits: those of the route, then those of the plans. */
+  readonly rateLimits: AllowedJson["rateLimits"]
 }
 
 /** Access to a request's headers and query parameters, for any framework. */
@@ -61,6 +46,8 @@ export interface RequestLike {
   readonly header: (name: string) => string | undefined
   readonly query: (name: string) => unknown
 }
+
+type AllowedJson = Extract<AuthorizeResultJson, { readonly allowed: true }>
 
 type Headers = Readonly<Record<string, string>>
 
@@ -82,35 +69,37 @@ const extractKey = ({ header, query }: RequestLike, keyFrom: RequireApiKeyOption
 /** Bindings do not run in Effect, so this is the clock that Effect programs have by default. */
 const clock = Clock.Clock.defaultValue()
 
-const secondsUntil = (timestamp: string): number =>
-  Math.max(1, Math.ceil((Date.parse(timestamp) - clock.currentTimeMillisUnsafe()) / 1000))
-
 interface Denial {
   readonly error: TollgateError
   readonly headers: Headers
 }
 
 const toDenial = (result: Extract<AuthorizeResultJson, { readonly allowed: false }>): Denial => {
-  if (!("consumer" in result)) {
-    return {
-      error: new Unauthorized({ detail: "Send a valid API key" }),
-      headers: { "www-authenticate": "Bearer" }
+  switch (result.reason) {
+    case "missing-scope":
+      return { error: new MissingScope({ scopes: result.scopes }), headers: {} }
+    case "no-subscription":
+    case "subscription-not-active":
+      return {
+        error: new SubscriptionNotActive({ detail: "Subscribe to a plan, or pay what is overdue" }),
+        headers: {}
+      }
+    case "rate-limited": {
+      const { limit, retryAfterMs } = result
+      return { error: new RateLimited({ limit, retryAfterMs }), headers: getRefusalHeaders(result) }
     }
-  }
-  if (result.reason !== "over-quota") {
-    return { error: new SubscriptionNotActive({ detail: "Subscribe to a plan, or pay what is overdue" }), headers: {} }
-  }
-  const { meter, max, resetsOn } = result
-  const seconds = secondsUntil(resetsOn)
-  return {
-    error: new QuotaExceeded({
-      meter,
-      max,
-      resetsOn: DateTime.makeUnsafe(resetsOn),
-      detail: `The quota resets on ${resetsOn}`
-    }),
-    // The `RateLimit` header (IETF draft): r is what remains, t the seconds until the reset.
-    headers: { "retry-after": String(seconds), ratelimit: `"${meter}";r=0;t=${seconds}` }
+    case "over-quota": {
+      const { meter, max, resetsOn } = result
+      const detail = `The quota resets on ${resetsOn}`
+      const error = new QuotaExceeded({ meter, max, resetsOn: DateTime.makeUnsafe(resetsOn), detail })
+      return { error, headers: getRefusalHeaders(result) }
+    }
+    // Outsiders cannot tell apart why a key is not valid.
+    default:
+      return {
+        error: new Unauthorized({ detail: "Send a valid API key" }),
+        headers: { "www-authenticate": "Bearer" }
+      }
   }
 }
 
@@ -147,48 +136,75 @@ const toDenialResult = ({ error, headers }: Denial, instance: string): Authorize
 const toAllowedResult = ({
   consumer,
   keyId,
-  quotas
-}: Extract<AuthorizeResultJson, { readonly allowed: true }>): AuthorizeRequestResult => {
-  const meters = Object.entries(quotas?.meters ?? {})
-  const secondsToReset = quotas === undefined ? 0 : secondsUntil(quotas.resetsOn)
-  const rateLimits = meters.map(([meter, { remaining }]) => `"${meter}";r=${remaining};t=${secondsToReset}`)
+  scopes = [],
+  subscription,
+  quotas,
+  rateLimits
+}: AllowedJson): AuthorizeRequestResult => {
+  const remaining: Record<string, number> = {}
+  const policies = rateLimits.map(toHeaderPolicy)
+  if (quotas !== undefined) {
+    const [start, end] = [Date.parse(quotas.periodStart), Date.parse(quotas.resetsOn)]
+    const resetAfterMs = Math.max(1, end - clock.currentTimeMillisUnsafe())
+    for (const [name, quota] of Object.entries(quotas.meters)) {
+      remaining[name] = quota.remaining
+      policies.push({ name, quota: quota.max, windowMs: end - start, remaining: quota.remaining, resetAfterMs })
+    }
+  }
   return {
     allowed: true,
-    headers: rateLimits.length === 0 ? {} : { ratelimit: rateLimits.join(", ") },
+    headers: formatRateLimitHeaders(policies),
     consumer: {
       name: consumer.name,
       id: consumer.id,
       keyId,
       tags: consumer.tags,
       metadata: consumer.metadata,
-      remaining: Object.fromEntries(meters.map(([meter, { remaining }]) => [meter, remaining]))
+      scopes,
+      remaining,
+      rateLimits,
+      ...omitUndefined({ subscription, quotas })
     }
   }
 }
 
 /** A key bucket of a Tollgate in process. */
-export type AuthorizingKeyBucket = Pick<LocalKeyBucketHandle, "authorize">
+export interface AuthorizingKeyBucket {
+  authorize(
+    key: string | undefined,
+    options?: AuthorizeOptions | ParsedAuthorizeOptions
+  ): Promise<AuthorizeResultJson>
+}
 
 const keyBucket = Options.value(
   (bucket): bucket is AuthorizingKeyBucket => Options.hasMethods(bucket, "authorize"),
   "must be a key bucket, such as gate.account(…).keyBucket(…)"
 )
 
-/** Validates the options once, and returns the function that authorizes each request. */
-export const makeAuthorizeRequest = (
+/**
+ * Validates the options once, and returns the function that authorizes each request. `hostRequest` is the framework's
+ * own request, for options that are functions.
+ */
+export const makeAuthorizeRequest = <HostRequest>(
   bucket: AuthorizingKeyBucket,
-  options?: RequireApiKeyOptions
-): ((request: RequestLike) => Promise<AuthorizeRequestResult>) => {
+  options?: RequireApiKeyOptions<HostRequest>
+): ((request: RequestLike, hostRequest: HostRequest) => Promise<AuthorizeRequestResult>) => {
   Options.decodeSync(keyBucket, bucket, "keyBucket")
-  const { keyFrom, onStoreUnavailable, ...authorizeOptions } = Options.decodeSync(requireApiKeyOptions, options)
-  return async (request) => {
+  const { keyFrom, onStoreUnavailable, resolve } = parseRouteOptions(options)
+  return async (request, hostRequest) => {
+    const getInstance = () => resolveRequestId(request.header("x-request-id"))
+    const key = extractKey(request, keyFrom)
     try {
-      const result = await bucket.authorize(extractKey(request, keyFrom), authorizeOptions)
-      if (result.allowed) return toAllowedResult(result)
-      return toDenialResult(toDenial(result), resolveRequestId(request.header("x-request-id")))
+      const resolved = resolve(hostRequest)
+      const { authorizeOptions, tooCostly } = resolved instanceof Promise ? await resolved : resolved
+      const result = await bucket.authorize(key, authorizeOptions)
+      if (!result.allowed) return toDenialResult(toDenial(result), getInstance())
+      return tooCostly === undefined
+        ? toAllowedResult(result)
+        : toDenialResult({ error: tooCostly, headers: {} }, getInstance())
     } catch (error) {
       if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
-      const instance = resolveRequestId(request.header("x-request-id"))
+      const instance = getInstance()
       logRequestError(instance, error.message)
       return onStoreUnavailable === "allow"
         ? { allowed: true, consumer: undefined, headers: {} }

@@ -85,7 +85,26 @@ const decodeOutcome = ({ response, errors }: OperationDescription, exchange: Exc
     return Effect.map(value, (body) => HttpApiSchema.withHeaders({ body, headers: { location } }))
   }
   const version = Number(responseHeaders.get("etag")?.slice(1, -1))
+  if (response.kind === "limited") {
+    const policies = parsePolicies(responseHeaders)
+    return Effect.map(value, (value) => ({ value, policies }))
+  }
   return response.kind === "versioned" ? Effect.map(value, (value) => ({ value, version })) : value
+}
+
+/** The policies that the `RateLimit` headers describe. */
+const parsePolicies = (headers: Headers) => {
+  const parse = (name: string) => (headers.get(name) ?? "").split(", ").map((policy) => policy.match(/[^;="]+/g) ?? [])
+  const states = parse("ratelimit")
+  return headers.has("ratelimit")
+    ? parse("ratelimit-policy").map(([name, , quota, , window], index) => ({
+        name,
+        quota: Number(quota),
+        windowMs: Number(window) * 1_000,
+        remaining: Number(states[index]?.[2]),
+        resetAfterMs: Number(states[index]?.[4]) * 1_000
+      }))
+    : []
 }
 
 const decodeError = (errors: ReadonlyArray<Schema.Top>, json: unknown): Effect.Effect<unknown, unknown> =>

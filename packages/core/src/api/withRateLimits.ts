@@ -1,0 +1,41 @@
+/**
+ * A result with the rate limits and quotas that the request used. Over HTTP they are the headers `RateLimit-Policy` and
+ * `RateLimit`.
+ */
+import { Schema } from "effect"
+import { HttpApiSchema } from "effect/http-api"
+import { formatRateLimitHeaders, type HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
+
+export interface Limited<A> {
+  readonly value: A
+  /** Empty in a client, and for a replay of an earlier request. */
+  readonly policies: ReadonlyArray<HeaderPolicy>
+}
+
+/** Marks the schema, for `describeOperations`. */
+export const limitedAnnotation = "~tollgate/limited"
+
+export const withRateLimits = <A, I>(item: Schema.Codec<A, I>): Schema.Codec<Limited<A>, unknown> => {
+  const schema = Schema.Struct({
+    value: item as Schema.Codec<unknown>,
+    policies: Schema.Array(Schema.Unknown)
+  }).pipe(
+    HttpApiSchema.encodeToWithHeaders(
+      {
+        body: item as Schema.Codec<unknown>,
+        headers: {
+          "ratelimit-policy": Schema.optionalKey(Schema.String),
+          ratelimit: Schema.optionalKey(Schema.String)
+        }
+      },
+      {
+        decode: ({ body }) => ({ value: body, policies: [] }),
+        encode: ({ value, policies }) => ({
+          body: value,
+          headers: formatRateLimitHeaders(policies as ReadonlyArray<HeaderPolicy>)
+        })
+      }
+    )
+  )
+  return schema.annotate({ [limitedAnnotation]: true }) as unknown as Schema.Codec<Limited<A>, unknown>
+}

@@ -1,0 +1,48 @@
+/**
+ * The headers `RateLimit-Policy` and `RateLimit` (IETF draft): the limits and quotas of a request, and what is left of
+ * each.
+ */
+import type { RateLimitStatus } from "./RateLimitUse.ts"
+
+/** A rate limit or a quota, as the headers describe it. */
+export interface HeaderPolicy {
+  readonly name: string
+  readonly quota: number
+  /** The window of the quota. */
+  readonly windowMs: number
+  readonly remaining: number
+  /** Milliseconds until all of the quota is available again. */
+  readonly resetAfterMs: number
+}
+
+/** The largest integer of a structured header field (RFC 9651). */
+const maxInteger = 999_999_999_999_999
+
+const formatInteger = (value: number): string => String(Math.min(maxInteger, Math.max(0, Math.floor(value))))
+
+const toSeconds = (millis: number): number => Math.ceil(millis / 1_000)
+
+export const toHeaderPolicy = ({
+  name,
+  limit,
+  per,
+  remaining,
+  resetAfterMs
+}: Omit<RateLimitStatus, "burst">): HeaderPolicy => ({ name, quota: limit, windowMs: per, remaining, resetAfterMs })
+
+/** No headers if there is no policy. */
+export const formatRateLimitHeaders = (policies: ReadonlyArray<HeaderPolicy>): Readonly<Record<string, string>> => {
+  if (policies.length === 0) return {}
+  const [declared, states] = [new Array<string>(), new Array<string>()]
+  for (const { name, quota, windowMs, remaining, resetAfterMs } of policies) {
+    declared.push(`"${name}";q=${formatInteger(quota)};w=${formatInteger(toSeconds(windowMs))}`)
+    states.push(`"${name}";r=${formatInteger(remaining)};t=${formatInteger(toSeconds(resetAfterMs))}`)
+  }
+  return { "ratelimit-policy": declared.join(", "), ratelimit: states.join(", ") }
+}
+
+/** The headers of a refusal: the policy that refused, and when to try again. Its `resetAfterMs` is the time to wait. */
+export const formatRefusalHeaders = (policy: HeaderPolicy): Readonly<Record<string, string>> => {
+  const seconds = Math.max(1, toSeconds(policy.resetAfterMs))
+  return { "retry-after": String(seconds), ...formatRateLimitHeaders([{ ...policy, resetAfterMs: seconds * 1_000 }]) }
+}
