@@ -145,7 +145,7 @@ describe("key expiry", () => {
       yield* TestClock.adjust("9999 millis")
       assert.isTrue((yield* keys.verifyKey(bucket, key)).valid)
       yield* TestClock.adjust("1 millis")
-      assert.deepStrictEqual(yield* keys.verifyKey(bucket, key), { valid: false, reason: "invalid" })
+      assert.deepStrictEqual(yield* keys.verifyKey(bucket, key), { valid: false, reason: "expired-key" })
       assert.strictEqual((yield* keys.list({ params: ofAlice, query: { limit: 10, offset: 0 } })).total, 1)
     }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )

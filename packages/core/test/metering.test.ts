@@ -554,7 +554,7 @@ describe("authorize", () => {
   it("returns the remaining quota, or the reason for the denial", async () => {
     const { gate, keyBucket, meteringBucket, plan, subscribe, authorize, key } = await prepare(MemoryStore.open())
     const { meteringBuckets } = gate.account("acme")
-    assert.deepStrictEqual(await authorize("unknown-but-well-formed"), { allowed: false, reason: "invalid-key" })
+    assert.deepStrictEqual(await authorize("unknown-but-well-formed"), { allowed: false, reason: "unknown-key" })
     const verified = await keyBucket.authorize(key)
     assert.isTrue(verified.allowed)
     assert.propertyVal(await authorize(), "reason", "no-subscription")
