@@ -6,6 +6,8 @@ export { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 export { Principal, PrincipalShape } from "./access/Principal.ts"
 export { Authenticated } from "./api/Authenticated.ts"
 export type { Operation, OperationError, OperationRequest, OperationResult, Operations } from "./api/Operations.ts"
+export type { AuthorizeOptions } from "./authorize/AuthorizeOptions.ts"
+export { type AuthorizeError, type AuthorizeResult, makeAuthorize } from "./authorize/authorize.ts"
 export { Consumers } from "./consumers/Consumers.ts"
 export { SecretBox, type SecretBoxOptions } from "./crypto/SecretBox.ts"
 export { SecureRandom } from "./crypto/SecureRandom.ts"
@@ -17,8 +19,6 @@ export { type HttpHandlers, type Services, toWebHandler } from "./Http.ts"
 export { ApiKeys } from "./keys/ApiKeys.ts"
 export { NotVerified, Verification, Verified } from "./keys/Verification.ts"
 export { VerifyCache } from "./keys/VerifyCache.ts"
-export type { AuthorizeOptions } from "./authorize/AuthorizeOptions.ts"
-export { type AuthorizeError, type AuthorizeResult, makeAuthorize } from "./authorize/authorize.ts"
 export {
   MeteringBucket,
   MeteringBucketCreate,

@@ -477,7 +477,10 @@ describe("threshold notifications", () => {
         const { bucketId, subscribe, usage } = yield* setUp()
         const { id } = (yield* subscribe()).value
         isFailing = true
-        assert.strictEqual((yield* usage.consumeMeters(bucketId, id, { requests: 8 })).quotas.meters["requests"]?.used, 8)
+        assert.strictEqual(
+          (yield* usage.consumeMeters(bucketId, id, { requests: 8 })).quotas.meters["requests"]?.used,
+          8
+        )
         assert.deepStrictEqual(events, [])
         isFailing = false
         yield* usage.consumeMeters(bucketId, id, { requests: 1 })

@@ -44,7 +44,10 @@ const getHeader = (headers: IncomingHttpHeaders, name: string): string | undefin
  * app.get("/hello", { onRequest: requireApiKey(production) }, async (request) => `Hello, ${request.consumer?.name}`)
  * ```
  */
-export const requireApiKey = (keyBucket: AuthorizingKeyBucket, options?: RequireApiKeyOptions<FastifyRequest>): ApiKeyHook => {
+export const requireApiKey = (
+  keyBucket: AuthorizingKeyBucket,
+  options?: RequireApiKeyOptions<FastifyRequest>
+): ApiKeyHook => {
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (request, reply) => {
     const result = await authorizeRequest(

@@ -9,7 +9,10 @@ import {
 export type Policy = "deny" | "allow"
 
 /** The options, with the type of `onStoreUnavailable` as a parameter. */
-export type PolicyOptions<OnStoreUnavailable extends Policy, HostRequest = Request> = RequireApiKeyOptions<HostRequest> & {
+export type PolicyOptions<
+  OnStoreUnavailable extends Policy,
+  HostRequest = Request
+> = RequireApiKeyOptions<HostRequest> & {
   readonly onStoreUnavailable?: OnStoreUnavailable | undefined
 }
 

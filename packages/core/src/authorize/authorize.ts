@@ -45,7 +45,7 @@ interface Allowed {
   /** The quotas of the counted meters. */
   readonly quotas?: Quotas | undefined
   /** What is left of the rate limits: those of the call, then those of the plans. */
-  readonly rateLimits: ReadonlyArray<RateLimitStatus>
+  readonly rateLimits?: ReadonlyArray<RateLimitStatus> | undefined
 }
 
 /** A refusal of a valid key. */
@@ -139,7 +139,7 @@ export const makeAuthorize = ({ store, keys, usage }: Services) => {
       ...(verified.scopes === undefined ? {} : { scopes: verified.scopes })
     } as const
     if (metering === undefined) {
-      if (uses.length === 0) return Effect.succeed({ ...allowed, rateLimits: [] })
+      if (uses.length === 0) return Effect.succeed(allowed)
       return Effect.matchEffect(takeFromLimits(bucket, uses), {
         onSuccess: (taken) => Effect.succeed({ ...allowed, ...taken }),
         onFailure: (error) => refuse(error, verified)
@@ -147,18 +147,19 @@ export const makeAuthorize = ({ store, keys, usage }: Services) => {
     }
     const { meteringBucketId, meters } = metering
     const demand = { amounts: meters ?? noAmounts, rateLimitUses: uses }
-    return Effect.matchEffect(
-      usage.consumeForCustomer(bucket.accountName, meteringBucketId, consumer.name, demand),
-      {
-        onSuccess: (outcome): Effect.Effect<AuthorizeResult> => {
-          if (typeof outcome === "string") return Effect.succeed({ allowed: false, reason: outcome, consumer, keyId })
-          const { subscription, quotas, rateLimits = [] } = outcome
-          const used = { ...allowed, subscription, rateLimits }
-          return Effect.succeed(meters === undefined ? used : { ...used, quotas })
-        },
-        onFailure: (error) => refuse(error, verified)
-      }
-    )
+    return Effect.matchEffect(usage.consumeForCustomer(bucket.accountName, meteringBucketId, consumer.name, demand), {
+      onSuccess: (outcome): Effect.Effect<AuthorizeResult> => {
+        if (typeof outcome === "string") return Effect.succeed({ allowed: false, reason: outcome, consumer, keyId })
+        const { subscription, quotas, rateLimits = [] } = outcome
+        return Effect.succeed({
+          ...allowed,
+          subscription,
+          ...(meters === undefined ? {} : { quotas }),
+          ...(rateLimits.length === 0 ? {} : { rateLimits })
+        })
+      },
+      onFailure: (error) => refuse(error, verified)
+    })
   }
 
   return (

@@ -13,7 +13,5 @@ export const findMissingScopes = (
 ): ReadonlyArray<string> =>
   required.filter(
     (scope) =>
-      !(granted ?? []).some(
-        (grant) => grant === scope || (grant.endsWith("*") && scope.startsWith(grant.slice(0, -1)))
-      )
+      !(granted ?? []).some((grant) => grant === scope || (grant.endsWith("*") && scope.startsWith(grant.slice(0, -1))))
   )

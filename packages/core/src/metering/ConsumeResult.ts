@@ -2,8 +2,8 @@
  * What a request used: the subscription, its quotas, and the rate limits that it took from.
  */
 import { DateTime } from "effect"
-import { type HeaderPolicy, toHeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { RateLimitStatus } from "../rateLimits/RateLimitUse.ts"
+import { type HeaderPolicy, toHeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { Quotas } from "./Quota.ts"
 import type { StoredSubscription } from "./Subscription.ts"
 

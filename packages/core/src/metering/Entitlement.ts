@@ -29,7 +29,10 @@ export interface Entitlement {
 
 /** The approximate size of an entitlement in memory, in bytes. */
 export const estimateSize = ({ planLimits, preconditions, rateLimitUses }: Entitlement): number =>
-  1_000 + 200 * preconditions.length + 500 * rateLimitUses.length + 100 * planLimits.reduce((meters, { size }) => meters + size, 0)
+  1_000 +
+  200 * preconditions.length +
+  500 * rateLimitUses.length +
+  100 * planLimits.reduce((meters, { size }) => meters + size, 0)
 
 interface EntitlementRecords {
   readonly bucketEntry: Entry<MeteringBucket>

@@ -25,11 +25,17 @@ import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError, type StoreUnavailable } from "../store/StoreError.ts"
+import {
+  type ConsumedMeters,
+  type ConsumeResult,
+  toPolicies,
+  toQuotaPolicy,
+  toUsedSubscription
+} from "./ConsumeResult.ts"
 import { type CustomerEntitlements, keepQuotaFields, readEntitlements, readPlans } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
-import { type ConsumedMeters, type ConsumeResult, toPolicies, toQuotaPolicy, toUsedSubscription } from "./ConsumeResult.ts"
 import type { Amounts, Quota, Quotas } from "./Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "./QuotaError.ts"
 import { getReachedThresholds, QuotaThresholds } from "./QuotaThresholds.ts"
@@ -208,8 +214,7 @@ const make = Effect.gen(function* () {
     amounts: Amounts,
     now: DateTime.Utc
   ): Effect.Effect<never, QuotaExceeded> => {
-    const [meter = "", { max } = { max: 0 }] =
-      [...meters].find(([, { counter }]) => counter === exceededCounter) ?? []
+    const [meter = "", { max } = { max: 0 }] = [...meters].find(([, { counter }]) => counter === exceededCounter) ?? []
     const quotaPeriod = { periodStart: period.start, resetsOn: period.end }
     const fail = (remaining: number) => {
       const policy = toQuotaPolicy(meter, max, Math.max(0, remaining), quotaPeriod, DateTime.toEpochMillis(now))
@@ -235,7 +240,8 @@ const make = Effect.gen(function* () {
       for (const entitlement of entitlements) {
         if (!canConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
         // A customer may have several subscriptions with different meters, for example a plan and an add-on.
-        if (hasMeters(entitlement, demand.amounts, now)) return countOnEntitlement(bucketId, entitlement, demand, undefined)
+        if (hasMeters(entitlement, demand.amounts, now))
+          return countOnEntitlement(bucketId, entitlement, demand, undefined)
         newest ??= entitlement
       }
       // No subscription has all the meters: the newest one fails with `UnknownMeter`.

@@ -44,7 +44,7 @@ export type AuthorizeResultJson =
       /** The quotas of the counted meters. */
       readonly quotas?: QuotasJson | undefined
       /** What is left of the rate limits: those of the call, then those of the plans. */
-      readonly rateLimits: ReadonlyArray<RateLimitStatus>
+      readonly rateLimits?: ReadonlyArray<RateLimitStatus> | undefined
     }
   | { readonly allowed: false; readonly reason: KeyRefusalReason }
   | (Refusal<"missing-scope"> & {

@@ -100,11 +100,7 @@ const resolveBy = async (by: RequestFunction, request: unknown): Promise<RateLim
   throw new ConfigurationError({ option: "rateLimit.by", problem })
 }
 
-const resolveCost = async (
-  cost: RequestFunction,
-  { policy }: AppliedRateLimit,
-  request: unknown
-): Promise<number> => {
+const resolveCost = async (cost: RequestFunction, { policy }: AppliedRateLimit, request: unknown): Promise<number> => {
   const result = await callWith(cost, request)
   if (typeof result !== "number" || !Number.isSafeInteger(result) || result < 1) {
     throw new ConfigurationError({ option: "rateLimit.cost", problem: "must return a positive integer" })

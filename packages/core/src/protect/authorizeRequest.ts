@@ -5,13 +5,13 @@
 import { Clock, DateTime } from "effect"
 import { MissingScope, Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
-import { type AuthorizeOptions, ParsedAuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
+import type { AuthorizeOptions, ParsedAuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
-import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
 import type { QuotasJson } from "../metering/Quota.ts"
+import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
 import { type AuthorizeResultJson, getRefusalHeaders } from "../promises/authorize.ts"
 import { RateLimited } from "../rateLimits/RateLimitError.ts"
 import { formatRateLimitHeaders, toHeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
@@ -29,8 +29,8 @@ export interface RequestConsumer {
   readonly keyId: string
   readonly tags: Readonly<Record<string, string | number | boolean>>
   readonly metadata: Readonly<Record<string, unknown>>
-  /** The scopes of the key. */
-  readonly scopes: ReadonlyArray<string>
+  /** The scopes of the key, if it has any. */
+  readonly scopes?: ReadonlyArray<string> | undefined
   /** The remaining quota of each meter that this request used. */
   readonly remaining: Readonly<Record<string, number>>
   /** The subscription that the request used, with `metering`. */
@@ -38,7 +38,7 @@ export interface RequestConsumer {
   /** The quotas of the meters that the request used. */
   readonly quotas?: QuotasJson | undefined
   /** What is left of the rate limits: those of the route, then those of the plans. */
-  readonly rateLimits: AllowedJson["rateLimits"]
+  readonly rateLimits?: AllowedJson["rateLimits"]
 }
 
 /** Access to a request's headers and query parameters, for any framework. */
@@ -136,13 +136,13 @@ const toDenialResult = ({ error, headers }: Denial, instance: string): Authorize
 const toAllowedResult = ({
   consumer,
   keyId,
-  scopes = [],
+  scopes,
   subscription,
   quotas,
   rateLimits
 }: AllowedJson): AuthorizeRequestResult => {
   const remaining: Record<string, number> = {}
-  const policies = rateLimits.map(toHeaderPolicy)
+  const policies = (rateLimits ?? []).map(toHeaderPolicy)
   if (quotas !== undefined) {
     const [start, end] = [Date.parse(quotas.periodStart), Date.parse(quotas.resetsOn)]
     const resetAfterMs = Math.max(1, end - clock.currentTimeMillisUnsafe())
@@ -160,20 +160,15 @@ const toAllowedResult = ({
       keyId,
       tags: consumer.tags,
       metadata: consumer.metadata,
-      scopes,
       remaining,
-      rateLimits,
-      ...omitUndefined({ subscription, quotas })
+      ...omitUndefined({ scopes, subscription, quotas, rateLimits })
     }
   }
 }
 
 /** A key bucket of a Tollgate in process. */
 export interface AuthorizingKeyBucket {
-  authorize(
-    key: string | undefined,
-    options?: AuthorizeOptions | ParsedAuthorizeOptions
-  ): Promise<AuthorizeResultJson>
+  authorize(key: string | undefined, options?: AuthorizeOptions | ParsedAuthorizeOptions): Promise<AuthorizeResultJson>
 }
 
 const keyBucket = Options.value(

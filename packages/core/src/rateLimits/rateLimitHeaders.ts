@@ -33,7 +33,7 @@ export const toHeaderPolicy = ({
 /** No headers if there is no policy. */
 export const formatRateLimitHeaders = (policies: ReadonlyArray<HeaderPolicy>): Readonly<Record<string, string>> => {
   if (policies.length === 0) return {}
-  const [declared, states] = [new Array<string>(), new Array<string>()]
+  const [declared, states] = [[] as string[], [] as string[]]
   for (const { name, quota, windowMs, remaining, resetAfterMs } of policies) {
     declared.push(`"${name}";q=${formatInteger(quota)};w=${formatInteger(toSeconds(windowMs))}`)
     states.push(`"${name}";r=${formatInteger(remaining)};t=${formatInteger(toSeconds(resetAfterMs))}`)
