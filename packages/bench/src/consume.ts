@@ -1,57 +1,16 @@
 /**
- * Benchmarks of usage metering: verify and consume on SQLite, and consume alone on every store, also compared with a
- * rate-limiting library.
+ * Benchmarks of usage metering: verify and consume on SQLite, and consume on Redis.
  */
 import { join } from "node:path"
-import { createTollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
-import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { makeSubscription } from "@tollgate/testing"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterSQLite } from "rate-limiter-flexible"
-import { account, hashKey, makeBaselineRecords, secret, toVerifyResult } from "./keys.ts"
+import { concurrency, customers, loadCustomers, unreachableLimit } from "./customers.ts"
+import { hashKey, makeBaselineRecords, toVerifyResult } from "./keys.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
-
-const customers = 500
-/** A limit that no run reaches. */
-const unreachableLimit = 2 ** 40
-const concurrency = 64
-
-/** Creates a gate with consumers that each have a key and a subscription. */
-const load = async (store: StoreOperations) => {
-  const gate = await createTollgate({ store, secret })
-  const bench = gate.account(account)
-  const [keyBucket, meteringBucket] = [bench.keyBucket("production"), await bench.meteringBuckets.ensure("default")]
-  const plan = await meteringBucket.plans.create({
-    label: "Pro",
-    planExternalId: "pro",
-    meters: { requests: { max: unreachableLimit } }
-  })
-  const created = await Promise.all(
-    Array.from({ length: customers }, async (_, index) => {
-      const consumer = await keyBucket.consumers.create({ name: `c-${index}` }, { withApiKey: true })
-      const subscription = await meteringBucket.subscriptions.create(
-        makeSubscription(plan.id, "pro", { customerKey: consumer.name, subscriptionExternalId: `s-${index}` })
-      )
-      return { key: consumer.apiKeys[0].key ?? "", subscriptionId: subscription.id }
-    })
-  )
-  const getCustomer = (index: number) => created[index % customers] ?? { key: "", subscriptionId: "" }
-  return {
-    gate,
-    keys: created.map(({ key }) => key),
-    authorize: (index: number) =>
-      keyBucket.authorize(getCustomer(index).key, {
-        metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } }
-      }),
-    consume: (index: number) => meteringBucket.usage.consume(getCustomer(index).subscriptionId, { requests: 1 })
-  }
-}
 
 const tables = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
   CREATE TABLE consumer (id INTEGER PRIMARY KEY, body TEXT) STRICT;
@@ -86,7 +45,7 @@ const makeSqliteBaseline = (path: string, keys: ReadonlyArray<string>) => {
 
 export const verifyAndConsumeOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<Row> => {
   const store = await SqliteStore.open(join(folder, "pair.db"))
-  const { gate, keys, authorize } = await load(store)
+  const { gate, keys, authorize } = await loadCustomers(store)
   const baseline = makeSqliteBaseline(join(folder, "pair-baseline.db"), keys)
   const comparison = await compare(
     runConcurrently(concurrency, authorize),
@@ -113,7 +72,7 @@ const increment = `
 
 export const consumeOnRedis = async ({ redis }: Resources, effort: Effort): Promise<Row> => {
   const store = await RedisStore.open(redis, { prefix: "consume:" })
-  const { gate, consume } = await load(store)
+  const { gate, consume } = await loadCustomers(store)
   const client = new Redis(redis, { maxRetriesPerRequest: 0 })
   const sha = (await client.script("LOAD", increment)) as string
   const baseline = (index: number) =>
@@ -132,58 +91,4 @@ export const consumeOnRedis = async ({ redis }: Resources, effort: Effort): Prom
     target: 0.7,
     ...comparison
   }
-}
-
-// 24 days is about the maximum of setTimeout, which the library uses.
-const limits = { points: unreachableLimit, duration: 24 * 24 * 60 * 60 }
-
-/** Compares with rate-limiter-flexible, which counts the same number of requests. */
-const compareWithLimiter = async (
-  storeName: string,
-  store: StoreOperations,
-  limiter: { consume: (key: string) => Promise<unknown> },
-  effort: Effort
-): Promise<Row> => {
-  const { gate, consume } = await load(store)
-  const baseline = (index: number) => limiter.consume(`customer-${index % customers}`)
-  const comparison = await compare(
-    runConcurrently(concurrency, consume),
-    runConcurrently(concurrency, baseline),
-    effort
-  )
-  await gate.close()
-  return {
-    name: `consume, ${storeName}, 64 concurrent`,
-    comparedWith: "rate-limiter-flexible",
-    target: 1,
-    ...comparison
-  }
-}
-
-export const consumeAgainstLimiterInMemory = (effort: Effort): Promise<Row> =>
-  compareWithLimiter("memory", MemoryStore.open(), new RateLimiterMemory(limits), effort)
-
-export const consumeAgainstLimiterOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<Row> => {
-  const store = await SqliteStore.open(join(folder, "limiter.db"))
-  const database = new Database(join(folder, "limiter-baseline.db"))
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-  const limiter = await new Promise<RateLimiterSQLite>((resolve, reject) => {
-    const rateLimiter = new RateLimiterSQLite(
-      { ...limits, storeClient: database, storeType: "better-sqlite3", tableName: "limits" },
-      (error?: Error) => (error ? reject(error) : resolve(rateLimiter))
-    )
-  })
-  const row = await compareWithLimiter("SQLite file", store, limiter, effort)
-  await store.close()
-  database.close()
-  return row
-}
-
-export const consumeAgainstLimiterOnRedis = async ({ redis }: Resources, effort: Effort): Promise<Row> => {
-  const store = await RedisStore.open(redis, { prefix: "limiter:" })
-  const client = new Redis(redis)
-  const row = await compareWithLimiter("Redis", store, new RateLimiterRedis({ ...limits, storeClient: client }), effort)
-  await store.close()
-  client.disconnect()
-  return row
 }

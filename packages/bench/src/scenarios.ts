@@ -3,15 +3,10 @@
  * call patterns of other scenarios.
  */
 import { fork } from "node:child_process"
-import {
-  consumeAgainstLimiterInMemory,
-  consumeAgainstLimiterOnRedis,
-  consumeAgainstLimiterOnSqlite,
-  consumeOnRedis,
-  verifyAndConsumeOnSqlite
-} from "./consume.ts"
+import { consumeOnRedis, verifyAndConsumeOnSqlite } from "./consume.ts"
 import { createKeyOnSqlite } from "./create.ts"
 import { growthInMemory, growthOnRedis, growthOnSqlite } from "./growth.ts"
+import { limitersInMemory, limitersOnRedis, limitersOnSqlite } from "./limiters.ts"
 import type { Effort } from "./measure.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
@@ -31,9 +26,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ({ resources, keys, effort }) => verifyOnRedis(resources, keys, effort),
   ({ resources, effort }) => verifyAndConsumeOnSqlite(resources, effort),
   ({ resources, effort }) => consumeOnRedis(resources, effort),
-  ({ effort }) => consumeAgainstLimiterInMemory(effort),
-  ({ resources, effort }) => consumeAgainstLimiterOnSqlite(resources, effort),
-  ({ resources, effort }) => consumeAgainstLimiterOnRedis(resources, effort),
+  ({ effort }) => limitersInMemory(effort),
+  ({ resources, effort }) => limitersOnSqlite(resources, effort),
+  ({ resources, effort }) => limitersOnRedis(resources, effort),
   ({ resources, effort }) => createKeyOnSqlite(resources, effort),
   ({ keys, effort }) => growthInMemory(keys, effort),
   ({ resources, keys, effort }) => growthOnSqlite(resources, keys, effort),

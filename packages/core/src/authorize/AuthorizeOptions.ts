@@ -6,6 +6,7 @@ import { Effect, Schema } from "effect"
 import { RequiredScopes } from "../keys/scopes.ts"
 import { Amounts, parseAmounts } from "../metering/Quota.ts"
 import { type RateLimitPolicy, rateLimitCheck, rateLimitFields, toPolicy } from "../rateLimits/RateLimit.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
 import * as Options from "../runtime/Options.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { type InvalidInput, invalidParameters } from "../schema/InvalidInput.ts"
@@ -48,6 +49,9 @@ export interface AuthorizeOptions {
   /** Requires a subscription of the consumer in this metering bucket, and counts meters on it. */
   readonly metering?: MeteringOptions | undefined
 }
+
+/** The name of a single rate limit. */
+const defaultName = "default"
 
 /** A rate limit of a call, validated. */
 export interface AppliedRateLimit {
@@ -94,11 +98,17 @@ const NamedRateLimitInput = Schema.Struct({ name: MeterName, ...limitFields }).p
 )
 type NamedRateLimitInput = typeof NamedRateLimitInput.Type
 
-const toApplied = ({ name, by = "consumer", cost = 1, ...rateLimit }: NamedRateLimitInput): AppliedRateLimit => ({
-  policy: toPolicy(name, rateLimit),
-  by,
-  cost
-})
+const toApplied = ({ name, by = "consumer", cost = 1, ...rateLimit }: NamedRateLimitInput): AppliedRateLimit => {
+  const policy = toPolicy(name, rateLimit)
+  validPolicies.set(toPolicyKey(name, rateLimit), policy)
+  return { policy, by, cost }
+}
+
+/** The policies that were validated, by their numbers as they were given: the same options come with every request. */
+const validPolicies = new BoundedMap<string, RateLimitPolicy>(1_000)
+
+const toPolicyKey = (name: string, { limit, per, burst }: RateLimitOptions): string =>
+  `${name} ${limit} ${per} ${typeof per} ${burst}`
 
 const isSamePolicy = (left: RateLimitPolicy, right: RateLimitPolicy): boolean =>
   left.limit === right.limit && left.per === right.per && left.burst === right.burst
@@ -141,7 +151,7 @@ export const toParsed = ({ scopes, rateLimit, rateLimits, metering }: AuthorizeI
   new ParsedAuthorizeOptions({
     ...omitUndefined({ scopes }),
     rateLimits:
-      rateLimit === undefined ? (rateLimits ?? []).map(toApplied) : [toApplied({ ...rateLimit, name: "default" })],
+      rateLimit === undefined ? (rateLimits ?? []).map(toApplied) : [toApplied({ ...rateLimit, name: defaultName })],
     metering
   })
 
@@ -149,27 +159,55 @@ const decodeOptions = Schema.decodeUnknownEffect(AuthorizeInput, { onExcessPrope
 
 const noOptions = new ParsedAuthorizeOptions()
 
-/** Validates by hand, because a schema is too slow for every request. Returns `undefined` for all other options. */
-const parseMeteringOnly = (options: AuthorizeOptions): ParsedAuthorizeOptions | undefined => {
-  for (const name in options) if (name !== "metering") return undefined
-  const { metering } = options
-  if (metering === undefined) return noOptions
-  if (typeof metering !== "object" || metering === null) return undefined
-  const { meteringBucketId, meters, ...rest } = metering
-  const amounts = parseAmounts(meters)
-  return typeof meteringBucketId === "string" && amounts !== undefined && Reflect.ownKeys(rest).length === 0
-    ? new ParsedAuthorizeOptions({ metering: { meteringBucketId, meters: amounts } })
-    : undefined
-}
-
 /** Validates options. An unknown name is refused: with a mistyped `metering`, nothing would be counted. */
 export const parseAuthorizeOptions = (
   options: AuthorizeOptions | ParsedAuthorizeOptions | undefined
 ): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
   if (options === undefined) return Effect.succeed(noOptions)
   if (options instanceof ParsedAuthorizeOptions) return Effect.succeed(options)
-  const parsed = typeof options === "object" && options !== null ? parseMeteringOnly(options) : undefined
+  const parsed = parseFast(options)
   return parsed === undefined
     ? Effect.mapBoth(decodeOptions(options), { onSuccess: toParsed, onFailure: invalidParameters })
     : Effect.succeed(parsed)
+}
+
+/**
+ * Validates by hand, because a schema takes longer than the decision itself. Returns `undefined` for all options that it
+ * does not know to be valid.
+ */
+const parseFast = (options: unknown): ParsedAuthorizeOptions | undefined => {
+  if (typeof options !== "object" || options === null) return undefined
+  for (const name in options) if (!Object.hasOwn(authorizeFields, name)) return undefined
+  const { scopes, rateLimit, rateLimits, metering } = options as AuthorizeOptions
+  if (rateLimits !== undefined || (scopes !== undefined && !isRequiredScopes(scopes))) return undefined
+  const parsedLimit = rateLimit === undefined ? undefined : parseRateLimitFast(rateLimit)
+  const parsedMetering = metering === undefined ? undefined : parseMeteringFast(metering)
+  if (parsedLimit === undefined && rateLimit !== undefined) return undefined
+  if (parsedMetering === undefined && metering !== undefined) return undefined
+  return new ParsedAuthorizeOptions({
+    ...(scopes === undefined ? {} : { scopes: [...scopes] }),
+    ...(parsedLimit === undefined ? {} : { rateLimits: [parsedLimit] }),
+    metering: parsedMetering
+  })
+}
+
+const isRequiredScopes = Schema.is(RequiredScopes)
+
+const parseRateLimitFast = (rateLimit: RateLimitOptions): AppliedRateLimit | undefined => {
+  if (typeof rateLimit !== "object" || rateLimit === null) return undefined
+  for (const name in rateLimit) if (!Object.hasOwn(limitFields, name)) return undefined
+  const { limit, burst, by = "consumer", cost = 1 } = rateLimit
+  if (typeof limit !== "number" || (burst !== undefined && typeof burst !== "number")) return undefined
+  const policy = validPolicies.get(toPolicyKey(defaultName, rateLimit))
+  if (policy === undefined || !Number.isSafeInteger(cost) || cost < 1 || cost > policy.burst) return undefined
+  return by === "consumer" || by === "key" ? { policy, by, cost } : undefined
+}
+
+const parseMeteringFast = (metering: MeteringOptions): ParsedAuthorizeOptions["metering"] => {
+  if (typeof metering !== "object" || metering === null) return undefined
+  const { meteringBucketId, meters, ...rest } = metering
+  const amounts = parseAmounts(meters)
+  return typeof meteringBucketId === "string" && amounts !== undefined && Reflect.ownKeys(rest).length === 0
+    ? { meteringBucketId, meters: amounts }
+    : undefined
 }

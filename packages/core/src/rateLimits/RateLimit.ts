@@ -33,15 +33,14 @@ interface RateLimitValue {
 /** The microseconds in which one request becomes available. Rounded up, so that never more than `limit` are allowed. */
 const getInterval = ({ limit, per }: RateLimitValue): number => Math.ceil((toMillis(per) * 1_000) / limit)
 
-/** 50,000 requests in a second. */
-const minInterval = 20
+const maxPerMillisecond = 50
 const maxBurstTime = 366 * millisPerUnit.day * 1_000
 
 /** What the store cannot count exactly. */
 const findProblem = (rateLimit: RateLimitValue) => {
-  const interval = getInterval(rateLimit)
-  if (interval < minInterval) return { path: ["limit"], issue: "must be at most 50,000 a second" }
-  return (rateLimit.burst ?? rateLimit.limit) * interval <= maxBurstTime
+  const { limit, per, burst = limit } = rateLimit
+  if (limit > maxPerMillisecond * toMillis(per)) return { path: ["limit"], issue: "must be at most 50,000 a second" }
+  return burst * getInterval(rateLimit) <= maxBurstTime
     ? undefined
     : { path: ["burst"], issue: "must be less: the burst would take more than 366 days to become available again" }
 }

@@ -1,0 +1,50 @@
+/**
+ * Customers with keys and subscriptions, for the benchmarks of metering and rate limits.
+ */
+import { createTollgate } from "@tollgate/core"
+import type { StoreOperations } from "@tollgate/core/store"
+import { makeSubscription } from "@tollgate/testing"
+import { account, secret } from "./keys.ts"
+
+export const customers = 500
+/** A limit that no run reaches. */
+export const unreachableLimit = 2 ** 40
+const unreachableRateLimit = { limit: 50_000, per: "second" } as const
+export const concurrency = 64
+
+/** Creates a gate with consumers that each have a key and a subscription. */
+export const loadCustomers = async (store: StoreOperations) => {
+  const gate = await createTollgate({ store, secret })
+  const bench = gate.account(account)
+  const [keyBucket, meteringBucket] = [bench.keyBucket("production"), await bench.meteringBuckets.ensure("default")]
+  const plan = await meteringBucket.plans.create({
+    label: "Pro",
+    planExternalId: "pro",
+    meters: { requests: { max: unreachableLimit } }
+  })
+  const created = await Promise.all(
+    Array.from({ length: customers }, async (_, index) => {
+      const consumer = await keyBucket.consumers.create({ name: `c-${index}` }, { withApiKey: true })
+      const subscription = await meteringBucket.subscriptions.create(
+        makeSubscription(plan.id, "pro", { customerKey: consumer.name, subscriptionExternalId: `s-${index}` })
+      )
+      return { key: consumer.apiKeys[0].key ?? "", subscriptionId: subscription.id }
+    })
+  )
+  const getCustomer = (index: number) => created[index % customers] ?? { key: "", subscriptionId: "" }
+  return {
+    gate,
+    keys: created.map(({ key }) => key),
+    authorize: (index: number) =>
+      keyBucket.authorize(getCustomer(index).key, {
+        metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } }
+      }),
+    /** With a rate limit and a quota in one decision. */
+    authorizeLimited: (index: number) =>
+      keyBucket.authorize(getCustomer(index).key, {
+        rateLimit: unreachableRateLimit,
+        metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } }
+      }),
+    consume: (index: number) => meteringBucket.usage.consume(getCustomer(index).subscriptionId, { requests: 1 })
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Benchmarks against rate-limiter-flexible on the same kind of store: counting a quota, and a decision on a rate limit
+ * and a quota.
+ */
+import { join } from "node:path"
+import type { StoreOperations } from "@tollgate/core/store"
+import { MemoryStore } from "@tollgate/memory"
+import { RedisStore } from "@tollgate/redis"
+import { SqliteStore } from "@tollgate/sqlite"
+import Database from "better-sqlite3"
+import { Redis } from "ioredis"
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterSQLite } from "rate-limiter-flexible"
+import { concurrency, customers, loadCustomers, unreachableLimit } from "./customers.ts"
+import { compare, type Effort, runConcurrently } from "./measure.ts"
+import type { Row } from "./report.ts"
+import type { Resources } from "./resources.ts"
+
+// 24 days is about the maximum of setTimeout, which the library uses.
+const quota = { points: unreachableLimit, duration: 24 * 24 * 60 * 60, keyPrefix: "quota" }
+const rateLimit = { points: unreachableLimit, duration: 1, keyPrefix: "rate_limit" }
+
+interface Limiter {
+  readonly consume: (key: string) => Promise<unknown>
+}
+
+interface Limiters {
+  readonly quota: Limiter
+  readonly rateLimit: Limiter
+}
+
+const compareWithLimiters = async (
+  storeName: string,
+  store: StoreOperations,
+  limiters: Limiters,
+  targets: { readonly consume: number; readonly authorize: number },
+  effort: Effort
+): Promise<ReadonlyArray<Row>> => {
+  const { gate, consume, authorizeLimited } = await loadCustomers(store)
+  const toName = (index: number) => `customer-${index % customers}`
+  const consumption = await compare(
+    runConcurrently(concurrency, consume),
+    runConcurrently(concurrency, (index) => limiters.quota.consume(toName(index))),
+    effort
+  )
+  // The library has no keys: Tollgate also verifies one with each decision.
+  const decision = await compare(
+    runConcurrently(concurrency, authorizeLimited),
+    runConcurrently(concurrency, async (index) => {
+      await limiters.rateLimit.consume(toName(index))
+      await limiters.quota.consume(toName(index))
+    }),
+    effort
+  )
+  await gate.close()
+  return [
+    {
+      name: `consume, ${storeName}, 64 concurrent`,
+      comparedWith: "rate-limiter-flexible",
+      target: targets.consume,
+      ...consumption
+    },
+    {
+      name: `authorize with rate limit and quota, ${storeName}, 64 concurrent`,
+      comparedWith: "rate-limiter-flexible, one after the other, without keys",
+      target: targets.authorize,
+      ...decision
+    }
+  ]
+}
+
+export const limitersInMemory = (effort: Effort): Promise<ReadonlyArray<Row>> =>
+  compareWithLimiters(
+    "memory",
+    MemoryStore.open(),
+    { quota: new RateLimiterMemory(quota), rateLimit: new RateLimiterMemory(rateLimit) },
+    { consume: 0.3, authorize: 0.3 },
+    effort
+  )
+
+const makeSqliteLimiter = (database: Database.Database, options: typeof quota) =>
+  new Promise<RateLimiterSQLite>((resolve, reject) => {
+    const storeOptions = { storeClient: database, storeType: "better-sqlite3", tableName: options.keyPrefix }
+    const limiter = new RateLimiterSQLite({ ...options, ...storeOptions }, (error?: Error) =>
+      error ? reject(error) : resolve(limiter)
+    )
+  })
+
+export const limitersOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const store = await SqliteStore.open(join(folder, "limiter.db"))
+  const database = new Database(join(folder, "limiter-baseline.db"))
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+  const limiters = {
+    quota: await makeSqliteLimiter(database, quota),
+    rateLimit: await makeSqliteLimiter(database, rateLimit)
+  }
+  const rows = await compareWithLimiters("SQLite file", store, limiters, { consume: 5, authorize: 1 }, effort)
+  await store.close()
+  database.close()
+  return rows
+}
+
+export const limitersOnRedis = async ({ redis }: Resources, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const store = await RedisStore.open(redis, { prefix: "limiter:" })
+  const storeClient = new Redis(redis)
+  const limiters = {
+    quota: new RateLimiterRedis({ ...quota, storeClient }),
+    rateLimit: new RateLimiterRedis({ ...rateLimit, storeClient })
+  }
+  const rows = await compareWithLimiters("Redis", store, limiters, { consume: 1, authorize: 1 }, effort)
+  await store.close()
+  storeClient.disconnect()
+  return rows
+}
