@@ -268,6 +268,41 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
     })
   )
 
+  it.effect("writes each value in its own format, and never lowers that of fields it does not know", () =>
+    Effect.gen(function* () {
+      const partition = Partition.forKeyBucket("collection", "formats")
+      const options = {
+        name: "door",
+        format: 2,
+        schema: Schema.Struct({ id: Schema.String, locked: Schema.optionalKey(Schema.Boolean) }),
+        key: ({ id }: { readonly id: string }) => id
+      }
+      const doors = Collection.make({ ...options, chooseFormat: ({ locked }) => (locked === true ? 2 : 1) })
+      const readFormat = Effect.gen(function* () {
+        const [record] = yield* (yield* Store).get(partition, ["door/1"])
+        return record?.body.slice(0, 2)
+      })
+      yield* commit(partition, doors.insert({ id: "1" }))
+      assert.strictEqual(yield* readFormat, "1 ")
+      yield* doors.modify(partition, "1", (door) => Effect.succeed({ ...door, locked: true }))
+      assert.strictEqual(yield* readFormat, "2 ")
+      assert.isTrue(Option.getOrThrow(yield* doors.get(partition, "1")).value.locked)
+      yield* doors.modify(partition, "1", () => Effect.succeed({ id: "1" }))
+      assert.strictEqual(yield* readFormat, "1 ")
+
+      const newer = Collection.make({
+        ...options,
+        schema: Schema.Struct({ ...options.schema.fields, sealed: Schema.Boolean })
+      })
+      const entry = Option.getOrThrow(yield* doors.get(partition, "1"))
+      yield* commit(partition, newer.replace({ ...entry, value: { id: "1", sealed: true } }, { id: "1", sealed: true }))
+      assert.strictEqual(yield* readFormat, "2 ")
+      yield* doors.modify(partition, "1", () => Effect.succeed({ id: "1", locked: false }))
+      assert.strictEqual(yield* readFormat, "2 ")
+      assert.isTrue(Option.getOrThrow(yield* newer.get(partition, "1")).value.sealed)
+    })
+  )
+
   it.effect("rejects a body with a newer, missing or invalid format", () =>
     Effect.gen(function* () {
       const partition = Partition.forKeyBucket("collection", "newer")

@@ -21,7 +21,7 @@ const maxKeyLength = 256
 
 /** A key's expiry, if it has one. Records without the field `expiresOn`, which are most of them, are not parsed. */
 const parseExpiry = (record: StoreRecord): DateTime.Utc | RecordUnreadable | undefined => {
-  if (keyRecords.lacksField(record, "expiresOn")) return undefined
+  if (keyRecords.lacksFields(record, ["expiresOn"])) return undefined
   const key = keyRecords.parseUnchecked(record)
   if (key instanceof RecordUnreadable) return key
   return key.expiresOn === undefined ? undefined : DateTime.makeUnsafe(key.expiresOn)

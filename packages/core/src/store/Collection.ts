@@ -52,8 +52,10 @@ export interface EntryQuery {
 export interface CollectionOptions<A, I> {
   /** Prefix of every record key, index term and unique key, so that collections can share a partition. */
   readonly name: string
-  /** The format version of bodies. Increase it when older versions of Tollgate cannot read the new bodies. */
+  /** The newest format version of bodies. Increase it when older versions of Tollgate cannot read the new bodies. */
   readonly format: number
+  /** The format in which to write a value, if older versions of Tollgate can read some values. Default: `format`. */
+  readonly chooseFormat?: (value: A) => number
   readonly schema: Schema.Codec<A, I>
   readonly key: (value: A) => string
   readonly indexTerms?: (value: A) => ReadonlyArray<string>
@@ -107,8 +109,8 @@ export interface Collection<A, I = unknown> {
   readonly decode: (record: StoreRecord) => Effect.Effect<Entry<A>, RecordUnreadable>
   /** Parses a body without validating it, for hot paths where decoding is too slow. */
   readonly parseUnchecked: (record: StoreRecord) => I | RecordUnreadable
-  /** Whether the body certainly does not contain this field. Does not parse the body. */
-  readonly lacksField: (record: StoreRecord, field: string) => boolean
+  /** Whether the body certainly contains none of these fields. Does not parse the body. */
+  readonly lacksFields: (record: StoreRecord, fields: ReadonlyArray<string>) => boolean
   /** A record's key within this collection. */
   readonly keyInCollection: (record: StoreRecord) => string
 
@@ -128,13 +130,14 @@ const maxCachedTotal = 1_000_000
 const maxCachedBody = 4_096
 
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
-  const { name, format, key, indexTerms, uniqueKeys, parent } = options
+  const { name, format, chooseFormat = () => format, key, indexTerms, uniqueKeys, parent } = options
   const json = Schema.fromJsonString(options.schema)
   const encodeBody = Schema.encodeSync(json)
   const decodeBody = Schema.decodeUnknownEffect(json)
 
-  /** Every body starts with its format version. */
-  const formatPrefix = `${format} `
+  /** Every body starts with its format version. Those that this version reads, the oldest first. */
+  const formatPrefixes = Array.from({ length: format }, (_, index) => `${index + 1} `)
+  const hasKnownFormat = (body: string) => formatPrefixes.some((prefix) => body.startsWith(prefix))
 
   const recordKey = (key: string) => `${name}/${key}`
   const indexTerm = (term?: string) => (term === undefined ? name : `${name}/${term}`)
@@ -147,12 +150,16 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   const toBody = (value: A, previous: A | undefined): string => {
     const body = encodeBody(value)
+    const newFormat = chooseFormat(value)
     const previousBody = typeof previous === "object" && previous !== null ? bodies.get(previous) : undefined
-    if (previousBody === undefined || previous === undefined) return formatPrefix + body
+    if (previousBody === undefined || previous === undefined) return `${newFormat} ${body}`
     const previousDecoded = encodeBody(previous)
-    const previousStored = previousBody.slice(previousBody.indexOf(" ") + 1)
-    const hasUnknownFields = previousStored !== previousDecoded
-    return formatPrefix + (hasUnknownFields ? copyUnknownFields(body, previousDecoded, previousStored) : body)
+    const end = previousBody.indexOf(" ")
+    const previousStored = previousBody.slice(end + 1)
+    if (previousStored === previousDecoded) return `${newFormat} ${body}`
+    // The unknown fields may be the reason for the previous format, so it is not lowered.
+    const keptFormat = Math.max(newFormat, Number(previousBody.slice(0, end)))
+    return `${keptFormat} ${copyUnknownFields(body, previousDecoded, previousStored)}`
   }
 
   const put = (value: A, expect: number, previous?: A): Change =>
@@ -169,8 +176,8 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   /** The body without its format version. Fails if the format is newer than this version of Tollgate. */
   const getContent = (record: StoreRecord): string | RecordUnreadable => {
-    if (record.body.startsWith(formatPrefix)) return record.body.slice(formatPrefix.length)
     const end = record.body.indexOf(" ")
+    if (hasKnownFormat(record.body)) return record.body.slice(end + 1)
     const writtenFormat = Number(record.body.slice(0, end))
     if (end < 1 || !Number.isSafeInteger(writtenFormat)) return unreadable(record, "its body has no format version")
     if (writtenFormat <= format) return record.body.slice(end + 1)
@@ -248,8 +255,9 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     getVersion,
     decode,
     parseUnchecked,
-    // A truncated body, or one without the expected prefix, may still contain the field: the caller must parse it.
-    lacksField: ({ body }, field) => body.startsWith(formatPrefix) && body.endsWith("}") && !body.includes(field),
+    // A truncated body, or one without a known prefix, may still contain the field: the caller must parse it.
+    lacksFields: ({ body }, fields) =>
+      hasKnownFormat(body) && body.endsWith("}") && !fields.some((field) => body.includes(field)),
     keyInCollection: (record) => record.key.slice(name.length + 1),
     modify: (partition, key, change) =>
       retryOnConflict(
