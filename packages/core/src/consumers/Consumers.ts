@@ -9,7 +9,8 @@ import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
 import { KeyLimitReached, KeyValueTaken } from "../keys/KeyError.ts"
-import * as KeyValues from "../keys/keyValues.ts"
+import * as KeyResults from "../keys/keyResults.ts"
+import { makeKey } from "../keys/newKeys.ts"
 import { VerifyCache } from "../keys/VerifyCache.ts"
 import { ApiKey, type KeyVisibility, maxKeysPerConsumer } from "../records/ApiKey.ts"
 import { Consumer, ConsumerId, type StoredConsumer } from "../records/Consumer.ts"
@@ -20,7 +21,6 @@ import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, keyRecords, withoutExpiryByConsumer } from "../records/keyRecords.ts"
 import { type ManagersCreate, managerTerm } from "../records/Manager.ts"
-import { forEachYielding } from "../runtime/forEachYielding.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
@@ -61,6 +61,7 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
+  const toApiKeys = KeyResults.makeToApiKeys(secretBox)
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Consumer)
   const idempotentRoll = makeIdempotentCommits(store, secretBox, ApiKey)
   const { consumersPerKeyBucket } = yield* Limits
@@ -85,16 +86,12 @@ const make = Effect.gen(function* () {
       getKeyBucketPartition(bucket),
       limits.map(({ name, limit }) => ({ where: [byConsumer(name)], offset: 0, limit }))
     )
-    return yield* forEachYielding(results, (consumer, index) =>
-      index >= limits.length
-        ? Effect.succeed(consumer)
-        : Effect.map(
-            Effect.forEach(pages[index]?.entries ?? [], ({ value }) =>
-              KeyValues.toApiKey(secretBox, bucket, value, include.keyFormat)
-            ),
-            (apiKeys): Consumer => ({ ...consumer, apiKeys })
-          )
-    )
+    const stored = pages.map(({ entries }) => entries.map(({ value }) => value))
+    const apiKeys = yield* toApiKeys(bucket, stored.flat(), include.keyFormat)
+    return results.map((consumer, index): Consumer => {
+      const keys = stored[index]
+      return keys === undefined ? consumer : { ...consumer, apiKeys: apiKeys.splice(0, keys.length) }
+    })
   })
 
   /**
@@ -135,7 +132,7 @@ const make = Effect.gen(function* () {
   const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
     cache.invalidateAfter(getKeyBucketPartition(bucket), effect)
 
-  const omitValueIfHashOnly = (key: ApiKey) => KeyValues.omitValueIfHashOnly(secretBox, key)
+  const omitValueIfHashOnly = (key: ApiKey) => KeyResults.omitValueIfHashOnly(secretBox, key)
 
   /** Whether a commit failed because more keys than allowed have the index term. */
   const isLimitConflict = (term: string) => (error: unknown) =>
@@ -166,7 +163,7 @@ const make = Effect.gen(function* () {
       const { name, managers, apiKeys, ...fields } = input
       const requestedKeys = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
       const keys = yield* Effect.forEach(requestedKeys, (key, index) =>
-        KeyValues.makeKey(secretBox, bucket, name, key, now, `/apiKeys/${index}`)
+        makeKey(secretBox, bucket, name, key, now, `/apiKeys/${index}`)
       )
       const stored: StoredConsumer = {
         id: ConsumerId.make(yield* Id.generate("csmr")),
@@ -178,7 +175,7 @@ const make = Effect.gen(function* () {
       }
       const withApiKeys = (apiKeys: ReadonlyArray<ApiKey>): Consumer =>
         apiKeys.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys }
-      const plaintextKeys = keys.map(KeyValues.toApiKeyWithValue)
+      const plaintextKeys = keys.map(KeyResults.toApiKeyWithValue)
       yield* buckets.ensureListed(bucket)
       const commitResult = yield* idempotentCreate
         .commit(
@@ -273,15 +270,18 @@ const make = Effect.gen(function* () {
      * The commit fails if a key without an expiry is created after they were listed; `retryOnConflict` then lists them
      * again.
      */
-    rollKey: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags } = {}, payload: { expiresOn } }) {
+    rollKey: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags } = {}, payload }) {
       const name = bucket.consumerName
+      const { expiresOn } = payload
       const idempotency = yield* CurrentIdempotency
       const attempt = Effect.gen(function* () {
         const entry = yield* findConsumer(bucket, name, ifTags)
         const keysWithoutExpiry = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
         const now = yield* DateTime.now
-        const newKey = yield* KeyValues.makeKey(secretBox, bucket, name, {}, now, "")
-        const plaintextKey = KeyValues.toApiKeyWithValue(newKey)
+        const newestEnabled = keysWithoutExpiry.findLast(({ value }) => value.disabled !== true)
+        const scopes = payload.scopes ?? newestEnabled?.value.scopes
+        const newKey = yield* makeKey(secretBox, bucket, name, omitUndefined({ scopes }), now, "")
+        const plaintextKey = KeyResults.toApiKeyWithValue(newKey)
         const commitResult = yield* idempotentRoll.commit(
           getKeyBucketPartition(bucket),
           [

@@ -28,6 +28,7 @@ import { Consumer, ConsumerCreate, type ConsumerJson, ConsumerUpdate } from "../
 import { ConsumerNameTaken, ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { Email } from "../records/Manager.ts"
+import { Scopes } from "../records/Scope.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Page } from "../schema/Page.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
@@ -103,7 +104,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       params: consumerParams,
       query: parameters(ifTags),
       headers: idempotencyKeyHeader,
-      payload: Schema.Struct({ expiresOn: Timestamp }),
+      payload: Schema.Struct({ expiresOn: Timestamp, scopes: Schema.optionalKey(Scopes) }),
       // With `keyStorage: "hash-only"`, this response is the only chance to see the new key value.
       success: [
         HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
@@ -113,7 +114,11 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Roll a consumer's keys")
-      .annotate(OpenApi.Description, "Sets `expiresOn` on every key that has no expiry, and creates a new key.")
+      .annotate(
+        OpenApi.Description,
+        "Sets `expiresOn` on every key that has no expiry, and creates a new key. It has the given `scopes`, or those of " +
+          "the newest key that had no expiry and is not disabled."
+      )
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Authenticated)
@@ -167,10 +172,13 @@ export interface ConsumersMethods {
   ): Promise<Versioned<ConsumerJson>>
   /** Deletes a consumer with its keys, managers and invites. */
   remove(name: string, options?: ConditionalCallOptions & TagCondition): Promise<void>
-  /** Sets `expiresOn` on every key that has no expiry and creates a new key, in one commit. Returns the new key. */
+  /**
+   * Sets `expiresOn` on every key that has no expiry and creates a new key, in one commit. Returns the new key. It has the
+   * given `scopes`, or those of the newest key that had no expiry and is not disabled.
+   */
   rollKey(
     name: string,
-    input: { readonly expiresOn: string },
+    input: { readonly expiresOn: string; readonly scopes?: ReadonlyArray<string> | undefined },
     options?: IdempotentCallOptions & TagCondition
   ): Promise<ApiKeyJson>
 }

@@ -16,6 +16,8 @@ export interface KeyFormat {
   readonly generate: Effect.Effect<string>
   /** Whether the value can be a generated key (by its checksum) or a supplied key (by its characters). */
   readonly isWellFormed: (value: string) => boolean
+  /** Whether the value starts like a generated key. */
+  readonly hasPrefix: (value: string) => boolean
 }
 
 const visibleAscii = /^[\x21-\x7e]{16,256}$/
@@ -33,7 +35,8 @@ export const make = (prefix: string): KeyFormat => {
       const body = `${prefix}_${characters}`
       return `${body}_${checksum(body)}`
     }),
-    isWellFormed: (value) => (value.startsWith(prefixWithSeparator) ? isGeneratedKey(value) : visibleAscii.test(value))
+    isWellFormed: (value) => (value.startsWith(prefixWithSeparator) ? isGeneratedKey(value) : visibleAscii.test(value)),
+    hasPrefix: (value) => value.startsWith(prefixWithSeparator)
   }
 }
 

@@ -159,6 +159,7 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
     secretIds: secrets.map(({ id }) => id),
     generate: format.generate,
     isWellFormed: format.isWellFormed,
+    hasKeyPrefix: format.hasPrefix,
     keyHashes: (value) => secrets.map((secret) => hashWith(secret, value)),
     encrypt: (value, associatedData) =>
       Effect.map(SecureRandom, ({ bytes }) => encryptWith(primaryKeys, value, associatedData, bytes(nonceBytes))),
@@ -199,6 +200,8 @@ export class SecretBox extends Context.Service<
     /** Generates a new key value. */
     readonly generate: Effect.Effect<string>
     readonly isWellFormed: (value: string) => boolean
+    /** Whether a value starts like a generated key. */
+    readonly hasKeyPrefix: (value: string) => boolean
     /** Hashes for looking up a key value: one for each secret, the primary secret first. */
     readonly keyHashes: (value: string) => ReadonlyArray<string>
     /** Encrypts a value. `decrypt` fails unless it gets the same associated data, which identifies the record. */

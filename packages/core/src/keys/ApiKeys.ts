@@ -1,11 +1,11 @@
 /**
- * Operations on API keys: list, create, get, update, remove, verify, and re-encryption under a new secret.
+ * Operations on API keys: list, create, import, get, update, remove, verify, and re-encryption under a new secret.
  */
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
-import { ApiKey, type ApiKeyCreate, maxKeysPerConsumer, type StoredKey } from "../records/ApiKey.ts"
+import type { ApiKeyCreate, KeyVisibility, StoredKey } from "../records/ApiKey.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
@@ -13,23 +13,23 @@ import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, keyRecords } from "../records/keyRecords.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
-import { Page } from "../schema/Page.ts"
 import type { TagFilter } from "../schema/Tags.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
-import { type CommitResult, Store } from "../store/Store.ts"
-import { StoreConflict, type StoreError } from "../store/StoreError.ts"
+import { Store } from "../store/Store.ts"
+import type { StoreError } from "../store/StoreError.ts"
+import { makeInsertKeys, toKeyErrors } from "./insertKeys.ts"
 import { KeyBuckets } from "./KeyBuckets.ts"
-import { KeyLimitReached, KeyNotFound, KeyValueTaken } from "./KeyError.ts"
+import { KeyNotFound } from "./KeyError.ts"
 import { KeysApi, type KeysMethods } from "./KeysApi.ts"
-import * as KeyValues from "./keyValues.ts"
+import { patchFields } from "./keyFields.ts"
+import { makeToApiKeys } from "./keyResults.ts"
+import { replaceValue } from "./keyValues.ts"
+import { makeImportedKey, makeKey, validateSuppliedKey } from "./newKeys.ts"
 import { makeReencryptKeys, type ReencryptResult } from "./reencryptKeys.ts"
 import { type KeyCheck, toVerification } from "./Verification.ts"
 import { VerifyCache } from "./VerifyCache.ts"
 import { makeVerify } from "./verify.ts"
-
-const ApiKeyPage = Page(ApiKey)
 
 const isList = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): payload is ReadonlyArray<ApiKeyCreate> =>
   Array.isArray(payload)
@@ -39,8 +39,9 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const idempotentCreate = makeIdempotentCommits(store, secretBox, ApiKeyPage)
-  const verifyKey = makeVerify(store, secretBox, cache, yield* TrustedClock)
+  const insertKeys = makeInsertKeys(store, secretBox)
+  const toApiKeys = makeToApiKeys(secretBox)
+  const verifyKey = makeVerify({ store, secretBox, cache, trustedClock: yield* TrustedClock })
 
   /** Finds a key by id. Fails unless the key belongs to the consumer and the consumer has the tags. */
   const findKey = Effect.fnUntraced(function* (
@@ -54,60 +55,20 @@ const make = Effect.gen(function* () {
     return { consumer, entry: entry.value }
   })
 
-  /** Maps store conflicts that the caller can resolve to domain errors. */
-  const toKeyErrors = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict, R>) =>
-    Effect.mapError(effect, (error) => {
-      if (!(error instanceof StoreConflict)) return error
-      if (error.reason === "unique-key") return new KeyValueTaken()
-      return error.reason === "too-many-records" ? new KeyLimitReached() : error
-    })
-
-  const toReplayedPage = (previousPage: Page<ApiKey>, commitResult: CommitResult) => ({
-    page: { ...previousPage, data: previousPage.data.map((key) => KeyValues.omitValueIfHashOnly(secretBox, key)) },
-    commitResult
+  const toApiKey = Effect.fnUntraced(function* (bucket: KeyBucket, stored: StoredKey, visibility?: KeyVisibility) {
+    const [key] = yield* toApiKeys(bucket, [stored], visibility)
+    return key ?? (yield* Effect.die("The key was not converted"))
   })
 
-  /**
-   * Creates keys in one commit. Returns them with their values, and the commit's result. `toPointer` gives the JSON
-   * pointer of a key in the request, for error messages.
-   */
-  const createAll = Effect.fnUntraced(function* (
+  /** Creates keys. `toPointer` gives the JSON pointer of a key in the request, for error messages. */
+  const createAll = (
     bucket: KeyBucket & { readonly consumerName: string },
     inputs: ReadonlyArray<ApiKeyCreate>,
     toPointer: (index: number) => string
-  ) {
-    const { consumerName } = bucket
-    const idempotency = yield* CurrentIdempotency
-    const attempt = Effect.gen(function* () {
-      const consumer = yield* findConsumer(bucket, consumerName)
-      const now = yield* DateTime.now
-      const keys = yield* Effect.forEach(inputs, (input, index) =>
-        KeyValues.makeKey(secretBox, bucket, consumerName, input, now, toPointer(index))
-      )
-      const toPage = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
-      const plaintextKeys = keys.map(KeyValues.toApiKeyWithValue)
-      const commitResult = yield* idempotentCreate.commit(
-        getKeyBucketPartition(bucket),
-        [
-          consumerRecords.assertUnchanged(consumer),
-          keyRecords.assertAtMost(byConsumer(consumerName), Math.max(0, maxKeysPerConsumer - keys.length)),
-          ...keys.map(({ stored }) => keyRecords.insert(stored))
-        ],
-        idempotency,
-        toPage(plaintextKeys.map((key) => KeyValues.omitValueIfHashOnly(secretBox, key)))
-      )
-      return commitResult.previousResult === undefined
-        ? { page: toPage(plaintextKeys), commitResult }
-        : toReplayedPage(commitResult.previousResult, commitResult)
-    })
-    const createKeys = toKeyErrors(retryOnConflict(attempt))
-    return yield* idempotentCreate.replayIfFailed(
-      getKeyBucketPartition(bucket),
-      idempotency,
-      toReplayedPage,
-      createKeys
+  ) =>
+    insertKeys(bucket, inputs, (input, index, now) =>
+      makeKey(secretBox, bucket, bucket.consumerName, input, now, toPointer(index))
     )
-  })
 
   const operations = implementOperations(KeysApi, store, {
     list: Effect.fnUntraced(function* ({ params: bucket, query: { limit, offset, keyFormat } }) {
@@ -118,9 +79,8 @@ const make = Effect.gen(function* () {
         offset,
         limit
       })
-      const data = yield* Effect.forEach(page.entries, ({ value }) =>
-        KeyValues.toApiKey(secretBox, bucket, value, keyFormat)
-      )
+      const stored = page.entries.map(({ value }) => value)
+      const data = yield* toApiKeys(bucket, stored, keyFormat)
       return { data, limit, offset, total: page.total }
     }),
 
@@ -137,9 +97,16 @@ const make = Effect.gen(function* () {
       return page
     }),
 
+    import: Effect.fnUntraced(function* ({ params, payload }) {
+      const { page } = yield* insertKeys(params, payload.keys, (input, _, now) =>
+        makeImportedKey(secretBox, params, params.consumerName, input, now)
+      )
+      return page
+    }),
+
     get: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags, keyFormat } = {} }) {
       const { entry } = yield* findKey(bucket, ifTags)
-      return { value: yield* KeyValues.toApiKey(secretBox, bucket, entry.value, keyFormat), version: entry.version }
+      return { value: yield* toApiKey(bucket, entry.value, keyFormat), version: entry.version }
     }),
 
     update: Effect.fnUntraced(function* ({
@@ -148,33 +115,21 @@ const make = Effect.gen(function* () {
       headers: { ifMatch } = {},
       payload: patch
     }) {
-      if (patch.key !== undefined) yield* KeyValues.validateSuppliedKey(secretBox, patch.key, "/key")
+      const { key: newValue, ...fields } = patch
+      if (newValue !== undefined) yield* validateSuppliedKey(secretBox, newValue, "/key")
       const attempt = Effect.gen(function* () {
         const { consumer, entry } = yield* findKey(bucket, ifTags)
         yield* checkVersion(entry, ifMatch)
-        const { expiresOn: previousExpiry, description: previousDescription, sealed, ...rest } = entry.value
-        const protectedValue =
-          patch.key === undefined ? undefined : yield* KeyValues.hashAndEncrypt(secretBox, bucket, rest.id, patch.key)
-        const expiresOn = patch.expiresOn === undefined ? previousExpiry : (patch.expiresOn ?? undefined)
-        const description = patch.description === undefined ? previousDescription : (patch.description ?? undefined)
-        const stored: StoredKey = {
-          ...rest,
-          ...(expiresOn === undefined ? {} : { expiresOn }),
-          ...(description === undefined ? {} : { description }),
-          ...(protectedValue ?? (sealed === undefined ? {} : { sealed })),
-          updatedOn: yield* DateTime.now
-        }
+        const patched = { ...patchFields(entry.value, fields), updatedOn: yield* DateTime.now }
+        const stored = newValue === undefined ? patched : yield* replaceValue(secretBox, bucket, patched, newValue)
+        // Before the commit, because it reads from the store: an update that was applied must not fail.
+        // Only `visible` needs the stored value, so `masked` never fails with `KeyNotRetained`.
+        const masked = yield* Effect.catchTag(toApiKey(bucket, stored, "masked"), "KeyNotRetained", Effect.die)
         const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [
           consumerRecords.assertUnchanged(consumer),
           keyRecords.replace(entry, stored)
         ])
-        const value =
-          patch.key === undefined
-            ? // Only `visible` needs the stored value, so `masked` never fails with `KeyNotRetained`.
-              yield* KeyValues.toApiKey(secretBox, bucket, stored, "masked").pipe(
-                Effect.catchTag("KeyNotRetained", Effect.die)
-              )
-            : KeyValues.toApiKeyWithValue({ stored, value: patch.key })
+        const value = newValue === undefined ? masked : { ...masked, key: newValue }
         return { value, version: keyRecords.getVersion(commitResult, bucket.keyId) }
       })
       return yield* toKeyErrors(cache.invalidateAfter(getKeyBucketPartition(bucket), retryOnConflict(attempt)))

@@ -25,6 +25,7 @@ import { withVersion } from "../api/withVersion.ts"
 import {
   ApiKey,
   ApiKeyCreate,
+  ApiKeyImport,
   type ApiKeyJson,
   ApiKeyUpdate,
   KeyVisibility,
@@ -52,6 +53,10 @@ const BulkCreate = Schema.Union([
   ApiKeyCreate
 ])
 
+const Import = Schema.Struct({
+  keys: Schema.Array(ApiKeyImport).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maxKeysPerRequest)))
+}).annotate({ identifier: "ApiKeysImport" })
+
 const createErrors = [ConsumerNotFound, KeyValueTaken, KeyLimitReached, ...idempotencyErrors, ...bodyErrors] as const
 
 export class KeysApi extends HttpApiGroup.make("keys")
@@ -78,6 +83,18 @@ export class KeysApi extends HttpApiGroup.make("keys")
       success: Page(ApiKey),
       error: createErrors
     }).annotate(OpenApi.Summary, "Create several keys atomically"),
+    HttpApiEndpoint.post("import", "/consumers/:consumerName/keys/$import", {
+      params: consumerParams,
+      headers: idempotencyKeyHeader,
+      payload: Import,
+      success: Page(ApiKey),
+      error: createErrors
+    })
+      .annotate(OpenApi.Summary, "Import keys of another system by their hashes")
+      .annotate(
+        OpenApi.Description,
+        "Creates all keys or none. Clients keep their key values, which Tollgate does not learn."
+      ),
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
       query: parameters({ keyFormat, ...ifTags }),
@@ -139,13 +156,22 @@ export interface KeysMethods {
     inputs: ReadonlyArray<Input<typeof ApiKeyCreate.Encoded>>,
     options?: IdempotentCallOptions
   ): Promise<PageJson<ApiKeyJson>>
+  /**
+   * Imports keys of another system by the SHA-256 of their values, all or none. The values keep working; Tollgate cannot
+   * show them.
+   */
+  import(
+    consumerName: string,
+    input: Input<typeof Import.Encoded>,
+    options?: IdempotentCallOptions
+  ): Promise<PageJson<ApiKeyJson>>
   /** Returns a key. Its value is masked unless `keyFormat` says otherwise. */
   get(
     consumerName: string,
     keyId: string,
     options?: CallOptions & TagCondition & { readonly keyFormat?: typeof KeyVisibility.Type | undefined }
   ): Promise<Versioned<ApiKeyJson>>
-  /** Updates the fields in `patch`. `null` clears the expiry or the description. */
+  /** Updates the fields in `patch`. `null` clears a field. `disabled: true` makes the key fail every check. */
   update(
     consumerName: string,
     keyId: string,

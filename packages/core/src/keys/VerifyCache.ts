@@ -19,12 +19,12 @@ export const verifyCacheOptions = Options.struct<VerifyCacheOptions>()({
   capacity: Options.optional(Options.positiveInteger("must be a number of results, a positive integer"))
 })
 
-/** Limits the total size of the cached consumers, independently of `capacity`. */
+/** Limits the total size of the cached consumers and scopes, independently of `capacity`. */
 const maxBytes = 64 * 1024 * 1024
 
 interface CacheValue {
   readonly result: Verified
-  /** Size of the consumer's record. */
+  /** Size of the consumer's record, and of the key's record if it has scopes. */
   readonly bytes: number
 }
 

@@ -4,12 +4,14 @@
  */
 import { Effect, Option } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
+import type { StoredKey } from "../records/ApiKey.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { keyRecords } from "../records/keyRecords.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { KeyBuckets } from "./KeyBuckets.ts"
+import { hashImportedKey, hashKeyValue, isImportedHash } from "./keyHashes.ts"
 import * as KeyValues from "./keyValues.ts"
 import { deleteOtherSecretIds } from "./secretRecords.ts"
 
@@ -28,25 +30,52 @@ export interface ReencryptResult {
 const pageSize = 200
 
 export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyBuckets["Service"]) => {
+  const hasHashes = (stored: StoredKey, hashes: ReadonlyArray<string>): boolean =>
+    hashes.length === stored.hashes.length && hashes.every((hash) => stored.hashes.includes(hash))
+
+  /** The fields of a key under the primary secret, or the reason why they stay as they are. */
+  const renewValue = Effect.fnUntraced(function* (bucket: KeyBucket, stored: StoredKey, sealed: string) {
+    const plaintext = yield* Effect.option(KeyValues.decryptValue(secretBox, bucket, stored.id, sealed))
+    if (Option.isNone(plaintext)) return "undecryptable" as const
+    const { value } = plaintext
+    const isCurrent = hasHashes(stored, hashKeyValue(secretBox, value)) && secretBox.isUnderPrimarySecret(sealed)
+    if (isCurrent && secretBox.keyStorage === "encrypted") return "unchanged" as const
+    return yield* KeyValues.hashAndEncrypt(secretBox, bucket, stored.id, value)
+  })
+
+  const renewImported = Effect.fnUntraced(function* (bucket: KeyBucket, stored: StoredKey, encryptedHash: string) {
+    const plaintext = yield* Effect.option(KeyValues.decryptImportedHash(secretBox, bucket, stored.id, encryptedHash))
+    if (Option.isNone(plaintext)) return "undecryptable" as const
+    const hashes = hashImportedKey(secretBox, plaintext.value)
+    if (hasHashes(stored, hashes) && secretBox.isUnderPrimarySecret(encryptedHash)) return "unchanged" as const
+    // A process of an older version may have given the key another value, and kept this field, which it does not know.
+    if (!hashes.some((hash) => stored.hashes.includes(hash))) return "notStored" as const
+    return yield* KeyValues.hashAndEncryptImported(secretBox, bucket, stored.id, plaintext.value)
+  })
+
   const reencryptOne = Effect.fnUntraced(function* (bucket: KeyBucket, id: string) {
     const store = yield* Store
     const entry = yield* keyRecords.get(getKeyBucketPartition(bucket), id)
     if (Option.isNone(entry)) return "unchanged" as const
     const stored = entry.value.value
-    const { sealed, ...rest } = stored
-    if (sealed === undefined) return "notStored" as const
-    const plaintext = yield* Effect.option(KeyValues.decryptValue(secretBox, bucket, stored.id, sealed))
-    if (Option.isNone(plaintext)) return "undecryptable" as const
-    const { value } = plaintext
-    const hashes = secretBox.keyHashes(value)
-    const hasCurrentHashes =
-      hashes.length === stored.hashes.length && hashes.every((hash) => stored.hashes.includes(hash))
-    if (hasCurrentHashes && secretBox.keyStorage === "encrypted" && secretBox.isUnderPrimarySecret(sealed))
-      return "unchanged" as const
-    const protectedValue = yield* KeyValues.hashAndEncrypt(secretBox, bucket, stored.id, value)
-    yield* store.commit(getKeyBucketPartition(bucket), [
-      keyRecords.replace(entry.value, { ...rest, ...protectedValue })
-    ])
+    const { sealed, encryptedHash, ...rest } = stored
+    const renewed =
+      sealed !== undefined
+        ? yield* renewValue(bucket, stored, sealed)
+        : encryptedHash !== undefined
+          ? yield* renewImported(bucket, stored, encryptedHash)
+          : "notStored"
+    if (typeof renewed === "string") return renewed
+    const commit = (fields: typeof renewed) =>
+      store.commit(getKeyBucketPartition(bucket), [keyRecords.replace(entry.value, { ...rest, ...fields })])
+    // The hash of a supplied value that an older version created may have been imported since. `verify` finds this key
+    // first, by its value.
+    const valueHashes = renewed.hashes.filter((hash) => !isImportedHash(hash))
+    yield* Effect.catchIf(
+      commit(renewed),
+      (error) => error._tag === "StoreConflict" && error.reason === "unique-key" && valueHashes.length > 0,
+      () => commit({ ...renewed, hashes: valueHashes })
+    )
     return "reencrypted" as const
   })
 

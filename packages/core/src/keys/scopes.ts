@@ -1,17 +1,16 @@
 /**
- * Scopes of keys.
+ * Decides whether the scopes of a key suffice for a request.
  */
-import { Schema } from "effect"
+export { RequiredScopes, Scope } from "../records/Scope.ts"
 
-export const RequiredScopes = Schema.Array(
-  Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.:-]{1,128}$/u)))
-).pipe(Schema.check(Schema.isMaxLength(50)))
+const noScopes: ReadonlyArray<string> = []
 
+const covers = (granted: string, required: string): boolean =>
+  granted === required || granted === "*" || (granted.endsWith(":*") && required.startsWith(granted.slice(0, -1)))
+
+/** The required scopes that a key does not have. A key without scopes has none of them. */
 export const findMissingScopes = (
   granted: ReadonlyArray<string> | undefined,
   required: ReadonlyArray<string>
 ): ReadonlyArray<string> =>
-  required.filter(
-    (scope) =>
-      !(granted ?? []).some((grant) => grant === scope || (grant.endsWith("*") && scope.startsWith(grant.slice(0, -1))))
-  )
+  required.length === 0 ? noScopes : required.filter((scope) => !granted?.some((grant) => covers(grant, scope)))

@@ -4,7 +4,7 @@
  */
 import { DateTime, Effect } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
-import type { KeyId } from "../records/ApiKey.ts"
+import type { KeyId, StoredKey } from "../records/ApiKey.ts"
 import type { ConsumerId, ConsumerName } from "../records/Consumer.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
@@ -14,24 +14,33 @@ import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
 import type { RecordWithParent, StoreOperations, StoreRecord } from "../store/Store.ts"
 import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
+import { hashAsImportedKey } from "./keyHashes.ts"
 import type { KeyCheck, KeyRefusal, Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
 const maxKeyLength = 256
 
-/** A key's expiry, if it has one. Records without the field `expiresOn`, which are most of them, are not parsed. */
-const parseExpiry = (record: StoreRecord): DateTime.Utc | RecordUnreadable | undefined => {
-  if (keyRecords.lacksFields(record, ["expiresOn"])) return undefined
-  const key = keyRecords.parseUnchecked(record)
-  if (key instanceof RecordUnreadable) return key
-  return key.expiresOn === undefined ? undefined : DateTime.makeUnsafe(key.expiresOn)
-}
+type Restrictions = Pick<typeof StoredKey.Encoded, "expiresOn" | "disabled" | "scopes">
 
-/** The result for a key and its consumer; `undefined` if the consumer was removed. */
-const toVerified = ({ record, parent }: RecordWithParent): Verified | RecordUnreadable | undefined => {
-  if (parent === undefined) return undefined
-  const expiresOn = parseExpiry(record)
-  if (expiresOn instanceof RecordUnreadable) return expiresOn
+const restrictionNames = ["expiresOn", "disabled", "scopes"] satisfies ReadonlyArray<keyof Restrictions>
+const noRestrictions: Restrictions = {}
+
+/** What limits the use of a key. Records without these fields, which are most of them, are not parsed. */
+const parseRestrictions = (record: StoreRecord): Restrictions | RecordUnreadable =>
+  keyRecords.lacksFields(record, restrictionNames) ? noRestrictions : keyRecords.parseUnchecked(record)
+
+const malformedKey: KeyRefusal = { valid: false, reason: "malformed-key" }
+const unknownKey: KeyRefusal = { valid: false, reason: "unknown-key" }
+const expiredKey: KeyRefusal = { valid: false, reason: "expired-key" }
+const disabledKey: KeyRefusal = { valid: false, reason: "disabled-key" }
+
+/** The result for a key and its consumer, apart from the expiry. A key without a consumer was removed with it. */
+const toVerified = ({ record, parent }: RecordWithParent): Verified | KeyRefusal | RecordUnreadable => {
+  if (parent === undefined) return unknownKey
+  const restrictions = parseRestrictions(record)
+  if (restrictions instanceof RecordUnreadable) return restrictions
+  const { expiresOn, disabled, scopes } = restrictions
+  if (disabled === true) return disabledKey
   const consumer = consumerRecords.parseUnchecked(parent)
   if (consumer instanceof RecordUnreadable) return consumer
   const { id, name, tags = {}, metadata = {} } = consumer
@@ -40,39 +49,48 @@ const toVerified = ({ record, parent }: RecordWithParent): Verified | RecordUnre
     consumer: { id: id as ConsumerId, name: name as ConsumerName, tags, metadata },
     keyId: keyRecords.keyInCollection(record) as KeyId
   }
-  return expiresOn === undefined ? verified : { ...verified, expiresOn }
+  if (expiresOn === undefined && scopes === undefined) return verified
+  return {
+    ...verified,
+    ...(expiresOn === undefined ? {} : { expiresOn: DateTime.makeUnsafe(expiresOn) }),
+    ...(scopes === undefined ? {} : { scopes })
+  }
 }
 
-const malformedKey: KeyRefusal = { valid: false, reason: "malformed-key" }
-const unknownKey: KeyRefusal = { valid: false, reason: "unknown-key" }
-const expiredKey: KeyRefusal = { valid: false, reason: "expired-key" }
-
-const toKeyCheck = (verified: Verified | undefined, now: number): KeyCheck => {
-  if (verified === undefined) return unknownKey
-  const isExpired = verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now
-  return isExpired ? expiredKey : verified
+interface VerifyServices {
+  readonly store: StoreOperations
+  readonly secretBox: SecretBox["Service"]
+  readonly cache: VerifyCache["Service"]
+  readonly trustedClock: TrustedClock["Service"]
 }
 
-export const makeVerify = (
-  store: StoreOperations,
-  secretBox: SecretBox["Service"],
-  cache: VerifyCache["Service"],
-  trustedClock: TrustedClock["Service"]
-): ((bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>) => {
+export const makeVerify = ({
+  store,
+  secretBox,
+  cache,
+  trustedClock
+}: VerifyServices): ((bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>) => {
   return (bucket, key) =>
     Effect.clockWith((clock): Effect.Effect<KeyCheck, StoreError> => {
       if (typeof key !== "string" || key.length > maxKeyLength || !secretBox.isWellFormed(key)) {
         return Effect.succeed(malformedKey)
       }
       const partition = getKeyBucketPartition(bucket)
-      const hashes = secretBox.keyHashes(key)
-      const [primaryHash = ""] = hashes
-      const now = trustedClock.readMillis(clock)
+
+      /** Judges the expiry, also of a cached result. */
+      const toKeyCheck = (verified: Verified, now: number): KeyCheck => {
+        if (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now) return expiredKey
+        return verified
+      }
+
+      const valueHashes = secretBox.keyHashes(key)
+      const [primaryHash = ""] = valueHashes
       // The monotonic clock: adjusting the wall clock must not extend the life of a cached result.
       const monotonicNow = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
       const cached = cache.get(partition, primaryHash, monotonicNow)
-      if (cached !== undefined) return Effect.succeed(toKeyCheck(cached, now))
+      if (cached !== undefined) return Effect.succeed(toKeyCheck(cached, trustedClock.readMillis(clock)))
       const generation = cache.generation()
+      const hashes = [...valueHashes, ...hashAsImportedKey(secretBox, key)]
       return Effect.flatMap(
         store.getByUniqueKey(
           partition,
@@ -80,10 +98,12 @@ export const makeVerify = (
         ),
         (matches) => {
           const match = matches.find((match) => match !== undefined)
-          const verified = match === undefined ? undefined : toVerified(match)
+          const verified = match === undefined ? unknownKey : toVerified(match)
           if (verified instanceof RecordUnreadable) return Effect.fail(verified)
-          if (verified !== undefined && cache.enabled) {
-            const bytes = match?.parent?.body.length ?? 0
+          if (!verified.valid) return Effect.succeed(verified)
+          if (cache.enabled) {
+            const scopesBytes = verified.scopes === undefined ? 0 : (match?.record.body.length ?? 0)
+            const bytes = (match?.parent?.body.length ?? 0) + scopesBytes
             cache.set(partition, primaryHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
           }
           return Effect.succeed(toKeyCheck(verified, trustedClock.readMillis(clock)))

@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { Id } from "../schema/Id.ts"
 import { LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
+import { Scopes } from "./Scope.ts"
 
 export const KeyId = Id("key").pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
@@ -22,6 +23,9 @@ export const ApiKey = Schema.Struct({
   updatedOn: Timestamp,
   expiresOn: Schema.optionalKey(Timestamp),
   description: Schema.optionalKey(Schema.String),
+  /** Present only if it is `true`: the key never passes. */
+  disabled: Schema.optionalKey(Schema.Boolean),
+  scopes: Schema.optionalKey(Schema.Array(Schema.String)),
   key: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
@@ -38,9 +42,15 @@ export const SuppliedKey = Schema.String.pipe(
  */
 export const maxKeysPerConsumer = 10_000
 
-export const ApiKeyCreate = Schema.Struct({
+const createFields = {
   expiresOn: Schema.optionalKey(Timestamp),
   description: Schema.optionalKey(LongText),
+  disabled: Schema.optionalKey(Schema.Boolean),
+  scopes: Schema.optionalKey(Scopes)
+}
+
+export const ApiKeyCreate = Schema.Struct({
+  ...createFields,
   key: Schema.optionalKey(SuppliedKey)
 }).annotate({ identifier: "ApiKeyCreate" })
 export type ApiKeyCreate = typeof ApiKeyCreate.Type
@@ -49,15 +59,35 @@ export type ApiKeyCreate = typeof ApiKeyCreate.Type
 export const ApiKeyUpdate = Schema.Struct({
   expiresOn: Schema.optionalKey(Schema.NullOr(Timestamp)),
   description: Schema.optionalKey(Schema.NullOr(LongText)),
+  disabled: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  scopes: Schema.optionalKey(Schema.NullOr(Scopes)),
   key: Schema.optionalKey(SuppliedKey)
 }).annotate({ identifier: "ApiKeyUpdate" })
 export type ApiKeyUpdate = typeof ApiKeyUpdate.Type
 
 export const maxKeysPerRequest = 1000
 
+/** A key that another system issued, by the hash of its value: 16 to 256 visible ASCII characters. */
+export const ApiKeyImport = Schema.Struct({
+  ...createFields,
+  /** The SHA-256 of the key value, in lower-case hexadecimal digits. */
+  hash: Schema.String.pipe(
+    Schema.check(Schema.isPattern(/^[0-9a-f]{64}$/u, { expected: "64 lower-case hexadecimal digits" }))
+  ),
+  algorithm: Schema.Literal("sha256"),
+  /** The last characters of the key value, by which its owner recognizes it. */
+  suffix: Schema.optionalKey(
+    Schema.String.pipe(
+      Schema.check(Schema.isPattern(/^[\x21-\x7e]{1,8}$/u, { expected: "1 to 8 visible ASCII characters" }))
+    )
+  )
+}).annotate({ identifier: "ApiKeyImport" })
+export type ApiKeyImport = typeof ApiKeyImport.Type
+
 /**
  * The stored record. `sealed` is the stored name of the encrypted value; it is absent with
- * `keyStorage: "hash-only"`. `hashes` are those of the value under each secret; they are the record's unique keys.
+ * `keyStorage: "hash-only"` and for imported keys, which have `encryptedHash` instead. `hashes` are the record's unique
+ * keys: see `keys/keyHashes.ts`. `disabled` is present only if it is `true`, and `scopes` only if there are any.
  */
 export const StoredKey = Schema.Struct({
   id: KeyId,
@@ -66,8 +96,11 @@ export const StoredKey = Schema.Struct({
   updatedOn: Timestamp,
   expiresOn: Schema.optionalKey(Timestamp),
   description: Schema.optionalKey(Schema.String),
+  disabled: Schema.optionalKey(Schema.Boolean),
+  scopes: Schema.optionalKey(Schema.Array(Schema.String)),
   suffix: Schema.String,
   hashes: Schema.Array(Schema.String),
-  sealed: Schema.optionalKey(Schema.String)
+  sealed: Schema.optionalKey(Schema.String),
+  encryptedHash: Schema.optionalKey(Schema.String)
 })
 export type StoredKey = typeof StoredKey.Type

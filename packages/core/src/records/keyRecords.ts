@@ -14,7 +14,9 @@ export const byHash = (hash: string): string => `hash:${hash}`
 /** Stores keys by id; unique by hash, indexed by consumer. */
 export const keyRecords = Collection.make({
   name: "key",
-  format: 1,
+  format: 2,
+  // An older version of Tollgate would ignore these fields and let the key pass.
+  chooseFormat: ({ disabled, scopes }) => (disabled === undefined && scopes === undefined ? 1 : 2),
   schema: StoredKey,
   key: (key) => key.id,
   indexTerms: (key) => [

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto"
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { grants, secret, stores, tokens } from "../stores.ts"
@@ -233,5 +234,277 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     )
     expect(concurrent.every(({ status }) => status === 200 || status === 409)).toBe(true)
     expect((await call("GET", keys)).body.total).toBe(4)
+  })
+
+  const verify = async (bucket: string, key: string) =>
+    (await call("POST", `${bucket}/$verify`, { body: { key } })).body
+  const invalid = { valid: false, reason: "invalid" }
+
+  it("disables a key and enables it again, without telling outsiders", async () => {
+    const { bucket, keys } = await makeConsumer()
+    const created = (await call("POST", keys, { body: { disabled: true } })).body
+    expect(created).toEqual({ id: keyId, createdOn: timestamp, updatedOn: timestamp, disabled: true, key: keyValue })
+    const path = `${keys}/${created.id}`
+    const refused = await call("POST", `${bucket}/$verify`, { body: { key: created.key } })
+    const unknown = await call("POST", `${bucket}/$verify`, { body: { key: "unknown-but-well-formed" } })
+    expect([refused.status, refused.body]).toEqual([unknown.status, unknown.body])
+    expect(refused.body).toEqual(invalid)
+    expect((await call("GET", keys)).body).toMatchObject({ total: 1, data: [{ disabled: true }] })
+    for (const disabled of [false, null]) {
+      const enabled = await call("PATCH", path, { body: { disabled } })
+      expect([enabled.status, "disabled" in enabled.body]).toEqual([200, false])
+      expect(await verify(bucket, created.key)).toMatchObject({ valid: true, keyId: created.id })
+      expect((await call("PATCH", path, { body: { disabled: true } })).body.disabled).toBe(true)
+      expect(await verify(bucket, created.key)).toEqual(invalid)
+    }
+    const enabled = (await call("POST", keys, { body: { disabled: false } })).body
+    expect(enabled).not.toHaveProperty("disabled")
+    for (const disabled of ["true", 1, null]) {
+      expect((await call("POST", keys, { body: { disabled } })).status).toBe(400)
+    }
+    const { body } = await call("POST", `${bucket}/consumers`, {
+      body: { name: "bob", apiKeys: [{ disabled: true, scopes: ["a"] }] }
+    })
+    expect(body.apiKeys).toMatchObject([{ disabled: true, scopes: ["a"] }])
+    expect(await verify(bucket, body.apiKeys[0].key)).toEqual(invalid)
+  })
+
+  it("keeps the scopes of a key and returns them when it is verified", async () => {
+    const { bucket, keys } = await makeConsumer()
+    const scopes = ["orders:read", "users:*", "*", `a${":b".repeat(63)}c`, "A-Z_0.9", ":*"]
+    const created = (await call("POST", keys, { body: { scopes } })).body
+    expect(created.scopes).toEqual(scopes)
+    const path = `${keys}/${created.id}`
+    expect((await call("GET", path)).body.scopes).toEqual(scopes)
+    expect(await verify(bucket, created.key)).toMatchObject({ valid: true, scopes })
+    const fifty = Array.from({ length: 50 }, (_, index) => `scope-${index}`)
+    expect((await call("PATCH", path, { body: { scopes: fifty } })).body.scopes).toEqual(fifty)
+    expect((await verify(bucket, created.key)).scopes).toEqual(fifty)
+    expect((await call("PATCH", path, { body: { description: "kept" } })).body.scopes).toEqual(fifty)
+    for (const cleared of [[], null]) {
+      expect((await call("PATCH", path, { body: { scopes: cleared } })).body).not.toHaveProperty("scopes")
+      expect(await verify(bucket, created.key)).not.toHaveProperty("scopes")
+      await call("PATCH", path, { body: { scopes: ["again"] } })
+    }
+    expect((await call("POST", keys, { body: { scopes: [] } })).body).not.toHaveProperty("scopes")
+    const wrong: ReadonlyArray<unknown> = [
+      "orders",
+      [""],
+      ["a b"],
+      ["größe"],
+      ["a:*:b"],
+      ["**"],
+      ["orders*"],
+      ["*:read"],
+      ["a\n"],
+      ["x".repeat(129)],
+      [`${"x".repeat(127)}:*`],
+      ["same", "same"],
+      [...fifty, "one-more"],
+      [1],
+      [null]
+    ]
+    for (const scopes of wrong) {
+      for (const response of [
+        await call("POST", keys, { body: { scopes } }),
+        await call("PATCH", path, { body: { scopes } }),
+        await call("POST", `${bucket}/consumers/alice/roll-key`, {
+          body: { expiresOn: "2030-01-01T00:00:00Z", scopes }
+        })
+      ]) {
+        expect(response.status).toBe(400)
+        expect(response.body.errors[0].pointer).toMatch(/^\/scopes/)
+      }
+    }
+    expect((await call("GET", keys)).body.total).toBe(2)
+  })
+
+  it("gives a rolled key the scopes of the newest enabled key without expiry, or the given ones", async () => {
+    const { bucket, keys } = await makeConsumer()
+    const roll = async (body: object = {}) => {
+      const rolled = await call("POST", `${bucket}/consumers/alice/roll-key`, {
+        body: { expiresOn: "2099-01-01T00:00:00Z", ...body }
+      })
+      const [id] = rolled.headers.get("location")?.split("/").slice(-1) ?? []
+      return (await call("GET", `${keys}/${id}`)).body.scopes
+    }
+    expect(await roll()).toBeUndefined()
+    expect(await roll({ scopes: ["given"] })).toEqual(["given"])
+    expect(await roll()).toEqual(["given"])
+    await call("POST", keys, { body: { scopes: ["newest"] } })
+    await call("POST", keys, { body: { scopes: ["disabled"], disabled: true } })
+    await call("POST", keys, { body: { scopes: ["expiring"], expiresOn: "2098-01-01T00:00:00Z" } })
+    expect(await roll()).toEqual(["newest"])
+    expect(await roll({ scopes: [] })).toBeUndefined()
+    expect(await roll()).toBeUndefined()
+  })
+
+  describe("$import", () => {
+    const sha256 = (value: string) => hash("sha256", value, "hex")
+    const item = (value: string, fields: object = {}) => ({ hash: sha256(value), algorithm: "sha256", ...fields })
+    const importKeys = (keys: string, body: unknown, options: object = {}) =>
+      call("POST", `${keys}/$import`, { body, ...options })
+
+    it("lets keys of another system keep their values", async () => {
+      const { bucket, keys } = await makeConsumer()
+      const imported = await importKeys(keys, {
+        keys: [
+          item("old-value-number-one", { suffix: "-one", description: "first", scopes: ["a"] }),
+          item("old-value-number-two", { expiresOn: "2099-01-01T00:00:00Z" }),
+          item("old-value-disabled", { disabled: true }),
+          item("old-value-expired!", { expiresOn: "2001-01-01T00:00:00Z" })
+        ]
+      })
+      expect(imported.status).toBe(200)
+      expect(imported.body).toEqual({
+        limit: 4,
+        offset: 0,
+        total: 4,
+        data: [
+          { id: keyId, createdOn: timestamp, updatedOn: timestamp, description: "first", scopes: ["a"] },
+          { id: keyId, createdOn: timestamp, updatedOn: timestamp, expiresOn: "2099-01-01T00:00:00.000Z" },
+          { id: keyId, createdOn: timestamp, updatedOn: timestamp, disabled: true },
+          { id: keyId, createdOn: timestamp, updatedOn: timestamp, expiresOn: "2001-01-01T00:00:00.000Z" }
+        ]
+      })
+      const [first] = imported.body.data
+      expect(await verify(bucket, "old-value-number-one")).toMatchObject({
+        valid: true,
+        keyId: first.id,
+        consumer: { name: "alice" },
+        scopes: ["a"]
+      })
+      expect((await verify(bucket, "old-value-number-two")).valid).toBe(true)
+      for (const key of [
+        "old-value-disabled",
+        "old-value-expired!",
+        "old-value-number-six",
+        sha256("old-value-number-one"),
+        `sha256:${sha256("old-value-number-one")}`
+      ]) {
+        expect(await verify(bucket, key)).toEqual(invalid)
+      }
+      expect((await verify(freshBucket(), "old-value-number-one")).valid).toBe(false)
+      const masked = (await call("GET", keys)).body.data.map(({ key }: { key: string }) => key)
+      expect(masked).toEqual(["****-one", "****", "****", "****"])
+      for (const path of [`${keys}/${first.id}`, keys]) {
+        const visible = await call("GET", `${path}?key-format=visible`)
+        expect(visible).toMatchObject({ status: 409, body: { code: "key-not-retained" } })
+      }
+      expect(
+        (await call("POST", `${keys}/%24import`, { body: { keys: [item("through-an-encoded-path")] } })).status
+      ).toBe(200)
+    })
+
+    it("refuses a value that exists in either form, and imports all keys or none", async () => {
+      const { bucket, keys } = await makeConsumer()
+      const other = await makeConsumer("bob", bucket)
+      const taken = { status: 409, body: { code: "key-value-taken" } }
+      await call("POST", keys, { body: { key: "a-supplied-value" } })
+      await importKeys(keys, { keys: [item("an-imported-value")] })
+      for (const path of [keys, other.keys]) {
+        expect(await importKeys(path, { keys: [item("a-fresh-value"), item("a-supplied-value")] })).toMatchObject(taken)
+        expect(await importKeys(path, { keys: [item("an-imported-value")] })).toMatchObject(taken)
+        expect(await importKeys(path, { keys: [item("twice-in-one"), item("twice-in-one")] })).toMatchObject(taken)
+        expect(await call("POST", path, { body: { key: "an-imported-value" } })).toMatchObject(taken)
+        expect(await call("POST", `${path}/$bulk`, { body: [{}, { key: "an-imported-value" }] })).toMatchObject(taken)
+      }
+      const { id } = (await call("POST", keys)).body
+      expect(await call("PATCH", `${keys}/${id}`, { body: { key: "an-imported-value" } })).toMatchObject(taken)
+      const create = { name: "carol", apiKeys: [{ key: "an-imported-value" }] }
+      expect(await call("POST", `${bucket}/consumers`, { body: create })).toMatchObject(taken)
+      expect([(await call("GET", keys)).body.total, (await call("GET", other.keys)).body.total]).toEqual([3, 0])
+      expect((await verify(bucket, "a-fresh-value")).valid).toBe(false)
+      const elsewhere = await makeConsumer()
+      expect((await importKeys(elsewhere.keys, { keys: [item("a-supplied-value")] })).status).toBe(200)
+    })
+
+    it("never lets a value with the prefix of this server pass by an imported hash", async () => {
+      const { bucket, keys } = await makeConsumer()
+      const { id, key } = (await call("POST", keys)).body
+      await call("DELETE", `${keys}/${id}`)
+      const imported = await importKeys(keys, { keys: [item(key), item("tg_wrong-checksum-of-a-key")] })
+      expect(imported.status).toBe(200)
+      expect(await verify(bucket, key)).toEqual(invalid)
+      expect(await verify(bucket, "tg_wrong-checksum-of-a-key")).toEqual(invalid)
+    })
+
+    it("rejects malformed input, unknown consumers and read tokens", async () => {
+      const { bucket, keys } = await makeConsumer()
+      const good = item("a-value-to-import")
+      const upper = { ...good, hash: good.hash.toUpperCase() }
+      const rejected: ReadonlyArray<readonly [unknown, string]> = [
+        [{}, "/keys"],
+        [[], ""],
+        [[good], ""],
+        [{ keys: good }, "/keys"],
+        [{ keys: [] }, "/keys"],
+        [{ keys: Array.from({ length: 1001 }, (_, index) => item(`value number ${index}`)) }, "/keys"],
+        [{ keys: [good, upper] }, "/keys/1/hash"],
+        [{ keys: [{ ...good, hash: good.hash.slice(1) }] }, "/keys/0/hash"],
+        [{ keys: [{ ...good, hash: `${good.hash}0` }] }, "/keys/0/hash"],
+        [{ keys: [{ ...good, hash: `${good.hash}\n` }] }, "/keys/0/hash"],
+        [{ keys: [{ ...good, algorithm: "sha512" }] }, "/keys/0/algorithm"],
+        [{ keys: [{ hash: good.hash }] }, "/keys/0/algorithm"],
+        [{ keys: [{ ...good, suffix: "" }] }, "/keys/0/suffix"],
+        [{ keys: [{ ...good, suffix: "ninechars" }] }, "/keys/0/suffix"],
+        [{ keys: [{ ...good, suffix: "ü" }] }, "/keys/0/suffix"],
+        [{ keys: [{ ...good, key: "a-value-to-import" }] }, "/keys/0/key"],
+        [{ keys: [{ ...good, expireOn: "2030-01-01T00:00:00Z" }] }, "/keys/0/expireOn"],
+        [{ keys: [{ ...good, scopes: ["a:*:b"] }] }, "/keys/0/scopes/0"],
+        [{ keys: [good], dryRun: true }, "/dryRun"]
+      ]
+      for (const [body, pointer] of rejected) {
+        const response = await importKeys(keys, body)
+        expect([response.status, response.body.errors[0].pointer]).toEqual([400, pointer])
+        expect(JSON.stringify(response.body)).not.toContain(good.hash)
+      }
+      expect((await importKeys(keys, { keys: [good] }, { token: tokens.reader })).status).toBe(403)
+      expect((await importKeys(keys, { keys: [good] }, { token: tokens.otherAccount })).status).toBe(403)
+      expect((await importKeys(keys, { keys: [good] }, { token: null })).status).toBe(401)
+      expect((await importKeys(`${bucket}/consumers/unknown/keys`, { keys: [good] })).status).toBe(404)
+      expect((await call("GET", keys)).body.total).toBe(0)
+      const thousand = { keys: Array.from({ length: 1000 }, (_, index) => item(`value number ${index}`)) }
+      expect((await importKeys(keys, thousand)).body.total).toBe(1000)
+    })
+
+    it("happens once per Idempotency-Key", async () => {
+      const { keys } = await makeConsumer()
+      const headers = { "idempotency-key": "the-same" }
+      const body = { keys: [item("imported-only-once")] }
+      const first = await importKeys(keys, body, { headers })
+      expect((await importKeys(keys, body, { headers })).body).toEqual(first.body)
+      expect((await importKeys(keys, { keys: [item("another-value!!!")] }, { headers })).status).toBe(422)
+      expect((await call("GET", keys)).body.total).toBe(1)
+    })
+
+    it("makes keys that can be updated, given a value, rolled and deleted", async () => {
+      const { bucket, keys } = await makeConsumer()
+      const value = "issued-by-another-system"
+      const { id } = (await importKeys(keys, { keys: [item(value, { suffix: "stem" })] })).body.data[0]
+      const path = `${keys}/${id}`
+      const patch = { description: "d", scopes: ["x"], expiresOn: "2099-01-01T00:00:00Z", disabled: true }
+      const patched = (await call("PATCH", path, { body: patch })).body
+      expect(patched).toMatchObject({ ...patch, expiresOn: "2099-01-01T00:00:00.000Z", key: "****stem" })
+      expect(await verify(bucket, value)).toEqual(invalid)
+      await call("PATCH", path, { body: { disabled: null, expiresOn: null } })
+      expect(await verify(bucket, value)).toMatchObject({ valid: true, scopes: ["x"] })
+      const expiresOn = "2001-01-01T00:00:00Z"
+      await call("POST", `${bucket}/consumers/alice/roll-key`, { body: { expiresOn } })
+      expect(await verify(bucket, value)).toEqual(invalid)
+      await call("PATCH", path, { body: { expiresOn: null } })
+      expect((await verify(bucket, value)).valid).toBe(true)
+      expect((await call("PATCH", path, { body: { key: "a-value-of-my-own" } })).body.key).toBe("a-value-of-my-own")
+      expect([(await verify(bucket, value)).valid, (await verify(bucket, "a-value-of-my-own")).valid]).toEqual([
+        false,
+        true
+      ])
+      expect((await call("GET", `${path}?key-format=visible`)).body.key).toBe("a-value-of-my-own")
+      expect((await importKeys(keys, { keys: [item(value)] })).status).toBe(200)
+      expect((await importKeys(keys, { keys: [item("a-value-of-my-own")] })).status).toBe(409)
+      expect((await call("DELETE", path)).status).toBe(204)
+      expect((await importKeys(keys, { keys: [item("a-value-of-my-own")] })).status).toBe(200)
+      expect((await verify(bucket, "a-value-of-my-own")).valid).toBe(true)
+    })
   })
 })

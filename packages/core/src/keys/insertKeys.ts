@@ -1,0 +1,71 @@
+/**
+ * Inserts new keys of a consumer in one commit, once for each idempotency key.
+ */
+import { DateTime, Effect } from "effect"
+import type { SecretBox } from "../crypto/SecretBox.ts"
+import { ApiKey, maxKeysPerConsumer } from "../records/ApiKey.ts"
+import { consumerRecords } from "../records/consumerRecords.ts"
+import { findConsumer } from "../records/findConsumer.ts"
+import type { KeyBucket } from "../records/KeyBucket.ts"
+import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
+import { byConsumer, keyRecords } from "../records/keyRecords.ts"
+import type { InvalidInput } from "../schema/InvalidInput.ts"
+import { Page } from "../schema/Page.ts"
+import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
+import type { CommitResult, StoreOperations } from "../store/Store.ts"
+import { StoreConflict } from "../store/StoreError.ts"
+import { KeyLimitReached, KeyValueTaken } from "./KeyError.ts"
+import { omitValueIfHashOnly, toApiKeyWithValue } from "./keyResults.ts"
+import type { NewKey } from "./newKeys.ts"
+
+/** Maps store conflicts that the caller can resolve to domain errors. */
+export const toKeyErrors = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict, R>) =>
+  Effect.mapError(effect, (error) => {
+    if (!(error instanceof StoreConflict)) return error
+    if (error.reason === "unique-key") return new KeyValueTaken()
+    return error.reason === "too-many-records" ? new KeyLimitReached() : error
+  })
+
+const toPage = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
+
+export const makeInsertKeys = (store: StoreOperations, secretBox: SecretBox["Service"]) => {
+  const idempotentInsert = makeIdempotentCommits(store, secretBox, Page(ApiKey))
+
+  const toReplayedPage = (previousPage: Page<ApiKey>, commitResult: CommitResult) => ({
+    page: { ...previousPage, data: previousPage.data.map((key) => omitValueIfHashOnly(secretBox, key)) },
+    commitResult
+  })
+
+  /** Makes one key of each input and inserts them. Returns them with their values, and the commit's result. */
+  return Effect.fnUntraced(function* <Input>(
+    bucket: KeyBucket & { readonly consumerName: string },
+    inputs: ReadonlyArray<Input>,
+    makeNewKey: (input: Input, index: number, now: DateTime.Utc) => Effect.Effect<NewKey, InvalidInput>
+  ) {
+    const { consumerName } = bucket
+    const partition = getKeyBucketPartition(bucket)
+    const idempotency = yield* CurrentIdempotency
+    const attempt = Effect.gen(function* () {
+      const consumer = yield* findConsumer(bucket, consumerName)
+      const now = yield* DateTime.now
+      const keys = yield* Effect.forEach(inputs, (input, index) => makeNewKey(input, index, now))
+      const plaintextKeys = keys.map(toApiKeyWithValue)
+      const commitResult = yield* idempotentInsert.commit(
+        partition,
+        [
+          consumerRecords.assertUnchanged(consumer),
+          keyRecords.assertAtMost(byConsumer(consumerName), Math.max(0, maxKeysPerConsumer - keys.length)),
+          ...keys.map(({ stored }) => keyRecords.insert(stored))
+        ],
+        idempotency,
+        toPage(plaintextKeys.map((key) => omitValueIfHashOnly(secretBox, key)))
+      )
+      return commitResult.previousResult === undefined
+        ? { page: toPage(plaintextKeys), commitResult }
+        : toReplayedPage(commitResult.previousResult, commitResult)
+    })
+    const insert = toKeyErrors(retryOnConflict(attempt))
+    return yield* idempotentInsert.replayIfFailed(partition, idempotency, toReplayedPage, insert)
+  })
+}

@@ -1,0 +1,29 @@
+/**
+ * The hashes by which a key is found. They are unique in a key bucket, one for each secret.
+ *
+ * A key is found by the keyed hash of its value. Of an imported key Tollgate knows only the SHA-256 of its value, so it is
+ * found by the keyed hash of that. Values that callers supply have both forms, so that the same value cannot exist twice.
+ */
+import { hash } from "node:crypto"
+import type { SecretBox } from "../crypto/SecretBox.ts"
+
+const importedPrefix = "sha256:"
+
+export const isImportedHash = (hash: string): boolean => hash.startsWith(importedPrefix)
+
+/**
+ * The hashes of an imported key. Their prefix keeps them apart from those of values: otherwise the text `sha256:<hash>`,
+ * sent as a key, would pass as the key itself. The texts are part of the stored format.
+ */
+export const hashImportedKey = (secretBox: SecretBox["Service"], sha256: string): ReadonlyArray<string> =>
+  secretBox.keyHashes(importedPrefix + sha256).map((hash) => importedPrefix + hash)
+
+/** The hashes of a value in the form of an imported key. A value with the configured prefix was never imported. */
+export const hashAsImportedKey = (secretBox: SecretBox["Service"], value: string): ReadonlyArray<string> =>
+  secretBox.hasKeyPrefix(value) ? [] : hashImportedKey(secretBox, hash("sha256", value, "hex"))
+
+/** All hashes of a value. */
+export const hashKeyValue = (secretBox: SecretBox["Service"], value: string): ReadonlyArray<string> => [
+  ...secretBox.keyHashes(value),
+  ...hashAsImportedKey(secretBox, value)
+]

@@ -1,0 +1,59 @@
+/**
+ * Converts stored keys into results for callers.
+ */
+import { Effect } from "effect"
+import { mask } from "../crypto/KeyFormat.ts"
+import type { SecretBox } from "../crypto/SecretBox.ts"
+import type { ApiKey, KeyVisibility, StoredKey } from "../records/ApiKey.ts"
+import type { KeyBucket } from "../records/KeyBucket.ts"
+import { forEachYielding } from "../runtime/forEachYielding.ts"
+import { omitUndefined } from "../runtime/omitUndefined.ts"
+import { KeyNotRetained } from "./KeyError.ts"
+import { toPublicFields } from "./keyFields.ts"
+import { decryptValue } from "./keyValues.ts"
+import type { NewKey } from "./newKeys.ts"
+
+/** A new key with its plaintext value, if there is one. */
+export const toApiKeyWithValue = ({ stored, value }: NewKey): ApiKey => ({
+  ...toPublicFields(stored),
+  ...omitUndefined({ key: value })
+})
+
+/**
+ * Removes the key value from a result for replay if `keyStorage` is `hash-only`. Apply it when the result is stored,
+ * and again when it is replayed: `keyStorage` may have changed to `hash-only` since.
+ */
+export const omitValueIfHashOnly = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
+  secretBox.keyStorage === "hash-only" || key === undefined ? rest : { ...rest, key }
+
+/** The value of a key: hidden, masked or decrypted. */
+const showValue = Effect.fnUntraced(function* (
+  secretBox: SecretBox["Service"],
+  bucket: KeyBucket,
+  { id, suffix, sealed }: StoredKey,
+  visibility: KeyVisibility
+) {
+  if (visibility === "none") return undefined
+  if (visibility === "masked") return mask(suffix)
+  if (sealed === undefined) return yield* new KeyNotRetained()
+  // A value that cannot be decrypted is a defect: the caller's input cannot cause it.
+  return yield* Effect.orDie(decryptValue(secretBox, bucket, id, sealed))
+})
+
+/** Converts stored keys of a bucket. */
+export const makeToApiKeys = (secretBox: SecretBox["Service"]) =>
+  Effect.fnUntraced(function* (
+    bucket: KeyBucket,
+    keys: ReadonlyArray<StoredKey>,
+    visibility: KeyVisibility = "masked"
+  ) {
+    return yield* forEachYielding(keys, (stored) =>
+      Effect.map(
+        showValue(secretBox, bucket, stored, visibility),
+        (key): ApiKey => ({
+          ...toPublicFields(stored),
+          ...omitUndefined({ key })
+        })
+      )
+    )
+  })
