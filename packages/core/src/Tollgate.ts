@@ -16,6 +16,7 @@ import { normalizePath } from "./http/normalizePath.ts"
 import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
+import { KeyUse } from "./keys/KeyUse.ts"
 import type { ReencryptResult } from "./keys/reencryptKeys.ts"
 import { registerPrimarySecret } from "./keys/secretRecords.ts"
 import { VerifyCache } from "./keys/VerifyCache.ts"
@@ -103,6 +104,7 @@ const makeServices = ({
   ).pipe(
     Layer.provide([
       KeyBuckets.layer,
+      KeyUse.layer,
       TrustedClock.layer,
       options.verifyCache === undefined ? VerifyCache.layerDisabled : VerifyCache.layer(options.verifyCache),
       quotaThresholdLayer(options.onQuotaThreshold)

@@ -9,6 +9,7 @@ import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
 import { KeyLimitReached, KeyValueTaken } from "../keys/KeyError.ts"
+import { KeyUse } from "../keys/KeyUse.ts"
 import * as KeyResults from "../keys/keyResults.ts"
 import { makeKey } from "../keys/newKeys.ts"
 import { VerifyCache } from "../keys/VerifyCache.ts"
@@ -61,7 +62,7 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
-  const toApiKeys = KeyResults.makeToApiKeys(secretBox)
+  const toApiKeys = KeyResults.makeToApiKeys(secretBox, yield* KeyUse)
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Consumer)
   const idempotentRoll = makeIdempotentCommits(store, secretBox, ApiKey)
   const { consumersPerKeyBucket } = yield* Limits

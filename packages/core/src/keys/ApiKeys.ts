@@ -22,6 +22,7 @@ import { makeInsertKeys, toKeyErrors } from "./insertKeys.ts"
 import { KeyBuckets } from "./KeyBuckets.ts"
 import { KeyNotFound } from "./KeyError.ts"
 import { KeysApi, type KeysMethods } from "./KeysApi.ts"
+import { KeyUse } from "./KeyUse.ts"
 import { patchFields } from "./keyFields.ts"
 import { makeToApiKeys } from "./keyResults.ts"
 import { replaceValue } from "./keyValues.ts"
@@ -39,9 +40,10 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
+  const keyUse = yield* KeyUse
   const insertKeys = makeInsertKeys(store, secretBox)
-  const toApiKeys = makeToApiKeys(secretBox)
-  const verifyKey = makeVerify({ store, secretBox, cache, trustedClock: yield* TrustedClock })
+  const toApiKeys = makeToApiKeys(secretBox, keyUse)
+  const verifyKey = makeVerify({ store, secretBox, cache, keyUse, trustedClock: yield* TrustedClock })
 
   /** Finds a key by id. Fails unless the key belongs to the consumer and the consumer has the tags. */
   const findKey = Effect.fnUntraced(function* (

@@ -1,14 +1,16 @@
 /**
  * Converts stored keys into results for callers.
  */
-import { Effect } from "effect"
+import { type DateTime, Effect } from "effect"
 import { mask } from "../crypto/KeyFormat.ts"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { ApiKey, KeyVisibility, StoredKey } from "../records/ApiKey.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
+import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { forEachYielding } from "../runtime/forEachYielding.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { KeyNotRetained } from "./KeyError.ts"
+import type { KeyUse } from "./KeyUse.ts"
 import { toPublicFields } from "./keyFields.ts"
 import { decryptValue } from "./keyValues.ts"
 import type { NewKey } from "./newKeys.ts"
@@ -40,19 +42,24 @@ const showValue = Effect.fnUntraced(function* (
   return yield* Effect.orDie(decryptValue(secretBox, bucket, id, sealed))
 })
 
-/** Converts stored keys of a bucket. */
-export const makeToApiKeys = (secretBox: SecretBox["Service"]) =>
+/** Converts stored keys of a bucket. Reads when they were last used: in one store call, or none if there are no keys. */
+export const makeToApiKeys = (secretBox: SecretBox["Service"], keyUse: KeyUse["Service"]) =>
   Effect.fnUntraced(function* (
     bucket: KeyBucket,
     keys: ReadonlyArray<StoredKey>,
     visibility: KeyVisibility = "masked"
   ) {
-    return yield* forEachYielding(keys, (stored) =>
+    if (keys.length === 0) return []
+    const lastUses: ReadonlyArray<DateTime.Utc | undefined> = yield* keyUse.read(
+      getKeyBucketPartition(bucket),
+      keys.map(({ id }) => id)
+    )
+    return yield* forEachYielding(keys, (stored, index) =>
       Effect.map(
         showValue(secretBox, bucket, stored, visibility),
         (key): ApiKey => ({
           ...toPublicFields(stored),
-          ...omitUndefined({ key })
+          ...omitUndefined({ lastUsedOn: lastUses[index], key })
         })
       )
     )

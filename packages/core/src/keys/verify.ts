@@ -14,6 +14,7 @@ import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
 import type { RecordWithParent, StoreOperations, StoreRecord } from "../store/Store.ts"
 import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
+import type { KeyUse } from "./KeyUse.ts"
 import { hashAsImportedKey } from "./keyHashes.ts"
 import type { KeyCheck, KeyRefusal, Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
@@ -61,6 +62,7 @@ interface VerifyServices {
   readonly store: StoreOperations
   readonly secretBox: SecretBox["Service"]
   readonly cache: VerifyCache["Service"]
+  readonly keyUse: KeyUse["Service"]
   readonly trustedClock: TrustedClock["Service"]
 }
 
@@ -68,6 +70,7 @@ export const makeVerify = ({
   store,
   secretBox,
   cache,
+  keyUse,
   trustedClock
 }: VerifyServices): ((bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>) => {
   return (bucket, key) =>
@@ -77,9 +80,10 @@ export const makeVerify = ({
       }
       const partition = getKeyBucketPartition(bucket)
 
-      /** Judges the expiry, also of a cached result. */
+      /** Judges the expiry, also of a cached result, and notes the use of a key that passes. */
       const toKeyCheck = (verified: Verified, now: number): KeyCheck => {
         if (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now) return expiredKey
+        keyUse.note(partition, verified.keyId, now)
         return verified
       }
 

@@ -26,6 +26,8 @@ export const ApiKey = Schema.Struct({
   /** Present only if it is `true`: the key never passes. */
   disabled: Schema.optionalKey(Schema.Boolean),
   scopes: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** When the key last passed a check, to the minute. Tollgate writes it up to 15 seconds later. */
+  lastUsedOn: Schema.optionalKey(Timestamp),
   key: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
