@@ -144,10 +144,10 @@ const sampleValid = <A>(codec: Schema.Codec<A>) =>
 const sampleError = (error: Schema.Top) => sampleValid(error as Schema.Codec<object>)
 
 /** A valid request of an operation. */
-const sampleRequest = ({ path, name, payload }: OperationDescription) =>
+const sampleRequest = ({ path, isPaged, payload }: OperationDescription) =>
   Effect.gen(function* () {
     const params = Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, "acme"]))
-    const query = name === "list" ? { limit: 10, offset: 0 } : {}
+    const query = isPaged ? { limit: 10, offset: 0 } : {}
     if (payload === undefined || payload === "stream") return { params, query } as AnyRequest
     return { params, query, payload: yield* sampleValid(payload as Schema.Codec<unknown>) } as AnyRequest
   })

@@ -37,6 +37,12 @@ export const page = {
   }
 }
 
+/** The range of a page of a list that begins with the newest item. */
+export const pageNewestFirst = {
+  ...page,
+  offset: { ...page.offset, description: "Number of items to skip. Items are sorted by creation date, newest first." }
+}
+
 /** Any number of `tag.<property>=<value>` parameters. */
 const tagFilter = {
   json: Schema.optionalKey(TagFilter),

@@ -7,9 +7,7 @@ import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { runBestEffort } from "../runtime/runBestEffort.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
-import type { Entry } from "../store/Collection.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
-import type { Partition } from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -23,8 +21,8 @@ import { DeploymentsApi, type DeploymentsMethods } from "./DeploymentsApi.ts"
 import { type Deployment, DeployResult } from "./model/Deployment.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./model/DeploymentError.ts"
 import { StatusId } from "./model/DeploymentStatus.ts"
+import type { DeploymentVersion } from "./model/DeploymentVersion.ts"
 import {
-  byDeployment,
   type DeploymentRecord,
   deployments,
   markProjectActive,
@@ -33,10 +31,12 @@ import {
   type Removal,
   releaseId,
   removals,
+  splitArtifactId,
   type Version,
   versions
 } from "./model/deploymentRecords.ts"
 import { findDeployment } from "./model/findDeployment.ts"
+import { readAllVersions, readNewestVersions } from "./model/readVersions.ts"
 import * as Transitions from "./model/versionTransitions.ts"
 import { DeploymentScheduler } from "./runner/DeploymentScheduler.ts"
 import { finishRemoval } from "./runner/finishRemoval.ts"
@@ -60,16 +60,18 @@ const toDeployment = (config: DeploymentConfigShape, record: DeploymentRecord): 
   }
 }
 
-/** Lists all versions of a deployment, oldest first. */
-const listVersions = Effect.fnUntraced(function* (partition: Partition, name: string) {
-  const all: Array<Entry<Version>> = []
-  for (;;) {
-    const page = { where: [byDeployment(name)], offset: all.length, limit: 1000 }
-    const { entries, total } = yield* versions.page(partition, page)
-    all.push(...entries)
-    if (entries.length === 0 || all.length >= total) return all
+const toDeploymentVersion = ({ served }: DeploymentRecord, version: Version): DeploymentVersion => {
+  const { id, createdOn, status, buildResult, sourceBytes } = version
+  return {
+    id,
+    createdOn,
+    status,
+    digest: buildResult.digest,
+    ...(sourceBytes === undefined ? {} : { bytes: sourceBytes }),
+    // A release of any attempt: while the version is deployed again, its previous release is served.
+    isServed: served !== undefined && splitArtifactId(served)[1] === id
   }
-})
+}
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -86,7 +88,7 @@ const make = Effect.gen(function* () {
         const deployment = yield* findDeployment(name)
         yield* checkVersion(deployment, ifMatch)
         const partition = projectPartition(deployment.value)
-        const entries = yield* listVersions(partition, name)
+        const entries = yield* readAllVersions(partition, name)
         const { latest, served } = deployment.value
         const removal: Removal = {
           id: `${name}.${latest}`,
@@ -116,6 +118,13 @@ const make = Effect.gen(function* () {
       const config = yield* getConfig
       const { value, version } = yield* findDeployment(deploymentName)
       return { value: toDeployment(config, value), version }
+    }),
+
+    versions: Effect.fnUntraced(function* ({ params: { deploymentName: name }, query: { limit, offset } }) {
+      yield* getConfig
+      const { value: deployment } = yield* findDeployment(name)
+      const { entries, total } = yield* readNewestVersions(projectPartition(deployment), name, { limit, offset })
+      return { data: entries.map(({ value }) => toDeploymentVersion(deployment, value)), limit, offset, total }
     }),
 
     status: Effect.fnUntraced(function* ({ params: { statusId, ...project } }) {

@@ -17,7 +17,7 @@ import type {
 } from "../api/Methods.ts"
 import { Owner } from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
-import { noQuery, page } from "../api/query.ts"
+import { noQuery, page, pageNewestFirst } from "../api/query.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
 import { withVersion } from "../api/withVersion.ts"
 import { PayloadTooLarge, RequestTimeout, UnsupportedEncoding } from "../errors/requestErrors.ts"
@@ -36,6 +36,7 @@ import {
   UploadInProgress
 } from "./model/DeploymentError.ts"
 import { DeploymentStatus, type DeploymentStatusJson, StatusId } from "./model/DeploymentStatus.ts"
+import { DeploymentVersion, type DeploymentVersionJson } from "./model/DeploymentVersion.ts"
 
 const projectParams = { accountName: AccountName, projectName: ProjectName }
 const deploymentParams = { deploymentName: Schema.String }
@@ -83,6 +84,15 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       error: [DeploymentNotFound, DeploymentsNotConfigured]
     })
       .annotate(OpenApi.Summary, "Get a deployment")
+      .annotate(Owner, "deployment"),
+    HttpApiEndpoint.get("versions", "/deployments/:deploymentName/versions", {
+      params: deploymentParams,
+      query: parameters(pageNewestFirst),
+      success: Page(DeploymentVersion),
+      error: [DeploymentNotFound, DeploymentsNotConfigured]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "List a deployment's versions")
       .annotate(Owner, "deployment"),
     HttpApiEndpoint.delete("remove", "/deployments/:deploymentName", {
       params: deploymentParams,
@@ -159,6 +169,8 @@ export interface DeploymentsMethods {
   status(statusId: string, options?: CallOptions): Promise<Versioned<DeploymentStatusJson>>
   /** Returns a deployment. */
   get(name: string, options?: CallOptions): Promise<Versioned<DeploymentJson>>
+  /** Returns a page of a deployment's versions, newest first. Tollgate keeps the latest 10. */
+  versions(name: string, options?: PageOptions): PagePromise<DeploymentVersionJson>
   /** Deploys the latest source again. */
   deploy(name: string, options?: IdempotentCallOptions): Promise<DeployResult>
   /** Stops serving a deployment, and deletes all its data. */

@@ -494,6 +494,7 @@ describe("the OpenAPI description", () => {
       "/v1/accounts/{accountName}/projects/{projectName}/deployments": ["get"],
       "/v1/deployments/sources": ["post"],
       "/v1/deployments/{deploymentName}": ["delete", "get"],
+      "/v1/deployments/{deploymentName}/versions": ["get"],
       "/v1/deployments/{deploymentName}/deploy": ["post"],
       "/v1/uploads/{file}": ["put"],
       "/healthz": ["get"],

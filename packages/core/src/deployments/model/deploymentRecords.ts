@@ -57,6 +57,8 @@ const Version = Schema.Struct({
   createdOn: Timestamp,
   /** The key of the source in the source store, until the source is removed. */
   source: Schema.optionalKey(Schema.String),
+  /** The size of the source. Missing in records of older versions of Tollgate. */
+  sourceBytes: Schema.optionalKey(Schema.Int),
   /** The number of runs so far. The id and the attempt together identify a release. */
   attempt: Schema.Int,
   status: VersionStatus,

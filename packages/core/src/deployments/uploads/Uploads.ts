@@ -103,6 +103,7 @@ const make = Effect.gen(function* () {
           deployment: name,
           createdOn: now,
           source,
+          sourceBytes: bytes,
           attempt: 0,
           ...Transitions.accept({ digest, bytes, startedOn, now })
         }

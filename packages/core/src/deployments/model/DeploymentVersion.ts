@@ -1,0 +1,21 @@
+/**
+ * A version of a deployment, as it is listed: one for each upload.
+ */
+import { Schema } from "effect"
+import { Timestamp } from "../../schema/Timestamp.ts"
+import { StatusId, VersionStatus } from "./DeploymentStatus.ts"
+
+export const DeploymentVersion = Schema.Struct({
+  /** The id of the upload, and of the deployment status. */
+  id: StatusId,
+  createdOn: Timestamp,
+  status: VersionStatus,
+  /** The SHA-256 of the source, in hexadecimal. */
+  digest: Schema.optionalKey(Schema.String),
+  /** The size of the source. Missing if an older version of Tollgate received it. */
+  bytes: Schema.optionalKey(Schema.Int),
+  isServed: Schema.Boolean
+}).annotate({ identifier: "DeploymentVersion" })
+export type DeploymentVersion = typeof DeploymentVersion.Type
+/** As plain JSON, as the promise API returns it. */
+export type DeploymentVersionJson = typeof DeploymentVersion.Encoded
