@@ -4,13 +4,16 @@
  */
 import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Authenticator } from "./access/Authenticator.ts"
+import { Accounts } from "./accounts/Accounts.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { SecretBox } from "./crypto/SecretBox.ts"
 import { DeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
 import { Deployments } from "./deployments/Deployments.ts"
+import { Projects } from "./deployments/Projects.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { buildRoutes } from "./http/buildRoutes.ts"
 import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
+import { getCaller } from "./http/getCaller.ts"
 import { makeRequestHandler } from "./http/requestPipeline.ts"
 import { locateRolledKey } from "./http/rollKeyResponse.ts"
 import { makeRoutes, sitesPath } from "./http/routes.ts"
@@ -18,6 +21,7 @@ import { SitesHttp } from "./http/SitesHttp.ts"
 import { makeSystemOperations } from "./http/System.ts"
 import { receiveUpload } from "./http/uploads.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
+import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { MeteringBuckets } from "./metering/MeteringBuckets.ts"
 import { Plans } from "./metering/Plans.ts"
 import { Subscriptions } from "./metering/Subscriptions.ts"
@@ -45,16 +49,30 @@ export interface HttpOptions {
 }
 
 /** The services that the HTTP API calls. */
-export type Services = Consumers | ApiKeys | MeteringBuckets | Plans | Subscriptions | Usage | Deployments | Uploads
+export type Services =
+  | Accounts
+  | KeyBuckets
+  | Consumers
+  | ApiKeys
+  | MeteringBuckets
+  | Plans
+  | Subscriptions
+  | Usage
+  | Projects
+  | Deployments
+  | Uploads
 
 /** The operations by group. The group names are part of the OpenAPI description. */
 export const allOperations: Effect.Effect<AllOperations, never, Services | Store> = Effect.gen(function* () {
   return {
+    accounts: yield* Accounts,
+    keyBuckets: yield* KeyBuckets,
     consumers: yield* Consumers,
     keys: yield* ApiKeys,
     buckets: yield* MeteringBuckets,
     plans: yield* Plans,
     subscriptions: { ...(yield* Subscriptions), ...(yield* Usage) },
+    projects: yield* Projects,
     deployments: { ...(yield* Deployments), ...(yield* Uploads) },
     system: makeSystemOperations(yield* Store)
   }
@@ -71,14 +89,16 @@ export const makeOwners = Effect.gen(function* () {
 })
 
 const makeApiRoutes = Effect.gen(function* () {
-  const operations = yield* allOperations
+  const operations = {
+    ...(yield* allOperations),
+    access: { me: getCaller },
+    uploads: { receive: receiveUpload(yield* Uploads) }
+  }
   const { keyStorage } = yield* SecretBox
-  const upload = receiveUpload(yield* Uploads)
   return yield* buildRoutes({
     descriptions,
     owners: yield* makeOwners,
-    getOperation: (description) =>
-      description.id === "uploads.receive" ? upload : findOperation(operations, description),
+    getOperation: (description) => findOperation(operations, description),
     locations: { "consumers.rollKey": locateRolledKey(keyStorage) }
   })
 })

@@ -5,10 +5,13 @@ import { Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
 import { Unauthorized } from "./access/AccessError.ts"
 import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 import { PrincipalShape } from "./access/Principal.ts"
+import { Accounts } from "./accounts/Accounts.ts"
+import type { AccountsMethods } from "./accounts/AccountsApi.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { SecretBox } from "./crypto/SecretBox.ts"
 import { DeploymentConfig, makeDeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
 import { Deployments } from "./deployments/Deployments.ts"
+import { Projects } from "./deployments/Projects.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { allOperations, makeOwners, type Services, toWebHandler } from "./Http.ts"
@@ -94,12 +97,15 @@ const makeServices = ({
     prefix: options.keyPrefix
   }).pipe(Layer.tap((context) => registerPrimarySecret(Context.get(context, SecretBox))))
   return Layer.mergeAll(
+    Accounts.layer,
+    KeyBuckets.layer,
     Consumers.layer,
     ApiKeys.layer,
     MeteringBuckets.layer,
     Plans.layer,
     Subscriptions.layer,
     Usage.layer,
+    Projects.layer,
     Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(DeploymentScheduler.layer))
   ).pipe(
     Layer.provide([
@@ -109,6 +115,7 @@ const makeServices = ({
       options.verifyCache === undefined ? VerifyCache.layerDisabled : VerifyCache.layer(options.verifyCache),
       quotaThresholdLayer(options.onQuotaThreshold)
     ]),
+    Layer.provide(Accounts.layer),
     Layer.provideMerge(
       Layer.mergeAll(
         secretBox,
@@ -151,6 +158,8 @@ const storeLayer = (store: TollgateOptions["store"]): Layer.Layer<Store, unknown
 
 /** A Tollgate in this process, with a promise API. */
 export interface Tollgate {
+  /** All accounts. */
+  readonly accounts: AccountsMethods
   /** The handle of an account: everything that belongs to it. Throws if the name is invalid. */
   account(name: string): LocalAccountHandle
   /** Re-encrypts every stored key under the primary (first) secret. Safe to run while the server handles requests. */
@@ -176,7 +185,7 @@ export interface Tollgate {
   close(): Promise<void>
 }
 
-const makeAccount = Effect.gen(function* () {
+const makeHandles = Effect.gen(function* () {
   return makeLocalHandles({
     store: yield* Store,
     operations: yield* allOperations,
@@ -217,7 +226,7 @@ export const createTollgate = async (options: TollgateOptions): Promise<Tollgate
     const sites = Context.get(context, DeploymentConfig)?.sites
     const isSitesHost = (host: string): boolean => sites?.matchHost(host) !== undefined
     return {
-      account: await run(Effect.provideContext(makeAccount, context)),
+      ...(await run(Effect.provideContext(makeHandles, context))),
       reencryptKeys: () => run(Context.get(context, ApiKeys).reencryptKeys()),
       handler: async (request, context) => toWebResponse(await handle(fromWebRequest(request, context))),
       dispatch: handle,

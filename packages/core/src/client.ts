@@ -4,6 +4,7 @@
  */
 
 export * from "./allErrors.ts"
+export type { CallerJson } from "./api/AccessApi.ts"
 export { type ClientOptions, createClient, type TollgateClient } from "./client/createClient.ts"
 export { ServerUnreachable } from "./client/ServerUnreachable.ts"
 export * from "./handleTypes.ts"

@@ -14,6 +14,8 @@ it("gives key buckets, deployments, metering buckets and directories different n
     Partition.forProject("a", "b"),
     Partition.forMeteringBucket("a"),
     Partition.forMeteringBucket("a/b"),
+    Partition.accountsDirectory,
+    Partition.keysDirectory,
     Partition.meteringDirectory,
     Partition.deploymentDirectory
   ]

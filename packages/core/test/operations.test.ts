@@ -10,13 +10,16 @@ import { createTollgate, isTollgateError } from "@tollgate/core"
 import * as clientEntryPoint from "@tollgate/core/client"
 import { createClient } from "@tollgate/core/client"
 import {
+  Accounts,
   Api,
   ApiKeys,
   Authenticator,
   Consumers,
   Deployments,
+  KeyBuckets,
   MeteringBuckets,
   Plans,
+  Projects,
   Subscriptions,
   Tollgate,
   Uploads,
@@ -54,16 +57,36 @@ const servers = new Set<ReturnType<typeof createServer>>()
 /** Endpoints that are not methods of a handle. */
 const withoutMethod = new Set(["system.alive", "system.ready", "uploads.receive"])
 
-const services = { Consumers, ApiKeys, MeteringBuckets, Plans, Subscriptions, Usage, Deployments, Uploads }
+/** Describes the caller of an HTTP request, and in process there is none. */
+const inClientOnly = new Set(["access.me"])
+
+const services = {
+  Accounts,
+  KeyBuckets,
+  Consumers,
+  ApiKeys,
+  MeteringBuckets,
+  Plans,
+  Subscriptions,
+  Usage,
+  Projects,
+  Deployments,
+  Uploads
+}
 
 /** The handle that has the methods of a group. */
 // biome-ignore lint/suspicious/noExplicitAny: the test looks for methods by name
-const getMethods = (account: any, { group, name }: OperationDescription): Record<string, unknown> => {
+const getMethods = (gate: any, { group, name }: OperationDescription): Record<string, unknown> => {
+  const account = gate.account("acme")
   const bucket = account.keyBucket("production")
   const metering = account.meteringBucket("bckt_x")
   if (name === "verify") return bucket
   if (name === "quotas" || name === "consume") return metering.usage
   return {
+    access: gate,
+    accounts: gate.accounts,
+    keyBuckets: account.keyBuckets,
+    projects: account.projects,
     consumers: bucket.consumers,
     keys: bucket.keys,
     buckets: account.meteringBuckets,
@@ -84,7 +107,10 @@ describe("every declared operation", () => {
       assert.isAbove(descriptions.length, 30)
       for (const description of descriptions) {
         const { id, name, method, path } = description
-        if (!withoutMethod.has(id)) {
+        if (inClientOnly.has(id)) {
+          assert.notProperty(gate, name)
+          assert.isFunction(getMethods(client, description)[name], `${id} in the client`)
+        } else if (!withoutMethod.has(id)) {
           const implementing = Object.values(services).filter((service) => {
             const implementation = Context.get(context, service as typeof Consumers) as unknown as Record<
               string,
@@ -93,8 +119,8 @@ describe("every declared operation", () => {
             return typeof implementation[name] === "function"
           })
           assert.isAbove(implementing.length, 0, `${id} as an Effect`)
-          assert.isFunction(getMethods(gate.account("acme"), description)[name], `${id} as a promise`)
-          assert.isFunction(getMethods(client.account("acme"), description)[name], `${id} in the client`)
+          assert.isFunction(getMethods(gate, description)[name], `${id} as a promise`)
+          assert.isFunction(getMethods(client, description)[name], `${id} in the client`)
         }
         const url = `http://gate${path.replace(/:\w+/g, "x")}`
         const response = yield* Effect.promise(() => gate.handler(new Request(url, { method })))

@@ -3,14 +3,21 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate } from "@tollgate/core"
-import type { SignedUploadUrl, Uploads } from "@tollgate/core/effect"
+import { BranchName, type SignedUploadUrl, type Uploads } from "@tollgate/core/effect"
 import { memorySourceStore, memoryTarget, type SourceStore } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState } from "@tollgate/store-testkit"
 import { Deferred, Effect, Fiber, Schedule, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
-import { content, createUploadUrl, flushEventLoop, startDisconnectableProcess, startProcess } from "./processes.ts"
+import {
+  branch,
+  content,
+  createUploadUrl,
+  flushEventLoop,
+  startDisconnectableProcess,
+  startProcess
+} from "./processes.ts"
 import { secret } from "./stores.ts"
 
 const advance = (seconds: number) =>
@@ -174,6 +181,9 @@ describe("an upload URL", () => {
     Effect.gen(function* () {
       const { store, state } = StoreState.watch(MemoryStore.open())
       const { uploads } = yield* startProcess(store, memoryTarget())
+      // The first upload of an account lists the account, which stays listed.
+      const otherBranch = { ...branch, branchName: BranchName.make("other") }
+      yield* Effect.flip(uploads.receive(yield* createUploadUrl(uploads, otherBranch), Stream.empty))
       const url = yield* createUploadUrl(uploads)
       const before = yield* state.hash
       assert.strictEqual((yield* Effect.flip(uploads.receive(url, Stream.empty)))._tag, "InvalidInput")

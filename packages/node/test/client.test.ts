@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { createServer, type Server } from "node:http"
 import { createTollgate, InvalidInput, type LocalAccountHandle, type Tollgate } from "@tollgate/core"
-import { type AccountHandle, createClient, type TollgateClient } from "@tollgate/core/client"
+import { type AccountHandle, createClient, type PagePromise, type TollgateClient } from "@tollgate/core/client"
 import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
@@ -50,6 +50,12 @@ const getError = (attempt: Promise<unknown>) =>
     () => expect.fail("The call succeeded"),
     (error) => error
   )
+
+const collect = async <A>(items: AsyncIterable<A>): Promise<ReadonlyArray<A>> => {
+  const collected: Array<A> = []
+  for await (const item of items) collected.push(item)
+  return collected
+}
 
 describe("createClient, over HTTP", () => {
   it("returns the same results as the gate", async () => {
@@ -122,6 +128,53 @@ describe("createClient, over HTTP", () => {
       _tag: "MeteringBucketNotFound",
       bucketId
     })
+  })
+
+  it("lists what exists as the gate does, and describes the caller", async () => {
+    for (const bucket of ["listed-1", "listed-2", "listed-3"]) {
+      await acme.keyBucket(bucket).consumers.create({ name: "alice" })
+    }
+    const project = acme.project("listed")
+    const { deployments } = project
+    const ids: Array<string> = []
+    for (const source of ["one", "two"]) {
+      const { uploadUrl } = await deployments.createSource({ branchName: "main" })
+      ids.unshift((await deployments.upload(uploadUrl, new TextEncoder().encode(source))).id)
+    }
+    await eventually(async () => expect((await deployments.status(ids[0] ?? "")).status).toBe("SUCCESS"))
+    const [deployment] = (await deployments.list()).data
+    const name = deployment?.name ?? ""
+    const admin = createClient({ baseUrl, token: "a-token-for-all-accounts" })
+    const lists: ReadonlyArray<readonly [PagePromise<unknown>, PagePromise<unknown>]> = [
+      [admin.accounts.list({ limit: 1 }), gate.accounts.list({ limit: 1 })],
+      [acme.keyBuckets.list({ limit: 2 }), local.keyBuckets.list({ limit: 2 })],
+      [acme.projects.list({ limit: 1 }), local.projects.list({ limit: 1 })],
+      [deployments.versions(name, { limit: 1 }), local.project("listed").deployments.versions(name, { limit: 1 })]
+    ]
+    for (const [remote, inProcess] of lists) {
+      const page = await remote
+      expect(page).toEqual(await inProcess)
+      expect(await collect(remote)).toHaveLength(page.total)
+      expect(page.total).toBeGreaterThan(0)
+    }
+    const versions = await collect(deployments.versions(name, { limit: 1 }))
+    expect(versions.map(({ id }) => id)).toEqual(ids)
+    expect((await collect(acme.keyBuckets.list({ limit: 1 }))).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["listed-1", "listed-2", "listed-3"])
+    )
+    expect(await client.me()).toEqual({ accountName: "acme", access: "write", id: expect.any(String) })
+    expect(await admin.me()).toMatchObject({ accountName: "*", access: "write" })
+    expect(await getError(client.accounts.list())).toMatchObject({ _tag: "Forbidden", status: 403 })
+    expect(await getError(client.account("other").keyBuckets.list())).toMatchObject({ _tag: "Forbidden" })
+    expect(await getError(client.account("other").projects.list())).toMatchObject({ _tag: "Forbidden" })
+    expect((await gate.account("other").keyBuckets.list()).total).toBe(0)
+    for (const account of [gate.account("other"), admin.account("other")]) {
+      const attempt = account.project("listed").deployments.versions(name)
+      expect(await getError(attempt)).toMatchObject({ _tag: "DeploymentNotFound" })
+    }
+    const otherProject = await getError(local.project("other").deployments.versions(name))
+    expect(otherProject).toMatchObject({ _tag: "DeploymentNotFound" })
+    expect(await getError(gate.accounts.list({ limit: 0 }))).toBeInstanceOf(InvalidInput)
   })
 
   it("fails with the same tagged errors", async () => {

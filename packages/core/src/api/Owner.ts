@@ -10,9 +10,11 @@ import { Context } from "effect"
  * - `request`: the `accountName` in the body or the query; by default the caller's account
  * - `metering-bucket`: the account of the metering bucket in the path
  * - `deployment`: the account of the deployment in the path
+ * - `all-accounts`: no single account, so only callers for all accounts may use it
+ * - `caller`: the caller itself
  * - `none`: anyone may call it
  */
-export type OwnerKind = "account" | "request" | "metering-bucket" | "deployment" | "none"
+export type OwnerKind = "account" | "request" | "metering-bucket" | "deployment" | "all-accounts" | "caller" | "none"
 
 export class Owner extends Context.Service<Owner, OwnerKind>()("@tollgate/core/api/Owner") {}
 

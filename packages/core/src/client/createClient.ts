@@ -1,10 +1,14 @@
 /**
  * A client for a Tollgate in another process, with the same handles as `createTollgate`, over HTTP.
  */
+import type { AccountsMethods } from "../accounts/AccountsApi.ts"
+import type { AccessMethods } from "../api/AccessApi.ts"
 import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
 import { notVerified } from "../keys/Verification.ts"
+import { descriptions } from "../operations/AllOperations.ts"
 import type { AccountHandle } from "../promises/handles.ts"
-import { makeAccountHandles } from "../promises/makeHandles.ts"
+import { makeAccountHandles, makeAccountsMethods } from "../promises/makeHandles.ts"
+import { makeMethods } from "../promises/makeMethods.ts"
 import * as Options from "../runtime/Options.ts"
 import { makeRemoteOperations } from "./makeRemoteOperations.ts"
 
@@ -30,7 +34,9 @@ const clientOptions = Options.struct<ClientOptions>()({
   token: Options.string("must be a management token", (token) => /^[\x21-\x7e]+$/.test(token))
 })
 
-export interface TollgateClient {
+export interface TollgateClient extends AccessMethods {
+  /** All accounts, for a token for all accounts. */
+  readonly accounts: AccountsMethods
   /** The handle of an account. The token decides which accounts the client may use. Throws if the name is invalid. */
   account(name: string): AccountHandle
 }
@@ -52,6 +58,8 @@ export const createClient = (options: ClientOptions): TollgateClient => {
   const { baseUrl, token } = Options.decodeSync(clientOptions, options)
   const { call, upload } = makeRemoteOperations(baseUrl.replace(/\/+$/, ""), token)
   return {
+    ...makeMethods<AccessMethods>(descriptions, "access", call, {}),
+    accounts: makeAccountsMethods(call),
     account: makeAccountHandles({
       call,
       makeKeyBucket: (handle, _names, verify) =>

@@ -2,72 +2,76 @@
  * The list of key buckets. A bucket needs no explicit creation: Tollgate adds it to this list before the first write to
  * it, so that operations on all keys, such as re-encryption, find every bucket.
  */
-import { Context, Effect, Layer } from "effect"
-import { KeyBucket } from "../records/KeyBucket.ts"
+import { Context, DateTime, Effect, Layer } from "effect"
+import { Accounts } from "../accounts/Accounts.ts"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
+import type { KeyBucket } from "../records/KeyBucket.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
-import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError, StoreUnavailable } from "../store/StoreError.ts"
-
-const byAccount = (accountName: string): string => `account:${accountName}`
-
-const bucketRecords = Collection.make({
-  name: "bucket",
-  format: 1,
-  schema: KeyBucket,
-  key: ({ accountName, bucketName }) => `${accountName}/${bucketName}`,
-  indexTerms: ({ accountName }) => [byAccount(accountName)]
-})
+import { KeyBucketsApi, type KeyBucketsMethods } from "./KeyBucketsApi.ts"
+import { byAccount, keyBucketRecords, readKeyBuckets } from "./keyBucketRecords.ts"
 
 const pageSize = 1_000
 
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const accounts = yield* Accounts
+  const { keyBucketsPerAccount } = yield* Limits
+  const listedBuckets = new BoundedMap<string, true>(10_000)
+
+  const insert = Effect.fnUntraced(function* ({ accountName, bucketName }: KeyBucket) {
+    yield* accounts.ensureListed(accountName)
+    const bucket = { accountName, bucketName, createdOn: yield* DateTime.now }
+    const withinLimit = keyBucketRecords.assertAtMost(byAccount(accountName), keyBucketsPerAccount - 1)
+    yield* store.commit(Partition.keysDirectory, [keyBucketRecords.insert(bucket), withinLimit]).pipe(
+      Effect.catchTag("StoreConflict", ({ reason }) =>
+        reason === "too-many-records"
+          ? Effect.fail(new LimitReached({ limit: "keyBucketsPerAccount", max: keyBucketsPerAccount }))
+          : // The bucket is already listed.
+            Effect.void
+      )
+    )
+  })
+
+  const readFrom = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreError> =>
+    Effect.gen(function* () {
+      const page = yield* keyBucketRecords.page(Partition.keysDirectory, { offset, limit: pageSize })
+      const buckets = page.entries.map(({ value }) => value)
+      return offset + pageSize < page.total ? [...buckets, ...(yield* readFrom(offset + pageSize))] : buckets
+    }).pipe(Effect.provideService(Store, store))
+
+  return KeyBuckets.of({
+    ...implementOperations(KeyBucketsApi, store, {
+      list: Effect.fnUntraced(function* ({ params: { accountName }, query: { limit, offset } }) {
+        const { values, total } = yield* readKeyBuckets({ where: [byAccount(accountName)], limit, offset })
+        const data = values.map(({ bucketName, createdOn }) => ({ name: bucketName, createdOn }))
+        return { data, limit, offset, total }
+      })
+    }),
+    all: readFrom(0),
+    ensureListed: (bucket) => {
+      const partition = Partition.forKeyBucket(bucket.accountName, bucket.bucketName)
+      return listedBuckets.has(partition)
+        ? Effect.void
+        : Effect.map(insert(bucket), () => {
+            listedBuckets.set(partition, true)
+          })
+    }
+  })
+})
+
 export class KeyBuckets extends Context.Service<
   KeyBuckets,
-  {
-    /** Adds a bucket to the list unless it is already there. */
+  Operations<typeof KeyBucketsApi, KeyBucketsMethods> & {
+    /** Adds a bucket and its account to their lists unless they are already there. */
     readonly ensureListed: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable | LimitReached>
     readonly all: Effect.Effect<ReadonlyArray<KeyBucket>, StoreError>
   }
 >()("@tollgate/core/keys/KeyBuckets") {
-  static readonly layer = Layer.effect(
-    KeyBuckets,
-    Effect.gen(function* () {
-      const store = yield* Store
-      const { keyBucketsPerAccount } = yield* Limits
-      const listedBuckets = new BoundedMap<string, true>(10_000)
-      const insert = (bucket: KeyBucket): Effect.Effect<void, StoreUnavailable | LimitReached> => {
-        const withinLimit = bucketRecords.assertAtMost(byAccount(bucket.accountName), keyBucketsPerAccount - 1)
-        return store.commit(Partition.keysDirectory, [bucketRecords.insert(bucket), withinLimit]).pipe(
-          Effect.asVoid,
-          Effect.catchTag("StoreConflict", ({ reason }) =>
-            reason === "too-many-records"
-              ? Effect.fail(new LimitReached({ limit: "keyBucketsPerAccount", max: keyBucketsPerAccount }))
-              : // The bucket is already listed.
-                Effect.void
-          )
-        )
-      }
-      const readFrom = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreError> =>
-        Effect.gen(function* () {
-          const page = yield* bucketRecords.page(Partition.keysDirectory, { offset, limit: pageSize })
-          const buckets = page.entries.map(({ value }) => value)
-          return offset + pageSize < page.total ? [...buckets, ...(yield* readFrom(offset + pageSize))] : buckets
-        }).pipe(Effect.provideService(Store, store))
-
-      return KeyBuckets.of({
-        all: readFrom(0),
-        ensureListed: (bucket) => {
-          const partition = Partition.forKeyBucket(bucket.accountName, bucket.bucketName)
-          return listedBuckets.has(partition)
-            ? Effect.void
-            : Effect.map(insert(bucket), () => {
-                listedBuckets.set(partition, true)
-              })
-        }
-      })
-    })
-  )
+  static readonly layer = Layer.effect(KeyBuckets, make)
 }

@@ -2,7 +2,8 @@
  * Operations on metering buckets. Each bucket has a separate partition, and a directory lists all buckets. Removing a
  * bucket takes several commits; a background job of any process completes a removal that was interrupted.
  */
-import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, DateTime, Effect, Layer, Option } from "effect"
+import { Accounts } from "../accounts/Accounts.ts"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
@@ -14,7 +15,6 @@ import { invalidBody } from "../schema/InvalidInput.ts"
 import type { AccountName } from "../schema/Names.ts"
 import type { Page, PageRequest } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
-import * as Collection from "../store/Collection.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
@@ -29,30 +29,7 @@ import {
   getBucketEntryVersion,
   meteringBucketRecords
 } from "./meteringBucketRecords.ts"
-
-/** `deleting`, the collection `listing` and the index terms are stored names and cannot change. */
-const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.Boolean })
-
-/** The index term of buckets whose removal has started. */
-const pendingRemovalTerm = "deleting"
-const withName = (name: string): string => `name:${name}`
-const byAccount = (accountName: string): string => `account:${accountName}`
-/** Neither name may contain a slash. */
-const byName = (accountName: string, name: string): string => `name:${accountName}/${name}`
-
-/** Lists all buckets, indexed by account and by pending removal. */
-const directoryRecords = Collection.make({
-  name: "listing",
-  format: 1,
-  schema: DirectoryEntry,
-  key: ({ bucket }) => bucket.id,
-  uniqueKeys: ({ bucket: { accountName, name } }) => (name === undefined ? [] : [byName(accountName, name)]),
-  indexTerms: ({ bucket, deleting }) => [
-    byAccount(bucket.accountName),
-    ...(bucket.name === undefined ? [] : [withName(bucket.name)]),
-    ...(deleting ? [pendingRemovalTerm] : [])
-  ]
-})
+import { byAccount, directoryRecords, pendingRemovalTerm, withName } from "./meteringDirectoryRecords.ts"
 
 /** How often the background job looks for interrupted removals. */
 const sweepInterval = "5 minutes"
@@ -65,6 +42,7 @@ const maxCachedAccountNames = 10_000
 
 const make = Effect.gen(function* () {
   const store = yield* Store
+  const accounts = yield* Accounts
   const secretBox = yield* SecretBox
   const { meteringBucketsPerAccount } = yield* Limits
   const withStore = Effect.provideService(Store, store)
@@ -167,6 +145,7 @@ const make = Effect.gen(function* () {
       const idempotency = yield* CurrentIdempotency
       const previousResult = yield* idempotentCreate.findPreviousResult(Partition.meteringDirectory, idempotency)
       if (previousResult !== undefined) return yield* withCurrentVersion(previousResult)
+      yield* accounts.ensureListed(accountName)
       const now = yield* DateTime.now
       const id = MeteringBucketId.make(yield* Id.generate("bckt"))
       const bucket: MeteringBucket = {

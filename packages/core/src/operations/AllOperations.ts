@@ -9,9 +9,9 @@ import { Api } from "./Api.ts"
 
 type Groups = (typeof Api)["groups"]
 
-/** Uploads are not here: they are streams, so each caller handles them by hand. */
+/** Uploads are not here: they are streams, so each caller handles them by hand. In process there is no caller to describe. */
 export type AllOperations = {
-  readonly [Name in Exclude<keyof Groups, "uploads">]: Groups[Name] extends HttpApiGroup.Constraint
+  readonly [Name in Exclude<keyof Groups, "uploads" | "access">]: Groups[Name] extends HttpApiGroup.Constraint
     ? Operations<Groups[Name]>
     : never
 }

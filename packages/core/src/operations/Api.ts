@@ -2,10 +2,14 @@
  * The whole HTTP API: all endpoint groups and the metadata of the OpenAPI description.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
+import { AccountsApi } from "../accounts/AccountsApi.ts"
+import { AccessApi } from "../api/AccessApi.ts"
 import { describeOperations } from "../api/describeOperations.ts"
 import { SystemApi } from "../api/SystemApi.ts"
 import { ConsumersApi } from "../consumers/ConsumersApi.ts"
 import { DeploymentsApi, UploadsApi } from "../deployments/DeploymentsApi.ts"
+import { ProjectsApi } from "../deployments/ProjectsApi.ts"
+import { KeyBucketsApi } from "../keys/KeyBucketsApi.ts"
 import { KeysApi } from "../keys/KeysApi.ts"
 import { MeteringBucketsApi } from "../metering/MeteringBucketsApi.ts"
 import { PlansApi } from "../metering/PlansApi.ts"
@@ -13,11 +17,15 @@ import { SubscriptionsApi } from "../metering/SubscriptionsApi.ts"
 import { completeOpenApi } from "./openApi.ts"
 
 class Declarations extends HttpApi.make("tollgate")
+  .add(AccessApi)
+  .add(AccountsApi)
+  .add(KeyBucketsApi)
   .add(ConsumersApi)
   .add(KeysApi)
   .add(MeteringBucketsApi)
   .add(PlansApi)
   .add(SubscriptionsApi)
+  .add(ProjectsApi)
   .add(DeploymentsApi)
   .add(UploadsApi)
   .add(SystemApi) {}

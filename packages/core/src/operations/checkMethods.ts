@@ -4,9 +4,13 @@
  */
 import type { Brand, DateTime, Schema } from "effect"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import type { AccountsApi, AccountsMethods } from "../accounts/AccountsApi.ts"
+import type { AccessApi, AccessMethods } from "../api/AccessApi.ts"
 import type { OperationRequest, OperationResult } from "../api/Operations.ts"
 import type { ConsumersApi, ConsumersMethods } from "../consumers/ConsumersApi.ts"
 import type { DeploymentsApi, DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
+import type { ProjectsApi, ProjectsMethods } from "../deployments/ProjectsApi.ts"
+import type { KeyBucketsApi, KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysApi, KeysMethods } from "../keys/KeysApi.ts"
 import type { MeteringBucketsApi, MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
 import type { PlansApi, PlansMethods } from "../metering/PlansApi.ts"
@@ -77,6 +81,10 @@ type Expect<T extends Readonly<Record<string, true>>> = T
 
 /** Exported so that the compiler evaluates it. */
 export type MethodChecks = [
+  Expect<CheckMethods<typeof AccessApi, AccessMethods>>,
+  Expect<CheckMethods<typeof AccountsApi, AccountsMethods>>,
+  Expect<CheckMethods<typeof KeyBucketsApi, KeyBucketsMethods>>,
+  Expect<CheckMethods<typeof ProjectsApi, ProjectsMethods>>,
   Expect<CheckMethods<typeof ConsumersApi, ConsumersMethods>>,
   Expect<CheckMethods<typeof KeysApi, KeysMethods>>,
   Expect<CheckMethods<typeof MeteringBucketsApi, MeteringBucketsMethods>>,

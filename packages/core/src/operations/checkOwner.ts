@@ -62,6 +62,8 @@ const checkFound = <E>(
     ? Effect.succeed(request)
     : Effect.flatMap(owner, (owner) => (contains(scope, owner) ? Effect.succeed(request) : Effect.fail(notFound())))
 
+const oneAccount = { detail: "This credential is for one account. Use a credential for all accounts." }
+
 /** Fails unless the caller may use the resource of the request. Returns the request, completed with the account. */
 export const checkOwner = <E>(
   owners: Owners<E>,
@@ -72,9 +74,12 @@ export const checkOwner = <E>(
   const { accountName = "", bucketId = "", deploymentName = "" } = request.params ?? {}
   switch (owner) {
     case "none":
+    case "caller":
       return Effect.succeed(request)
     case "account":
       return contains(scope, { accountName }) ? Effect.succeed(request) : Effect.fail(new Forbidden())
+    case "all-accounts":
+      return scope.accountName === undefined ? Effect.succeed(request) : Effect.fail(new Forbidden(oneAccount))
     case "request":
       return resolveAccount(scope, request)
     case "metering-bucket":

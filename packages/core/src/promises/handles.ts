@@ -5,7 +5,9 @@
 import type { CallOptions } from "../api/Methods.ts"
 import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
 import type { DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
+import type { ProjectsMethods } from "../deployments/ProjectsApi.ts"
 import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
+import type { KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysMethods } from "../keys/KeysApi.ts"
 import type { VerificationJson } from "../keys/Verification.ts"
 import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
@@ -62,11 +64,13 @@ export interface ProjectHandle {
 /** An account. Its handles reach what belongs to the account, and nothing else. */
 export interface AccountHandle<KeyBucket extends KeyBucketHandle = KeyBucketHandle> {
   readonly accountName: string
+  readonly keyBuckets: KeyBucketsMethods
   /** A key bucket of the account. It exists as soon as it has a consumer. Throws if the name is invalid. */
   keyBucket(name: string): KeyBucket
   readonly meteringBuckets: MeteringBucketsHandle
   /** A metering bucket of the account, by its id. */
   meteringBucket(id: string): MeteringBucketHandle
+  readonly projects: ProjectsMethods
   /** A project of the account. It exists as soon as it has a deployment. Throws if the name is invalid. */
   project(name: string): ProjectHandle
 }

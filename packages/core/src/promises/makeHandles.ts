@@ -2,12 +2,15 @@
  * Makes the handles of the promise API over any way to call operations.
  */
 import { Effect, Schema } from "effect"
+import type { AccountsMethods } from "../accounts/AccountsApi.ts"
 import type { CallOptions, IdempotentCallOptions } from "../api/Methods.ts"
 import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
 import type { DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
 import { UploadForbidden } from "../deployments/model/DeploymentError.ts"
+import type { ProjectsMethods } from "../deployments/ProjectsApi.ts"
 import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
 import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
+import type { KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysMethods } from "../keys/KeysApi.ts"
 import type { VerificationJson } from "../keys/Verification.ts"
 import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
@@ -84,6 +87,10 @@ const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, Uploa
     signature: searchParams.get("signature") ?? ""
   })
 }
+
+/** Makes the methods of all accounts. */
+export const makeAccountsMethods = (call: CallOperation): AccountsMethods =>
+  makeMethods(descriptions, "accounts", call, {})
 
 /** Makes the function that returns the handle of an account. */
 export const makeAccountHandles = <Handle extends KeyBucketHandle>({
@@ -169,6 +176,12 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
       meteringBucket,
       project: (name: string) => makeProject(accountName, parseName("projectName", name))
     }
-    return withLazyProperty(account, "meteringBuckets", () => makeMeteringBuckets(accountName, meteringBucket))
+    const withMeteringBuckets = withLazyProperty(account, "meteringBuckets", () =>
+      makeMeteringBuckets(accountName, meteringBucket)
+    )
+    const withKeyBuckets = withLazyProperty(withMeteringBuckets, "keyBuckets", () =>
+      methods<KeyBucketsMethods>("keyBuckets", { accountName })
+    )
+    return withLazyProperty(withKeyBuckets, "projects", () => methods<ProjectsMethods>("projects", { accountName }))
   }
 }

@@ -16,7 +16,7 @@ import { findOperation } from "../operations/findOperation.ts"
 import type { StoreOperations } from "../store/Store.ts"
 import { type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
 import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
-import { makeAccountHandles } from "./makeHandles.ts"
+import { makeAccountHandles, makeAccountsMethods } from "./makeHandles.ts"
 import type { CallOperation } from "./makeMethods.ts"
 import { runPossiblySync } from "./run.ts"
 
@@ -63,7 +63,7 @@ export const makeLocalHandles = ({ store, operations, owners, keys, usage, uploa
         findOperation(operations, description)?.(request) ??
         Effect.die(`The operation ${description.id} has no implementation`)
     )
-  return makeAccountHandles<LocalKeyBucketHandle>({
+  const account = makeAccountHandles<LocalKeyBucketHandle>({
     call,
     makeKeyBucket: (handle, bucket) =>
       Object.assign(handle, {
@@ -83,4 +83,5 @@ export const makeLocalHandles = ({ store, operations, owners, keys, usage, uploa
     },
     upload: (url, source) => uploads.receive(url, toSourceStream(source), { transferOwnership: true })
   })
+  return { account, accounts: makeAccountsMethods(call) }
 }

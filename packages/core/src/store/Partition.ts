@@ -13,6 +13,9 @@ export type Partition = string & Brand.Brand<"Partition">
 const makePartition = (...parts: ReadonlyArray<string>): Partition =>
   parts.map(encodeURIComponent).join("/") as Partition
 
+/** The directory of all accounts. */
+export const accountsDirectory: Partition = makePartition("accounts")
+
 /** The consumers and API keys of one key bucket. */
 export const forKeyBucket = (accountName: string, bucketName: string): Partition =>
   makePartition("keys", accountName, bucketName)

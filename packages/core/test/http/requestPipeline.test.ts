@@ -475,6 +475,9 @@ describe("the OpenAPI description", () => {
       Object.entries<object>(body.paths).map(([path, item]) => [path.replace(prefix, ""), Object.keys(item).sort()])
     )
     expect(methodsByPath).toEqual({
+      "/v1/me": ["get"],
+      "/v1/accounts": ["get"],
+      "/v1/accounts/{accountName}/key-buckets": ["get"],
       "/consumers": ["get", "post"],
       "/consumers/{consumerName}": ["delete", "get", "patch"],
       "/consumers/{consumerName}/roll-key": ["post"],
@@ -490,6 +493,7 @@ describe("the OpenAPI description", () => {
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}": ["delete", "get", "patch"],
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}/quotas": ["get"],
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}/quotas/consume": ["post"],
+      "/v1/accounts/{accountName}/projects": ["get"],
       "/v1/accounts/{accountName}/projects/{projectName}/deployment-status/{statusId}": ["get"],
       "/v1/accounts/{accountName}/projects/{projectName}/deployments": ["get"],
       "/v1/deployments/sources": ["post"],

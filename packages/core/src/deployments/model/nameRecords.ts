@@ -6,6 +6,7 @@
  * deployment is removed, its name stays reserved for the same branch.
  */
 import { Effect, Option, Schema } from "effect"
+import { Timestamp } from "../../schema/Timestamp.ts"
 import * as Collection from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
 import { type Branch, DeploymentName, storedBranchFields } from "./Deployment.ts"
@@ -40,8 +41,15 @@ export const nameReservations = Collection.make({
   uniqueKeys: (branch) => [branchKey(branch)]
 })
 
-/** A project with at least one counted name, and the number of its counted names. */
-const CountedProject = Schema.Struct({ ...Project.fields, deployments: Schema.Int })
+/**
+ * A project with at least one counted name, and the number of its counted names. Older versions of Tollgate wrote no
+ * date.
+ */
+const CountedProject = Schema.Struct({
+  ...Project.fields,
+  deployments: Schema.Int,
+  createdOn: Schema.optionalKey(Timestamp)
+})
 
 export const projects = Collection.make({
   name: "project",

@@ -1,7 +1,7 @@
 /**
  * Reserves a branch's deployment name and counts it towards the account's limits.
  */
-import { Effect, Option } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { LimitReached } from "../../runtime/LimitReached.ts"
 import type { LimitsShape } from "../../runtime/Limits.ts"
 import * as Partition from "../../store/Partition.ts"
@@ -13,7 +13,11 @@ import { leasesByAccount, uploadLeases } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
 
-const planProjectIncrement = Effect.fnUntraced(function* (project: Project) {
+/** The change that counts one more name of a project. A new project gets the date, if there is one. */
+export const planProjectIncrement = Effect.fnUntraced(function* (
+  project: Project,
+  date: { readonly createdOn?: DateTime.Utc }
+) {
   const { accountName, projectName } = project
   const entry = yield* projects.get(directory, projectPartition(project))
   return Option.isSome(entry)
@@ -21,7 +25,7 @@ const planProjectIncrement = Effect.fnUntraced(function* (project: Project) {
         isNew: false,
         change: projects.replace(entry.value, { ...entry.value.value, deployments: entry.value.value.deployments + 1 })
       }
-    : { isNew: true, change: projects.insert({ accountName, projectName, deployments: 1 }) }
+    : { isNew: true, change: projects.insert({ accountName, projectName, deployments: 1, ...date }) }
 })
 
 /**
@@ -47,7 +51,7 @@ export const planNameReservation = Effect.fnUntraced(function* (
     // An existing record that is not counted belongs to a name that a deployment has used; others are deleted.
     isKept: existing !== undefined
   }
-  const project = yield* planProjectIncrement(branch)
+  const project = yield* planProjectIncrement(branch, { createdOn: yield* DateTime.now })
   const changes = [
     existing === undefined ? nameReservations.insert(reservation) : nameReservations.replace(existing, reservation),
     project.change

@@ -3,6 +3,7 @@
  * the lease of a process that died expires.
  */
 import { DateTime, Effect, Exit, Option } from "effect"
+import { Accounts } from "../../accounts/Accounts.ts"
 import * as Base62 from "../../crypto/Base62.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import { Limits } from "../../runtime/Limits.ts"
@@ -39,6 +40,7 @@ export interface UploadLease {
 
 export const makeUploadLeases = Effect.gen(function* () {
   const store = yield* Store
+  const accounts = yield* Accounts
   const { hashDeploymentName: hashName } = yield* SecretBox
   const limits = yield* Limits
   const processId = yield* Base62.random(22)
@@ -83,7 +85,11 @@ export const makeUploadLeases = Effect.gen(function* () {
     if (inProgress.has(id)) return yield* new UploadInProgress()
     inProgress.add(id)
     const holder = `${processId}.${yield* Base62.random(8)}`
-    const attempt = retryOnConflict(tryAcquire(id, holder), isNameConflict)
+    // First, since the lease reserves a name, and with it lists the project.
+    const attempt = Effect.andThen(
+      accounts.ensureListed(accountName),
+      retryOnConflict(tryAcquire(id, holder), isNameConflict)
+    )
     return yield* attempt.pipe(
       Effect.catchIf(isLimitConflict, (error) =>
         Effect.flatMap(endExpiredLeases(leasesByAccount(accountName)), (isFreed) =>

@@ -1,0 +1,52 @@
+/**
+ * The list of accounts. An account needs no explicit creation: Tollgate adds it to this list before the first write to
+ * anything that belongs to it. If the process dies in between, the list has an account without content.
+ */
+import { Context, DateTime, Effect, Layer } from "effect"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
+import type { AccountName } from "../schema/Names.ts"
+import * as Partition from "../store/Partition.ts"
+import { Store } from "../store/Store.ts"
+import type { StoreUnavailable } from "../store/StoreError.ts"
+import { AccountsApi, type AccountsMethods } from "./AccountsApi.ts"
+import { accountRecords } from "./accountRecords.ts"
+
+const directory = Partition.accountsDirectory
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const listedAccounts = new BoundedMap<string, true>(10_000)
+
+  const insert = Effect.fnUntraced(function* (name: AccountName) {
+    const account = { name, createdOn: yield* DateTime.now }
+    // On a conflict the account is already listed.
+    yield* Effect.catchTag(
+      store.commit(directory, [accountRecords.insert(account)]),
+      "StoreConflict",
+      () => Effect.void
+    )
+    listedAccounts.set(name, true)
+  })
+
+  return Accounts.of({
+    ...implementOperations(AccountsApi, store, {
+      list: Effect.fnUntraced(function* ({ query: { limit, offset } }) {
+        const { entries, total } = yield* accountRecords.page(directory, { limit, offset })
+        return { data: entries.map(({ value }) => value), limit, offset, total }
+      })
+    }),
+    ensureListed: (name) => (listedAccounts.has(name) ? Effect.void : insert(name))
+  })
+})
+
+export class Accounts extends Context.Service<
+  Accounts,
+  Operations<typeof AccountsApi, AccountsMethods> & {
+    /** Adds an account to the list unless it is already there. A process does so once for each account. */
+    readonly ensureListed: (accountName: AccountName) => Effect.Effect<void, StoreUnavailable>
+  }
+>()("@tollgate/core/accounts/Accounts") {
+  static readonly layer = Layer.effect(Accounts, make)
+}

@@ -1,0 +1,28 @@
+/**
+ * Declares the operation that describes the caller. `http/getCaller.ts` implements it: in process there is no caller.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { PrincipalShape } from "../access/Principal.ts"
+import { Authenticated } from "./Authenticated.ts"
+import type { CallOptions } from "./Methods.ts"
+import { Owner } from "./Owner.ts"
+
+const { account, access, id } = PrincipalShape.fields
+
+/** The authenticated caller. `accountName` is `*` for a caller for all accounts. */
+export const Caller = Schema.Struct({ accountName: account, access, id }).annotate({ identifier: "Caller" })
+/** As plain JSON, as the promise API returns it. */
+export type CallerJson = typeof Caller.Encoded
+
+export class AccessApi extends HttpApiGroup.make("access")
+  .add(HttpApiEndpoint.get("me", "/me", { success: Caller }).annotate(OpenApi.Summary, "Get the caller"))
+  .prefix("/v1")
+  .middleware(Authenticated)
+  .annotate(Owner, "caller")
+  .annotateMerge(OpenApi.annotations({ title: "Access" })) {}
+
+export interface AccessMethods {
+  /** Returns whom the token authenticates: its account (`*` for all accounts), its access, and its id. */
+  me(options?: CallOptions): Promise<CallerJson>
+}

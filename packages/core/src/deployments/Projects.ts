@@ -1,0 +1,28 @@
+/**
+ * The list of projects. A project needs no explicit creation: the upload of its first source adds it.
+ */
+import { Context, Effect, Layer } from "effect"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
+import { Store } from "../store/Store.ts"
+import { byAccount } from "./model/nameRecords.ts"
+import { readProjects } from "./model/readProjects.ts"
+import { ProjectsApi, type ProjectsMethods } from "./ProjectsApi.ts"
+
+const make = Effect.gen(function* () {
+  return Projects.of(
+    implementOperations(ProjectsApi, yield* Store, {
+      list: Effect.fnUntraced(function* ({ params: { accountName }, query: { limit, offset } }) {
+        const { values, total } = yield* readProjects({ where: [byAccount(accountName)], limit, offset })
+        const data = values.map(({ projectName, createdOn }) => ({ name: projectName, createdOn }))
+        return { data, limit, offset, total }
+      })
+    })
+  )
+})
+
+export class Projects extends Context.Service<Projects, Operations<typeof ProjectsApi, ProjectsMethods>>()(
+  "@tollgate/core/deployments/Projects"
+) {
+  static readonly layer = Layer.effect(Projects, make)
+}

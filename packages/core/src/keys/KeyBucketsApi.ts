@@ -1,0 +1,37 @@
+/**
+ * Declares the list of key buckets. `KeyBuckets.ts` implements it.
+ */
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Authenticated } from "../api/Authenticated.ts"
+import type { PageOptions, PagePromise } from "../api/Methods.ts"
+import { Owner } from "../api/Owner.ts"
+import { parameters } from "../api/parameters.ts"
+import { page } from "../api/query.ts"
+import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { ListedItem, type ListedItemJson } from "../schema/ListedItem.ts"
+import { AccountName, KeyBucketName } from "../schema/Names.ts"
+import { Page } from "../schema/Page.ts"
+
+export class KeyBucketsApi extends HttpApiGroup.make("keyBuckets")
+  .add(
+    HttpApiEndpoint.get("list", "/accounts/:accountName/key-buckets", {
+      params: { accountName: AccountName },
+      query: parameters(page),
+      success: Page(ListedItem(KeyBucketName, "KeyBucket"))
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "List key buckets")
+      .annotate(Owner, "account")
+  )
+  .prefix("/v1")
+  .middleware(Authenticated)
+  .annotateMerge(OpenApi.annotations({ title: "Key buckets" })) {}
+
+/** The key buckets of an account. */
+export interface KeyBucketsMethods {
+  /**
+   * Returns a page of the key buckets, oldest first. Iterate over it to get all pages. A key bucket exists from the first
+   * consumer that is created in it, and stays in the list when its consumers are removed.
+   */
+  list(options?: PageOptions): PagePromise<ListedItemJson>
+}
