@@ -40,6 +40,7 @@ import { TrustedClock } from "./runtime/TrustedClock.ts"
 import { Store } from "./store/Store.ts"
 import type { StoreError } from "./store/StoreError.ts"
 import { type ServiceOptions, serviceOptions, type TollgateOptions, tollgateOptions } from "./TollgateOptions.ts"
+import { completeDirectories } from "./upgrade/completeDirectories.ts"
 
 /** How long `close` waits for requests in flight. */
 const drainTimeoutMs = 5_000
@@ -106,7 +107,8 @@ const makeServices = ({
     Subscriptions.layer,
     Usage.layer,
     Projects.layer,
-    Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(DeploymentScheduler.layer))
+    Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(DeploymentScheduler.layer)),
+    Layer.effectDiscard(completeDirectories)
   ).pipe(
     Layer.provide([
       KeyBuckets.layer,

@@ -18,8 +18,8 @@ const NameReservation = Schema.Struct({
   ...storedBranchFields,
   name: DeploymentName,
   /**
-   * Whether the name counts towards the limit. Missing in records of older versions of Tollgate, which count from the
-   * next upload.
+   * Whether the name counts towards the limit. Missing in records of older versions of Tollgate until
+   * `countLegacyNames`.
    */
   isCounted: Schema.optionalKey(Schema.Boolean),
   /** A deployment has used this name, so it belongs to the branch, and so to its account, for good. */
