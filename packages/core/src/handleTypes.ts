@@ -32,4 +32,3 @@ export type {
 } from "./promises/handles.ts"
 export type { ApiKeyJson } from "./records/ApiKey.ts"
 export type { ConsumerJson } from "./records/Consumer.ts"
-export type { InputIssue } from "./schema/InvalidInput.ts"
