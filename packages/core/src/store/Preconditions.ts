@@ -48,10 +48,15 @@ const evaluateCounter = (change: CounterChange, state: CommitState): StoreConfli
     }
     case "Take": {
       const { clock, microseconds } = state.time
-      const result = take(change, current, microseconds.read(clock, change, current))
-      return result.allowed
-        ? { counter, value: result.fullAt, total: result.untilFull, ttl }
-        : new StoreConflict({ reason: "rate-limited", subject: counter, retryAfter: result.retryAfter })
+      // A limit is never more than `burst` intervals from full. If it seems to be, its writer's clock was ahead.
+      const now = microseconds.read(clock, current - change.burst * change.interval)
+      const result = take(change, current, now)
+      if (!result.allowed) {
+        return new StoreConflict({ reason: "rate-limited", subject: counter, retryAfter: result.retryAfter })
+      }
+      // The store expires counters by the wall clock, which may be behind and jump forward later.
+      const wallDelay = Math.max(0, Math.ceil(now / 1_000 - clock.currentTimeMillisUnsafe()))
+      return { counter, value: result.fullAt, total: result.untilFull, ttl: ttl + wallDelay }
     }
   }
 }

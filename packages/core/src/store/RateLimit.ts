@@ -1,6 +1,6 @@
 /**
  * Rate limits of the store, as the generic cell rate algorithm (GCRA). Its whole state is one integer: the time in
- * microseconds at which the limit is full again. A `Take` moves that time back by `cost` intervals, and is refused if it
+ * microseconds at which the limit is full again. A `Take` postpones that time by `cost` intervals, and is refused if it
  * would then be more than `burst` intervals ahead of now. So in any span of T microseconds, at most
  * `burst + T / interval` are taken.
  *
@@ -24,23 +24,30 @@ export const take = ({ cost, interval, burst }: Take, fullAt: number, now: numbe
   return excess > 0 ? { allowed: false, retryAfter: excess } : { allowed: true, fullAt: nextFullAt, untilFull }
 }
 
+/** The wall clock has whole milliseconds. A smaller lead over the monotonic clock is that rounding, not progress. */
+const wallResolution = 1_000
+
 /**
  * The time for the rate limits of a store without a server: the caller's clock in microseconds, which follows the wall
  * clock forwards, and continues with the monotonic clock while the wall clock is behind. Because it never goes back, a
- * clock that is set back neither blocks a limit nor opens it.
+ * clock that is set back neither blocks a limit nor opens it. The clocks of two processes on one machine differ by less
+ * than a millisecond.
  */
 export class MicrosecondClock {
-  /** The difference between this clock and the monotonic clock. */
-  #offset = Number.NEGATIVE_INFINITY
+  /** The difference between this clock and the monotonic clock, for each `Clock`: their monotonic times differ. */
+  readonly #offsets = new WeakMap<Clock.Clock, number>()
 
   /**
-   * The time at which to judge a limit with the stored state `fullAt`. A limit is never more than `burst` intervals from
-   * full, so if it seems to be, the clock of the process that wrote the state was ahead of this one, which catches up.
+   * `earliest`: a time that has certainly passed, for example because another process, whose clock is ahead, has
+   * written it. This clock catches up with it.
    */
-  read(clock: Clock.Clock, { interval, burst }: Take, fullAt: number): number {
+  read(clock: Clock.Clock, earliest = Number.NEGATIVE_INFINITY): number {
     const monotonic = Number(clock.monotonicTimeNanosUnsafe() / 1_000n)
-    const wall = clock.currentTimeMillisUnsafe() * 1_000
-    this.#offset = Math.max(this.#offset, wall - monotonic, fullAt - burst * interval - monotonic)
-    return monotonic + this.#offset
+    const wall = Math.floor(clock.currentTimeMillisUnsafe() * 1_000)
+    const previous = this.#offsets.get(clock) ?? Number.NEGATIVE_INFINITY
+    const hasWallJumped = wall - (monotonic + previous) >= wallResolution
+    const offset = Math.max(hasWallJumped ? wall - monotonic : previous, earliest - monotonic)
+    if (offset !== previous) this.#offsets.set(clock, offset)
+    return monotonic + offset
   }
 }

@@ -74,7 +74,8 @@ export type Change = Data.TaggedEnum<{
   Raise: { readonly counter: string; readonly to: number; readonly ttl: number }
   /**
    * Takes `cost` from a rate limit, which allows `burst` at once and one more every `interval` microseconds. Fails the
-   * commit if less than `cost` is available. `RateLimit.ts` defines the algorithm and what the counter holds.
+   * commit if less than `cost` is available. All takes of a counter have the same `interval` and `burst`, and a `ttl` in
+   * which the limit becomes full again. `RateLimit.ts` defines the algorithm and what the counter holds.
    */
   Take: {
     readonly counter: string
