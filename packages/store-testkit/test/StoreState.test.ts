@@ -3,6 +3,7 @@ import { Change, Partition, Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 
 const put = (key: string, expect = 0, body = "body") =>
   Change.Put({ key, expect, body, indexTerms: ["t"], uniqueKeys: [key] })
@@ -23,9 +24,13 @@ layer(StoreState.layer(MemoryStore.layer))("stateHash", (it) => {
       yield* expectNewHash(store.commit(partition, [put("a")]))
       yield* expectNewHash(store.commit(partition, [Change.Add({ counter: "n", by: 1, ttl: 60_000 })]))
       yield* expectNewHash(store.commit(partition, [put("a", 1)]))
+      yield* expectNewHash(store.commit(partition, [Change.Raise({ counter: "m", to: 5, ttl: 60_000 })]))
+      const take = Change.Take({ counter: "l", cost: 1, interval: 1_000_000, burst: 1, ttl: 60_000 })
+      yield* expectNewHash(store.commit(partition, [take]))
       yield* expectNewHash(store.commit(Partition.forKeyBucket("state", "other"), [put("a")]))
       const before = yield* stateHash
       yield* Effect.flip(store.commit(partition, [put("b"), put("a", 1, "lost")]))
+      yield* Effect.flip(store.commit(partition, [Change.Raise({ counter: "m", to: 6, ttl: 60_000 }), take]))
       const rejected = Change.Put({
         key: "c",
         expect: 9,
@@ -39,6 +44,24 @@ layer(StoreState.layer(MemoryStore.layer))("stateHash", (it) => {
       yield* store.commit(partition, [Change.Check({ key: "none", expect: 0 })])
       assert.strictEqual(yield* stateHash, before)
       yield* expectNewHash(store.commit(partition, [Change.Delete({ key: "a", expect: 2 })]))
+    })
+  )
+  it.effect("keeps rate limits, which depend on the time, apart from counters", () =>
+    Effect.gen(function* () {
+      const partition = Partition.forKeyBucket("state", "limits")
+      const takeSnapshot = Effect.fnUntraced(function* (delay: number) {
+        const { store, state } = StoreState.watch(MemoryStore.open())
+        yield* TestClock.adjust(delay)
+        yield* store.commit(partition, [
+          Change.Take({ counter: "l", cost: 1, interval: 1_000_000, burst: 1, ttl: 60_000 }),
+          Change.Add({ counter: "n", by: 1, ttl: 60_000 })
+        ])
+        return (yield* state.snapshot)[partition]
+      })
+      const [early, late] = [yield* takeSnapshot(0), yield* takeSnapshot(500)]
+      assert.deepStrictEqual({ ...early, limits: {} }, { ...late, limits: {} })
+      assert.deepStrictEqual(early?.counters, { n: 1 })
+      assert.strictEqual((late?.limits["l"] ?? 0) - (early?.limits["l"] ?? 0), 500_000)
     })
   )
 })

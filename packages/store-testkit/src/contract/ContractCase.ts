@@ -22,6 +22,7 @@ export type ContractGroup =
   | "commits"
   | "parents"
   | "counters"
+  | "rate limits"
   | "idempotency"
   | "concurrency"
   | "clear"
@@ -43,7 +44,7 @@ export interface StoreFixture {
   /** Lists the keys of a page, in order, and the total. */
   readonly list: (
     terms: ReadonlyArray<string>,
-    page?: { readonly offset?: number; readonly limit?: number }
+    page?: { readonly offset?: number; readonly limit?: number; readonly descending?: boolean }
   ) => Effect.Effect<{ readonly keys: ReadonlyArray<string>; readonly total: number }, unknown>
   /** Finds the key of the record that has a unique key. */
   readonly findOwner: (uniqueKey: string) => Effect.Effect<string | undefined, unknown>
@@ -67,8 +68,8 @@ const fixtureOver = (store: StoreOperations, partition: Partition.Partition): St
   partition,
   withStore: (store) => fixtureOver(store, partition),
   get: (key) => Effect.map(store.get(partition, [key]), ([record]) => record),
-  list: (terms, { offset = 0, limit = 1000 } = {}) =>
-    Effect.map(store.list(partition, [{ indexTerms: terms, offset, limit }]), ([page]) => ({
+  list: (terms, { offset = 0, limit = 1000, descending } = {}) =>
+    Effect.map(store.list(partition, [{ indexTerms: terms, offset, limit, descending }]), ([page]) => ({
       keys: (page?.records ?? []).map(({ key }) => key),
       total: page?.total ?? -1
     })),
@@ -114,6 +115,8 @@ export const put = (key: string, fields: Fields<"Put"> = {}): Change =>
 
 export const add = (counter: string, by: number, max?: number): Change =>
   Change.Add({ counter, by, ttl: 600_000, ...(max === undefined ? {} : { max }) })
+
+export const raise = (counter: string, to: number): Change => Change.Raise({ counter, to, ttl: 600_000 })
 
 export const makeIdempotency = (id: string, fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
   id,

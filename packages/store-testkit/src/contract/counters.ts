@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core/store"
-import { add, cases, getVersions } from "./ContractCase.ts"
+import { add, cases, getVersions, makeIdempotency, put, raise } from "./ContractCase.ts"
 
 export const counters = cases("counters", {
   *"a counter starts at 0 and accumulates"({ commit, counter }) {
@@ -78,5 +78,82 @@ export const counters = cases("counters", {
   *"a counter and a record may have the same name"({ commit, store, partition }) {
     yield* commit([add("a", 1)])
     deepEqual(yield* store.get(partition, ["a"]), [undefined])
+  },
+
+  *"a negative add lowers a counter to 0 at most"({ commit, counter }) {
+    yield* commit([add("n", 10)])
+    equal((yield* commit([add("n", -3)])).totals.get("n"), 7)
+    equal((yield* commit([add("n", -7)])).totals.get("n"), 0)
+    equal((yield* commit([add("n", -1)])).totals.get("n"), 0)
+    yield* commit([add("n", 5)])
+    equal((yield* commit([add("n", -6)])).totals.get("n"), 0)
+    equal((yield* commit([put("a"), add("n", -6)])).totals.get("n"), 0)
+    equal(yield* counter("n"), 0)
+    equal((yield* commit([add("n", 2)])).totals.get("n"), 2)
+  },
+
+  *"a negative add to a missing counter leaves it at 0"({ commit, counter }) {
+    equal((yield* commit([add("n", -5)])).totals.get("n"), 0)
+    equal((yield* commit([put("a"), add("m", -5)])).totals.get("m"), 0)
+    equal(yield* counter("n"), 0)
+    equal((yield* commit([add("n", 3, 3)])).totals.get("n"), 3)
+  },
+
+  *"a negative add is never refused, also above its maximum"({ commit, getConflict }) {
+    yield* commit([add("n", 10), add("m", 10)])
+    equal((yield* commit([add("n", -1, 5)])).totals.get("n"), 9)
+    equal((yield* commit([add("n", -1, 0)])).totals.get("n"), 8)
+    equal((yield* commit([put("a"), add("m", -1, 5)])).totals.get("m"), 9)
+    deepEqual(yield* getConflict([add("m", -9), add("n", 1, 5)]), { reason: "counter-exceeded", name: "n" })
+    equal((yield* commit([add("m", -Number.MAX_SAFE_INTEGER)])).totals.get("m"), 0)
+  },
+
+  *"a replay of a negative add lowers nothing"({ commit, counter }) {
+    yield* commit([add("n", 10)])
+    const first = yield* commit([add("n", -4), raise("m", 3)], makeIdempotency("id"))
+    deepEqual(
+      first.totals,
+      new Map([
+        ["n", 6],
+        ["m", 3]
+      ])
+    )
+    yield* commit([raise("m", 9)])
+    for (const changes of [[add("n", -4), raise("m", 3)], []]) {
+      deepEqual((yield* commit(changes, makeIdempotency("id"))).totals, first.totals)
+    }
+    equal(yield* counter("n"), 6)
+    equal(yield* counter("m"), 9)
+  },
+
+  *"raise sets a counter unless it is higher"({ commit, counter }) {
+    equal((yield* commit([raise("n", 5)])).totals.get("n"), 5)
+    equal((yield* commit([raise("n", 3)])).totals.get("n"), 5)
+    equal((yield* commit([put("a"), raise("n", 4)])).totals.get("n"), 5)
+    equal((yield* commit([put("b"), raise("n", 8)])).totals.get("n"), 8)
+    equal((yield* commit([raise("n", Number.MAX_SAFE_INTEGER)])).totals.get("n"), Number.MAX_SAFE_INTEGER)
+    equal(yield* counter("n"), Number.MAX_SAFE_INTEGER)
+    equal((yield* commit([raise("m", 0)])).totals.get("m"), 0)
+    equal((yield* commit([add("n", -1)])).totals.get("n"), Number.MAX_SAFE_INTEGER - 1)
+  },
+
+  *"a commit with refused changes raises nothing"({ commit, counter, getConflict }) {
+    yield* commit([raise("n", 5)])
+    deepEqual(yield* getConflict([raise("n", 9), add("m", 2, 1)]), { reason: "counter-exceeded", name: "m" })
+    deepEqual(yield* getConflict([add("m", 2, 1), raise("n", 9)]), { reason: "counter-exceeded", name: "m" })
+    deepEqual(yield* getConflict([raise("n", 9), put("a", { expect: 7 })]), { reason: "stale", name: "a" })
+    equal(yield* counter("n"), 5)
+  },
+
+  *"raise extends the time to live and never shortens it"({ commit, counter }) {
+    yield* commit([Change.Raise({ counter: "n", to: 1, ttl: 600_000 })])
+    yield* commit([Change.Raise({ counter: "n", to: 2, ttl: 1 })])
+    yield* commit([Change.Add({ counter: "m", by: 3, ttl: 40 })])
+    yield* commit([Change.Raise({ counter: "m", to: 1, ttl: 600_000 })])
+    const start = performance.now()
+    while (performance.now() < start + 60) {
+      equal(yield* counter("n"), 2)
+      equal(yield* counter("m"), 3)
+    }
   }
 })

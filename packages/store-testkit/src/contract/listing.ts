@@ -120,5 +120,57 @@ export const listing = cases("listing", {
         [[], 3]
       ]
     )
+  },
+
+  *"a descending query lists the newest records first, and counts its offset from the newest"({ commit, list }) {
+    const all = keys(25)
+    yield* commit(all.map((key, index) => put(key, { indexTerms: index % 5 === 0 ? ["t"] : ["t", "u"] })))
+    for (const [terms, oldestFirst] of [
+      [["t"], all],
+      [["t", "u"], all.filter((_, index) => index % 5 !== 0)],
+      [["u", "t"], all.filter((_, index) => index % 5 !== 0)]
+    ] as const) {
+      const expected = oldestFirst.toReversed()
+      const total = expected.length
+      deepEqual(yield* list(terms, { descending: true }), { keys: expected, total })
+      deepEqual(yield* list(terms, { descending: true, limit: 3 }), { keys: expected.slice(0, 3), total })
+      const listed: Array<string> = []
+      for (let offset = 0; offset < total; offset += 7) {
+        const page = yield* list(terms, { offset, limit: 7, descending: true })
+        equal(page.total, total)
+        listed.push(...page.keys)
+      }
+      deepEqual(listed, expected)
+    }
+  },
+
+  *"a descending page beyond the end, or of no records, is empty and has the total"({ commit, list }) {
+    yield* commit(keys(5).map((key) => put(key, { indexTerms: ["t", "u"] })))
+    for (const terms of [["t"], ["t", "u"]]) {
+      const descending = true
+      deepEqual(yield* list(terms, { descending, offset: 4, limit: 3 }), { keys: ["r0"], total: 5 })
+      for (const offset of [5, 6, 10_000, Number.MAX_SAFE_INTEGER]) {
+        deepEqual(yield* list(terms, { descending, offset, limit: 3 }), { keys: [], total: 5 })
+      }
+      deepEqual(yield* list(terms, { descending, limit: 0 }), { keys: [], total: 5 })
+      deepEqual(yield* list(terms, { descending, offset: 3, limit: 0 }), { keys: [], total: 5 })
+      deepEqual(yield* list([...terms, "none"], { descending }), { keys: [], total: 0 })
+    }
+  },
+
+  *"a descending query keeps the order of creation after updates and deletes"({ commit, list }) {
+    const { versions } = yield* commit(keys(6).map((key) => put(key, { indexTerms: ["t", "u"] })))
+    const expect = (key: string) => versions.get(key) ?? 0
+    yield* commit([
+      Change.Delete({ key: "r5", expect: expect("r5") }),
+      Change.Delete({ key: "r2", expect: expect("r2") }),
+      put("r0", { expect: expect("r0"), indexTerms: ["t", "u"] }),
+      put("r3", { expect: expect("r3"), indexTerms: ["t"] })
+    ])
+    yield* commit([put("r2", { indexTerms: ["t", "u"] })])
+    deepEqual(yield* list(["t"], { descending: true }), { keys: ["r2", "r4", "r3", "r1", "r0"], total: 5 })
+    deepEqual(yield* list(["t", "u"], { descending: true }), { keys: ["r2", "r4", "r1", "r0"], total: 4 })
+    deepEqual(yield* list(["t", "u"], { descending: true, offset: 1, limit: 2 }), { keys: ["r4", "r1"], total: 4 })
+    deepEqual(yield* list(["t", "u"], { descending: false, limit: 2 }), { keys: ["r0", "r1"], total: 4 })
   }
 })

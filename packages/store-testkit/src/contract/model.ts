@@ -1,14 +1,16 @@
 import { deepEqual } from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { Change, type CommitResult, StoreConflict } from "@tollgate/core/store"
-import { Arbitrary, Effect, Result, Schema } from "effect"
+import { Arbitrary, Clock, Effect, Result, Schema } from "effect"
 import * as ReferenceModel from "../stores/ReferenceModel.ts"
 import { type Snapshot, StoreState } from "../stores/StoreState.ts"
 import { type ContractCase, makeFixture, type StoreFixture } from "./ContractCase.ts"
+import { type ClockSource, ManualClock } from "./ContractTime.ts"
 
 const Key = Schema.Literals(["a", "b", "c", "d"])
 const Names = Schema.Array(Schema.Literals(["x", "y", "z"])).check(Schema.isMaxLength(3))
 const Counter = Schema.Literals(["n", "m"])
+const Limit = Schema.Literals(["l", "k"])
 const Small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
 /** Which version a change expects: 0 for a missing record, 1 for an outdated version, otherwise the current version. */
 const Expect = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
@@ -26,7 +28,10 @@ const Step = Schema.Union([
   Schema.TaggedStruct("Delete", { key: Key, expect: Expect }),
   Schema.TaggedStruct("Check", { key: Key, expect: Expect }),
   Schema.TaggedStruct("AtMost", { term: Schema.Literals(["x", "y", "z"]), atMost: Small }),
-  Schema.TaggedStruct("Add", { counter: Counter, by: Small, max: Small })
+  Schema.TaggedStruct("Add", { counter: Counter, by: Small, max: Small }),
+  Schema.TaggedStruct("Subtract", { counter: Counter, by: Small, max: Small }),
+  Schema.TaggedStruct("Raise", { counter: Counter, to: Small }),
+  Schema.TaggedStruct("Take", { counter: Limit, cost: Small })
 ])
 
 const Action = Schema.Union([
@@ -35,7 +40,8 @@ const Action = Schema.Union([
     idempotency: Schema.optionalKey(Schema.Literals(["i", "j"]))
   }),
   Schema.TaggedStruct("Commit", { steps: Schema.Array(Step).check(Schema.isMaxLength(3)) }),
-  Schema.TaggedStruct("List", { indexTerms: Names, offset: Small, limit: Small }),
+  Schema.TaggedStruct("List", { indexTerms: Names, offset: Small, limit: Small, descending: Schema.Boolean }),
+  Schema.TaggedStruct("Wait", { parts: Small }),
   Schema.TaggedStruct("Clear", {})
 ])
 
@@ -44,13 +50,30 @@ type Step = typeof Step.Type
 
 const unique = <A>(names: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(names)]
 
+/** Slower than any test, so that the same takes succeed on a server however fast it is. */
+const serverInterval = 3_600_000_000
+/** On the manual clock. A `Wait` is up to four times 7/20 of the interval. */
+const callerInterval = 200_020
+const waitPart = 70_007
+
+const getInterval = (clock: ClockSource): number => (clock === "server" ? serverInterval : callerInterval)
+
 /** Converts a step for one store. Versions differ between the stores, because a store may skip numbers. */
-const toChange = Effect.fnUntraced(function* (fixture: StoreFixture, step: Step) {
+const toChange = Effect.fnUntraced(function* (fixture: StoreFixture, step: Step, interval: number) {
   switch (step._tag) {
     case "AtMost":
       return Change.AtMost(step)
     case "Add":
       return Change.Add({ counter: step.counter, by: step.by + 1, max: step.max * 4, ttl: 600_000 })
+    case "Subtract":
+      return Change.Add({ counter: step.counter, by: -1 - step.by, max: step.max, ttl: 600_000 })
+    case "Raise":
+      return Change.Raise({ counter: step.counter, to: step.to * 3, ttl: 600_000 })
+    case "Take": {
+      const burst = step.counter === "l" ? 5 : 7
+      const ttl = Math.ceil((burst * interval) / 1_000) + 600_000
+      return Change.Take({ counter: step.counter, cost: step.cost + 1, interval, burst, ttl })
+    }
     default: {
       const current = (yield* fixture.get(step.key))?.version ?? 0
       const expect = toExpectedVersion(step.expect, current)
@@ -75,39 +98,51 @@ const removeDuplicates = (changes: ReadonlyArray<Change | undefined>): ReadonlyA
   return changes.filter((change): change is Change => {
     if (change === undefined) return false
     if (change._tag === "AtMost") return true
-    const name = change._tag === "Add" ? `counter ${change.counter}` : `record ${change.key}`
+    const name = "counter" in change ? `counter ${change.counter}` : `record ${change.key}`
     return !names.has(name) && names.add(name) !== undefined
   })
 }
 
-const toOutcome = (result: Result.Result<CommitResult, unknown>) => {
+/** What a step observed. Time passes on a server, so durations are counted in intervals there. */
+const toOutcome = (result: Result.Result<CommitResult, unknown>, clock: ClockSource) => {
+  const toDuration = (value: number) => (clock === "server" ? Math.ceil(value / serverInterval) : value)
   if (Result.isSuccess(result)) {
     const { versions, totals, replayed } = result.success
-    return { puts: [...versions.keys()], totals, replayed }
+    const isLimit = (name: string) => name === "l" || name === "k"
+    return {
+      puts: [...versions.keys()],
+      totals: new Map([...totals].map(([name, value]) => [name, isLimit(name) ? toDuration(value) : value])),
+      replayed
+    }
   }
   const error = result.failure
-  return error instanceof StoreConflict ? { reason: error.reason, name: error.subject } : { error }
+  return error instanceof StoreConflict
+    ? { reason: error.reason, name: error.subject, retryAfter: toDuration(error.retryAfter) }
+    : { error }
 }
 
-const runAction = Effect.fnUntraced(function* (fixture: StoreFixture, action: Action) {
+const runAction = Effect.fnUntraced(function* (fixture: StoreFixture, action: Action, clock: ClockSource) {
   switch (action._tag) {
     case "Commit": {
-      const changes = removeDuplicates(yield* Effect.forEach(action.steps, (step) => toChange(fixture, step)))
+      const interval = getInterval(clock)
+      const changes = removeDuplicates(yield* Effect.forEach(action.steps, (step) => toChange(fixture, step, interval)))
       const id = "idempotency" in action ? action.idempotency : undefined
       const idempotency =
         id === undefined ? undefined : { id, fingerprint: `${changes.length}`, result: id, ttl: 600_000 }
-      return toOutcome(yield* Effect.result(fixture.commit(changes, idempotency)))
+      return toOutcome(yield* Effect.result(fixture.commit(changes, idempotency)), clock)
     }
     case "List":
       return yield* fixture.list(action.indexTerms.length === 0 ? ["x"] : action.indexTerms, action)
     case "Clear":
       return yield* fixture.store.clear(fixture.partition)
+    case "Wait":
+      return undefined
   }
 })
 
-/** Replaces the versions in a snapshot by their rank. */
-const rankVersions = (snapshot: Snapshot) =>
-  Object.values(snapshot).map((partition) => {
+/** Replaces the versions in a snapshot by their rank, and leaves out the rate limits, which outcomes compare. */
+const toComparable = (snapshot: Snapshot) =>
+  Object.values(snapshot).map(({ limits: _, ...partition }) => {
     const versions = partition.records.map(({ version }) => version).sort((left, right) => left - right)
     return {
       ...partition,
@@ -115,23 +150,34 @@ const rankVersions = (snapshot: Snapshot) =>
     }
   })
 
-const compareWithModel = Effect.fnUntraced(function* (actions: ReadonlyArray<Action>) {
+const compareWithModel = Effect.fnUntraced(function* (actions: ReadonlyArray<Action>, clock: ClockSource) {
+  const manualClock = new ManualClock()
   const fixture = yield* makeFixture
   const real = StoreState.watch(fixture.store)
   const model = StoreState.watch(ReferenceModel.make())
   const realFixture = fixture.withStore(real.store)
   const modelFixture = fixture.withStore(model.store)
+  // The model's limits do not recover while the real ones, which are slow, are compared on a server.
+  const onManualClock = Effect.provideService(Clock.Clock, manualClock)
+  const onRealClock = clock === "caller" ? onManualClock : <A, E, R>(effect: Effect.Effect<A, E, R>) => effect
   for (const action of actions) {
-    deepEqual(yield* runAction(realFixture, action), yield* runAction(modelFixture, action))
+    if (action._tag === "Wait" && clock === "caller") manualClock.advance(action.parts * waitPart)
+    deepEqual(
+      yield* onRealClock(runAction(realFixture, action, clock)),
+      yield* onManualClock(runAction(modelFixture, action, clock))
+    )
   }
-  deepEqual(rankVersions(yield* real.state.snapshot), rankVersions(yield* model.state.snapshot))
+  deepEqual(
+    toComparable(yield* onRealClock(real.state.snapshot)),
+    toComparable(yield* onManualClock(model.state.snapshot))
+  )
   yield* fixture.store.clear(fixture.partition)
 })
 
 /** The token of a failed run, which repeats that run. */
 const replay = process.env["STORE_TESTKIT_REPLAY"]
 
-export const model: ReadonlyArray<ContractCase> = [
+export const makeModelCases = (clock: ClockSource): ReadonlyArray<ContractCase> => [
   {
     group: "model",
     name: "random sequences of operations match the reference model",
@@ -139,7 +185,7 @@ export const model: ReadonlyArray<ContractCase> = [
       const result = yield* Arbitrary.checkEffect(
         Arbitrary.array(Arbitrary.schema(Action), { minLength: 1, maxLength: 40 }),
         (actions) =>
-          compareWithModel(actions).pipe(
+          compareWithModel(actions, clock).pipe(
             Effect.as(true),
             Effect.catchDefect((defect) => Effect.fail(defect))
           ),

@@ -66,7 +66,7 @@ export const scale = cases("scale", {
     equal((yield* store.getByUniqueKey(partition, all)).filter((record) => record !== undefined).length, 0)
   },
 
-  *"every page of a large intersection is correct, dense or sparse"({ commit, list }) {
+  *"every page of a large list or intersection is correct, dense or sparse"({ commit, list }) {
     const all = keys(2_500)
     const classes: Record<string, (index: number) => boolean> = {
       all: () => true,
@@ -84,7 +84,8 @@ export const scale = cases("scale", {
       ["early", "late"],
       ["few", "all"],
       ["most", "late", "all"],
-      ["few", "most"]
+      ["few", "most"],
+      ["late"]
     ]) {
       const expected = all.filter((_, index) => terms.every((term) => hasTerm(term, index)))
       for (const offset of [
@@ -104,8 +105,13 @@ export const scale = cases("scale", {
           keys: expected.slice(offset, offset + 10),
           total: expected.length
         })
+        deepEqual(yield* list(terms, { offset, limit: 10, descending: true }), {
+          keys: expected.toReversed().slice(offset, offset + 10),
+          total: expected.length
+        })
       }
       deepEqual((yield* list(terms, { limit: 5_000 })).keys, expected)
+      deepEqual((yield* list(terms, { limit: 5_000, descending: true })).keys, expected.toReversed())
     }
   },
 

@@ -19,10 +19,18 @@ interface State {
   /** In creation order. */
   readonly records: ReadonlyArray<StoreRecord>
   readonly counters: ReadonlyMap<string, number>
+  /** Rate limits as leaky buckets: the microseconds after `time` in which the bucket runs empty. */
+  readonly buckets: ReadonlyMap<string, { readonly time: number; readonly level: number }>
   readonly replays: ReadonlyMap<string, CommitResult>
 }
 
-const emptyState: State = { sequence: 0, records: [], counters: new Map(), replays: new Map() }
+const emptyState: State = {
+  sequence: 0,
+  records: [],
+  counters: new Map(),
+  buckets: new Map(),
+  replays: new Map()
+}
 
 const find = (state: State, key: string) => state.records.find((record) => record.key === key)
 const findByTerms = (state: State, terms: ReadonlyArray<string>) =>
@@ -30,8 +38,26 @@ const findByTerms = (state: State, terms: ReadonlyArray<string>) =>
 
 const makeConflict = (reason: StoreConflict["reason"], subject: string) => new StoreConflict({ reason, subject })
 
+const setCounter = (state: State, name: string, value: number): State => ({
+  ...state,
+  counters: new Map([...state.counters, [name, value]])
+})
+
+const getCounter = (state: State, name: string): number => state.counters.get(name) ?? 0
+
+const getLevel = (state: State, name: string, now: number): number => {
+  const { time, level } = state.buckets.get(name) ?? { time: now, level: 0 }
+  return Math.max(0, level - (now - time))
+}
+
+/** The value of a counter; for a rate limit, the time at which it is full again. */
+const readCounter = (state: State, name: string): number => {
+  const bucket = state.buckets.get(name)
+  return bucket === undefined ? getCounter(state, name) : bucket.time + bucket.level
+}
+
 /** Applies a change without checking its preconditions. */
-const applyChange = (state: State, change: Change): State => {
+const applyChange = (state: State, change: Change, now: number): State => {
   switch (change._tag) {
     case "Put": {
       const { _tag, expect: _, ...rest } = change
@@ -45,24 +71,39 @@ const applyChange = (state: State, change: Change): State => {
     }
     case "Delete":
       return { ...state, records: state.records.filter(({ key }) => key !== change.key) }
-    case "Add": {
-      const value = (state.counters.get(change.counter) ?? 0) + change.by
-      return { ...state, counters: new Map([...state.counters, [change.counter, value]]) }
+    case "Add":
+      return setCounter(state, change.counter, Math.max(0, getCounter(state, change.counter) + change.by))
+    case "Raise":
+      return setCounter(state, change.counter, Math.max(change.to, getCounter(state, change.counter)))
+    case "Take": {
+      const level = getLevel(state, change.counter, now) + change.cost * change.interval
+      return { ...state, buckets: new Map([...state.buckets, [change.counter, { time: now, level }]]) }
     }
     default:
       return state
   }
 }
 
-const findConflict = (before: State, after: State, changes: ReadonlyArray<Change>): StoreConflict | undefined => {
+const findConflict = (
+  before: State,
+  after: State,
+  changes: ReadonlyArray<Change>,
+  now: number
+): StoreConflict | undefined => {
   for (const change of changes) {
     if (change._tag === "AtMost") {
       if (findByTerms(before, [change.term]).length > change.atMost)
         return makeConflict("too-many-records", change.term)
     } else if (change._tag === "Add") {
-      const value = (before.counters.get(change.counter) ?? 0) + change.by
-      if (value > (change.max ?? Number.MAX_SAFE_INTEGER)) return makeConflict("counter-exceeded", change.counter)
-    } else {
+      const value = getCounter(before, change.counter) + change.by
+      if (change.by > 0 && value > (change.max ?? Number.MAX_SAFE_INTEGER)) {
+        return makeConflict("counter-exceeded", change.counter)
+      }
+    } else if (change._tag === "Take") {
+      const { counter, cost, interval, burst } = change
+      const retryAfter = getLevel(before, counter, now) + cost * interval - burst * interval
+      if (retryAfter > 0) return new StoreConflict({ reason: "rate-limited", subject: counter, retryAfter })
+    } else if (change._tag !== "Raise") {
       if ((find(before, change.key)?.version ?? 0) !== change.expect) return makeConflict("stale", change.key)
       if (change._tag !== "Put") continue
       const previousPuts = changes
@@ -85,7 +126,8 @@ const findConflict = (before: State, after: State, changes: ReadonlyArray<Change
 const commit = (
   state: State,
   changes: ReadonlyArray<Change>,
-  idempotency: IdempotencyRecord | undefined
+  idempotency: IdempotencyRecord | undefined,
+  now: number
 ): [State, CommitResult] | StoreConflict => {
   const replay = idempotency === undefined ? undefined : state.replays.get(idempotency.id)
   if (replay !== undefined) return [state, replay]
@@ -93,11 +135,12 @@ const commit = (
   const versions = new Map<string, number>()
   const totals = new Map<string, number>()
   for (const change of changes) {
-    after = applyChange(after, change)
+    after = applyChange(after, change, now)
     if (change._tag === "Put") versions.set(change.key, after.sequence)
-    if (change._tag === "Add") totals.set(change.counter, after.counters.get(change.counter) ?? 0)
+    else if (change._tag === "Take") totals.set(change.counter, getLevel(after, change.counter, now))
+    else if ("counter" in change) totals.set(change.counter, getCounter(after, change.counter))
   }
-  const conflict = findConflict(state, after, changes)
+  const conflict = findConflict(state, after, changes, now)
   if (conflict !== undefined) return conflict
   if (idempotency === undefined) return [after, { versions, totals }]
   const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
@@ -122,15 +165,17 @@ export const make = (): StoreOperations => {
       ),
     list: (partition, queries) =>
       Effect.sync(() =>
-        queries.map(({ indexTerms: terms, offset, limit }) => {
-          const matches = findByTerms(read(partition), terms)
+        queries.map(({ indexTerms: terms, offset, limit, descending }) => {
+          const oldestFirst = findByTerms(read(partition), terms)
+          const matches = descending ? oldestFirst.toReversed() : oldestFirst
           return { records: matches.slice(offset, offset + limit), total: matches.length }
         })
       ),
-    counters: (partition, names) => Effect.sync(() => names.map((name) => read(partition).counters.get(name) ?? 0)),
+    counters: (partition, names) => Effect.sync(() => names.map((name) => readCounter(read(partition), name))),
     commit: (partition, changes, idempotency) =>
-      Effect.suspend(() => {
-        const result = commit(read(partition), changes, idempotency)
+      Effect.clockWith((clock) => {
+        const now = Number(clock.monotonicTimeNanosUnsafe() / 1_000n)
+        const result = commit(read(partition), changes, idempotency, now)
         if (result instanceof StoreConflict) return Effect.fail(result)
         states.set(partition, result[0])
         return Effect.succeed(result[1])

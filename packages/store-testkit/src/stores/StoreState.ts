@@ -1,7 +1,7 @@
 /**
  * Takes canonical snapshots of the content of any store. `StoreState.watch` records every name that a commit mentions; a
  * snapshot reads all of these names through the store's own operations. Two snapshots are equal if and only if their
- * records, versions, lists, unique keys and counters are equal.
+ * records, versions, lists, unique keys, counters and rate limits are equal.
  *
  * @example
  * ```ts
@@ -27,6 +27,8 @@ export interface PartitionSnapshot {
   readonly terms: Readonly<Record<string, { readonly keys: ReadonlyArray<string>; readonly total: number }>>
   readonly uniqueKeys: Readonly<Record<string, string>>
   readonly counters: Readonly<Record<string, number>>
+  /** What the store holds for each rate limit. It depends on the store's clock: compare it within one store only. */
+  readonly limits: Readonly<Record<string, number>>
 }
 
 export type Snapshot = Readonly<Record<string, PartitionSnapshot>>
@@ -36,9 +38,11 @@ class Names {
   readonly terms = new Set<string>()
   readonly uniqueKeys = new Set<string>()
   readonly counters = new Set<string>()
+  readonly limits = new Set<string>()
 
   add(change: Change): void {
-    if (change._tag === "Add") this.counters.add(change.counter)
+    if (change._tag === "Take") this.limits.add(change.counter)
+    else if ("counter" in change) this.counters.add(change.counter)
     else if (change._tag === "AtMost") this.terms.add(change.term)
     else this.keys.add(change.key)
     if (change._tag !== "Put") return
@@ -50,8 +54,16 @@ class Names {
 const maxRecords = 1_000_000
 
 /** A partition is empty if it was only mentioned in rejected commits. */
-const isEmpty = ({ records, terms, uniqueKeys, counters }: PartitionSnapshot): boolean =>
-  [records, terms, uniqueKeys, counters].every((part) => Object.keys(part).length === 0)
+const isEmpty = ({ records, terms, uniqueKeys, counters, limits }: PartitionSnapshot): boolean =>
+  [records, terms, uniqueKeys, counters, limits].every((part) => Object.keys(part).length === 0)
+
+/** The counters that are not 0, by name. */
+const readCounters = (store: StoreOperations, partition: Partition.Partition, names: ReadonlySet<string>) => {
+  const sorted = [...names].sort()
+  return Effect.map(store.counters(partition, sorted), (values) =>
+    Object.fromEntries(values.flatMap((value, index) => (value === 0 ? [] : [[sorted[index], value]])))
+  )
+}
 
 const takeSnapshot = Effect.fnUntraced(function* (
   store: StoreOperations,
@@ -60,7 +72,6 @@ const takeSnapshot = Effect.fnUntraced(function* (
 ) {
   const terms = [...names.terms].sort()
   const uniqueKeys = [...names.uniqueKeys].sort()
-  const counters = [...names.counters].sort()
   const pages = yield* store.list(
     partition,
     terms.map((term) => ({ indexTerms: [term], offset: 0, limit: maxRecords }))
@@ -68,7 +79,6 @@ const takeSnapshot = Effect.fnUntraced(function* (
   for (const { records } of pages) for (const { key } of records) names.keys.add(key)
   const records = yield* store.get(partition, [...names.keys].sort())
   const owners = yield* store.getByUniqueKey(partition, uniqueKeys)
-  const values = yield* store.counters(partition, counters)
   return {
     records: records.filter((record) => record !== undefined),
     terms: Object.fromEntries(
@@ -79,7 +89,8 @@ const takeSnapshot = Effect.fnUntraced(function* (
     uniqueKeys: Object.fromEntries(
       owners.flatMap((owner, index) => (owner === undefined ? [] : [[uniqueKeys[index], owner.record.key]]))
     ),
-    counters: Object.fromEntries(values.flatMap((value, index) => (value === 0 ? [] : [[counters[index], value]])))
+    counters: yield* readCounters(store, partition, names.counters),
+    limits: yield* readCounters(store, partition, names.limits)
   }
 })
 
