@@ -100,7 +100,7 @@ export const rateLimits: Record<string, RateLimitProgram> = {
   },
 
   *"a replay takes nothing and returns the first totals"({ commit, takeTotal, getRetryAfter, time }) {
-    const changes = [take("l", { cost: 2 }), add("n", 1), put("a")]
+    const changes = [take("l", { cost: 2, burst: 10 }), add("n", 1), put("a")]
     const first = yield* commit(changes, makeIdempotency("id"))
     time.equal(first.totals.get("l"), 2 * hour)
     yield* time.advance(2_000)
@@ -108,10 +108,11 @@ export const rateLimits: Record<string, RateLimitProgram> = {
       const { versions, totals } = yield* commit(changes, makeIdempotency("id"))
       deepEqual({ versions, totals }, first)
     }
-    time.equal(yield* takeTotal(take("l")), 3 * hour - 2_000)
+    time.equal(yield* takeTotal(take("l", { burst: 10 })), 3 * hour - 2_000)
     // Also when the limit has nothing left.
+    time.equal(yield* takeTotal(take("l", { cost: 7, burst: 10 })), 10 * hour - 2_000)
     deepEqual((yield* commit(changes, makeIdempotency("id"))).totals, first.totals)
-    time.equal(yield* getRetryAfter([take("l")], makeIdempotency("other")), hour - 2_000)
+    time.equal(yield* getRetryAfter([take("l", { burst: 10 })], makeIdempotency("other")), hour - 2_000)
   },
 
   *"limits with different names, or in different partitions, are independent"(fixture) {
