@@ -19,6 +19,25 @@ export const commitIdTtl = 30_000
 
 type Argument = string | number
 
+/** The caller's time in microseconds, or `undefined` to use the server's. */
+export type CallerTime = number | undefined
+
+export type CounterChange = Extract<Change, { readonly _tag: "Add" | "Raise" | "Take" }>
+
+const counterLetters = { Add: "A", Raise: "R", Take: "T" } as const
+
+/** A counter change as two numbers: an amount, and the bound that its value must not exceed. */
+export const toNumbers = (change: CounterChange): { readonly amount: number; readonly bound: number } => {
+  switch (change._tag) {
+    case "Add":
+      return { amount: change.by, bound: change.max ?? Number.MAX_SAFE_INTEGER }
+    case "Raise":
+      return { amount: change.to, bound: 0 }
+    case "Take":
+      return { amount: change.cost * change.interval, bound: change.burst * change.interval }
+  }
+}
+
 export interface CommitRequest {
   /** Distinguishes a retry of this commit from another commit with the same idempotency id. */
   readonly commitId: string
@@ -35,7 +54,7 @@ export const collectReplacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArr
     (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
   )
 
-/** The records that a commit puts and the counters that it adds to, in the order of its changes. */
+/** The records that a commit puts and the counters that it changes, in the order of its changes. */
 interface Names {
   readonly records: ReadonlyArray<string>
   readonly counters: ReadonlyArray<string>
@@ -43,7 +62,7 @@ interface Names {
 
 const collectNames = (changes: ReadonlyArray<Change>): Names => ({
   records: changes.flatMap((change) => (change._tag === "Put" ? [change.key] : [])),
-  counters: changes.flatMap((change) => (change._tag === "Add" ? [change.counter] : []))
+  counters: changes.flatMap((change) => ("counter" in change ? [change.counter] : []))
 })
 
 export const makeCommitRequest = (
@@ -51,7 +70,8 @@ export const makeCommitRequest = (
   commitId: string,
   changes: ReadonlyArray<Change>,
   idempotency: IdempotencyRecord | undefined,
-  existing: ReadonlyMap<string, StoreRecord>
+  existing: ReadonlyMap<string, StoreRecord>,
+  time: CallerTime
 ): CommitRequest => {
   const replayKey =
     idempotency === undefined ? keys.commitReplay(commitId) : keys.expiringKey(toReplayMember(idempotency.id))
@@ -75,6 +95,7 @@ export const makeCommitRequest = (
     replay,
     idempotency?.ttl ?? commitIdTtl,
     idempotency === undefined ? "" : toReplayMember(idempotency.id),
+    time ?? "",
     changes.length
   ]
   const pushList = (items: ReadonlyArray<Argument>) => {
@@ -108,16 +129,11 @@ export const makeCommitRequest = (
       case "AtMost":
         args.push("L", declareKey(keys.term(change.term)), change.atMost, change.term)
         break
-      case "Add":
-        args.push(
-          "A",
-          declareKey(keys.expiringKey(toCounterMember(change.counter))),
-          change.by,
-          change.max ?? Number.MAX_SAFE_INTEGER,
-          change.ttl,
-          change.counter
-        )
-        break
+      default: {
+        const { amount, bound } = toNumbers(change)
+        const key = declareKey(keys.expiringKey(toCounterMember(change.counter)))
+        args.push(counterLetters[change._tag], key, amount, bound, change.ttl, change.counter)
+      }
     }
   }
   return { commitId, keys: scriptKeys, arguments: args }
@@ -137,16 +153,26 @@ const parseCommitResult = (result: string, { records, counters }: Names): Commit
 /** Stored after the result. Earlier previews of 0.1 stored no names; then the names of the repeated commit apply. */
 type StoredReplay = [commitId: string, fingerprint: string, result: string, names?: Names | null]
 
+/** The names in results of earlier previews of 0.1, which had no other changes of counters than adds. */
+const collectNamesOfPreviews = (changes: ReadonlyArray<Change>): Names =>
+  collectNames(changes.filter(({ _tag }) => _tag === "Put" || _tag === "Add"))
+
+type Reply =
+  | readonly [outcome: "done" | "replay", result: string]
+  | readonly [reason: StoreConflict["reason"], subject: string, retryAfter?: string]
+
 export const readCommitReply = (
   reply: unknown,
   commitId: string,
   changes: ReadonlyArray<Change>
 ): CommitResult | StoreConflict => {
-  const [outcome, payload] = reply as ["done" | "replay" | StoreConflict["reason"], string]
+  const [outcome, payload, retryAfter = 0] = reply as Reply
   if (outcome === "done") return parseCommitResult(payload, collectNames(changes))
-  if (outcome !== "replay") return new StoreConflict({ reason: outcome, subject: payload })
+  if (outcome !== "replay") {
+    return new StoreConflict({ reason: outcome, subject: payload, retryAfter: Number(retryAfter) })
+  }
   const end = payload.indexOf("\n", payload.indexOf("\n") + 1)
   const [storedCommitId, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
-  const committed = parseCommitResult(payload, names ?? collectNames(changes))
-  return storedCommitId === commitId ? committed : { ...committed, replayed: { fingerprint, result } }
+  if (storedCommitId === commitId) return parseCommitResult(payload, collectNames(changes))
+  return { ...parseCommitResult(payload, names ?? collectNamesOfPreviews(changes)), replayed: { fingerprint, result } }
 }

@@ -9,6 +9,7 @@ import {
   type ClosableStore,
   type CommitResult,
   type IdempotencyRecord,
+  MicrosecondClock,
   type Partition,
   type RecordWithParent,
   Store,
@@ -21,7 +22,13 @@ import {
 } from "@tollgate/core/store"
 import { Effect, Layer, type Scope } from "effect"
 import { batchPerTick } from "./batchPerTick.ts"
-import { collectReplacedKeys, commitIdTtl, makeCommitRequest, readCommitReply } from "./CommitRequest.ts"
+import {
+  type CallerTime,
+  collectReplacedKeys,
+  commitIdTtl,
+  makeCommitRequest,
+  readCommitReply
+} from "./CommitRequest.ts"
 import { type Connection, connect } from "./connect.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
 import { makePartitionKeys, toCounterMember } from "./Keys.ts"
@@ -42,6 +49,11 @@ type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyA
 /** The number of records, and of counters, that one script of a `clear` removes. */
 const clearBatchSize = 500
 
+interface CounterBatchItem {
+  readonly changes: CounterCommit
+  readonly time: CallerTime
+}
+
 const readUniqueKeyReply = (reply: UniqueKeyReply | null): RecordWithParent | undefined => {
   if (reply === null) return undefined
   const [key, encoded, parentKey, parent] = reply
@@ -61,7 +73,7 @@ const readPage = ([total, keys, records]: PageReply): StorePage => ({
 
 const makeOperations = (
   { client, writer, prefix, isClosed }: Connection,
-  { waitReplicas }: RedisStoreOptions
+  { waitReplicas, clock }: RedisStoreOptions
 ): StoreOperations => {
   const getKeys = (partition: Partition.Partition) => makePartitionKeys(prefix, partition)
 
@@ -81,11 +93,12 @@ const makeOperations = (
     commitId: string,
     changes: ReadonlyArray<Change>,
     idempotency: IdempotencyRecord | undefined,
-    existing: ReadonlyArray<StoreRecord | undefined>
+    existing: ReadonlyArray<StoreRecord | undefined>,
+    time?: CallerTime
   ): Promise<CommitResult | StoreConflict> => {
     const existingByKey = new Map<string, StoreRecord>()
     for (const record of existing) if (record !== undefined) existingByKey.set(record.key, record)
-    const request = makeCommitRequest(getKeys(partition), commitId, changes, idempotency, existingByKey)
+    const request = makeCommitRequest(getKeys(partition), commitId, changes, idempotency, existingByKey, time)
     return readCommitReply(await write(scripts.commit, request.keys, request.arguments), commitId, changes)
   }
 
@@ -115,11 +128,35 @@ const makeOperations = (
   const withRetry = <A>(operation: Operation, attempt: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
     retryTransient(operation, isClosed, attempt)
 
-  /** Commits that only check records and add to counters. A batch has one commit id and is retried as a whole. */
-  const countBatch = batchPerTick((partition, commits: ReadonlyArray<CounterCommit>) => {
+  /** Commits that only check records and change counters. A batch has one commit id and is retried as a whole. */
+  const countBatch = batchPerTick((partition, items: ReadonlyArray<CounterBatchItem>) => {
+    const commits = items.map(({ changes }) => changes)
     const { keys, argument, readReply } = encodeCounterBatch(getKeys(partition), randomUUID(), commits)
-    return withRetry("commit", async () => readReply(await write(scripts.countBatch, keys, [commitIdTtl, argument])))
+    const time = clock === "caller" ? Math.max(...items.map(({ time = 0 }) => time)) : ""
+    const args = [commitIdTtl, argument, time]
+    return withRetry("commit", async () => readReply(await write(scripts.countBatch, keys, args)))
   })
+
+  const microseconds = new MicrosecondClock()
+
+  const commit = (
+    partition: Partition.Partition,
+    changes: ReadonlyArray<Change>,
+    idempotency: IdempotencyRecord | undefined,
+    time?: CallerTime
+  ) => {
+    if (idempotency === undefined && isCounterOnly(changes))
+      return Effect.flatMap(countBatch(partition, { changes, time }), failOnConflict)
+    return Effect.suspend(() => {
+      const commitId = randomUUID()
+      const keysToRead = collectReplacedKeys(changes)
+      const apply = async () => {
+        const existing = keysToRead.length === 0 ? [] : await get(partition, keysToRead)
+        return send(partition, commitId, changes, idempotency, existing, time)
+      }
+      return Effect.flatMap(withRetry("commit", apply), failOnConflict)
+    })
+  }
 
   const getByUniqueKey = batchPerTick((partition, lookups: ReadonlyArray<ReadonlyArray<string>>) =>
     withRetry("getByUniqueKey", async () => {
@@ -151,11 +188,12 @@ const makeOperations = (
       withRetry("list", async () => {
         const keys = getKeys(partition)
         const scriptKeys = [keys.records]
-        const args = queries.flatMap(({ indexTerms: terms, offset, limit }) => [
+        const args = queries.flatMap(({ indexTerms: terms, offset, limit, descending }) => [
           terms.length,
           ...terms.map((term) => scriptKeys.push(keys.term(term))),
           offset,
-          limit
+          limit,
+          descending ? 1 : 0
         ])
         return ((await runScript(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply>).map(readPage)
       }),
@@ -165,23 +203,11 @@ const makeOperations = (
         const values = await client.mget(names.map((name) => keys.expiringKey(toCounterMember(name))))
         return values.map((value) => Number(value ?? 0))
       }),
-    commit: (partition, changes, idempotency) => {
-      if (idempotency === undefined && isCounterOnly(changes))
-        return Effect.flatMap(countBatch(partition, changes), failOnConflict)
-      return Effect.suspend(() => {
-        const commitId = randomUUID()
-        const keysToRead = collectReplacedKeys(changes)
-        const apply = async () =>
-          send(
-            partition,
-            commitId,
-            changes,
-            idempotency,
-            keysToRead.length === 0 ? [] : await get(partition, keysToRead)
-          )
-        return Effect.flatMap(withRetry("commit", apply), failOnConflict)
-      })
-    },
+    commit:
+      clock === "caller"
+        ? (partition, changes, idempotency) =>
+            Effect.clockWith((clock) => commit(partition, changes, idempotency, microseconds.read(clock)))
+        : commit,
     clear
   })
 }

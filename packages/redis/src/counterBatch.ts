@@ -1,17 +1,32 @@
 /**
- * Encodes several commits that only check records and add to counters as arguments of the `countBatch` script, and
+ * Encodes several commits that only check records and change counters as arguments of the `countBatch` script, and
  * decodes its reply. The script applies or rejects each commit independently, in order, and reads each record that
  * several commits check only once.
  */
 import { type Change, type CommitResult, StoreConflict } from "@tollgate/core/store"
+import { type CounterChange, toNumbers } from "./CommitRequest.ts"
 import { type Keys, toCounterMember } from "./Keys.ts"
 
-type CounterChange = Extract<Change, { readonly _tag: "Check" | "Add" }>
-export type CounterCommit = ReadonlyArray<CounterChange>
+type Check = Extract<Change, { readonly _tag: "Check" }>
+export type CounterCommit = ReadonlyArray<Check | CounterChange>
 
-/** Whether a commit has only checks followed by adds. The order decides which violation a conflict reports. */
+const isCheck = (change: Change | undefined): change is Check => change?._tag === "Check"
+
+/** Whether a commit has only checks followed by counter changes. The order decides which conflict is reported. */
 export const isCounterOnly = (changes: ReadonlyArray<Change>): changes is CounterCommit =>
-  changes.every(({ _tag }, index) => _tag === "Add" || (_tag === "Check" && changes[index - 1]?._tag !== "Add"))
+  changes.every(
+    (change, index) => "counter" in change || (isCheck(change) && (index === 0 || isCheck(changes[index - 1])))
+  )
+
+/** The bound of a change in the script: 0 or more for an add, -1 for a raise, lower for a take. */
+const toScriptBound = ({ _tag }: CounterChange, bound: number): number =>
+  _tag === "Add" ? bound : _tag === "Raise" ? -1 : -1 - bound
+
+const conflictReasons: Record<string, StoreConflict["reason"]> = {
+  s: "stale",
+  e: "counter-exceeded",
+  r: "rate-limited"
+}
 
 const noVersions: ReadonlyMap<string, number> = new Map()
 
@@ -36,13 +51,13 @@ export const encodeCounterBatch = (keys: Keys, commitId: string, commits: Readon
   const numbers: Array<number> = []
   for (const commit of commits) {
     const first = numbers.push(0)
-    for (const change of commit) if (change._tag === "Check") numbers.push(checks.intern(change.key, change.expect))
+    for (const change of commit) if (isCheck(change)) numbers.push(checks.intern(change.key, change.expect))
     numbers[first - 1] = numbers.length - first
     numbers.push(commit.length - (numbers.length - first))
     for (const change of commit) {
-      if (change._tag !== "Add") continue
-      const { counter, by, max = Number.MAX_SAFE_INTEGER, ttl } = change
-      numbers.push(counters.intern(counter, 0), by, max, ttl)
+      if (isCheck(change)) continue
+      const { amount, bound } = toNumbers(change)
+      numbers.push(counters.intern(change.counter, 0), amount, toScriptBound(change, bound), change.ttl)
     }
   }
   const counterKeys = counters.names.map((counter) => keys.expiringKey(toCounterMember(counter)))
@@ -53,13 +68,13 @@ export const encodeCounterBatch = (keys: Keys, commitId: string, commits: Readon
     return commits.map((commit): CommitResult | StoreConflict => {
       const outcome = outcomes[next++]
       if (typeof outcome === "string") {
-        const number = Number(outcome.slice(1)) - 1
-        return outcome.startsWith("s")
-          ? new StoreConflict({ reason: "stale", subject: checks.names[number] ?? "" })
-          : new StoreConflict({ reason: "counter-exceeded", subject: counters.names[number] ?? "" })
+        const [number = 0, retryAfter = 0] = outcome.slice(1).split(" ").map(Number)
+        const reason = conflictReasons[outcome.charAt(0)] ?? "stale"
+        const { names } = reason === "stale" ? checks : counters
+        return new StoreConflict({ reason, subject: names[number - 1] ?? "", retryAfter })
       }
       const totals = new Map<string, number>()
-      for (const change of commit) if (change._tag === "Add") totals.set(change.counter, Number(outcomes[next++]))
+      for (const change of commit) if (!isCheck(change)) totals.set(change.counter, Number(outcomes[next++]))
       return { versions: noVersions, totals }
     })
   }

@@ -15,6 +15,11 @@ export interface RedisStoreOptions {
    * failover may lose acknowledged writes.
    */
   readonly waitReplicas?: WaitReplicasOptions | undefined
+  /**
+   * Whose clock rate limits use. The default is the server's, which all processes share. `caller` is for tests: it uses
+   * Effect's `Clock` in each process, so that a `TestClock` controls the limits.
+   */
+  readonly clock?: "server" | "caller" | undefined
 }
 
 export interface WaitReplicasOptions {
@@ -35,9 +40,10 @@ export const redisStoreOptions = Options.struct<RedisStoreOptions>()({
       count: Options.positiveInteger("must be a number of replicas, a positive integer"),
       timeout: Options.timeout()
     })
-  )
+  ),
+  clock: Options.optional(Options.literals(["server", "caller"]))
 })
 
 /** Finds an option of the store among the ioredis options, where ioredis would ignore it. */
 export const findMisplacedOption = (source: object): string | undefined =>
-  Object.keys(source).find((name) => name === "prefix" || name === "waitReplicas")
+  Object.keys(source).find((name) => name === "prefix" || name === "waitReplicas" || name === "clock")

@@ -1,6 +1,6 @@
 /**
- * The Lua scripts. Each declares every key that it accesses, checks all preconditions before its first write, and never
- * parses record bodies. Numbers are formatted with `%.0f`, because Lua's `tostring` loses digits from 1e15.
+ * The Lua scripts. Each declares every key that it accesses, checks all preconditions before it applies a change, and
+ * never parses record bodies. Numbers are formatted with `%.0f`, because Lua's `tostring` loses digits from 1e15.
  */
 import { createHash } from "node:crypto"
 
@@ -9,6 +9,24 @@ export interface Script {
   readonly sha: string
 }
 
+/**
+ * `RateLimit.ts` of the core in Lua: `amount` is cost × interval, `capacity` is burst × interval. Returns the new state,
+ * or nil and the microseconds after which to retry.
+ */
+const takeFunction = `
+local function take(key, full_at, now, amount, capacity)
+  if full_at > now + capacity then
+    -- The server's clock was set back, or this server took over from one whose clock was ahead. The limit is empty.
+    full_at = now + capacity
+    redis.call('SET', key, format_integer(full_at), 'KEEPTTL')
+  end
+  local next_full_at = math.max(full_at, now) + amount
+  local excess = next_full_at - now - capacity
+  if excess > 0 then return nil, excess end
+  return next_full_at
+end
+`
+
 const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
 
 /**
@@ -16,9 +34,9 @@ const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").upda
  *
  * KEYS: records, unique keys, sequence, expiring, the replay key, then terms and counters, to which changes
  * refer by position.
- * ARGV: the data to store after the result for replays, its TTL, its member of `expiring` (or ""), the number of changes,
- * and the changes, each as a letter and its fields: P put, D delete, C check, L at most, A add. A list is its length
- * followed by its items.
+ * ARGV: the data to store after the result for replays, its TTL, its member of `expiring` (or ""), the caller's time in
+ * microseconds (or "" for the server's), the number of changes, and the changes, each as a letter and its fields: P put,
+ * D delete, C check, L at most, A add, R raise, T take. A list is its length followed by its items.
  */
 export const commit = makeScript(`
 local records, unique_keys, sequence, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -30,7 +48,7 @@ if replay then
   return {'replay', replay}
 end
 
-local position = 4
+local position = 5
 local function next_arg()
   position = position + 1
   return ARGV[position]
@@ -47,9 +65,18 @@ local function next_keys()
   return items
 end
 local function format_integer(n) return string.format('%.0f', n) end
+${takeFunction}
+local server_time
+local function get_server_time()
+  if not server_time then
+    local time = redis.call('TIME')
+    server_time = time[1] * 1000000 + time[2]
+  end
+  return server_time
+end
 
 local changes, replaced, puts = {}, {}, 0
-for i = 1, tonumber(ARGV[4]) do
+for i = 1, tonumber(ARGV[5]) do
   local change = { tag = next_arg() }
   if change.tag == 'P' or change.tag == 'D' or change.tag == 'C' then
     change.key, change.expect = next_arg(), next_arg()
@@ -64,7 +91,9 @@ for i = 1, tonumber(ARGV[4]) do
   elseif change.tag == 'L' then
     change.key, change.at_most, change.name = next_key(), next_arg(), next_arg()
   else
-    change.key, change.by, change.max, change.ttl, change.name = next_key(), next_arg(), next_arg(), next_arg(), next_arg()
+    change.key, change.amount, change.bound, change.ttl, change.name =
+      next_key(), tonumber(next_arg()), tonumber(next_arg()), next_arg(), next_arg()
+    change.is_counter = true
   end
   changes[i] = change
 end
@@ -73,9 +102,19 @@ local new_owners = {}
 for _, change in ipairs(changes) do
   if change.tag == 'L' then
     if redis.call('ZCARD', change.key) > tonumber(change.at_most) then return {'too-many-records', change.name} end
-  elseif change.tag == 'A' then
+  elseif change.is_counter then
     local value = tonumber(redis.call('GET', change.key) or '0')
-    if value + tonumber(change.by) > tonumber(change.max) then return {'counter-exceeded', change.name} end
+    if change.tag == 'A' then
+      change.value = math.max(0, value + change.amount)
+      if change.amount > 0 and change.value > change.bound then return {'counter-exceeded', change.name} end
+    elseif change.tag == 'R' then
+      change.value = math.max(value, change.amount)
+    else
+      local now = tonumber(ARGV[4]) or get_server_time()
+      local full_at, retry_after = take(change.key, value, now, change.amount, change.bound)
+      if not full_at then return {'rate-limited', change.name, format_integer(retry_after)} end
+      change.value, change.total = full_at, full_at - now
+    end
   else
     local stored = redis.call('HGET', records, change.key)
     local version = stored and string.match(stored, '^%d+') or '0'
@@ -107,8 +146,7 @@ end
 local now
 local function add_expiring(member, ttl)
   if not now then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
+    now = math.floor(get_server_time() / 1000)
     local expired = redis.call('ZRANGEBYSCORE', expiring, '-inf', format_integer(now), 'LIMIT', 0, 100)
     if #expired > 0 then redis.call('ZREM', expiring, unpack(expired)) end
   end
@@ -131,8 +169,9 @@ for _, change in ipairs(changes) do
   elseif change.tag == 'D' then
     redis.call('HDEL', records, change.key)
     for _, term in ipairs(change.removed_terms) do redis.call('ZREM', term, change.key) end
-  elseif change.tag == 'A' then
-    totals[#totals + 1] = format_integer(redis.call('INCRBY', change.key, change.by))
+  elseif change.is_counter then
+    redis.call('SET', change.key, format_integer(change.value), 'KEEPTTL')
+    totals[#totals + 1] = format_integer(change.total or change.value)
     if redis.call('PTTL', change.key) < tonumber(change.ttl) then redis.call('PEXPIRE', change.key, change.ttl) end
     add_expiring('counter:' .. change.name, change.ttl)
   end
@@ -145,15 +184,18 @@ return {'done', result}
 `)
 
 /**
- * Applies several commits that only check records and add to counters, each independently and in order. Every metered
+ * Applies several commits that only check records and change counters, each independently and in order. Every metered
  * request runs it, so it makes few Redis calls and allocates few tables.
  *
  * KEYS: records, expiring, the replay key, then the counters.
- * ARGV: the TTL of the replay, and a JSON array of the checked keys, their expected versions, and the commits as one list
- * of numbers. A commit is the number of checks and their positions, the number of adds, and for each add the position
- * of the counter, the amount, the maximum and the TTL. The member of a counter in `expiring` is the counter's key
- * without the prefix of the partition.
- * Returns for each commit 0 and the totals; or, for a conflict, "s" (stale) or "e" (exceeded) and a position.
+ * ARGV: the TTL of the replay, a JSON array of the checked keys, their expected versions, and the commits as one list
+ * of numbers, and the caller's time in microseconds (or "" for the server's). A commit is the number of checks and their
+ * positions, the number of counter changes, and each of these as four numbers: the position of the counter, an amount, a
+ * bound and the TTL. A bound of 0 or more is the maximum of an add, -1 marks a raise, and a lower bound is
+ * -1 - burst × interval of a take, whose amount is cost × interval. The member of a counter in `expiring` is the
+ * counter's key without the prefix of the partition.
+ * Returns for each commit 0 and the totals; or, for a conflict, "s" (stale) or "e" (exceeded) and a position, or "r"
+ * (rate limited), a position, a space and the microseconds after which to retry.
  */
 export const countBatch = makeScript(`
 local records, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3]
@@ -168,7 +210,7 @@ end
 local batch = cjson.decode(ARGV[2])
 local keys, versions, commits = batch[1], batch[2], batch[3]
 local function format_integer(n) return string.format('%.0f', n) end
-
+${takeFunction}
 -- Lua limits the number of arguments of a call to a few thousand.
 local max_arguments = 4000
 local function read_in_chunks(items, read)
@@ -192,53 +234,74 @@ end
 local counters = {}
 for i = 4, #KEYS do counters[i - 3] = KEYS[i] end
 local stored_values = read_in_chunks(counters, function(...) return redis.call('MGET', ...) end)
-local values, increments, ttls = {}, {}, {}
+local values, ttls = {}, {}
 for i = 1, #counters do values[i] = tonumber(stored_values[i] or '0') end
+
+local server_time, now
+if #counters > 0 then
+  local time = redis.call('TIME')
+  server_time = time[1] * 1000000 + time[2]
+  now = tonumber(ARGV[3]) or server_time
+end
 
 local outcomes, is_any_applied, position, last = {}, false, 1, #commits
 while position <= last do
   local conflict
-  local adds = position + commits[position] + 1
-  for i = position + 1, adds - 1 do
+  local count = position + commits[position] + 1
+  for i = position + 1, count - 1 do
     if not conflict and not is_current[commits[i]] then conflict = 's' .. commits[i] end
   end
-  local from, to = adds + 1, adds + commits[adds] * 4
+  local from, to = count + 1, count + commits[count] * 4
   for i = from, to, 4 do
-    local counter = commits[i]
-    if not conflict and values[counter] + commits[i + 1] > commits[i + 2] then conflict = 'e' .. counter end
+    if conflict then break end
+    local counter, amount, bound = commits[i], commits[i + 1], commits[i + 2]
+    if bound >= 0 then
+      if amount > 0 and values[counter] + amount > bound then conflict = 'e' .. counter end
+    elseif bound < -1 then
+      local full_at, retry_after = take(counters[counter], values[counter], now, amount, -1 - bound)
+      if not full_at then conflict = 'r' .. counter .. ' ' .. format_integer(retry_after) end
+    end
   end
   outcomes[#outcomes + 1] = conflict or 0
   if not conflict then
     is_any_applied = true
     for i = from, to, 4 do
-      local counter, by, ttl = commits[i], commits[i + 1], commits[i + 3]
-      values[counter] = values[counter] + by
-      increments[counter] = (increments[counter] or 0) + by
+      local counter, amount, bound, ttl = commits[i], commits[i + 1], commits[i + 2], commits[i + 3]
+      local value = values[counter]
+      local total
+      if bound >= 0 then value = math.max(0, value + amount)
+      elseif bound == -1 then value = math.max(value, amount)
+      else
+        value = take(counters[counter], value, now, amount, -1 - bound)
+        total = value - now
+      end
+      values[counter] = value
       if ttl > (ttls[counter] or 0) then ttls[counter] = ttl end
+      total = total or value
       -- Return larger totals as strings, which clients read exactly.
-      outcomes[#outcomes + 1] = values[counter] < 1e15 and values[counter] or format_integer(values[counter])
+      outcomes[#outcomes + 1] = total < 1e15 and total or format_integer(total)
     end
   end
   position = to + 1
 end
 if not is_any_applied then return outcomes end
 
-if next(increments) then
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local expired = redis.call('ZRANGEBYSCORE', expiring, '-inf', format_integer(now), 'LIMIT', 0, 100)
+if next(ttls) then
+  local milliseconds = math.floor(server_time / 1000)
+  local expired = redis.call('ZRANGEBYSCORE', expiring, '-inf', format_integer(milliseconds), 'LIMIT', 0, 100)
   if #expired > 0 then redis.call('ZREM', expiring, unpack(expired)) end
   local prefix_length, members = #expiring - #'expiring', {}
   for i = 1, #counters do members[i] = string.sub(counters[i], prefix_length + 1) end
   local expiries = read_in_chunks(members, function(...) return redis.call('ZMSCORE', expiring, ...) end)
-  for counter, by in pairs(increments) do
-    local key, ttl = counters[counter], ttls[counter]
-    redis.call('INCRBY', key, by)
-    if not stored_values[counter] or now + ttl > tonumber(expiries[counter] or 0) then
-      -- Extend the TTL a little further, so that the next adds need not extend it again.
+  for counter, ttl in pairs(ttls) do
+    local key, value = counters[counter], format_integer(values[counter])
+    if not stored_values[counter] or milliseconds + ttl > tonumber(expiries[counter] or 0) then
+      -- Extend the TTL a little further, so that the next changes need not extend it again.
       ttl = ttl + math.floor(math.min(ttl / 8, 60000))
-      redis.call('PEXPIRE', key, format_integer(ttl))
-      redis.call('ZADD', expiring, format_integer(now + ttl), members[counter])
+      redis.call('SET', key, value, 'PX', format_integer(ttl))
+      redis.call('ZADD', expiring, format_integer(milliseconds + ttl), members[counter])
+    else
+      redis.call('SET', key, value, 'KEEPTTL')
     end
   end
 end
@@ -282,7 +345,7 @@ return replies
 
 /**
  * Lists pages of records. KEYS: records, then terms. ARGV: for each query the positions of its terms, as a list, then
- * its offset and its limit.
+ * its offset, its limit, and 1 if it is descending or 0.
  *
  * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in
  * the other terms. If `total` of its `size` records match, a scan for `skip + count` matches reads about
@@ -294,6 +357,12 @@ local position, chunk_size = 0, 1000
 local function next_number()
   position = position + 1
   return tonumber(ARGV[position])
+end
+
+local function reverse(items)
+  local reversed = {}
+  for i = #items, 1, -1 do reversed[#reversed + 1] = items[i] end
+  return reversed
 end
 
 local function filter_all(keys, terms)
@@ -320,16 +389,14 @@ local function scan(term, others, size, skip, count, is_reversed)
     end
     rank = rank + chunk_size
   end
-  if not is_reversed then return page end
-  local reversed = {}
-  for i = #page, 1, -1 do reversed[#reversed + 1] = page[i] end
-  return reversed
+  return is_reversed and reverse(page) or page
 end
 
-local function list_intersection(terms, offset, limit)
+local function list_intersection(terms, offset, limit, is_descending)
   local total = redis.call('ZINTERCARD', #terms, unpack(terms))
   local count = math.min(limit, total - offset)
   if count <= 0 then return {}, total end
+  if is_descending then offset = total - offset - count end
 
   local sizes = {}
   for _, term in ipairs(terms) do sizes[term] = redis.call('ZCARD', term) end
@@ -340,25 +407,28 @@ local function list_intersection(terms, offset, limit)
   local after_page = total - offset - count
   local is_reversed = after_page < offset
   local skip = is_reversed and after_page or offset
-  if (skip + count) * size <= total * total then
-    return scan(smallest, terms, size, skip, count, is_reversed), total
-  end
-  local all = redis.call('ZINTER', #terms + 1, smallest, unpack(terms))
   local page = {}
-  for i = offset + 1, offset + count do page[#page + 1] = all[i] end
-  return page, total
+  if (skip + count) * size <= total * total then
+    page = scan(smallest, terms, size, skip, count, is_reversed)
+  else
+    local all = redis.call('ZINTER', #terms + 1, smallest, unpack(terms))
+    for i = offset + 1, offset + count do page[#page + 1] = all[i] end
+  end
+  return is_descending and reverse(page) or page, total
 end
 
 local pages = {}
 while position < #ARGV do
   local terms = {}
   for i = 1, next_number() do terms[i] = KEYS[next_number()] end
-  local offset, limit = next_number(), next_number()
+  local offset, limit, is_descending = next_number(), next_number(), next_number() == 1
   local keys, total
-  if #terms > 1 then keys, total = list_intersection(terms, offset, limit)
+  if #terms > 1 then keys, total = list_intersection(terms, offset, limit, is_descending)
   else
     total = redis.call('ZCARD', terms[1])
-    keys = limit > 0 and redis.call('ZRANGE', terms[1], offset, offset + limit - 1) or {}
+    if limit == 0 then keys = {}
+    elseif is_descending then keys = redis.call('ZRANGE', terms[1], offset, offset + limit - 1, 'REV')
+    else keys = redis.call('ZRANGE', terms[1], offset, offset + limit - 1) end
   end
   local records = {}
   for first = 1, #keys, chunk_size do

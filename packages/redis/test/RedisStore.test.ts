@@ -60,9 +60,16 @@ const collectWarnings = Effect.fnUntraced(function* (program: Effect.Effect<unkn
 })
 
 // The contract has commits of ten thousand changes, which exceed the default timeout on a busy machine.
-const layer = (source: RedisSource) => RedisStore.layer(source, { commandTimeout: 30_000 })
-storeContract("Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => layer(url))))
-storeContract("a Redis Cluster of three masters", Layer.unwrap(Effect.map(clusterClient, layer)))
+const layer = (source: RedisSource, options?: RedisStoreOptions) =>
+  RedisStore.layer(source, { commandTimeout: 30_000, ...options })
+storeContract("Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => layer(url))), { clock: "server" })
+storeContract(
+  "Redis with the caller's clock",
+  Layer.unwrap(Effect.map(startRedis(), ({ url }) => layer(url, { clock: "caller" })))
+)
+storeContract("a Redis Cluster of three masters", Layer.unwrap(Effect.map(clusterClient, (client) => layer(client))), {
+  clock: "server"
+})
 
 describe("opening a Redis store", () => {
   it.live("reports the problem, the location and the remedy, but never the password", () =>

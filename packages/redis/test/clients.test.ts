@@ -62,7 +62,8 @@ for (const { name, redis } of majors) {
         const { url } = yield* startRedis()
         return RedisStore.layer(yield* scoped(() => redis(url)), longTimeout)
       })
-    )
+    ),
+    { clock: "server" }
   )
 }
 
@@ -73,7 +74,8 @@ storeContract(
       const { nodes } = yield* startRedisCluster({ masters: 3 })
       return RedisStore.layer(yield* scoped(() => new Cluster5([...nodes])), longTimeout)
     })
-  )
+  ),
+  { clock: "server" }
 )
 
 describe.each(majors)("opening a store with a client of $name", ({ redis, cluster }) => {
