@@ -35,7 +35,8 @@ const make = (): StoreOperations => {
         const state = partitions.get(partition) ?? new PartitionState()
         const result = state.commit(changes, idempotency, { clock, microseconds })
         if (result instanceof StoreConflict) return Effect.fail(result)
-        partitions.set(partition, state)
+        const isCheckOnly = result.versions.size + result.totals.size === 0 && idempotency === undefined
+        if (!isCheckOnly) partitions.set(partition, state)
         return Effect.succeed(result)
       }),
     clear: (partition) => Effect.sync(() => read(partition).clear())

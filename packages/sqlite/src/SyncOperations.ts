@@ -98,7 +98,10 @@ export class SyncOperations {
     return this.#readSnapshot(names, (name) => this.#sql.counter.get(id, name, now) ?? 0)
   }
 
-  /** Checks the preconditions of a commit and writes it, or returns the conflict. */
+  /**
+   * Checks the preconditions of a commit and writes it, or returns the conflict. It reads the clock itself, because the
+   * transaction may begin long after the commit was submitted, when another process holds the lock.
+   */
   apply(
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>,
@@ -119,6 +122,9 @@ export class SyncOperations {
       time: { clock, microseconds: this.#microseconds }
     })
     if (updates instanceof StoreConflict) return updates
+    // A commit that only checks must not write the partition either, which would cost a flush.
+    const isCheckOnly = changes.every(({ _tag }) => _tag === "Check" || _tag === "AtMost")
+    if (isCheckOnly && idempotency === undefined) return { versions: new Map(), totals: new Map() }
 
     const id = existingId === missingPartitionId ? requireRow(sql.insertPartition.get(partition)) : existingId
     const totals = new Map<string, number>()
@@ -181,8 +187,11 @@ export class SyncOperations {
       }
     }
     const ids = this.#intersect(termRows.map(({ id }) => id))
-    const ordered = descending ? ids.toReversed() : ids
-    return { records: this.#readRecords(ordered.slice(offset, offset + limit)), total: ids.length }
+    const total = ids.length
+    const page = descending
+      ? ids.slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).reverse()
+      : ids.slice(offset, offset + limit)
+    return { records: this.#readRecords(page), total }
   }
 
   /** The ids of the records that have all terms. INTERSECT merges the sorted postings. */
