@@ -11,7 +11,7 @@ import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { findMeteringBucket } from "./meteringBucketRecords.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { planRecords } from "./planRecords.ts"
-import { consumingStatuses, type StoredSubscription, type SubscriptionStatus } from "./Subscription.ts"
+import { consumingStatuses, type StoredSubscription } from "./Subscription.ts"
 import { byCustomer, byStatus, subscriptionRecords } from "./subscriptionRecords.ts"
 import { maxTrialEndStatusLength } from "./Trial.ts"
 
@@ -49,20 +49,6 @@ export const readPlans = Effect.fnUntraced(function* (bucketId: string, planIds:
   )
 })
 
-/** A customer's newest subscriptions in one status. */
-const readNewestByStatus = Effect.fnUntraced(function* (
-  bucketId: string,
-  customerKey: string,
-  status: SubscriptionStatus
-) {
-  const where = [byCustomer(customerKey), byStatus(status)]
-  const partition = Partition.forMeteringBucket(bucketId)
-  const first = yield* subscriptionRecords.page(partition, { where, offset: 0, limit: maxPerStatus })
-  if (first.total <= maxPerStatus) return first.entries
-  const offset = first.total - maxPerStatus
-  return (yield* subscriptionRecords.page(partition, { where, offset, limit: maxPerStatus })).entries
-})
-
 /** Reads the entitlements of a customer. Fails if the metering bucket belongs to another account. */
 export const readEntitlements = Effect.fnUntraced(function* (
   accountName: string,
@@ -73,19 +59,19 @@ export const readEntitlements = Effect.fnUntraced(function* (
   if (bucketEntry.value.accountName !== accountName) return yield* new MeteringBucketNotFound({ bucketId })
   const customerVersion = yield* readCustomerVersion(bucketId, customerKey)
   const where = [byCustomer(customerKey)]
-  const { total } = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
-    where,
-    offset: 0,
-    limit: 0
-  })
-  const entriesByStatus = yield* Effect.forEach(consumingStatuses, (status) =>
-    readNewestByStatus(bucketId, customerKey, status)
-  )
-  const subscriptions = entriesByStatus
-    .flat()
+  const [all, ...byStatuses] = yield* subscriptionRecords.pages(Partition.forMeteringBucket(bucketId), [
+    { where, offset: 0, limit: 0 },
+    ...consumingStatuses.map((status) => ({
+      where: [...where, byStatus(status)],
+      offset: 0,
+      limit: maxPerStatus,
+      descending: true
+    }))
+  ])
+  const subscriptions = byStatuses
+    .flatMap(({ entries }) => entries)
     .map(({ value, version }) => ({ value: keepQuotaFields(value), version }))
-    // Newest first, also among subscriptions that were created in the same millisecond: sorting is stable.
-    .reverse()
+    // Newest first, also among subscriptions of one status that were created in the same millisecond: sorting is stable.
     .sort((left, right) => DateTime.Order(right.value.createdOn, left.value.createdOn))
   const plans = new Map<string, Entry<StoredPlan>>()
   const planIds = [...new Set(subscriptions.flatMap(({ value }) => value.planIds))]
@@ -96,5 +82,5 @@ export const readEntitlements = Effect.fnUntraced(function* (
       assertCustomerUnchanged(customerVersion)
     ])
   })
-  return { entitlements, total } satisfies CustomerEntitlements
+  return { entitlements, total: all?.total ?? 0 } satisfies CustomerEntitlements
 })

@@ -18,16 +18,6 @@ export const readAllVersions = Effect.fnUntraced(function* (partition: Partition
   }
 })
 
-/** Reads a page of the versions, newest first. The store lists the oldest first, so the offset is counted from the end. */
-export const readNewestVersions = Effect.fnUntraced(function* (
-  partition: Partition,
-  name: string,
-  { limit, offset }: PageRequest
-) {
-  const where = [byDeployment(name)]
-  const { total } = yield* versions.page(partition, { where, offset: 0, limit: 0 })
-  const end = Math.max(0, total - offset)
-  const start = Math.max(0, end - limit)
-  const { entries } = yield* versions.page(partition, { where, offset: start, limit: end - start })
-  return { entries: entries.toReversed(), total }
-})
+/** Reads a page of the versions, newest first. */
+export const readNewestVersions = (partition: Partition, name: string, { limit, offset }: PageRequest) =>
+  versions.page(partition, { where: [byDeployment(name)], offset, limit, descending: true })
