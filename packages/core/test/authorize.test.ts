@@ -65,6 +65,9 @@ const setUp = Effect.fnUntraced(function* (plan: object = {}, key: object = {}) 
   const keyParams = { ...bucket, consumerName: name, keyId: created.value.id }
   const subscriptionParams = { bucketId, subscriptionId: subscription.value.id }
   return {
+    bucket,
+    key: created.value.key ?? "",
+    planParams: { bucketId, planId: createdPlan.value.id },
     authorize: (options?: AuthorizeOptions) => authorize(bucket, created.value.key ?? "", options),
     authorizeKey: (key: string, options?: AuthorizeOptions) => authorize(bucket, key, options),
     meteringBucketId: bucketId,
@@ -267,6 +270,44 @@ describe.each(stores)("authorize, on %s", (_, store) => {
         }
         // Of the three attempts of each day, the second comes one millisecond too early.
         assert.strictEqual(allowed, 2 * 365)
+      })
+    )
+
+    it.effect("sees the changes of another process at once", () =>
+      Effect.gen(function* () {
+        const mine = yield* setUp({ rateLimits: { steady: { limit: 1, per: "day" } } }, { scopes: ["orders:read"] })
+        const other = yield* Layer.build(Layer.fresh(Tollgate.layer({ secret })))
+        const otherServices = Effect.provideContext(
+          Effect.all({ store: Store, keys: ApiKeys, usage: Usage, plans: Plans }),
+          other
+        )
+        const { plans, ...services } = yield* otherServices
+        const authorizeThere = makeAuthorize(services)
+        const options = { scopes: ["orders:read"], metering: { meteringBucketId: mine.meteringBucketId } }
+        const there = Effect.map(authorizeThere(mine.bucket, mine.key, options), (result) =>
+          result.allowed ? "allowed" : result.reason
+        )
+        const here = Effect.map(mine.authorize(options), (result) => (result.allowed ? "allowed" : result.reason))
+        assert.deepStrictEqual([yield* there, yield* here, yield* there], ["allowed", "rate-limited", "rate-limited"])
+        const updateThere = (rateLimits: Readonly<Record<string, { limit: number; per: "day" }>>) =>
+          plans.update({ params: mine.planParams, query: {}, payload: { rateLimits } })
+        yield* updateThere({ steady: { limit: 2, per: "day" } })
+        assert.deepStrictEqual([yield* here, yield* there, yield* here], ["allowed", "allowed", "rate-limited"])
+        yield* updateThere({})
+        assert.deepStrictEqual([yield* here, yield* there], ["allowed", "allowed"])
+        yield* mine.updateKey({ scopes: ["users:read"] })
+        assert.strictEqual(yield* there, "missing-scope")
+        yield* mine.updateKey({ scopes: ["*"] })
+        assert.strictEqual(yield* there, "allowed")
+        yield* mine.updateKey({ disabled: true })
+        assert.strictEqual(yield* there, "disabled-key")
+        yield* mine.updateKey({ disabled: false, expiresOn: DateTime.add(yield* DateTime.now, { minutes: -1 }) })
+        assert.strictEqual(yield* there, "expired-key")
+        yield* mine.updateKey({ expiresOn: null })
+        yield* mine.setStatus("canceled")
+        assert.strictEqual(yield* there, "subscription-not-active")
+        yield* mine.setStatus("active")
+        assert.strictEqual(yield* there, "allowed")
       })
     )
 

@@ -24,8 +24,10 @@ export const withRateLimits = <A, I>(item: Schema.Codec<A, I>): Schema.Codec<Lim
       {
         body: item as Schema.Codec<unknown>,
         headers: {
-          "ratelimit-policy": Schema.optionalKey(Schema.String),
-          ratelimit: Schema.optionalKey(Schema.String)
+          "ratelimit-policy": Schema.optionalKey(
+            Schema.String.annotate({ description: "The rate limits and quotas of the request." })
+          ),
+          ratelimit: Schema.optionalKey(Schema.String.annotate({ description: "What is left of each of them." }))
         }
       },
       {

@@ -42,7 +42,13 @@ const getResponseHeaders = (status: string) => ({
     "ID of the request: the one that the client sent, or a generated one. It is in every log line."
   ),
   ...(status === "401" ? { "WWW-Authenticate": header("Authentication scheme: `Bearer`.") } : {}),
-  ...(status === "429" || status === "503" ? { "Retry-After": header("Seconds to wait before retrying.") } : {})
+  ...(status === "429" || status === "503" ? { "Retry-After": header("Seconds to wait before retrying.") } : {}),
+  ...(status === "429"
+    ? {
+        "RateLimit-Policy": header("The rate limit or quota that refused the request."),
+        RateLimit: header("What is left of it, and the seconds until the request can be repeated.")
+      }
+    : {})
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: the OpenAPI description is JSON in the shape of the OpenAPI specification
