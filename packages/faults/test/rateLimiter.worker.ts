@@ -1,0 +1,61 @@
+import { Change, Partition, StoreConflict } from "@tollgate/core/store"
+import { RedisStore } from "@tollgate/redis"
+import { SqliteStore } from "@tollgate/sqlite"
+import { runAsWorker } from "@tollgate/testing"
+import { Effect } from "effect"
+
+export interface RateLimit {
+  readonly name: string
+  /** In microseconds. */
+  readonly interval: number
+  readonly burst: number
+  /** How many takes each process has in flight. */
+  readonly concurrency: number
+}
+
+export interface RateLimiterInput {
+  readonly store: "SQLite" | "Redis"
+  /** A file path or a Redis URL. */
+  readonly location: string
+  readonly durationMs: number
+  readonly limits: ReadonlyArray<RateLimit>
+}
+
+export interface RateLimitUse {
+  readonly attempts: number
+  readonly admitted: number
+  /** Before the first attempt and after the last answer: microseconds of the machine's monotonic clock. */
+  readonly start: number
+  readonly end: number
+}
+
+const now = (): number => Number(process.hrtime.bigint() / 1_000n)
+
+/** Takes from the limits as fast as the store answers. Returns the use of each limit. */
+runAsWorker(async ({ store: kind, location, durationMs, limits }: RateLimiterInput) => {
+  const store = kind === "SQLite" ? await SqliteStore.open(location) : await RedisStore.open(location)
+  const use = async ({ name, interval, burst, concurrency }: RateLimit): Promise<RateLimitUse> => {
+    const partition = Partition.forKeyBucket("limits", name)
+    const take = store.commit(partition, [Change.Take({ counter: name, cost: 1, interval, burst, ttl: 86_400_000 })])
+    const attempt = Effect.match(take, {
+      onFailure: (error) => {
+        if (!(error instanceof StoreConflict)) throw error
+        return false
+      },
+      onSuccess: () => true
+    })
+    const start = now()
+    let [attempts, admitted] = [0, 0]
+    const repeat = async () => {
+      while (now() < start + durationMs * 1_000) {
+        attempts++
+        if (await Effect.runPromise(attempt)) admitted++
+      }
+    }
+    await Promise.all(Array.from({ length: concurrency }, repeat))
+    return { attempts, admitted, start, end: now() }
+  }
+  const uses = await Promise.all(limits.map(use))
+  await store.close()
+  return uses
+})

@@ -1,0 +1,55 @@
+/**
+ * Four processes on one rate limit, in a SQLite file and on a Redis server: never more than burst + rate × time, and
+ * not much less.
+ */
+import { join } from "node:path"
+import { runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
+import { Effect } from "effect"
+import { expect, it } from "vitest"
+import type { RateLimit, RateLimiterInput, RateLimitUse } from "./rateLimiter.worker.ts"
+
+const durationMs = 5_000
+
+/** The processes together have fewer takes in flight than the burst, so that a wave of them does not waste any. */
+const limits: ReadonlyArray<RateLimit> = [
+  { name: "1 per minute", interval: 60_000_000, burst: 10, concurrency: 2 },
+  { name: "200 per second", interval: 5_000, burst: 20, concurrency: 4 },
+  { name: "10,000 per second", interval: 100, burst: 100, concurrency: 16 }
+]
+
+const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, number) => total + number, 0)
+
+const runLimits = async (store: RateLimiterInput["store"], location: string) => {
+  const input: RateLimiterInput = { store, location, durationMs, limits }
+  const workers = await runWorkers<ReadonlyArray<RateLimitUse>>(
+    new URL("./rateLimiter.worker.ts", import.meta.url),
+    Array.from({ length: 4 }, () => input)
+  )
+  for (const [index, { name, interval, burst }] of limits.entries()) {
+    const uses = workers.flatMap((uses) => uses[index] ?? [])
+    const attempts = sum(uses.map(({ attempts }) => attempts))
+    const admitted = sum(uses.map(({ admitted }) => admitted))
+    const elapsed = Math.max(...uses.map(({ end }) => end)) - Math.min(...uses.map(({ start }) => start))
+    const allowed = burst + Math.floor(elapsed / interval)
+    console.log(
+      `${store}, 4 processes, ${name}, burst ${burst}: ${admitted} of ${attempts} attempts admitted in ` +
+        `${Math.round(elapsed / 1_000)} ms, ${allowed} allowed`
+    )
+    expect(uses.length).toBe(4)
+    expect(admitted).toBeLessThanOrEqual(allowed)
+    // A slow machine attempts less than the fastest limit allows.
+    expect(admitted).toBeGreaterThanOrEqual(0.9 * Math.min(allowed, attempts))
+  }
+}
+
+it("four processes on one SQLite file never exceed a rate limit, and use it", () =>
+  Effect.runPromise(
+    Effect.scoped(
+      Effect.flatMap(temporaryFolder, (folder) => Effect.promise(() => runLimits("SQLite", join(folder, "store.db"))))
+    )
+  ))
+
+it("four processes on one Redis server never exceed a rate limit, and use it", () =>
+  Effect.runPromise(
+    Effect.scoped(Effect.flatMap(startRedis(), ({ url }) => Effect.promise(() => runLimits("Redis", url))))
+  ))
