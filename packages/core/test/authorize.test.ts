@@ -361,8 +361,8 @@ describe.each(stores)("authorize, on %s", (_, store) => {
         const limit = { name: "a", limit: 1, per: "day" }
         for (const [options, detail] of [
           [{ rateLimit: { limit: 1, per: "day", cost: 2 } }, /rateLimit\.cost|rateLimit/],
-          [{ rateLimit: { limit: 1, per: "week" } }, /rateLimit/],
-          [{ rateLimit: { limit: 1, per: "day", by: "ip" } }, /rateLimit/],
+          [{ rateLimit: { limit: 1, per: "week" } }, /must be "second", .* milliseconds/],
+          [{ rateLimit: { limit: 1, per: "day", by: "ip" } }, /must be "consumer", "key", or \{ value \}/],
           [{ rateLimit: { limit: 1, per: "day", by: { value: "" } } }, /rateLimit/],
           [{ rateLimit: { limit: 51, per: 1 } }, /50,000 a second/],
           [{ rateLimits: [limit, { ...limit, limit: 2 }] }, /another limit/],

@@ -11,8 +11,9 @@ import { SqliteStore } from "@tollgate/sqlite"
 import { temporaryFolder } from "@tollgate/testing"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { findMissingScopes, RequiredScopes } from "../src/keys/scopes.ts"
+import { findMissingScopes } from "../src/keys/scopes.ts"
 import { keyRecords } from "../src/records/keyRecords.ts"
+import { RequiredScopes } from "../src/records/Scope.ts"
 import { secret } from "./stores.ts"
 
 const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }

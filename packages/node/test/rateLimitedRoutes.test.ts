@@ -169,6 +169,27 @@ describe.each(frameworks)("rate limits and scopes of requireApiKey in $name", ({
     expect(handled).toBe(handledBefore)
   })
 
+  it("call functions of the request only for a valid key with the scopes", async () => {
+    let calls = 0
+    const count = () => ++calls
+    const call = await start({ scopes: ["orders:read"], rateLimit: { limit: 100, per: "day", cost: count } })
+    expect((await call("", bearer("x".repeat(40)))).status).toBe(401)
+    const { key: other = "" } = await production.keys.create(name, { scopes: ["users:read"] })
+    expect((await call("", bearer(other))).status).toBe(403)
+    expect(calls).toBe(0)
+    expect((await call()).status).toBe(200)
+    expect(calls).toBe(1)
+  })
+
+  it("may have a name, which separates limits with the same numbers", async () => {
+    const rateLimit = { limit: 1, per: "day" } as const
+    const one = await start({ rateLimit: { ...rateLimit, name: "one" } })
+    const other = await start({ rateLimit: { ...rateLimit, name: "other", burst: undefined } })
+    expect((await one()).headers.get("ratelimit")).toBe('"one";r=0;t=86400')
+    expect((await other()).headers.get("ratelimit")).toBe('"other";r=0;t=86400')
+    expect((await one()).status).toBe(429)
+  })
+
   it("fail as a mistake of the server if a function returns what is not valid, or throws", async () => {
     for (const options of [
       { rateLimit: { limit: 1, per: "day", by: () => "ip" } },
@@ -179,6 +200,7 @@ describe.each(frameworks)("rate limits and scopes of requireApiKey in $name", ({
     ]) {
       const call = await start(options as never)
       expect([(await call()).status, handled]).toEqual([500, 0])
+      expect((await call("", bearer("wrong"))).status).toBe(401)
     }
   })
 
@@ -190,7 +212,8 @@ describe.each(frameworks)("rate limits and scopes of requireApiKey in $name", ({
     ["rateLimit.burst", { rateLimit: { limit: 1, per: "day", burst: 367 } }],
     ["rateLimit.cost", { rateLimit: { limit: 1, per: "day", cost: 2 } }],
     ["rateLimit.by", { rateLimit: { limit: 1, per: "day", by: "ip" } }],
-    ["rateLimit.name", { rateLimit: { name: "a", limit: 1, per: "day" } }],
+    ["rateLimit.name", { rateLimit: { name: "a b", limit: 1, per: "day" } }],
+    ["rateLimit.times", { rateLimit: { limit: 1, per: "day", times: 1 } }],
     ["rateLimit", { rateLimit: "10/s" }],
     ["rateLimits[0].name", { rateLimits: [{ limit: 1, per: "day" }] }],
     [

@@ -4,6 +4,7 @@
 import {
   type Change,
   type CommitResult,
+  type CounterChange,
   type IdempotencyRecord,
   StoreConflict,
   type StoreRecord
@@ -21,8 +22,6 @@ type Argument = string | number
 
 /** The caller's time in microseconds, or `undefined` to use the server's. */
 export type CallerTime = number | undefined
-
-export type CounterChange = Extract<Change, { readonly _tag: "Add" | "Raise" | "Take" }>
 
 const counterLetters = { Add: "A", Raise: "R", Take: "T" } as const
 

@@ -3,8 +3,8 @@
  * decodes its reply. The script applies or rejects each commit independently, in order, and reads each record that
  * several commits check only once.
  */
-import { type Change, type CommitResult, StoreConflict } from "@tollgate/core/store"
-import { type CounterChange, toNumbers } from "./CommitRequest.ts"
+import { type Change, type CommitResult, type CounterChange, StoreConflict } from "@tollgate/core/store"
+import { toNumbers } from "./CommitRequest.ts"
 import { type Keys, toCounterMember } from "./Keys.ts"
 
 type Check = Extract<Change, { readonly _tag: "Check" }>

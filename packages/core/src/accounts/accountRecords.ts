@@ -17,8 +17,8 @@ export const accountRecords = Collection.make({
 
 const directory = Partition.accountsDirectory
 
-/** Lists accounts that have content, in one commit. The date of an account that is already listed may become earlier. */
-export const listAccounts = (accounts: ReadonlyArray<Account>) =>
+/** Adds accounts that have content to the list, in one commit. The date of an account that is already listed may become earlier. */
+export const addMissingAccounts = (accounts: ReadonlyArray<Account>) =>
   retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store

@@ -7,14 +7,14 @@ import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from 
 import { Authenticated } from "./Authenticated.ts"
 import { IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
 import { getInProcessFields, getParameterDocs } from "./parameters.ts"
-import { limitedAnnotation } from "./withRateLimits.ts"
+import { withRateLimitsAnnotation } from "./withRateLimits.ts"
 
 /**
- * A successful response. `empty` has no body; `versioned` has an ETag; `limited` has `RateLimit` headers; `located` has a
+ * A successful response. `empty` has no body; `versioned` has an ETag; `with-rate-limits` has `RateLimit` headers; `located` has a
  * Location and maybe a body.
  */
 export interface ResponseDescription {
-  readonly kind: "empty" | "plain" | "versioned" | "limited" | "located"
+  readonly kind: "empty" | "plain" | "versioned" | "with-rate-limits" | "located"
   readonly status: number
   /** The codec of the body. */
   readonly body: Schema.Codec<unknown, unknown>
@@ -67,7 +67,7 @@ const describePayload = ({ payload }: HttpApiEndpoint.Top): OperationDescription
 /** The annotation that `withVersion` and `withRateLimits` add to a schema. */
 const getWithHeaders = SchemaAST.resolveAt<{ readonly bodyCodec: Schema.Top }>("~httpApiWithHeaders")
 
-const isLimited = SchemaAST.resolveAt<boolean>(limitedAnnotation)
+const hasRateLimits = SchemaAST.resolveAt<boolean>(withRateLimitsAnnotation)
 
 type Successes = ReadonlyMap<number, readonly [Schema.Top, ...Array<Schema.Top>]>
 
@@ -78,7 +78,7 @@ const describeResponse = (successes: Successes): ResponseDescription => {
       const located = HttpApiSchema.isWithHeaders(schema) ? schema.schema : undefined
       const body = withHeaders?.bodyCodec ?? located ?? schema
       const isEmpty = HttpApiSchema.isNoContent(body.ast)
-      const kindWithHeaders = isLimited(schema.ast) === true ? "limited" : "versioned"
+      const kindWithHeaders = hasRateLimits(schema.ast) === true ? "with-rate-limits" : "versioned"
       const kind = withHeaders !== undefined ? kindWithHeaders : located !== undefined ? "located" : "plain"
       const encoding = SchemaAST.resolveAt<HttpApiSchema.ResponseEncoding>("~httpApiEncoding")(body.ast)
       if (encoding !== undefined && encoding._tag !== "Json" && encoding._tag !== "Text") {

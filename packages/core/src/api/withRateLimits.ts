@@ -6,16 +6,16 @@ import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { formatRateLimitHeaders, type HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 
-export interface Limited<A> {
+export interface WithRateLimits<A> {
   readonly value: A
   /** Empty in a client, and for a replay of an earlier request. */
   readonly policies: ReadonlyArray<HeaderPolicy>
 }
 
 /** Marks the schema, for `describeOperations`. */
-export const limitedAnnotation = "~tollgate/limited"
+export const withRateLimitsAnnotation = "~tollgate/withRateLimits"
 
-export const withRateLimits = <A, I>(item: Schema.Codec<A, I>): Schema.Codec<Limited<A>, unknown> => {
+export const withRateLimits = <A, I>(item: Schema.Codec<A, I>): Schema.Codec<WithRateLimits<A>, unknown> => {
   const schema = Schema.Struct({
     value: item as Schema.Codec<unknown>,
     policies: Schema.Array(Schema.Unknown)
@@ -39,5 +39,5 @@ export const withRateLimits = <A, I>(item: Schema.Codec<A, I>): Schema.Codec<Lim
       }
     )
   )
-  return schema.annotate({ [limitedAnnotation]: true }) as unknown as Schema.Codec<Limited<A>, unknown>
+  return schema.annotate({ [withRateLimitsAnnotation]: true }) as unknown as Schema.Codec<WithRateLimits<A>, unknown>
 }

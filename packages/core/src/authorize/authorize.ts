@@ -11,28 +11,24 @@ import type { UsedSubscription } from "../metering/ConsumeResult.ts"
 import type { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import type { Amounts, Quotas } from "../metering/Quota.ts"
 import type { QuotaExceeded, UnknownMeter } from "../metering/QuotaError.ts"
-import type { DenyReason, Usage } from "../metering/Usage.ts"
+import type { SubscriptionRefusal, Usage } from "../metering/Usage.ts"
 import type { RateLimited } from "../rateLimits/RateLimitError.ts"
 import {
-  makeUse,
+  makeTake,
   type RateLimitStatus,
   type RateLimitSubject,
-  type RateLimitUse,
+  type RateLimitTake,
   toRateLimited,
   toStatuses
-} from "../rateLimits/RateLimitUse.ts"
+} from "../rateLimits/RateLimitTake.ts"
 import type { HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
-import type { InvalidInput } from "../schema/InvalidInput.ts"
+import { InvalidInput } from "../schema/InvalidInput.ts"
 import type { Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
-import {
-  type AppliedRateLimit,
-  type AuthorizeOptions,
-  type ParsedAuthorizeOptions,
-  parseAuthorizeOptions
-} from "./AuthorizeOptions.ts"
+import type { AppliedRateLimit, AuthorizeOptions, ParsedAuthorizeOptions, ParsedLimits } from "./AuthorizeOptions.ts"
+import { parseAuthorizeOptions } from "./parseAuthorizeOptions.ts"
 
 interface Allowed {
   readonly allowed: true
@@ -49,10 +45,10 @@ interface Allowed {
 }
 
 /** A refusal of a valid key. */
-interface RefusalOf<Reason extends string> {
+export interface Refusal<Reason extends string, Consumer = Verified["consumer"]> {
   readonly allowed: false
   readonly reason: Reason
-  readonly consumer: Verified["consumer"]
+  readonly consumer: Consumer
   readonly keyId: string
 }
 
@@ -60,15 +56,15 @@ export type AuthorizeResult =
   | Allowed
   | { readonly allowed: false; readonly reason: KeyRefusalReason }
   /** `scopes`: the missing ones. */
-  | (RefusalOf<"missing-scope"> & { readonly scopes: ReadonlyArray<string> })
-  | RefusalOf<DenyReason>
+  | (Refusal<"missing-scope"> & { readonly scopes: ReadonlyArray<string> })
+  | Refusal<SubscriptionRefusal>
   /** `limit`: the name of the rate limit. */
-  | (RefusalOf<"rate-limited"> & {
+  | (Refusal<"rate-limited"> & {
       readonly limit: string
       readonly retryAfterMs: number
       readonly policy?: HeaderPolicy | undefined
     })
-  | (RefusalOf<"over-quota"> & {
+  | (Refusal<"over-quota"> & {
       readonly meter: string
       readonly max: number
       readonly resetsOn: DateTime.Utc
@@ -82,21 +78,27 @@ const toSubject = (by: AppliedRateLimit["by"], { consumer, keyId }: Verified): R
   return by === "key" ? { kind: "key", id: keyId } : { kind: "value", id: by.value }
 }
 
-const noUses: ReadonlyArray<RateLimitUse> = []
+const noTakes: ReadonlyArray<RateLimitTake> = []
 const noAmounts: Amounts = {}
 
-/** The change for each limit of a call. Limits that turn out to be one and the same are taken from once. */
-const toUses = (rateLimits: ReadonlyArray<AppliedRateLimit>, verified: Verified): ReadonlyArray<RateLimitUse> => {
-  if (rateLimits.length === 0) return noUses
-  const uses = rateLimits.map(({ policy, by, cost }) => makeUse(policy, toSubject(by, verified), cost))
-  if (uses.length === 1) return uses
-  const byCounter = new Map<string, RateLimitUse>()
-  for (const use of uses) {
-    const { counter, cost } = use.change
-    if ((byCounter.get(counter)?.change.cost ?? 0) < cost) byCounter.set(counter, use)
+/** The change for each limit of a call. From limits that turn out to be one and the same, the highest cost is taken. */
+const makeTakes = (rateLimits: ReadonlyArray<AppliedRateLimit>, verified: Verified): ReadonlyArray<RateLimitTake> => {
+  if (rateLimits.length === 0) return noTakes
+  const takes = rateLimits.map(({ policy, by, cost }) => makeTake(policy, toSubject(by, verified), cost))
+  if (takes.length === 1) return takes
+  const byCounter = new Map<string, RateLimitTake>()
+  for (const take of takes) {
+    const { counter, cost } = take.change
+    if ((byCounter.get(counter)?.change.cost ?? 0) < cost) byCounter.set(counter, take)
   }
   return [...byCounter.values()]
 }
+
+/** Fails with `InvalidInput` if the client caused the error. All other errors are mistakes of the server. */
+const resolveLimits = (limits: () => Promise<ParsedLimits>): Effect.Effect<ParsedLimits, InvalidInput> =>
+  Effect.catch(Effect.tryPromise({ try: limits, catch: (error) => error }), (error) =>
+    error instanceof InvalidInput ? Effect.fail(error) : Effect.die(error)
+  )
 
 interface Services {
   readonly store: Store["Service"]
@@ -106,60 +108,65 @@ interface Services {
 
 export const makeAuthorize = ({ store, keys, usage }: Services) => {
   /** Takes from rate limits that are counted in the key bucket's partition. */
-  const takeFromLimits = (bucket: KeyBucket, uses: ReadonlyArray<RateLimitUse>) =>
+  const takeFromLimits = (bucket: KeyBucket, takes: ReadonlyArray<RateLimitTake>) =>
     Effect.matchEffect(
       store.commit(
         getKeyBucketPartition(bucket),
-        uses.map(({ change }) => change)
+        takes.map(({ change }) => change)
       ),
       {
-        onSuccess: (commitResult) => Effect.succeed({ rateLimits: toStatuses(uses, commitResult) }),
+        onSuccess: (commitResult) => Effect.succeed({ rateLimits: toStatuses(takes, commitResult) }),
         onFailure: (error) =>
-          Effect.fail((error instanceof StoreConflict ? toRateLimited(uses, error) : undefined) ?? error)
+          Effect.fail((error instanceof StoreConflict ? toRateLimited(takes, error) : undefined) ?? error)
       }
     )
 
-  const decide = (
+  /** Takes from the limits and counts the meters of a request with a valid key and the required scopes. */
+  const takeAndCount = (
     bucket: KeyBucket,
     verified: Verified,
-    { scopes, rateLimits, metering }: ParsedAuthorizeOptions
+    { rateLimits, metering }: ParsedLimits
   ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
-    const { consumer, keyId } = verified
-    if (scopes.length > 0) {
-      const missing = findMissingScopes(verified.scopes, scopes)
-      if (missing.length > 0) {
-        return Effect.succeed({ allowed: false, reason: "missing-scope", consumer, keyId, scopes: missing })
-      }
-    }
-    const uses = toUses(rateLimits, verified)
-    const allowed = {
-      allowed: true,
-      consumer,
-      keyId,
-      ...(verified.scopes === undefined ? {} : { scopes: verified.scopes })
-    } as const
+    const { consumer, keyId, scopes } = verified
+    const takes = makeTakes(rateLimits, verified)
+    const allowed = { allowed: true, consumer, keyId, ...(scopes === undefined ? {} : { scopes }) } as const
     if (metering === undefined) {
-      if (uses.length === 0) return Effect.succeed(allowed)
-      return Effect.matchEffect(takeFromLimits(bucket, uses), {
+      if (takes.length === 0) return Effect.succeed(allowed)
+      return Effect.matchEffect(takeFromLimits(bucket, takes), {
         onSuccess: (taken) => Effect.succeed({ ...allowed, ...taken }),
         onFailure: (error) => refuse(error, verified)
       })
     }
     const { meteringBucketId, meters } = metering
-    const demand = { amounts: meters ?? noAmounts, rateLimitUses: uses }
-    return Effect.matchEffect(usage.consumeForCustomer(bucket.accountName, meteringBucketId, consumer.name, demand), {
+    const request = { amounts: meters ?? noAmounts, rateLimitTakes: takes }
+    return Effect.matchEffect(usage.consumeForCustomer(bucket.accountName, meteringBucketId, consumer.name, request), {
       onSuccess: (outcome): Effect.Effect<AuthorizeResult> => {
         if (typeof outcome === "string") return Effect.succeed({ allowed: false, reason: outcome, consumer, keyId })
-        const { subscription, quotas, rateLimits = [] } = outcome
+        const { subscription, quotas, rateLimits: statuses = [] } = outcome
         return Effect.succeed({
           ...allowed,
           subscription,
           ...(meters === undefined ? {} : { quotas }),
-          ...(rateLimits.length === 0 ? {} : { rateLimits })
+          ...(statuses.length === 0 ? {} : { rateLimits: statuses })
         })
       },
       onFailure: (error) => refuse(error, verified)
     })
+  }
+
+  const decide = (
+    bucket: KeyBucket,
+    verified: Verified,
+    { scopes, limits }: ParsedAuthorizeOptions
+  ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
+    const { consumer, keyId } = verified
+    const missing = findMissingScopes(verified.scopes, scopes)
+    if (missing.length > 0) {
+      return Effect.succeed({ allowed: false, reason: "missing-scope", consumer, keyId, scopes: missing })
+    }
+    return typeof limits === "function"
+      ? Effect.flatMap(resolveLimits(limits), (limits) => takeAndCount(bucket, verified, limits))
+      : takeAndCount(bucket, verified, limits)
   }
 
   return (

@@ -7,7 +7,7 @@ import { Forbidden } from "../access/AccessError.ts"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Principal } from "../access/Principal.ts"
 import type { OperationDescription, ResponseDescription } from "../api/describeOperations.ts"
-import type { Limited } from "../api/withRateLimits.ts"
+import type { WithRateLimits } from "../api/withRateLimits.ts"
 import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
@@ -105,9 +105,9 @@ const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locat
       return encodeBody(value, { etag: `"${version}"` })
     }
   }
-  if (kind === "limited") {
+  if (kind === "with-rate-limits") {
     return (result) => {
-      const { value, policies } = result as Limited<unknown>
+      const { value, policies } = result as WithRateLimits<unknown>
       return encodeBody(value, formatRateLimitHeaders(policies))
     }
   }

@@ -21,13 +21,13 @@ const maxPending = 100_000
 const ttl = 400 * 24 * 60 * millisPerMinute
 
 /** Part of the stored format. */
-const counterOf = (keyId: string): string => `used:${keyId}`
+const toCounterName = (keyId: string): string => `used:${keyId}`
 
 const make = Effect.gen(function* () {
   const store = yield* Store
   const context = yield* Effect.context<never>()
   /** The last minute that was noted for each key. Most checks of a busy key end here. */
-  const noted = new BoundedMap<string, number>(maxPending)
+  const lastNotedMinutes = new BoundedMap<string, number>(maxPending)
   const pending = new Map<Partition, Map<string, number>>()
   let pendingCount = 0
   let isClosed = false
@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
   /** Writes the notes of one partition. A note is kept until its commit succeeds. */
   const flushPartition = Effect.fnUntraced(function* (partition: Partition, minutes: Map<string, number>) {
     for (const batch of Arr.chunksOf([...minutes], maxBatch)) {
-      const changes = batch.map(([keyId, minute]) => Change.Raise({ counter: counterOf(keyId), to: minute, ttl }))
+      const changes = batch.map(([keyId, minute]) => Change.Raise({ counter: toCounterName(keyId), to: minute, ttl }))
       yield* store.commit(partition, changes)
       for (const [keyId, minute] of batch) {
         // A later minute may have been noted meanwhile.
@@ -83,15 +83,15 @@ const make = Effect.gen(function* () {
   return KeyUse.of({
     note: (partition, keyId, now) => {
       const minute = Math.floor(now / millisPerMinute)
-      if ((noted.get(keyId) ?? -1) >= minute || pendingCount >= maxPending || isClosed) return
-      noted.set(keyId, minute)
+      if ((lastNotedMinutes.get(keyId) ?? -1) >= minute || pendingCount >= maxPending || isClosed) return
+      lastNotedMinutes.set(keyId, minute)
       const minutes = pending.get(partition) ?? new Map<string, number>()
       if (!minutes.has(keyId)) pendingCount++
       pending.set(partition, minutes.set(keyId, minute))
       if (flushing === undefined) scheduleFlush()
     },
     read: (partition, keyIds) =>
-      Effect.map(store.counters(partition, keyIds.map(counterOf)), (minutes) =>
+      Effect.map(store.counters(partition, keyIds.map(toCounterName)), (minutes) =>
         minutes.map((minute) => (minute === 0 ? undefined : DateTime.makeUnsafe(minute * millisPerMinute)))
       )
   })

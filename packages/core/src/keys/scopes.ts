@@ -1,8 +1,6 @@
 /**
  * Decides whether the scopes of a key suffice for a request.
  */
-export { RequiredScopes, Scope } from "../records/Scope.ts"
-
 const noScopes: ReadonlyArray<string> = []
 
 const covers = (granted: string, required: string): boolean =>

@@ -1,10 +1,9 @@
 /**
  * What a request used: the subscription, its quotas, and the rate limits that it took from.
  */
-import { DateTime } from "effect"
-import type { RateLimitStatus } from "../rateLimits/RateLimitUse.ts"
+import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
 import { type HeaderPolicy, toHeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
-import type { Quotas } from "./Quota.ts"
+import type { Quota, Quotas } from "./Quota.ts"
 import type { StoredSubscription } from "./Subscription.ts"
 
 /** The subscription that a request used. */
@@ -29,35 +28,27 @@ export interface ConsumeResult extends ConsumedMeters {
   readonly subscription: UsedSubscription
 }
 
+/** In epoch milliseconds. */
+export interface QuotaPeriod {
+  readonly start: number
+  readonly end: number
+}
+
 /** A quota as the `RateLimit` headers describe it. */
 export const toQuotaPolicy = (
-  meter: string,
-  max: number,
-  remaining: number,
-  { periodStart, resetsOn }: Pick<Quotas, "periodStart" | "resetsOn">,
+  name: string,
+  { max, remaining }: Pick<Quota, "max" | "remaining">,
+  { start, end }: QuotaPeriod,
   now: number
-): HeaderPolicy => {
-  const end = DateTime.toEpochMillis(resetsOn)
-  return {
-    name: meter,
-    quota: max,
-    windowMs: end - DateTime.toEpochMillis(periodStart),
-    remaining,
-    resetAfterMs: Math.max(1, end - now)
-  }
-}
+): HeaderPolicy => ({ name, quota: max, windowMs: end - start, remaining, resetAfterMs: Math.max(1, end - now) })
 
 /** The rate limits and quotas of a request, for the `RateLimit` headers: limits first, then meters. */
 export const toPolicies = (
   rateLimits: ReadonlyArray<RateLimitStatus>,
-  quotas: Quotas | undefined,
+  meters: Readonly<Record<string, Quota>>,
+  period: QuotaPeriod,
   now: number
-): ReadonlyArray<HeaderPolicy> => {
-  const policies = rateLimits.map(toHeaderPolicy)
-  if (quotas === undefined) return policies
-  for (const meter in quotas.meters) {
-    const quota = quotas.meters[meter]
-    if (quota !== undefined) policies.push(toQuotaPolicy(meter, quota.max, quota.remaining, quotas, now))
-  }
-  return policies
-}
+): ReadonlyArray<HeaderPolicy> => [
+  ...rateLimits.map(toHeaderPolicy),
+  ...Object.entries(meters).map(([name, quota]) => toQuotaPolicy(name, quota, period, now))
+]

@@ -4,7 +4,7 @@
  */
 import { DateTime } from "effect"
 import { type RateLimitPolicy, selectHigher, toPolicy } from "../rateLimits/RateLimit.ts"
-import { makeUse, type RateLimitUse } from "../rateLimits/RateLimitUse.ts"
+import { makeTake, type RateLimitTake } from "../rateLimits/RateLimitTake.ts"
 import type { Entry } from "../store/Collection.ts"
 import type { Change } from "../store/Store.ts"
 import { floorProduct } from "./decimalProduct.ts"
@@ -22,16 +22,16 @@ export interface Entitlement {
   /** The limits of each plan, by meter. */
   readonly planLimits: ReadonlyArray<ReadonlyMap<string, number>>
   /** Takes one request from each rate limit of the plans. */
-  readonly rateLimitUses: ReadonlyArray<RateLimitUse>
+  readonly rateLimitTakes: ReadonlyArray<RateLimitTake>
   /** Preconditions: bucket, subscription and plans have not changed since they were read. */
   readonly preconditions: ReadonlyArray<Change>
 }
 
 /** The approximate size of an entitlement in memory, in bytes. */
-export const estimateSize = ({ planLimits, preconditions, rateLimitUses }: Entitlement): number =>
+export const estimateSize = ({ planLimits, preconditions, rateLimitTakes }: Entitlement): number =>
   1_000 +
   200 * preconditions.length +
-  500 * rateLimitUses.length +
+  500 * rateLimitTakes.length +
   100 * planLimits.reduce((meters, { size }) => meters + size, 0)
 
 interface EntitlementRecords {
@@ -60,8 +60,8 @@ export const make = (
   bucketEntry,
   subscription,
   planLimits: plans.map(({ value }) => new Map(Object.entries(value.meters).map(([meter, { max }]) => [meter, max]))),
-  rateLimitUses: combineRateLimits(plans).map((policy) =>
-    makeUse(policy, { kind: "subscription", id: subscription.value.id }, 1)
+  rateLimitTakes: combineRateLimits(plans).map((policy) =>
+    makeTake(policy, { kind: "subscription", id: subscription.value.id }, 1)
   ),
   preconditions: [
     meteringBucketRecords.assertUnchanged(bucketEntry),

@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { RateLimit } from "../rateLimits/RateLimit.ts"
 import { Id } from "../schema/Id.ts"
-import { MeterName } from "../schema/Names.ts"
+import { MeterName, RateLimitName } from "../schema/Names.ts"
 import { LongText, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
@@ -21,7 +21,7 @@ export const Meters = Schema.Record(MeterName, Meter)
 export type Meters = typeof Meters.Type
 
 /** The rate limits of each subscription to the plan, by name. `{}` in an update removes all. */
-export const RateLimits = Schema.Record(MeterName, RateLimit)
+export const RateLimits = Schema.Record(RateLimitName, RateLimit)
   .pipe(Schema.check(Schema.isMaxProperties(10)))
   .annotate({ identifier: "RateLimits" })
 export type RateLimits = typeof RateLimits.Type

@@ -14,7 +14,7 @@ import { implementOperations, withInProcessIdempotency } from "../api/implementO
 import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import type { RateLimited } from "../rateLimits/RateLimitError.ts"
-import { type RateLimitUse, toRateLimited, toStatuses } from "../rateLimits/RateLimitUse.ts"
+import { type RateLimitTake, toRateLimited, toStatuses } from "../rateLimits/RateLimitTake.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
@@ -36,6 +36,7 @@ import { type CustomerEntitlements, keepQuotaFields, readEntitlements, readPlans
 import * as Entitlement from "./Entitlement.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
+import type * as Period from "./Period.ts"
 import type { Amounts, Quota, Quotas } from "./Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "./QuotaError.ts"
 import { getReachedThresholds, QuotaThresholds } from "./QuotaThresholds.ts"
@@ -73,6 +74,11 @@ const toQuotas = (
   return { meters, periodStart, resetsOn }
 }
 
+const toQuotaPeriod = ({ start, end }: Period.Period) => ({
+  start: DateTime.toEpochMillis(start),
+  end: DateTime.toEpochMillis(end)
+})
+
 /** Maximum size of each of the two caches, in bytes. */
 const maxCacheBytes = 16 * 1024 * 1024
 /** How many notified thresholds a process remembers, so that it does not ask the store again. */
@@ -82,13 +88,13 @@ const estimateCustomerSize = ({ entitlements }: CustomerEntitlements): number =>
   entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500)
 
 /** What a request asks for: amounts of meters, and rate limits beside those of the plans. */
-export interface Demand {
+export interface ConsumeRequest {
   readonly amounts: Amounts
-  readonly rateLimitUses: ReadonlyArray<RateLimitUse>
+  readonly rateLimitTakes: ReadonlyArray<RateLimitTake>
 }
 
 /** Why a customer may not use anything: it has no subscription, or none in a status that allows usage. */
-export type DenyReason = "no-subscription" | "subscription-not-active"
+export type SubscriptionRefusal = "no-subscription" | "subscription-not-active"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -163,7 +169,7 @@ const make = Effect.gen(function* () {
   const countOnEntitlement = (
     bucketId: string,
     entitlement: Entitlement.Entitlement,
-    { amounts, rateLimitUses }: Demand,
+    { amounts, rateLimitTakes }: ConsumeRequest,
     idempotency: Idempotency | undefined
   ): Effect.Effect<ConsumeResult, CounterError> =>
     Effect.flatMap(trustedClock.now, (now) => {
@@ -173,10 +179,10 @@ const make = Effect.gen(function* () {
       const { period, meters } = limits
       const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + counterGracePeriod
       const partition = Partition.forMeteringBucket(bucketId)
-      const uses =
-        rateLimitUses.length === 0 ? entitlement.rateLimitUses : [...rateLimitUses, ...entitlement.rateLimitUses]
+      const takes =
+        rateLimitTakes.length === 0 ? entitlement.rateLimitTakes : [...rateLimitTakes, ...entitlement.rateLimitTakes]
       // Rate limits are judged before quotas.
-      const changes = [...entitlement.preconditions, ...uses.map(({ change }) => change)]
+      const changes = [...entitlement.preconditions, ...takes.map(({ change }) => change)]
       const maxByMeter: Record<string, number> = {}
       for (const meter in amounts) {
         const meterLimit = meters.get(meter)
@@ -190,7 +196,7 @@ const make = Effect.gen(function* () {
       return Effect.matchEffect(idempotentConsume.commit(partition, changes, idempotency, receipt), {
         onFailure: (error): Effect.Effect<never, CounterError> => {
           if (!(error instanceof StoreConflict)) return Effect.fail(error)
-          if (error.reason === "rate-limited") return Effect.fail(toRateLimited(uses, error) ?? error)
+          if (error.reason === "rate-limited") return Effect.fail(toRateLimited(takes, error) ?? error)
           if (error.reason !== "counter-exceeded") return Effect.fail(error)
           return failWithQuotaExceeded(partition, limits, error.subject, amounts, now)
         },
@@ -198,7 +204,7 @@ const make = Effect.gen(function* () {
           const { previousResult } = commitResult
           const quotas = toQuotas(subscription.id, amounts, previousResult ?? receipt, commitResult)
           if (previousResult !== undefined) return Effect.succeed({ subscription, quotas })
-          const result = { subscription, quotas, rateLimits: toStatuses(uses, commitResult) }
+          const result = { subscription, quotas, rateLimits: toStatuses(takes, commitResult) }
           return quotaThresholds.thresholds.length > 0
             ? Effect.as(notifyThresholds(bucketId, entitlement, limits, quotas), result)
             : Effect.succeed(result)
@@ -215,9 +221,9 @@ const make = Effect.gen(function* () {
     now: DateTime.Utc
   ): Effect.Effect<never, QuotaExceeded> => {
     const [meter = "", { max } = { max: 0 }] = [...meters].find(([, { counter }]) => counter === exceededCounter) ?? []
-    const quotaPeriod = { periodStart: period.start, resetsOn: period.end }
-    const fail = (remaining: number) => {
-      const policy = toQuotaPolicy(meter, max, Math.max(0, remaining), quotaPeriod, DateTime.toEpochMillis(now))
+    const fail = (left: number) => {
+      const remaining = Math.max(0, left)
+      const policy = toQuotaPolicy(meter, { max, remaining }, toQuotaPeriod(period), DateTime.toEpochMillis(now))
       return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: period.end, policy }))
     }
     if (amounts[meter] === 1) return fail(0)
@@ -234,18 +240,22 @@ const make = Effect.gen(function* () {
   }
 
   /** Counts usage against the customer's newest subscription that allows usage and has all the meters. */
-  const countForNewestMatch = (bucketId: string, { entitlements, total }: CustomerEntitlements, demand: Demand) =>
-    Effect.flatMap(trustedClock.now, (now): Effect.Effect<ConsumeResult | DenyReason, CounterError> => {
+  const countForNewestMatch = (
+    bucketId: string,
+    { entitlements, total }: CustomerEntitlements,
+    request: ConsumeRequest
+  ) =>
+    Effect.flatMap(trustedClock.now, (now): Effect.Effect<ConsumeResult | SubscriptionRefusal, CounterError> => {
       let newest: Entitlement.Entitlement | undefined
       for (const entitlement of entitlements) {
         if (!canConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
         // A customer may have several subscriptions with different meters, for example a plan and an add-on.
-        if (hasMeters(entitlement, demand.amounts, now))
-          return countOnEntitlement(bucketId, entitlement, demand, undefined)
+        if (hasMeters(entitlement, request.amounts, now))
+          return countOnEntitlement(bucketId, entitlement, request, undefined)
         newest ??= entitlement
       }
       // No subscription has all the meters: the newest one fails with `UnknownMeter`.
-      if (newest !== undefined) return countOnEntitlement(bucketId, newest, demand, undefined)
+      if (newest !== undefined) return countOnEntitlement(bucketId, newest, request, undefined)
       return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
     })
 
@@ -265,39 +275,39 @@ const make = Effect.gen(function* () {
     amounts: Amounts,
     idempotency: Idempotency | undefined
   ) => {
-    const demand = { amounts, rateLimitUses: [] }
+    const request = { amounts, rateLimitTakes: [] }
     const cacheKey = `${bucketId} ${subscriptionId}`
     const retryWithCurrentData = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlement(bucketId, subscriptionId), (entitlement) => {
           entitlementCache.set(cacheKey, entitlement)
-          return countOnEntitlement(bucketId, entitlement, demand, idempotency)
+          return countOnEntitlement(bucketId, entitlement, request, idempotency)
         })
       ).pipe(withStore)
     const cached = entitlementCache.get(cacheKey)
     return cached === undefined
       ? retryWithCurrentData()
       : Effect.catchIf(
-          countOnEntitlement(bucketId, cached, demand, idempotency),
+          countOnEntitlement(bucketId, cached, request, idempotency),
           shouldRetryWithCurrentData,
           retryWithCurrentData
         )
   }
 
   /** Counts usage for a customer, first with the cached entitlements, then with the current ones. */
-  const consumeForCustomer = (accountName: string, bucketId: string, customerKey: string, demand: Demand) => {
+  const consumeForCustomer = (accountName: string, bucketId: string, customerKey: string, request: ConsumeRequest) => {
     // The key contains the account, so that a cached customer is never used for a different account.
     const cacheKey = `${accountName} ${bucketId} ${customerKey}`
     const retryWithCurrentData = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
           customerCache.set(cacheKey, customer)
-          return countForNewestMatch(bucketId, customer, demand)
+          return countForNewestMatch(bucketId, customer, request)
         })
       ).pipe(withStore)
     const cached = customerCache.get(cacheKey)
     if (cached === undefined) return retryWithCurrentData()
-    return Effect.matchEffect(countForNewestMatch(bucketId, cached, demand), {
+    return Effect.matchEffect(countForNewestMatch(bucketId, cached, request), {
       onFailure: (error) => (shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)),
       onSuccess: (outcome) => (typeof outcome === "string" ? retryWithCurrentData() : Effect.succeed(outcome))
     })
@@ -335,8 +345,9 @@ const make = Effect.gen(function* () {
         const { quotas, rateLimits } = yield* consumeMeters(bucketId, subscriptionId, meters, idempotency)
         // A replay used nothing, so it has no limits to report.
         if (rateLimits === undefined) return { value: quotas, policies: [] }
+        const { meters: counted, periodStart: start, resetsOn: end } = quotas
         const now = DateTime.toEpochMillis(yield* trustedClock.now)
-        return { value: quotas, policies: toPolicies(rateLimits, quotas, now) }
+        return { value: quotas, policies: toPolicies(rateLimits, counted, toQuotaPeriod({ start, end }), now) }
       })
       return withInProcessIdempotency("subscriptions.consume", { params, headers, payload: { meters } }, consumption)
     },
@@ -379,8 +390,8 @@ export class Usage extends Context.Service<
       accountName: string,
       bucketId: string,
       customerKey: string,
-      demand: Demand
-    ) => Effect.Effect<ConsumeResult | DenyReason, StoreError | ConsumeError>
+      request: ConsumeRequest
+    ) => Effect.Effect<ConsumeResult | SubscriptionRefusal, StoreError | ConsumeError>
   }
 >()("@tollgate/core/metering/Usage") {
   static readonly layer = Layer.effect(Usage, make)

@@ -3,25 +3,17 @@
  */
 import { DateTime, Effect } from "effect"
 import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
-import { type AuthorizeResult, makeAuthorize } from "../authorize/authorize.ts"
+import { type AuthorizeResult, makeAuthorize, type Refusal } from "../authorize/authorize.ts"
 import type { KeyRefusalReason, Verified } from "../keys/Verification.ts"
 import { encodeQuotas, type QuotasJson } from "../metering/Quota.ts"
 import type { SubscriptionStatus } from "../metering/Subscription.ts"
-import type { DenyReason } from "../metering/Usage.ts"
-import type { RateLimitStatus } from "../rateLimits/RateLimitUse.ts"
+import type { SubscriptionRefusal } from "../metering/Usage.ts"
+import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
 import { formatRefusalHeaders, type HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { runPossiblySync } from "./run.ts"
 
 type Consumer = (typeof Verified.Encoded)["consumer"]
-
-/** A refusal of a valid key. */
-interface Refusal<Reason extends string> {
-  readonly allowed: false
-  readonly reason: Reason
-  readonly consumer: Consumer
-  readonly keyId: string
-}
 
 /** The decision on a request: allowed, with the consumer, or not, with the reason. */
 export type AuthorizeResultJson =
@@ -47,17 +39,17 @@ export type AuthorizeResultJson =
       readonly rateLimits?: ReadonlyArray<RateLimitStatus> | undefined
     }
   | { readonly allowed: false; readonly reason: KeyRefusalReason }
-  | (Refusal<"missing-scope"> & {
+  | (Refusal<"missing-scope", Consumer> & {
       /** The missing ones. */
       readonly scopes: ReadonlyArray<string>
     })
-  | Refusal<DenyReason>
-  | (Refusal<"rate-limited"> & {
+  | Refusal<SubscriptionRefusal, Consumer>
+  | (Refusal<"rate-limited", Consumer> & {
       /** The name of the rate limit. */
       readonly limit: string
       readonly retryAfterMs: number
     })
-  | (Refusal<"over-quota"> & { readonly meter: string; readonly max: number; readonly resetsOn: string })
+  | (Refusal<"over-quota", Consumer> & { readonly meter: string; readonly max: number; readonly resetsOn: string })
 
 /** Written by hand for speed. The policy of a refusal stays on the object for the response headers, but hidden. */
 const encode = (result: AuthorizeResult): AuthorizeResultJson => {

@@ -23,8 +23,8 @@ import { runPossiblySync } from "./run.ts"
 /** A key bucket of a Tollgate in process. */
 export interface LocalKeyBucketHandle extends KeyBucketHandle {
   /**
-   * Decides whether a request with this key is allowed, as one decision: the key, its scopes, rate limits, the
-   * subscription and its quotas. If anything refuses, nothing is taken or counted. Call it for every request that your
+   * Decides whether a request with this key is allowed, as one decision: the key, its scopes, the subscription,
+   * rate limits and quotas. If anything refuses, nothing is taken or counted. Call it for every request that your
    * server protects, or use `requireApiKey`.
    *
    * @example

@@ -7,7 +7,7 @@ import type { OperationDescription } from "../api/describeOperations.ts"
 import type { PageJson, PagePromise } from "../api/Methods.ts"
 import { getInProcessFields } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
-import type { Limited } from "../api/withRateLimits.ts"
+import type { WithRateLimits } from "../api/withRateLimits.ts"
 import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
 import { clonePlain } from "../runtime/deepFreeze.ts"
 import { bodyIssues, InvalidInput, invalidBody, invalidParameter, invalidParameters } from "../schema/InvalidInput.ts"
@@ -103,7 +103,7 @@ const makeCodecs = (description: OperationDescription) => {
   /** Copies the result, because services may share frozen or cached data among callers. */
   const encodeResult = (result: unknown): unknown => {
     if (response.kind === "empty") return undefined
-    if (response.kind === "limited") return clonePlain(encode((result as Limited<unknown>).value))
+    if (response.kind === "with-rate-limits") return clonePlain(encode((result as WithRateLimits<unknown>).value))
     if (response.kind !== "versioned") return clonePlain(encode(result))
     const { value, version } = result as Entry<unknown>
     return { ...(clonePlain(encode(value)) as object), version }

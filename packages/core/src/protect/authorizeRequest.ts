@@ -9,17 +9,20 @@ import type { AuthorizeOptions, ParsedAuthorizeOptions } from "../authorize/Auth
 import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
+import { toPolicies } from "../metering/ConsumeResult.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import type { QuotasJson } from "../metering/Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
 import { type AuthorizeResultJson, getRefusalHeaders } from "../promises/authorize.ts"
 import { RateLimited } from "../rateLimits/RateLimitError.ts"
-import { formatRateLimitHeaders, toHeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
+import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import * as Options from "../runtime/Options.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
+import { InvalidInput } from "../schema/InvalidInput.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
-import { parseRouteOptions, type RequireApiKeyOptions } from "./RequireApiKeyOptions.ts"
+import { parseRouteOptions } from "./parseRouteOptions.ts"
+import type { RequireApiKeyOptions } from "./RequireApiKeyOptions.ts"
 
 /** The consumer whose key authorized the request, as a protected route sees it. */
 export interface RequestConsumer {
@@ -69,12 +72,12 @@ const extractKey = ({ header, query }: RequestLike, keyFrom: RequireApiKeyOption
 /** Bindings do not run in Effect, so this is the clock that Effect programs have by default. */
 const clock = Clock.Clock.defaultValue()
 
-interface Denial {
+interface RefusalProblem {
   readonly error: TollgateError
   readonly headers: Headers
 }
 
-const toDenial = (result: Extract<AuthorizeResultJson, { readonly allowed: false }>): Denial => {
+const toRefusal = (result: Extract<AuthorizeResultJson, { readonly allowed: false }>): RefusalProblem => {
   switch (result.reason) {
     case "missing-scope":
       return { error: new MissingScope({ scopes: result.scopes }), headers: {} }
@@ -104,7 +107,7 @@ const toDenial = (result: Extract<AuthorizeResultJson, { readonly allowed: false
 }
 
 /** The store is unreachable, or too many requests write the same record: the client may retry. */
-const toStoreDenial = (error: StoreUnavailable | StoreConflict): Denial => {
+const toStoreRefusal = (error: StoreUnavailable | StoreConflict): RefusalProblem => {
   const outcome = error instanceof StoreUnavailable ? error.outcome : "not-applied"
   const detail = "The request was not passed on, but its use may have been counted. Try again in a moment."
   return {
@@ -126,7 +129,7 @@ const toServerError = (error: unknown): unknown => {
     : error
 }
 
-const toDenialResult = ({ error, headers }: Denial, instance: string): AuthorizeRequestResult => ({
+const toRefusalResult = ({ error, headers }: RefusalProblem, instance: string): AuthorizeRequestResult => ({
   allowed: false,
   status: error.status,
   headers: { "content-type": "application/problem+json", "x-request-id": instance, ...headers },
@@ -141,16 +144,9 @@ const toAllowedResult = ({
   quotas,
   rateLimits
 }: AllowedJson): AuthorizeRequestResult => {
-  const remaining: Record<string, number> = {}
-  const policies = (rateLimits ?? []).map(toHeaderPolicy)
-  if (quotas !== undefined) {
-    const [start, end] = [Date.parse(quotas.periodStart), Date.parse(quotas.resetsOn)]
-    const resetAfterMs = Math.max(1, end - clock.currentTimeMillisUnsafe())
-    for (const [name, quota] of Object.entries(quotas.meters)) {
-      remaining[name] = quota.remaining
-      policies.push({ name, quota: quota.max, windowMs: end - start, remaining: quota.remaining, resetAfterMs })
-    }
-  }
+  const { meters = {}, periodStart = "", resetsOn = "" } = quotas ?? {}
+  const period = { start: Date.parse(periodStart), end: Date.parse(resetsOn) }
+  const policies = toPolicies(rateLimits ?? [], meters, period, clock.currentTimeMillisUnsafe())
   return {
     allowed: true,
     headers: formatRateLimitHeaders(policies),
@@ -160,7 +156,7 @@ const toAllowedResult = ({
       keyId,
       tags: consumer.tags,
       metadata: consumer.metadata,
-      remaining,
+      remaining: Object.fromEntries(Object.entries(meters).map(([meter, { remaining }]) => [meter, remaining])),
       ...omitUndefined({ scopes, subscription, quotas, rateLimits })
     }
   }
@@ -185,25 +181,21 @@ export const makeAuthorizeRequest = <HostRequest>(
   options?: RequireApiKeyOptions<HostRequest>
 ): ((request: RequestLike, hostRequest: HostRequest) => Promise<AuthorizeRequestResult>) => {
   Options.decodeSync(keyBucket, bucket, "keyBucket")
-  const { keyFrom, onStoreUnavailable, resolve } = parseRouteOptions(options)
+  const { keyFrom, onStoreUnavailable, toAuthorizeOptions } = parseRouteOptions(options)
   return async (request, hostRequest) => {
     const getInstance = () => resolveRequestId(request.header("x-request-id"))
     const key = extractKey(request, keyFrom)
     try {
-      const resolved = resolve(hostRequest)
-      const { authorizeOptions, tooCostly } = resolved instanceof Promise ? await resolved : resolved
-      const result = await bucket.authorize(key, authorizeOptions)
-      if (!result.allowed) return toDenialResult(toDenial(result), getInstance())
-      return tooCostly === undefined
-        ? toAllowedResult(result)
-        : toDenialResult({ error: tooCostly, headers: {} }, getInstance())
+      const result = await bucket.authorize(key, toAuthorizeOptions(hostRequest))
+      return result.allowed ? toAllowedResult(result) : toRefusalResult(toRefusal(result), getInstance())
     } catch (error) {
+      if (error instanceof InvalidInput) return toRefusalResult({ error, headers: {} }, getInstance())
       if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
       const instance = getInstance()
       logRequestError(instance, error.message)
       return onStoreUnavailable === "allow"
         ? { allowed: true, consumer: undefined, headers: {} }
-        : toDenialResult(toStoreDenial(error), instance)
+        : toRefusalResult(toStoreRefusal(error), instance)
     }
   }
 }

@@ -2,27 +2,27 @@
  * A rate limit: `limit` requests in each `per`, and up to `burst` of them at once.
  */
 import { Schema } from "effect"
+import { maxTimeUntilFull } from "../store/gcra.ts"
 
 const millisPerUnit = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 const maxPer = 31 * millisPerUnit.day
 
+/** Says what is possible: each member of the union would name only itself. */
+const perMessage = { message: `must be "second", "minute", "hour", "day", or 1 to ${maxPer} milliseconds (31 days)` }
+
 /** The span in which `limit` requests are allowed: a unit, or a number of milliseconds. */
-export const Per = Schema.Union([
-  Schema.Literals(["second", "minute", "hour", "day"]),
-  Schema.Int.pipe(
-    Schema.check(
-      Schema.isBetween(
-        { minimum: 1, maximum: maxPer },
-        { expected: '"second", "minute", "hour", "day", or 1 to 2678400000 milliseconds (31 days)' }
-      )
-    )
+const Per = Schema.Union([
+  Schema.Literals(["second", "minute", "hour", "day"]).annotate(perMessage),
+  Schema.Number.annotate(perMessage).pipe(
+    Schema.check(Schema.isInt(perMessage), Schema.isBetween({ minimum: 1, maximum: maxPer }, perMessage))
   )
-])
+]).annotate(perMessage)
 type Per = typeof Per.Type
 
 const toMillis = (per: Per): number => (typeof per === "number" ? per : millisPerUnit[per])
 
-const Amount = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })))
+/** A number of requests. */
+export const RequestCount = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })))
 
 interface RateLimitValue {
   readonly limit: number
@@ -34,18 +34,17 @@ interface RateLimitValue {
 const getInterval = ({ limit, per }: RateLimitValue): number => Math.ceil((toMillis(per) * 1_000) / limit)
 
 const maxPerMillisecond = 50
-const maxBurstTime = 366 * millisPerUnit.day * 1_000
 
 /** What the store cannot count exactly. */
 const findProblem = (rateLimit: RateLimitValue) => {
   const { limit, per, burst = limit } = rateLimit
   if (limit > maxPerMillisecond * toMillis(per)) return { path: ["limit"], issue: "must be at most 50,000 a second" }
-  return burst * getInterval(rateLimit) <= maxBurstTime
+  return burst * getInterval(rateLimit) <= maxTimeUntilFull
     ? undefined
     : { path: ["burst"], issue: "must be less: the burst would take more than 366 days to become available again" }
 }
 
-export const rateLimitFields = { limit: Amount, per: Per, burst: Schema.optionalKey(Amount) }
+export const rateLimitFields = { limit: RequestCount, per: Per, burst: Schema.optionalKey(RequestCount) }
 export const rateLimitCheck = Schema.makeFilter<RateLimitValue>(findProblem)
 
 /** A rate limit of a plan. */

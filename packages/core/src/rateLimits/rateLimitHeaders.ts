@@ -2,7 +2,7 @@
  * The headers `RateLimit-Policy` and `RateLimit` (IETF draft): the limits and quotas of a request, and what is left of
  * each.
  */
-import type { RateLimitStatus } from "./RateLimitUse.ts"
+import type { RateLimitStatus } from "./RateLimitTake.ts"
 
 /** A rate limit or a quota, as the headers describe it. */
 export interface HeaderPolicy {

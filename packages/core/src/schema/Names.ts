@@ -5,8 +5,10 @@ import { Schema } from "effect"
 
 export const pathName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/u)))
 
-/** The name of a meter or of a rate limit. */
 export const MeterName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u)))
+
+/** Rate limits and meters appear in the same headers, so their names have the same form. */
+export const RateLimitName = MeterName
 
 export const AccountName = pathName.pipe(Schema.brand("AccountName"))
 export type AccountName = typeof AccountName.Type

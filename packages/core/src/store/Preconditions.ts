@@ -4,8 +4,9 @@
  * in the same order there.
  */
 import type { Clock } from "effect"
-import { type MicrosecondClock, take } from "./RateLimit.ts"
-import type { Change } from "./Store.ts"
+import { take } from "./gcra.ts"
+import type { MicrosecondClock } from "./MicrosecondClock.ts"
+import type { Change, CounterChange } from "./Store.ts"
 import { StoreConflict } from "./StoreError.ts"
 
 /** The state of the store before the commit. */
@@ -29,8 +30,6 @@ export interface CounterUpdate {
   readonly total: number
   readonly ttl: number
 }
-
-type CounterChange = Extract<Change, { readonly _tag: "Add" | "Raise" | "Take" }>
 
 const evaluateCounter = (change: CounterChange, state: CommitState): StoreConflict | CounterUpdate => {
   const { counter, ttl } = change

@@ -66,8 +66,8 @@ export type Change = Data.TaggedEnum<{
   AtMost: { readonly term: string; readonly atMost: number }
   /**
    * Adds an integer other than 0 to a counter. A positive amount fails the commit if the counter would exceed `max`. A
-   * negative amount never fails: it lowers the counter to 0 at most. The store keeps the counter for at least `ttl` more
-   * milliseconds and may delete it after that, here and in `Raise` and `Take`.
+   * negative amount, which gives back what was reserved, never fails: the counter stops at 0. The store keeps the counter
+   * for at least `ttl` more milliseconds and may delete it after that, here and in `Raise` and `Take`.
    */
   Add: { readonly counter: string; readonly by: number; readonly max?: number; readonly ttl: number }
   /** Sets a counter to `to`, unless it is already higher. */
@@ -75,7 +75,7 @@ export type Change = Data.TaggedEnum<{
   /**
    * Takes `cost` from a rate limit, which allows `burst` at once and one more every `interval` microseconds. Fails the
    * commit if less than `cost` is available. All takes of a counter have the same `interval` and `burst`, and a `ttl` in
-   * which the limit becomes full again. `RateLimit.ts` defines the algorithm and what the counter holds.
+   * which the limit becomes full again. `gcra.ts` defines the algorithm and what the counter holds.
    */
   Take: {
     readonly counter: string
@@ -87,6 +87,10 @@ export type Change = Data.TaggedEnum<{
 }>
 
 export const Change = Data.taggedEnum<Change>()
+
+export type Take = Extract<Change, { readonly _tag: "Take" }>
+/** A change of one counter. */
+export type CounterChange = Extract<Change, { readonly counter: string }>
 
 /**
  * Makes a commit idempotent: within `ttl` milliseconds, a commit with the same `id` changes nothing and returns the

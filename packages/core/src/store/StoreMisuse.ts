@@ -2,7 +2,8 @@
  * Validates the arguments of store operations. Invalid arguments are a bug in the calling code, so they are defects,
  * not typed errors. The message names the argument.
  */
-import type { Change, IdempotencyRecord, StoreQuery } from "./Store.ts"
+import { maxTimeUntilFull } from "./gcra.ts"
+import type { Change, CounterChange, IdempotencyRecord, StoreQuery } from "./Store.ts"
 
 export class StoreMisuse extends TypeError {
   override readonly name = "StoreMisuse"
@@ -56,10 +57,7 @@ const validateChange = (change: Change): string | undefined => {
   }
 }
 
-/** A year and a day, in microseconds: added to the present time, it stays an exact integer. */
-const maxBurstTime = 366 * 24 * 60 * 60 * 1_000_000
-
-const validateAmounts = (change: Extract<Change, { readonly _tag: "Add" | "Raise" | "Take" }>): string | undefined => {
+const validateAmounts = (change: CounterChange): string | undefined => {
   switch (change._tag) {
     case "Add":
       if (!isPositive(Math.abs(change.by))) return `by must be an integer other than 0, not ${change.by}`
@@ -74,9 +72,9 @@ const validateAmounts = (change: Extract<Change, { readonly _tag: "Add" | "Raise
         return `cost, interval and burst must be positive integers, not ${cost}, ${interval} and ${burst}`
       }
       if (cost > burst) return `cost must be at most burst, not ${cost} of ${burst}`
-      return burst * interval <= maxBurstTime
+      return burst * interval <= maxTimeUntilFull
         ? undefined
-        : `burst × interval must be at most ${maxBurstTime} microseconds, not ${burst * interval}`
+        : `burst × interval must be at most ${maxTimeUntilFull} microseconds, not ${burst * interval}`
     }
   }
 }

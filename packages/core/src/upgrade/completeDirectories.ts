@@ -5,7 +5,7 @@
  * Every step can be repeated, and several processes may run it at once.
  */
 import { DateTime, Effect, Fiber, Option, Schema } from "effect"
-import { listAccounts } from "../accounts/accountRecords.ts"
+import { addMissingAccounts } from "../accounts/accountRecords.ts"
 import { countLegacyNames } from "../deployments/model/countLegacyNames.ts"
 import { nameReservations } from "../deployments/model/nameRecords.ts"
 import { readProjects } from "../deployments/model/readProjects.ts"
@@ -109,7 +109,7 @@ const complete = Effect.gen(function* () {
     .map(([name, createdOn]) => ({ name, createdOn }))
     .sort((left, right) => DateTime.Order(left.createdOn, right.createdOn))
   for (let start = 0; start < accounts.length; start += pageSize) {
-    yield* listAccounts(accounts.slice(start, start + pageSize))
+    yield* addMissingAccounts(accounts.slice(start, start + pageSize))
   }
   yield* markComplete
 })

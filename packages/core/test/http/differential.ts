@@ -85,7 +85,7 @@ const decodeOutcome = ({ response, errors }: OperationDescription, exchange: Exc
     return Effect.map(value, (body) => HttpApiSchema.withHeaders({ body, headers: { location } }))
   }
   const version = Number(responseHeaders.get("etag")?.slice(1, -1))
-  if (response.kind === "limited") {
+  if (response.kind === "with-rate-limits") {
     const policies = parsePolicies(responseHeaders)
     return Effect.map(value, (value) => ({ value, policies }))
   }

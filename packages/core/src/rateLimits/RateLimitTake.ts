@@ -2,16 +2,14 @@
  * Takes requests from rate limits: the change of a commit for each limit, and what is left of it afterwards.
  */
 import { hash } from "node:crypto"
-import { Change, type CommitResult } from "../store/Store.ts"
+import type { CommitResult, Take } from "../store/Store.ts"
 import type { StoreConflict } from "../store/StoreError.ts"
 import type { RateLimitPolicy } from "./RateLimit.ts"
 import { RateLimited } from "./RateLimitError.ts"
 import { toHeaderPolicy } from "./rateLimitHeaders.ts"
 
-type Take = Extract<Change, { readonly _tag: "Take" }>
-
 /** A limit, and the change that takes from it. */
-export interface RateLimitUse {
+export interface RateLimitTake {
   readonly policy: RateLimitPolicy
   readonly change: Take
 }
@@ -44,30 +42,33 @@ const toCounterPart = ({ kind, id }: RateLimitSubject): string =>
 /** A counter outlives the time until its limit is full, because the clocks of processes differ. */
 const gracePeriodMs = 60_000
 
-/** The identity of a limit is its counter: a limit with other numbers starts afresh. */
-export const makeUse = (policy: RateLimitPolicy, subject: RateLimitSubject, cost: number): RateLimitUse => {
+/** The identity of a limit is its counter: a limit with other numbers starts full. */
+export const makeTake = (policy: RateLimitPolicy, subject: RateLimitSubject, cost: number): RateLimitTake => {
   const { name, limit, per, burst, interval } = policy
   const counter = `rate:${name}:${limit}:${per}:${burst}:${toCounterPart(subject)}`
   const ttl = Math.ceil((burst * interval) / 1_000) + gracePeriodMs
-  return { policy, change: Change.Take({ counter, cost, interval, burst, ttl }) as Take }
+  return { policy, change: { _tag: "Take", counter, cost, interval, burst, ttl } }
 }
 
 /** What is left of each limit after the commit that took from it. */
 export const toStatuses = (
-  uses: ReadonlyArray<RateLimitUse>,
+  takes: ReadonlyArray<RateLimitTake>,
   { totals }: CommitResult
 ): ReadonlyArray<RateLimitStatus> =>
-  uses.map(({ policy: { name, limit, per, burst, interval }, change: { counter } }) => {
+  takes.map(({ policy: { name, limit, per, burst, interval }, change: { counter } }) => {
     const untilFull = totals.get(counter) ?? 0
     const remaining = Math.floor(burst - untilFull / interval)
     return { name, limit, per, burst, remaining, resetAfterMs: Math.ceil(untilFull / 1_000) }
   })
 
 /** The error for a commit that the store rejected because of one of these limits. */
-export const toRateLimited = (uses: ReadonlyArray<RateLimitUse>, conflict: StoreConflict): RateLimited | undefined => {
-  const use = uses.find(({ change }) => change.counter === conflict.subject)
-  if (use === undefined || conflict.reason !== "rate-limited") return undefined
-  const { policy, change } = use
+export const toRateLimited = (
+  takes: ReadonlyArray<RateLimitTake>,
+  conflict: StoreConflict
+): RateLimited | undefined => {
+  const take = takes.find(({ change }) => change.counter === conflict.subject)
+  if (take === undefined || conflict.reason !== "rate-limited") return undefined
+  const { policy, change } = take
   const remaining = Math.max(0, Math.floor(change.cost - conflict.retryAfter / change.interval))
   const retryAfterMs = Math.ceil(conflict.retryAfter / 1_000)
   return new RateLimited({

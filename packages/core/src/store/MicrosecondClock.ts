@@ -1,28 +1,7 @@
 /**
- * Rate limits of the store, as the generic cell rate algorithm (GCRA). Its whole state is one integer: the time in
- * microseconds at which the limit is full again. A `Take` postpones that time by `cost` intervals, and is refused if it
- * would then be more than `burst` intervals ahead of now. So in any span of T microseconds, at most
- * `burst + T / interval` are taken.
- *
- * The time comes from the server of the store if it has one, otherwise from `MicrosecondClock`.
+ * The time for the rate limits of a store without a server of its own.
  */
 import type { Clock } from "effect"
-import type { Change } from "./Store.ts"
-
-type Take = Extract<Change, { readonly _tag: "Take" }>
-
-export type TakeResult =
-  /** `untilFull`: microseconds until the limit is full again. */
-  | { readonly allowed: true; readonly fullAt: number; readonly untilFull: number }
-  | { readonly allowed: false; readonly retryAfter: number }
-
-/** `fullAt` is the stored state, or 0 if there is none. */
-export const take = ({ cost, interval, burst }: Take, fullAt: number, now: number): TakeResult => {
-  const nextFullAt = Math.max(fullAt, now) + cost * interval
-  const untilFull = nextFullAt - now
-  const excess = untilFull - burst * interval
-  return excess > 0 ? { allowed: false, retryAfter: excess } : { allowed: true, fullAt: nextFullAt, untilFull }
-}
 
 /** The wall clock has whole milliseconds. A smaller lead over the monotonic clock is that rounding, not progress. */
 const wallResolution = 1_000

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { MicrosecondClock } from "@tollgate/core/store"
 import { ManualClock } from "@tollgate/store-testkit"
 import { Schema } from "effect"
-import { take } from "../src/store/RateLimit.ts"
+import { take } from "../src/store/gcra.ts"
 
 const start = 1_800_000_000_000_000
 const hour = 3_600_000_000
