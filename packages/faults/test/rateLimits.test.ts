@@ -1,6 +1,7 @@
 /**
- * Four processes on one rate limit, in a SQLite file and on a Redis server: never more than burst + rate × time, and
- * not much less.
+ * Four processes on one rate limit, in a SQLite file and on a Redis server: never more than burst + rate × time, and at
+ * least 90 % of that if they attempt twice as many. A machine that is too slow for this attempts less than the fastest
+ * limit allows, and in waves: what the limit would have allowed between two waves is lost. Then half is enough.
  */
 import { join } from "node:path"
 import { runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
@@ -10,7 +11,7 @@ import type { RateLimit, RateLimiterInput, RateLimitUse } from "./rateLimiter.wo
 
 const durationMs = 5_000
 
-/** The processes together have fewer takes in flight than the burst, so that a wave of them does not waste any. */
+/** The processes together have fewer takes in flight than the burst, so that a single wave of them fits into it. */
 const limits: ReadonlyArray<RateLimit> = [
   { name: "1 per minute", interval: 60_000_000, burst: 10, concurrency: 2 },
   { name: "200 per second", interval: 5_000, burst: 20, concurrency: 4 },
@@ -37,8 +38,8 @@ const runLimits = async (store: RateLimiterInput["store"], location: string) => 
     )
     expect(uses.length).toBe(4)
     expect(admitted).toBeLessThanOrEqual(allowed)
-    // A slow machine attempts less than the fastest limit allows.
-    expect(admitted).toBeGreaterThanOrEqual(0.9 * Math.min(allowed, attempts))
+    const minimum = attempts >= 2 * allowed ? 0.9 * allowed : 0.5 * Math.min(allowed, attempts)
+    expect(admitted).toBeGreaterThanOrEqual(minimum)
   }
 }
 

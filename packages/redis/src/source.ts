@@ -28,12 +28,6 @@ const isClient = (source: unknown): source is Redis | Cluster =>
 export const isCluster = (client: Redis | Cluster): client is Cluster =>
   Options.hasMethods(client, "nodes", "refreshSlotsCache")
 
-const isPlainObject = (source: unknown): source is object => {
-  if (typeof source !== "object" || source === null) return false
-  const prototype: unknown = Object.getPrototypeOf(source)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
-}
-
 /** Describes an invalid argument without printing it, because it may contain a password. */
 const describeType = (source: unknown): string => {
   if (typeof source !== "object" || source === null) return source == null ? String(source) : `a ${typeof source}`
@@ -119,7 +113,7 @@ export const parseSource = (source: unknown): Target | StoreOpenError => {
     return { location: describeUrl(source), template: preventConnecting(new Redis(source, { lazyConnect: true })) }
   }
   if (isClient(source)) return { location: describeClient(source), template: source }
-  if (!isPlainObject(source) || Options.hasMethods(source, "then")) return sourceError(source)
+  if (!Options.isPlainObject(source) || Options.hasMethods(source, "then")) return sourceError(source)
   const invalid = checkIoredisOptions(source)
   if (invalid !== undefined) return invalid
   const template = preventConnecting(new Redis({ ...source, lazyConnect: true }))

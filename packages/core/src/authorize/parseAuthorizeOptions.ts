@@ -6,7 +6,8 @@ import { parseAmounts } from "../metering/Quota.ts"
 import type { RateLimitPolicy } from "../rateLimits/RateLimit.ts"
 import { RequiredScopes } from "../records/Scope.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
-import { type InvalidInput, invalidParameters } from "../schema/InvalidInput.ts"
+import { isPlainObject } from "../runtime/isPlainObject.ts"
+import { type InvalidInput, invalidParameter, invalidParameters } from "../schema/InvalidInput.ts"
 import {
   type AppliedRateLimit,
   type AuthorizeOptions,
@@ -30,8 +31,9 @@ export const parseAuthorizeOptions = (
 
 const decodeOptions = Schema.decodeUnknownEffect(AuthorizeInput, { onExcessProperty: "error" })
 
-const decode = (options: AuthorizeOptions): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> =>
-  Effect.mapBoth(decodeOptions(options), {
+const decode = (options: AuthorizeOptions): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
+  if (!isPlainObject(options)) return Effect.fail(invalidParameter("options", "must be a plain object"))
+  return Effect.mapBoth(decodeOptions(options), {
     onFailure: invalidParameters,
     onSuccess: (input) => {
       const parsed = toParsedOptions(input)
@@ -42,20 +44,20 @@ const decode = (options: AuthorizeOptions): Effect.Effect<ParsedAuthorizeOptions
       return parsed
     }
   })
+}
 
 /** The policies that were validated, by their numbers as they were given: the same options come with every request. */
 const validPolicies = new BoundedMap<string, RateLimitPolicy>(1_000)
 
-/** Texts and numbers have different keys. */
-const toPolicyKey = ({ name, limit, per, burst }: Partial<RateLimitOptions>): string =>
-  JSON.stringify([name, limit, per, burst])
+const toPolicyKey = ({ name, limit, per, burst }: RateLimitOptions): string =>
+  `${name} ${limit} ${per} ${typeof per} ${burst}`
 
 /**
  * Validates by hand, because a schema takes longer than the decision itself. Returns `undefined` for all options that it
  * does not know to be valid.
  */
 const parseFast = (options: AuthorizeOptions): ParsedAuthorizeOptions | undefined => {
-  if (typeof options !== "object" || options === null) return undefined
+  if (!isPlainObject(options)) return undefined
   for (const name in options) if (!Object.hasOwn(authorizeFields, name)) return undefined
   const { scopes, rateLimit, rateLimits, metering } = options
   if (rateLimits !== undefined || (scopes !== undefined && !isRequiredScopes(scopes))) return undefined
@@ -74,8 +76,13 @@ const isRequiredScopes = Schema.is(RequiredScopes)
 const parseRateLimitFast = (rateLimit: RateLimitOptions): AppliedRateLimit | undefined => {
   if (typeof rateLimit !== "object" || rateLimit === null) return undefined
   for (const name in rateLimit) if (!Object.hasOwn(rateLimitOptionFields, name)) return undefined
-  const policy = validPolicies.get(toPolicyKey(rateLimit))
-  const { by = "consumer", cost = 1 } = rateLimit
+  const { name, limit, per, burst, by = "consumer", cost = 1 } = rateLimit
+  const hasTypes =
+    typeof limit === "number" &&
+    (typeof per === "string" || typeof per === "number") &&
+    (name === undefined || typeof name === "string") &&
+    (burst === undefined || typeof burst === "number")
+  const policy = hasTypes ? validPolicies.get(toPolicyKey(rateLimit)) : undefined
   if (policy === undefined || !Number.isSafeInteger(cost) || cost < 1 || cost > policy.burst) return undefined
   return by === "consumer" || by === "key" ? { policy, by, cost } : undefined
 }

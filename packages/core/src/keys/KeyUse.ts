@@ -48,18 +48,19 @@ const make = Effect.gen(function* () {
   })
 
   const flush = Effect.gen(function* () {
-    const causes: Array<Cause.Cause<unknown>> = []
+    const errors: Array<unknown> = []
     for (const [partition, minutes] of [...pending]) {
       yield* Effect.catchCause(flushPartition(partition, minutes), (cause) =>
-        Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.sync(() => causes.push(cause))
+        Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.sync(() => errors.push(Cause.squash(cause)))
       )
     }
-    const [firstCause] = causes
-    // Logged once for each time that the store fails, not at every attempt.
-    if (firstCause !== undefined && !isFailing) {
-      yield* Effect.logWarning("Cannot write when API keys were last used", firstCause)
+    const [error] = errors
+    // Logged once for each time that the store fails, not at every attempt. Its cause may quote stored data.
+    if (error !== undefined && !isFailing) {
+      const problem = error instanceof Error ? error.message : String(error)
+      yield* Effect.logWarning(`Cannot write when API keys were last used: ${problem}`)
     }
-    isFailing = firstCause !== undefined
+    isFailing = error !== undefined
   })
 
   const scheduleFlush = (): void => {

@@ -21,7 +21,7 @@ const maxPerStatus = 20
 export interface CustomerEntitlements {
   /**
    * For the subscriptions in a status that allows usage, newest first. The preconditions of each also fail if any other
-   * subscription of the customer has changed.
+   * subscription of the customer, or a plan of a newer one, has changed.
    */
   readonly entitlements: ReadonlyArray<Entitlement.Entitlement>
   /** The number of subscriptions in any status. */
@@ -76,11 +76,17 @@ export const readEntitlements = Effect.fnUntraced(function* (
   const plans = new Map<string, Entry<StoredPlan>>()
   const planIds = [...new Set(subscriptions.flatMap(({ value }) => value.planIds))]
   for (const plan of yield* readPlans(bucketId, planIds)) plans.set(plan.value.id, plan)
+  const getPlans = (ids: ReadonlyArray<string>) => ids.flatMap((id) => plans.get(id) ?? [])
+  const newerPlanIds = new Set<string>()
   const entitlements = subscriptions.map((subscription) => {
-    const subscribedPlans = subscription.value.planIds.flatMap((id) => plans.get(id) ?? [])
-    return Entitlement.make({ bucketEntry, subscription, plans: subscribedPlans }, [
-      assertCustomerUnchanged(customerVersion)
-    ])
+    const ownPlanIds: ReadonlyArray<string> = subscription.value.planIds
+    const extraPreconditions = [
+      assertCustomerUnchanged(customerVersion),
+      // A newer subscription is passed over if its plans lack a meter, so a change of these plans changes the choice.
+      ...getPlans([...newerPlanIds].filter((id) => !ownPlanIds.includes(id))).map(planRecords.assertUnchanged)
+    ]
+    for (const id of ownPlanIds) newerPlanIds.add(id)
+    return Entitlement.make({ bucketEntry, subscription, plans: getPlans(ownPlanIds) }, extraPreconditions)
   })
   return { entitlements, total: all?.total ?? 0 } satisfies CustomerEntitlements
 })

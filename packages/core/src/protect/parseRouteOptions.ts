@@ -16,6 +16,7 @@ import {
 } from "../authorize/authorizeSchemas.ts"
 import { parseAuthorizeOptions } from "../authorize/parseAuthorizeOptions.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
+import { isPlainObject } from "../runtime/isPlainObject.ts"
 import * as Options from "../runtime/Options.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import type { RequireApiKeyOptions } from "./RequireApiKeyOptions.ts"
@@ -51,12 +52,17 @@ interface LimitFunctions {
 }
 
 const getLimitFunctions = (rateLimit: unknown, path: string): LimitFunctions => {
-  const { by, cost }: Fields = Predicate.isObject(rateLimit) ? { ...rateLimit } : {}
+  const { by, cost }: Fields = isPlainObject(rateLimit) ? { ...rateLimit } : {}
   return { path, ...(isFunction(by) ? { by } : {}), ...(isFunction(cost) ? { cost } : {}) }
 }
 
-const omitFunctions = (value: unknown): unknown =>
-  Predicate.isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, item]) => !isFunction(item))) : value
+/** Leaves out the functions of a rate limit, so that the rest can be validated. */
+const omitFunctions = (rateLimit: unknown): unknown =>
+  isPlainObject(rateLimit)
+    ? Object.fromEntries(
+        Object.entries(rateLimit).filter(([name, value]) => !((name === "by" || name === "cost") && isFunction(value)))
+      )
+    : rateLimit
 
 const resolveBy = async ({ by, path }: LimitFunctions, limit: AppliedRateLimit, request: unknown) => {
   if (by === undefined) return limit.by
@@ -100,7 +106,7 @@ interface RouteOptions {
 
 /** Throws a `ConfigurationError` for an invalid option. */
 export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
-  const { rateLimit, rateLimits, metering, ...rest }: Fields = Predicate.isObject(options) ? { ...options } : {}
+  const { rateLimit, rateLimits, metering, ...rest }: Fields = isPlainObject(options) ? { ...options } : {}
   const severalLimits = Array.isArray(rateLimits) ? rateLimits : []
   const limitFunctions =
     rateLimit === undefined
@@ -112,7 +118,7 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
     rateLimits: Array.isArray(rateLimits) ? severalLimits.map(omitFunctions) : rateLimits,
     metering: isFunction(metering) ? undefined : metering
   }
-  const decoded = Options.decodeSync(staticOptions, Predicate.isObject(options) ? withoutFunctions : options)
+  const decoded = Options.decodeSync(staticOptions, isPlainObject(options) ? withoutFunctions : options)
   const parsed = toParsedOptions(decoded)
   const { keyFrom, onStoreUnavailable } = decoded
   const hasFunctions =

@@ -35,9 +35,14 @@ export interface RateLimitSubject {
 
 const maxIdLength = 64
 
-/** Long texts are hashed: the name of a counter is bounded. */
+/**
+ * Long texts are hashed, because the name of a counter is bounded. UTF-16 tells apart texts that are not well-formed,
+ * which all have the same UTF-8.
+ */
 const toCounterPart = ({ kind, id }: RateLimitSubject): string =>
-  id.length <= maxIdLength && id.isWellFormed() ? `${kind}:${id}` : `${kind}#${hash("sha256", id, "base64url")}`
+  id.length <= maxIdLength && id.isWellFormed()
+    ? `${kind}:${id}`
+    : `${kind}#${hash("sha256", Buffer.from(id, "utf16le"), "base64url")}`
 
 /** A counter outlives the time until its limit is full, because the clocks of processes differ. */
 const gracePeriodMs = 60_000

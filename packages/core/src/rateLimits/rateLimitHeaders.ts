@@ -30,15 +30,21 @@ export const toHeaderPolicy = ({
   resetAfterMs
 }: Omit<RateLimitStatus, "burst">): HeaderPolicy => ({ name, quota: limit, windowMs: per, remaining, resetAfterMs })
 
+/** Clients accept about 16 KB of headers in all. Policies that do not fit into this many characters are left out. */
+const maxHeaderLength = 3_000
+
 /** No headers if there is no policy. */
 export const formatRateLimitHeaders = (policies: ReadonlyArray<HeaderPolicy>): Readonly<Record<string, string>> => {
-  if (policies.length === 0) return {}
-  const [declared, states] = [[] as string[], [] as string[]]
+  let [declared, states] = ["", ""]
   for (const { name, quota, windowMs, remaining, resetAfterMs } of policies) {
-    declared.push(`"${name}";q=${formatInteger(quota)};w=${formatInteger(toSeconds(windowMs))}`)
-    states.push(`"${name}";r=${formatInteger(remaining)};t=${formatInteger(toSeconds(resetAfterMs))}`)
+    const separator = declared === "" ? "" : ", "
+    const declaration = `"${name}";q=${formatInteger(quota)};w=${formatInteger(toSeconds(windowMs))}`
+    const state = `"${name}";r=${formatInteger(remaining)};t=${formatInteger(toSeconds(resetAfterMs))}`
+    if (Math.max(declared.length + declaration.length, states.length + state.length) + 2 > maxHeaderLength) break
+    declared += separator + declaration
+    states += separator + state
   }
-  return { "ratelimit-policy": declared.join(", "), ratelimit: states.join(", ") }
+  return declared === "" ? {} : { "ratelimit-policy": declared, ratelimit: states }
 }
 
 /** The headers of a refusal: the policy that refused, and when to try again. Its `resetAfterMs` is the time to wait. */

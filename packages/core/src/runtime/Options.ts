@@ -5,6 +5,7 @@
  */
 import { Effect, Exit, Option, Predicate, Result, Schema, SchemaAST, SchemaGetter, SchemaIssue } from "effect"
 import { ConfigurationError } from "./ConfigurationError.ts"
+import { isPlainObject } from "./isPlainObject.ts"
 import { omitUndefined } from "./omitUndefined.ts"
 
 /** An option without nested options. `problem` says what it must be, and is also the message if it is missing. */
@@ -42,6 +43,8 @@ export const literals = <const L extends string | boolean>(allowed: ReadonlyArra
 /** A function. Its parameters and its result cannot be checked, so its type is that of the interface. */
 export const callback = <F extends (...args: never) => unknown>(problem: string) =>
   value((value): value is F => typeof value === "function", problem)
+
+export { isPlainObject }
 
 /** Whether the value is an object with these methods: a class of another copy of a package passes too. */
 export const hasMethods = (value: unknown, ...names: ReadonlyArray<string>): boolean =>
@@ -121,6 +124,9 @@ type Issue = ReturnType<typeof formatIssues>["issues"][number]
 const selectDeeper = (one: Issue, other: Issue): Issue =>
   (other.path?.length ?? 0) > (one.path?.length ?? 0) ? other : one
 
+const describeOtherObject = (options: object): string =>
+  hasMethods(options, "then") ? "is a promise; await it" : "must be a plain object"
+
 /**
  * Decodes options. The result is an Effect too. `subject` names the argument where the error is not about one option.
  */
@@ -129,6 +135,9 @@ export const decode = <A>(
   options: unknown,
   subject = "options"
 ): Exit.Exit<A, ConfigurationError> => {
+  if (SchemaAST.isObjects(schema.ast) && Predicate.isObject(options) && !isPlainObject(options)) {
+    return Exit.fail(new ConfigurationError({ option: subject, problem: describeOtherObject(options) }))
+  }
   const result = Schema.decodeUnknownResult(schema, { onExcessProperty: "error" })(options === undefined ? {} : options)
   if (Result.isSuccess(result)) return Exit.succeed(result.success)
   const { path, message } = formatIssues(result.failure.issue).issues.reduce(selectDeeper)
