@@ -3,7 +3,13 @@
  */
 import { listAlternatives, type Resolve, type Schema } from "./description.ts"
 
-const exampleStrings = ["example", "alice@example.com", "2030-01-01T00:00:00Z", "an-example-of-16-characters-or-more"]
+const exampleStrings = [
+  "example",
+  "alice@example.com",
+  "2030-01-01T00:00:00Z",
+  "an-example-of-16-characters-or-more",
+  "0123456789abcdef".repeat(4)
+]
 
 const makeString = (name: string, { pattern, format }: Schema): string => {
   if (format === "date-time") return "2030-01-01T00:00:00Z"

@@ -370,6 +370,7 @@ const operations: ReadonlyArray<readonly [method: string, path: string, call?: C
   ["GET", "/alice/keys"],
   ["POST", "/alice/keys", { body: {} }],
   ["POST", "/alice/keys/$bulk", { body: [{}] }],
+  ["POST", "/alice/keys/$import", { body: { keys: [{ hash: "0".repeat(64), algorithm: "sha256" }] } }],
   ["GET", "/alice/keys/key_1"],
   ["PATCH", "/alice/keys/key_1", { body: {} }],
   ["DELETE", "/alice/keys/key_1"]
@@ -483,6 +484,7 @@ describe("the OpenAPI description", () => {
       "/consumers/{consumerName}/roll-key": ["post"],
       "/consumers/{consumerName}/keys": ["get", "post"],
       "/consumers/{consumerName}/keys/$bulk": ["post"],
+      "/consumers/{consumerName}/keys/$import": ["post"],
       "/consumers/{consumerName}/keys/{keyId}": ["delete", "get", "patch"],
       "/$verify": ["post"],
       "/v1/metering": ["get", "post"],
