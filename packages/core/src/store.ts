@@ -16,7 +16,7 @@ export { memorySourceStore, type SourceStore } from "./deployments/ports/SourceS
 export type { SourceContent } from "./deployments/uploads/sourceStream.ts"
 export { BoundedMap } from "./runtime/BoundedMap.ts"
 export * as Collection from "./store/Collection.ts"
-export { MicrosecondClock } from "./store/MicrosecondClock.ts"
+export { type ClockSource, MicrosecondClock } from "./store/MicrosecondClock.ts"
 export * as Partition from "./store/Partition.ts"
 export * as Preconditions from "./store/Preconditions.ts"
 export {

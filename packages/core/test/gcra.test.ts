@@ -19,8 +19,19 @@ describe("MicrosecondClock", () => {
     }
   })
 
-  it("follows a wall clock that jumps forward", () => {
+  it("does not follow a wall clock that is set", () => {
     const [clock, microseconds] = [new ManualClock(start), new MicrosecondClock()]
+    microseconds.read(clock)
+    for (const amount of [hour, -3 * hour, 5 * hour]) {
+      clock.setWall(amount)
+      assert.strictEqual(microseconds.read(clock), start)
+    }
+    clock.advance(7)
+    assert.strictEqual(microseconds.read(clock), start + 7)
+  })
+
+  it("follows a wall clock that jumps forward, if the source is the caller", () => {
+    const [clock, microseconds] = [new ManualClock(start), new MicrosecondClock("caller")]
     microseconds.read(clock)
     clock.setWall(hour)
     assert.strictEqual(microseconds.read(clock), start + hour)
@@ -28,8 +39,8 @@ describe("MicrosecondClock", () => {
     assert.strictEqual(microseconds.read(clock), start + hour + 3)
   })
 
-  it("continues with the monotonic clock while the wall clock is set back", () => {
-    const [clock, microseconds] = [new ManualClock(start), new MicrosecondClock()]
+  it("continues with the monotonic clock while the wall clock is set back, if the source is the caller", () => {
+    const [clock, microseconds] = [new ManualClock(start), new MicrosecondClock("caller")]
     microseconds.read(clock)
     clock.setWall(-hour)
     assert.strictEqual(microseconds.read(clock), start)

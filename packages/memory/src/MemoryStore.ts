@@ -2,7 +2,9 @@
  * An in-memory store that implements the whole store contract. Its content is lost when the process exits, so it suits
  * tests, demos and single processes that need no persistence.
  */
+import { Options } from "@tollgate/core/internal"
 import {
+  type ClockSource,
   type ClosableStore,
   MicrosecondClock,
   type Partition,
@@ -15,9 +17,21 @@ import { PartitionState } from "./PartitionState.ts"
 
 const emptyPartition = new PartitionState()
 
-const make = (): StoreOperations => {
+export interface MemoryStoreOptions {
+  /**
+   * The clock of rate limits and of the expiry of counters. By default it counts with the monotonic clock, so that setting
+   * the system clock opens no limit. With `caller` it follows the system clock forwards: use it in tests with fake timers.
+   */
+  readonly clock?: ClockSource | undefined
+}
+
+const memoryStoreOptions = Options.struct<MemoryStoreOptions>()({
+  clock: Options.optional(Options.literals(["monotonic", "caller"]))
+})
+
+const make = ({ clock: source }: MemoryStoreOptions = {}): StoreOperations => {
   const partitions = new Map<Partition.Partition, PartitionState>()
-  const microseconds = new MicrosecondClock()
+  const microseconds = new MicrosecondClock(source)
   const read = (partition: Partition.Partition): PartitionState => partitions.get(partition) ?? emptyPartition
 
   return Store.make({
@@ -27,7 +41,7 @@ const make = (): StoreOperations => {
     list: (partition, queries) => Effect.sync(() => queries.map((query) => read(partition).list(query))),
     counters: (partition, names) =>
       Effect.clockWith((clock) => {
-        const now = clock.currentTimeMillisUnsafe()
+        const now = microseconds.readMillis(clock)
         return Effect.succeed(names.map((name) => read(partition).counter(name, now)))
       }),
     commit: (partition, changes, idempotency) =>
@@ -52,7 +66,10 @@ const make = (): StoreOperations => {
  */
 export const MemoryStore = {
   /** Creates an empty store. `close` does nothing; it exists because every store has it. */
-  open: (): ClosableStore<StoreOperations> => ({ ...make(), close: () => Promise.resolve() }),
+  open: (options?: MemoryStoreOptions): ClosableStore<StoreOperations> => ({
+    ...make(Options.decodeSync(memoryStoreOptions, options)),
+    close: () => Promise.resolve()
+  }),
   /** Creates an empty store each time the layer is built. */
-  layer: Layer.sync(Store, make)
+  layer: Layer.sync(Store, () => make())
 }

@@ -67,7 +67,7 @@ export class PartitionState {
     idempotency: IdempotencyRecord | undefined,
     time: Preconditions.CommitState["time"]
   ): CommitResult | StoreConflict {
-    const now = time.clock.currentTimeMillisUnsafe()
+    const now = time.microseconds.readMillis(time.clock)
     const replay = idempotency === undefined ? undefined : this.#replays.get(idempotency.id, now)
     if (replay !== undefined) return structuredClone(replay)
 

@@ -1,1 +1,1 @@
-export { MemoryStore } from "./MemoryStore.ts"
+export { MemoryStore, type MemoryStoreOptions } from "./MemoryStore.ts"

@@ -137,7 +137,7 @@ const makeOperations = (
     return withRetry("commit", async () => readReply(await write(scripts.countBatch, keys, args)))
   })
 
-  const microseconds = new MicrosecondClock()
+  const microseconds = new MicrosecondClock("caller")
 
   const commit = (
     partition: Partition.Partition,

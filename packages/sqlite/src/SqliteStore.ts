@@ -114,9 +114,7 @@ const makeOperations = (database: Database, operations: SyncOperations, queue: C
       read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),
     list: (partition, queries) => read("list", () => operations.list(partition, queries)),
     counters: (partition, names) =>
-      Effect.clockWith((clock) =>
-        read("counters", () => operations.counters(partition, names, clock.currentTimeMillisUnsafe()))
-      ),
+      Effect.clockWith((clock) => read("counters", () => operations.counters(partition, names, clock))),
     commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) =>
         queue
@@ -133,8 +131,9 @@ const make = Effect.fnUntraced(function* (
   source: string | Database,
   options: SqliteOptions | undefined
 ): Effect.fn.Return<SqliteStoreOperations, StoreOpenError | ConfigurationError, Scope.Scope> {
-  const database = yield* connect(source, yield* Options.decode(sqliteOptions, options))
-  const operations = new SyncOperations(database)
+  const decoded = yield* Options.decode(sqliteOptions, options)
+  const database = yield* connect(source, decoded)
+  const operations = new SyncOperations(database, decoded.clock)
   const queue = yield* Effect.acquireRelease(
     Effect.sync(() => new CommitQueue(database, operations.versions)),
     (queue) => Effect.promise(() => queue.close())

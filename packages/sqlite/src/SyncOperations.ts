@@ -5,6 +5,7 @@
 import {
   BoundedMap,
   type Change,
+  type ClockSource,
   type CommitResult,
   type IdempotencyRecord,
   MicrosecondClock,
@@ -60,14 +61,15 @@ export class SyncOperations {
   /** The id of a partition never changes. Only ids that are committed are cached, never those of an open transaction. */
   readonly #partitions = new BoundedMap<Partition.Partition, number>(10_000)
   #sweptAt = Number.NEGATIVE_INFINITY
-  readonly #microseconds = new MicrosecondClock()
+  readonly #microseconds: MicrosecondClock
   readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
 
   /** Caches the versions that commits check. The owner of a transaction calls `onBegin`, and `reset` on rollback. */
   readonly versions: VersionCache
 
-  constructor(database: Database) {
+  constructor(database: Database, clockSource: ClockSource | undefined) {
     this.#database = database
+    this.#microseconds = new MicrosecondClock(clockSource)
     this.#sql = prepareStatements(database)
     this.versions = VersionCache.forDatabase(database)
   }
@@ -93,7 +95,8 @@ export class SyncOperations {
     return this.#database.transaction(() => queries.map((query) => this.#readPage(id, query)))()
   }
 
-  counters(partition: Partition.Partition, names: Names, now: number): ReadonlyArray<number> {
+  counters(partition: Partition.Partition, names: Names, clock: Clock.Clock): ReadonlyArray<number> {
+    const now = this.#microseconds.readMillis(clock)
     const id = this.#findPartitionId(partition)
     return this.#readSnapshot(names, (name) => this.#sql.counter.get(id, name, now) ?? 0)
   }
@@ -108,7 +111,7 @@ export class SyncOperations {
     idempotency: IdempotencyRecord | undefined,
     clock: Clock.Clock
   ): CommitResult | StoreConflict {
-    const now = clock.currentTimeMillisUnsafe()
+    const now = this.#microseconds.readMillis(clock)
     const sql = this.#sql
     const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? missingPartitionId
     const replay = idempotency === undefined ? undefined : sql.replay.get(existingId, idempotency.id, now)
@@ -122,6 +125,8 @@ export class SyncOperations {
       time: { clock, microseconds: this.#microseconds }
     })
     if (updates instanceof StoreConflict) return updates
+    // The clock may have caught up with another process.
+    const writtenAt = this.#microseconds.readMillis(clock)
     // A commit that only checks must not write the partition either, which would cost a flush.
     const isCheckOnly = changes.every(({ _tag }) => _tag === "Check" || _tag === "AtMost")
     if (isCheckOnly && idempotency === undefined) return { versions: new Map(), totals: new Map() }
@@ -129,15 +134,15 @@ export class SyncOperations {
     const id = existingId === missingPartitionId ? requireRow(sql.insertPartition.get(partition)) : existingId
     const totals = new Map<string, number>()
     for (const { counter, value, total, ttl } of updates) {
-      sql.setCounter.run(id, counter, value, now + ttl)
+      sql.setCounter.run(id, counter, value, writtenAt + ttl)
       totals.set(counter, total)
     }
     const result = { versions: this.#writeRecords(id, changes), totals }
     if (idempotency !== undefined) {
       const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
-      sql.insertReplay.run(id, idempotency.id, encodeReplay(result, replayed), now + idempotency.ttl)
+      sql.insertReplay.run(id, idempotency.id, encodeReplay(result, replayed), writtenAt + idempotency.ttl)
     }
-    if (idempotency !== undefined || result.totals.size > 0) this.#sweep(now)
+    if (idempotency !== undefined || result.totals.size > 0) this.#sweep(writtenAt)
     return result
   }
 

@@ -2,6 +2,7 @@
  * The arguments of `SqliteStore`. They are validated before any file is opened or created.
  */
 import { Options } from "@tollgate/core/internal"
+import type { ClockSource } from "@tollgate/core/store"
 
 export interface SqliteOptions {
   /**
@@ -9,10 +10,16 @@ export interface SqliteOptions {
    * - `normal`: faster; an acknowledged write survives a crash of the process, but a power loss may lose the latest ones
    */
   readonly durability?: "full" | "normal" | undefined
+  /**
+   * The clock of rate limits and of the expiry of counters. By default it counts with the monotonic clock, so that setting
+   * the system clock opens no limit. With `caller` it follows the system clock forwards: use it in tests with fake timers.
+   */
+  readonly clock?: ClockSource | undefined
 }
 
 export const sqliteOptions = Options.struct<SqliteOptions>()({
-  durability: Options.optional(Options.literals(["full", "normal"]))
+  durability: Options.optional(Options.literals(["full", "normal"])),
+  clock: Options.optional(Options.literals(["monotonic", "caller"]))
 })
 
 export interface ArgumentError {

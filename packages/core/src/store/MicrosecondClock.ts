@@ -1,20 +1,29 @@
 /**
- * The time for the rate limits of a store without a server of its own.
+ * The time in microseconds for the rate limits of a store without a server of its own, and for the expiry of its counters.
+ *
+ * It starts at the wall clock and then counts with the monotonic clock, so setting the wall clock neither blocks a limit
+ * nor opens it. The clocks of two processes on one machine differ by less than a millisecond, or by what the wall clock
+ * was set in between their starts; a process that is behind catches up.
  */
 import type { Clock } from "effect"
+
+/**
+ * - `monotonic`: as described above
+ * - `caller`: also follows a wall clock that is set forward, as fake timers do. For tests
+ */
+export type ClockSource = "monotonic" | "caller"
 
 /** The wall clock has whole milliseconds. A smaller lead over the monotonic clock is that rounding, not progress. */
 const wallResolution = 1_000
 
-/**
- * The time for the rate limits of a store without a server: the caller's clock in microseconds, which follows the wall
- * clock forwards, and continues with the monotonic clock while the wall clock is behind. Because it never goes back, a
- * clock that is set back neither blocks a limit nor opens it. The clocks of two processes on one machine differ by less
- * than a millisecond.
- */
 export class MicrosecondClock {
+  readonly #source: ClockSource
   /** The difference between this clock and the monotonic clock, for each `Clock`: their monotonic times differ. */
   readonly #offsets = new WeakMap<Clock.Clock, number>()
+
+  constructor(source: ClockSource = "monotonic") {
+    this.#source = source
+  }
 
   /**
    * `earliest`: a time that has certainly passed, for example because another process, whose clock is ahead, has
@@ -22,11 +31,19 @@ export class MicrosecondClock {
    */
   read(clock: Clock.Clock, earliest = Number.NEGATIVE_INFINITY): number {
     const monotonic = Number(clock.monotonicTimeNanosUnsafe() / 1_000n)
-    const wall = Math.floor(clock.currentTimeMillisUnsafe() * 1_000)
-    const previous = this.#offsets.get(clock) ?? Number.NEGATIVE_INFINITY
-    const hasWallJumped = wall - (monotonic + previous) >= wallResolution
-    const offset = Math.max(hasWallJumped ? wall - monotonic : previous, earliest - monotonic)
-    if (offset !== previous) this.#offsets.set(clock, offset)
-    return monotonic + offset
+    const previous = this.#offsets.get(clock)
+    const offset = Math.max(previous ?? this.#measureOffset(clock, monotonic), earliest - monotonic)
+    const lead = this.#source === "caller" ? this.#measureOffset(clock, monotonic) - offset : 0
+    const next = lead >= wallResolution ? offset + lead : offset
+    if (next !== previous) this.#offsets.set(clock, next)
+    return monotonic + next
+  }
+
+  readMillis(clock: Clock.Clock): number {
+    return Math.floor(this.read(clock) / 1_000)
+  }
+
+  #measureOffset(clock: Clock.Clock, monotonic: number): number {
+    return Math.floor(clock.currentTimeMillisUnsafe() * 1_000) - monotonic
   }
 }

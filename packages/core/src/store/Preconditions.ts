@@ -24,7 +24,7 @@ export interface CommitState {
 
 export interface CounterUpdate {
   readonly counter: string
-  /** The value to store. */
+  /** The value to store, at least for `ttl` milliseconds of the clock by which it was evaluated. */
   readonly value: number
   /** The value to return in `totals`. */
   readonly total: number
@@ -50,12 +50,9 @@ const evaluateCounter = (change: CounterChange, state: CommitState): StoreConfli
       // A limit is never more than `burst` intervals from full. If it seems to be, its writer's clock was ahead.
       const now = microseconds.read(clock, current - change.burst * change.interval)
       const result = take(change, current, now)
-      if (!result.allowed) {
-        return new StoreConflict({ reason: "rate-limited", subject: counter, retryAfter: result.retryAfter })
-      }
-      // The store expires counters by the wall clock, which may be behind and jump forward later.
-      const wallDelay = Math.max(0, Math.ceil(now / 1_000 - clock.currentTimeMillisUnsafe()))
-      return { counter, value: result.fullAt, total: result.untilFull, ttl: ttl + wallDelay }
+      return result.allowed
+        ? { counter, value: result.fullAt, total: result.untilFull, ttl }
+        : new StoreConflict({ reason: "rate-limited", subject: counter, retryAfter: result.retryAfter })
     }
   }
 }
