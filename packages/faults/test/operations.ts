@@ -89,6 +89,11 @@ export const operations: Readonly<Record<string, Operation>> = {
     run: ({ keyBucket }) => keyBucket.keys.createMany("alice", [{}, {}, {}], idempotency),
     isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 4
   },
+  "keys.import": {
+    run: ({ keyBucket }) =>
+      keyBucket.keys.import("alice", { keys: [{ hash: "0".repeat(64), algorithm: "sha256" }] }, idempotency),
+    isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 2
+  },
   "keys.update": {
     run: ({ keyBucket, key }) => keyBucket.keys.update("alice", key.id, { description: "new" }),
     isDone: async ({ keyBucket, key }) => (await keyBucket.keys.get("alice", key.id)).description === "new"
