@@ -322,7 +322,7 @@ describe.each(stores)("authorize, on %s", (_, store) => {
         assert.isTrue(isAllowed(yield* authorize(once({ by: "key" }))))
         assert.isTrue(isAllowed(yield* authorizeKey(second, once({ by: "key" }))))
         assert.isFalse(isAllowed(yield* authorize(once({ by: "key" }))))
-        for (const value of ["192.0.2.1", "x".repeat(5_000), "\ud800"]) {
+        for (const value of ["192.0.2.1", "x".repeat(5_000), "\ud800", "\ud801"]) {
           assert.isTrue(isAllowed(yield* authorize(once({ by: { value } }))))
           assert.isFalse(isAllowed(yield* authorizeKey(second, once({ by: { value } }))))
         }
@@ -371,7 +371,12 @@ describe.each(stores)("authorize, on %s", (_, store) => {
           [{ rateLimit: limit, rateLimits: [limit] }, /rateLimit/],
           [{ scopes: ["not valid"] }, /scopes/],
           [{ scopes: Array.from({ length: 51 }, (_, index) => `s${index}`) }, /scopes/],
-          [{ ratelimit: limit }, /ratelimit/]
+          [{ ratelimit: limit }, /ratelimit/],
+          [Promise.resolve({ scopes: ["a"] }), /plain object/],
+          [Object.create({ scopes: ["a"] }), /plain object/],
+          [[], /plain object/],
+          [{ rateLimit: { limit: 1, per: Symbol("day") } }, /must be "second"/],
+          [{ rateLimit: { limit: 1, per: "day", burst: Number.NaN } }, /rateLimit/]
         ] as const) {
           const error = yield* Effect.flip(authorize(options as never))
           assert.strictEqual(error._tag, "InvalidInput")

@@ -586,6 +586,15 @@ describe("authorize", () => {
     assert.isFalse((await authorize()).allowed, "the newest active subscription is the second, whose quota is used up")
     await meteringBucket.subscriptions.remove(second.id)
     assert.isTrue((await authorize()).allowed, "the newest active subscription is the first")
+    // The choice of a cached customer changes with the plans of newer subscriptions.
+    await meteringBucket.plans.create({ planExternalId: "addon", meters: { other: { max: 1 } } })
+    const fourth = await subscribe({ planIds: undefined, planExternalIds: ["addon"] })
+    assert.isTrue((await authorize()).allowed)
+    const addon = fourth.planIds[0] ?? ""
+    await meteringBucket.plans.update(addon, { meters: { requests: { max: 100 } } })
+    assert.isTrue((await authorize()).allowed)
+    assert.strictEqual((await meteringBucket.usage.quotas(fourth.id)).meters["requests"]?.used, 1)
+    await meteringBucket.subscriptions.remove(fourth.id)
     // Newer canceled subscriptions do not hide it.
     for (let count = 0; count < 25; count++) await subscribe({ status: "canceled" })
     assert.isTrue((await authorize()).allowed)

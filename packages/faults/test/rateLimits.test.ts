@@ -1,7 +1,6 @@
 /**
  * Four processes on one rate limit, in a SQLite file and on a Redis server: never more than burst + rate × time, and at
- * least 90 % of that if they attempt twice as many. A machine that is too slow for this attempts less than the fastest
- * limit allows, and in waves: what the limit would have allowed between two waves is lost. Then half is enough.
+ * least 90 % of that, or of the attempts if the machine is too slow to attempt as many.
  */
 import { join } from "node:path"
 import { runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
@@ -11,11 +10,14 @@ import type { RateLimit, RateLimiterInput, RateLimitUse } from "./rateLimiter.wo
 
 const durationMs = 5_000
 
-/** The processes together have fewer takes in flight than the burst, so that a single wave of them fits into it. */
+/**
+ * The processes attempt in waves, as the store answers. The burst is larger than a wave, so that the limit does not fill
+ * up in between.
+ */
 const limits: ReadonlyArray<RateLimit> = [
   { name: "1 per minute", interval: 60_000_000, burst: 10, concurrency: 2 },
   { name: "200 per second", interval: 5_000, burst: 20, concurrency: 4 },
-  { name: "10,000 per second", interval: 100, burst: 100, concurrency: 16 }
+  { name: "10,000 per second", interval: 100, burst: 10_000, concurrency: 32 }
 ]
 
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, number) => total + number, 0)
@@ -38,8 +40,7 @@ const runLimits = async (store: RateLimiterInput["store"], location: string) => 
     )
     expect(uses.length).toBe(4)
     expect(admitted).toBeLessThanOrEqual(allowed)
-    const minimum = attempts >= 2 * allowed ? 0.9 * allowed : 0.5 * Math.min(allowed, attempts)
-    expect(admitted).toBeGreaterThanOrEqual(minimum)
+    expect(admitted).toBeGreaterThanOrEqual(0.9 * Math.min(allowed, attempts))
   }
 }
 

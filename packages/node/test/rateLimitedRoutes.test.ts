@@ -226,6 +226,11 @@ describe.each(frameworks)("rate limits and scopes of requireApiKey in $name", ({
       }
     ],
     ["rateLimit", { rateLimit: { limit: 1, per: "day" }, rateLimits: [] }],
+    ["rateLimit.burst", { rateLimit: { limit: 1, per: "day", burst: () => 1 } }],
+    ["options", Promise.resolve({ scopes: ["orders:read"] })],
+    ["options", new Map([["scopes", ["orders:read"]]])],
+    ["options", Object.create({ scopes: ["orders:read"] })],
+    ["options", [{ scopes: ["orders:read"] }]],
     ["scopes[0]", { scopes: ["not valid"] }],
     ["scopes", { scopes: "orders:read" }]
   ])("are refused when the route is created: %s of %o", (option, options) => {

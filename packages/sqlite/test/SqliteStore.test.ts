@@ -109,13 +109,13 @@ describe("opening a SQLite store", () => {
   )
 
   it.effect.each<readonly [options: unknown, message: string]>([
-    [{ durabilty: "normal" }, "durabilty: unknown option; the options are durability"],
-    [{ durabilty: undefined }, "durabilty: unknown option; the options are durability"],
+    [{ durabilty: "normal" }, "durabilty: unknown option; the options are durability, clock"],
+    [{ durabilty: undefined }, "durabilty: unknown option; the options are durability, clock"],
     [{ durability: "fast" }, 'durability: must be "full" or "normal"'],
     [{ durability: null }, 'durability: must be "full" or "normal"'],
-    [null, "options: must be an object; the options are durability"],
-    ["normal", "options: must be an object; the options are durability"],
-    [["normal"], "options: must be an object; the options are durability"]
+    [null, "options: must be an object; the options are durability, clock"],
+    ["normal", "options: must be an object; the options are durability, clock"],
+    [["normal"], "options: must be an object; the options are durability, clock"]
   ])("rejects the options %o and creates no file", ([options, message]) =>
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")

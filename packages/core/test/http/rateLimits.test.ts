@@ -189,6 +189,22 @@ describe.each(stores)("rate limits of plans over HTTP, on %s", (_, store) => {
     expect((await call("GET", `${subscription}/quotas`, { token: tokens.reader })).body.meters.requests.used).toBe(7)
   })
 
+  it("leave out of the headers what clients would not accept", async () => {
+    const limits = Array.from({ length: 10 }, (_, index) => [`l${index}-`.padEnd(64, "x"), hourly])
+    const plans = []
+    for (let plan = 0; plan < 6; plan++) {
+      plans.push(
+        await makePlan(Object.fromEntries(limits.map(([name, limit]) => [`${plan}${name}`.slice(0, 64), limit])))
+      )
+    }
+    const { status, headers } = await consume(await subscribe(...plans))
+    expect(status).toBe(200)
+    for (const name of ["ratelimit-policy", "ratelimit"]) {
+      expect(headers.get(name)?.length).toBeGreaterThan(2_000)
+      expect(headers.get(name)?.length).toBeLessThanOrEqual(3_000)
+    }
+  })
+
   it("limit integers in headers to those of structured fields", async () => {
     const { body: plan } = await call("POST", `${bucket}/plans`, {
       body: planInput({ meters: { huge: { max: Number.MAX_SAFE_INTEGER }, half: { max: 2.5 } } })
