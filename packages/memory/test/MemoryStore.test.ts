@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import { Change, Partition } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { storeContract } from "@tollgate/store-testkit"
-import { Effect } from "effect"
+import { ManualClock, storeContract } from "@tollgate/store-testkit"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 
 storeContract("memory", MemoryStore.layer)
@@ -30,5 +30,24 @@ it.effect("expires counters and idempotency ids", () =>
     yield* TestClock.adjust("1 millis")
     expect(yield* store.counters(partition, ["n"])).toEqual([0])
     expect((yield* store.commit(partition, [], idempotency)).replayed).toBeUndefined()
+  })
+)
+
+it.live("follows a wall clock that is set forward only if its clock is the caller's", () =>
+  Effect.gen(function* () {
+    const partition = Partition.forKeyBucket("acme", "production")
+    const take = Change.Take({ counter: "l", cost: 1, interval: 1_000_000, burst: 1, ttl: 60_000 })
+    const takeTwice = (store: ReturnType<typeof MemoryStore.open>) => {
+      const clock = new ManualClock()
+      const attempt = Effect.provideService(store.commit(partition, [take]), Clock.Clock, clock)
+      return Effect.gen(function* () {
+        yield* attempt
+        clock.setWall(3_600_000_000)
+        return yield* Effect.isSuccess(attempt)
+      })
+    }
+    expect(yield* takeTwice(MemoryStore.open())).toBe(false)
+    expect(yield* takeTwice(MemoryStore.open({ clock: "caller" }))).toBe(true)
+    expect(() => MemoryStore.open({ clock: "server" as never })).toThrow('clock: must be "monotonic" or "caller"')
   })
 )

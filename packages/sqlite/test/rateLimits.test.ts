@@ -92,3 +92,19 @@ it.live("keeps a limit that was taken while the clock was set back when the cloc
     assert.instanceOf(yield* Effect.flip(commit([take("l")])), StoreConflict)
   })
 )
+
+it.live("neither opens nor expires a limit when the wall clock is set forward", () =>
+  Effect.gen(function* () {
+    const store = yield* open(yield* temporaryPath)
+    const clock = new ManualClock()
+    const attempt = Effect.provideService(store.commit(partition, [take("l")]), Clock.Clock, clock)
+    yield* attempt
+    for (const hours of [2, -1, 48]) {
+      clock.setWall(hours * 3_600_000_000)
+      const refused = yield* Effect.flip(attempt)
+      assert.strictEqual(refused instanceof StoreConflict ? refused.retryAfter : undefined, 1_000_000)
+    }
+    clock.advance(1_000_000)
+    assert.strictEqual((yield* attempt).totals.get("l"), 1_000_000)
+  })
+)

@@ -28,6 +28,7 @@ export class KeyLimitReached extends defineError<KeyLimitReached>()("KeyLimitRea
 export class KeyNotRetained extends defineError<KeyNotRetained>()("KeyNotRetained", {
   code: "key-not-retained",
   status: 409,
-  title: "Key values are not stored",
-  detail: () => "Key values are not stored. A value is only shown when its key is created."
+  title: "Key value not stored",
+  detail: () =>
+    "The value of this key is not stored: it was imported by its hash, or only hashes are kept. Read it with key-format=masked."
 }) {}
