@@ -18,7 +18,7 @@ const serverCode = [
   /^deployments\/uploads\/(?!sourceStream|uploadErrors)/,
   /Records\.ts$/,
   /^crypto\//,
-  /^store\/(?!StoreError|IdempotencyError)/,
+  /^store\/(?!StoreError|IdempotencyError|gcra)/,
   /^runtime\/(TrustedClock|checkNodeVersion)/
 ]
 

@@ -8,7 +8,7 @@ import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
-import { byConsumer, keyRecords } from "../records/keyRecords.ts"
+import { byConsumer, byHash, keyRecords } from "../records/keyRecords.ts"
 import type { InvalidInput } from "../schema/InvalidInput.ts"
 import { Page } from "../schema/Page.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -26,6 +26,14 @@ export const toKeyErrors = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict,
     if (error.reason === "unique-key") return new KeyValueTaken()
     return error.reason === "too-many-records" ? new KeyLimitReached() : error
   })
+
+/** Says which of several keys has a value that is taken. */
+const toValueTaken = (keys: ReadonlyArray<NewKey>, error: unknown): KeyValueTaken | undefined => {
+  if (!(error instanceof StoreConflict) || error.reason !== "unique-key" || keys.length === 1) return undefined
+  const owns = (hash: string) => keyRecords.uniqueKey(byHash(hash)) === error.subject
+  const index = keys.findLastIndex(({ stored }) => stored.hashes.some(owns))
+  return new KeyValueTaken(index < 0 ? {} : { index })
+}
 
 const toPage = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
 
@@ -51,7 +59,7 @@ export const makeInsertKeys = (store: StoreOperations, secretBox: SecretBox["Ser
       const now = yield* DateTime.now
       const keys = yield* Effect.forEach(inputs, (input, index) => makeNewKey(input, index, now))
       const plaintextKeys = keys.map(toApiKeyWithValue)
-      const commitResult = yield* idempotentInsert.commit(
+      const insertAll = idempotentInsert.commit(
         partition,
         [
           consumerRecords.assertUnchanged(consumer),
@@ -61,6 +69,7 @@ export const makeInsertKeys = (store: StoreOperations, secretBox: SecretBox["Ser
         idempotency,
         toPage(plaintextKeys.map((key) => omitValueIfHashOnly(secretBox, key)))
       )
+      const commitResult = yield* Effect.mapError(insertAll, (error) => toValueTaken(keys, error) ?? error)
       return commitResult.previousResult === undefined
         ? { page: toPage(plaintextKeys), commitResult }
         : toReplayedPage(commitResult.previousResult, commitResult)

@@ -1,11 +1,12 @@
 /**
  * The fields of a key that callers can set, as they are stored and as they are returned.
  */
-import type { ApiKey, StoredKey } from "../records/ApiKey.ts"
+import { Struct } from "effect"
+import { type ApiKey, type StoredKey, savedFieldNames } from "../records/ApiKey.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 
 export type KeyFields = {
-  readonly [Field in "expiresOn" | "description" | "disabled" | "scopes"]?: StoredKey[Field] | null | undefined
+  readonly [Field in (typeof savedFieldNames)[number]]?: StoredKey[Field] | null | undefined
 }
 
 /** The fields as they are stored: without those that are `null`, `disabled: false` and empty `scopes`. */
@@ -18,13 +19,10 @@ export const toStoredFields = ({ expiresOn, description, disabled, scopes }: Key
   })
 
 /** Applies a patch to a stored key: a missing field stays unchanged, `null` clears it. */
-export const patchFields = (stored: StoredKey, { expiresOn, description, disabled, scopes }: KeyFields): StoredKey => {
-  const { expiresOn: _1, description: _2, disabled: _3, scopes: _4, ...rest } = stored
-  const patched = { ...stored, ...omitUndefined({ expiresOn, description, disabled, scopes }) }
-  return { ...rest, ...toStoredFields(patched) }
-}
+export const patchFields = (stored: StoredKey, patch: KeyFields): StoredKey => ({
+  ...Struct.omit(stored, savedFieldNames),
+  ...toStoredFields({ ...Struct.pick(stored, savedFieldNames), ...omitUndefined(Struct.pick(patch, savedFieldNames)) })
+})
 
-export const toPublicFields = (stored: StoredKey): ApiKey => {
-  const { id, createdOn, updatedOn, expiresOn, description, disabled, scopes } = stored
-  return { id, createdOn, updatedOn, ...omitUndefined({ expiresOn, description, disabled, scopes }) }
-}
+export const toPublicFields = (stored: StoredKey): ApiKey =>
+  Struct.pick(stored, ["id", "createdOn", "updatedOn", ...savedFieldNames])

@@ -1,7 +1,7 @@
 /**
  * Schemas of an API key: the public form, the input of create and update, and the stored record.
  */
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { Id } from "../schema/Id.ts"
 import { LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
@@ -17,15 +17,25 @@ export type KeyId = typeof KeyId.Type
 export const KeyVisibility = Schema.Literals(["none", "visible", "masked"])
 export type KeyVisibility = typeof KeyVisibility.Type
 
-export const ApiKey = Schema.Struct({
-  id: KeyId,
-  createdOn: Timestamp,
-  updatedOn: Timestamp,
+/** The fields that callers set, with the limits of requests. */
+const inputFields = { expiresOn: Timestamp, description: LongText, disabled: Schema.Boolean, scopes: Scopes }
+
+/** The same fields as they are stored and returned: `disabled` only if it is `true`, `scopes` only if there are any. */
+const savedFields = {
   expiresOn: Schema.optionalKey(Timestamp),
   description: Schema.optionalKey(Schema.String),
-  /** Present only if it is `true`: the key never passes. */
   disabled: Schema.optionalKey(Schema.Boolean),
-  scopes: Schema.optionalKey(Schema.Array(Schema.String)),
+  scopes: Schema.optionalKey(Schema.Array(Schema.String))
+} satisfies Record<keyof typeof inputFields, unknown>
+
+export const savedFieldNames = Object.keys(savedFields) as ReadonlyArray<keyof typeof savedFields>
+
+/** The fields that Tollgate sets. */
+const generatedFields = { id: KeyId, createdOn: Timestamp, updatedOn: Timestamp }
+
+export const ApiKey = Schema.Struct({
+  ...generatedFields,
+  ...savedFields,
   /** When the key last passed a check, to the minute. Tollgate writes it up to 15 seconds later. */
   lastUsedOn: Schema.optionalKey(Timestamp),
   key: Schema.optionalKey(Schema.String)
@@ -44,12 +54,7 @@ export const SuppliedKey = Schema.String.pipe(
  */
 export const maxKeysPerConsumer = 10_000
 
-const createFields = {
-  expiresOn: Schema.optionalKey(Timestamp),
-  description: Schema.optionalKey(LongText),
-  disabled: Schema.optionalKey(Schema.Boolean),
-  scopes: Schema.optionalKey(Scopes)
-}
+const createFields = Struct.map(inputFields, Schema.optionalKey)
 
 export const ApiKeyCreate = Schema.Struct({
   ...createFields,
@@ -59,10 +64,7 @@ export type ApiKeyCreate = typeof ApiKeyCreate.Type
 
 /** A missing field stays unchanged; `null` clears it. */
 export const ApiKeyUpdate = Schema.Struct({
-  expiresOn: Schema.optionalKey(Schema.NullOr(Timestamp)),
-  description: Schema.optionalKey(Schema.NullOr(LongText)),
-  disabled: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
-  scopes: Schema.optionalKey(Schema.NullOr(Scopes)),
+  ...Struct.map(Struct.map(inputFields, Schema.NullOr), Schema.optionalKey),
   key: Schema.optionalKey(SuppliedKey)
 }).annotate({ identifier: "ApiKeyUpdate" })
 export type ApiKeyUpdate = typeof ApiKeyUpdate.Type
@@ -89,17 +91,12 @@ export type ApiKeyImport = typeof ApiKeyImport.Type
 /**
  * The stored record. `sealed` is the stored name of the encrypted value; it is absent with
  * `keyStorage: "hash-only"` and for imported keys, which have `encryptedHash` instead. `hashes` are the record's unique
- * keys: see `keys/keyHashes.ts`. `disabled` is present only if it is `true`, and `scopes` only if there are any.
+ * keys: see `keys/keyHashes.ts`.
  */
 export const StoredKey = Schema.Struct({
-  id: KeyId,
+  ...generatedFields,
+  ...savedFields,
   consumer: Schema.String,
-  createdOn: Timestamp,
-  updatedOn: Timestamp,
-  expiresOn: Schema.optionalKey(Timestamp),
-  description: Schema.optionalKey(Schema.String),
-  disabled: Schema.optionalKey(Schema.Boolean),
-  scopes: Schema.optionalKey(Schema.Array(Schema.String)),
   suffix: Schema.String,
   hashes: Schema.Array(Schema.String),
   sealed: Schema.optionalKey(Schema.String),

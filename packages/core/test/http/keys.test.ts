@@ -403,9 +403,11 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
       await call("POST", keys, { body: { key: "a-supplied-value" } })
       await importKeys(keys, { keys: [item("an-imported-value")] })
       for (const path of [keys, other.keys]) {
-        expect(await importKeys(path, { keys: [item("a-fresh-value"), item("a-supplied-value")] })).toMatchObject(taken)
+        const second = { status: 409, body: { code: "key-value-taken", index: 1 } }
+        expect(await importKeys(path, { keys: [item("a-fresh-value"), item("a-supplied-value")] })).toMatchObject(second)
+        expect((await importKeys(path, { keys: [item("an-imported-value")] })).body).not.toHaveProperty("index")
         expect(await importKeys(path, { keys: [item("an-imported-value")] })).toMatchObject(taken)
-        expect(await importKeys(path, { keys: [item("twice-in-one"), item("twice-in-one")] })).toMatchObject(taken)
+        expect(await importKeys(path, { keys: [item("twice-in-one"), item("twice-in-one")] })).toMatchObject(second)
         expect(await call("POST", path, { body: { key: "an-imported-value" } })).toMatchObject(taken)
         expect(await call("POST", `${path}/$bulk`, { body: [{}, { key: "an-imported-value" }] })).toMatchObject(taken)
       }
