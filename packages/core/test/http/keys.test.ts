@@ -404,7 +404,9 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
       await importKeys(keys, { keys: [item("an-imported-value")] })
       for (const path of [keys, other.keys]) {
         const second = { status: 409, body: { code: "key-value-taken", index: 1 } }
-        expect(await importKeys(path, { keys: [item("a-fresh-value"), item("a-supplied-value")] })).toMatchObject(second)
+        expect(await importKeys(path, { keys: [item("a-fresh-value"), item("a-supplied-value")] })).toMatchObject(
+          second
+        )
         expect((await importKeys(path, { keys: [item("an-imported-value")] })).body).not.toHaveProperty("index")
         expect(await importKeys(path, { keys: [item("an-imported-value")] })).toMatchObject(taken)
         expect(await importKeys(path, { keys: [item("twice-in-one"), item("twice-in-one")] })).toMatchObject(second)
