@@ -1,6 +1,7 @@
 /**
  * Four processes on one rate limit, in a SQLite file and on a Redis server: never more than burst + rate × time, and at
- * least 90 % of that, or of the attempts if the machine is too slow to attempt as many.
+ * least 90 % of that if they attempt half as many again. On a machine that is too slow for this, attempts are missing while
+ * the processes warm up, and what a full limit would have allowed meanwhile is lost: then 75 % is enough.
  */
 import { join } from "node:path"
 import { runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
@@ -40,7 +41,8 @@ const runLimits = async (store: RateLimiterInput["store"], location: string) => 
     )
     expect(uses.length).toBe(4)
     expect(admitted).toBeLessThanOrEqual(allowed)
-    expect(admitted).toBeGreaterThanOrEqual(0.9 * Math.min(allowed, attempts))
+    const minimum = attempts >= 1.5 * allowed ? 0.9 * allowed : 0.75 * Math.min(allowed, attempts)
+    expect(admitted).toBeGreaterThanOrEqual(minimum)
   }
 }
 

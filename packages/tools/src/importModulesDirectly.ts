@@ -13,7 +13,10 @@ export const importModulesDirectly = (source: string): string =>
     const modules = names.split(",").map((name) => name.trim())
     const imports = modules
       .filter((name) => name !== "" && !name.startsWith("type "))
-      .map((name) => `import * as ${name} from "${index}/${name}"`)
+      .map((name) => {
+        const [module, local = module] = name.split(" as ")
+        return `import * as ${local} from "${index}/${module}"`
+      })
     return imports.join("; ") + names.replaceAll(/[^\n]/g, "")
   })
 

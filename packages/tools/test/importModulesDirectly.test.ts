@@ -5,6 +5,7 @@ it("imports each module of effect by its own path", () => {
   expect(importModulesDirectly('import { Effect, type Layer, Schema } from "effect"')).toBe(
     'import * as Effect from "effect/Effect"; import * as Schema from "effect/Schema"'
   )
+  expect(importModulesDirectly('import { Array as Arr } from "effect"')).toBe('import * as Arr from "effect/Array"')
   expect(importModulesDirectly('import { HttpApi } from "effect/http-api"')).toBe(
     'import * as HttpApi from "effect/http-api/HttpApi"'
   )
