@@ -196,7 +196,8 @@ describe.each(frameworks)("rate limits and scopes of requireApiKey in $name", ({
       { rateLimit: { limit: 1, per: "day", by: () => ({ value: undefined }) } },
       { metering: () => ({ meteringBucketId: 5 }) },
       { metering: () => ({ meteringBucketId, meters: { requests: -1 } }) },
-      { metering: () => Promise.reject(new Error("a mistake")) }
+      { metering: () => Promise.reject(new Error("a mistake")) },
+      { metering: () => production.keys.list(name, { limit: -1 }) }
     ]) {
       const call = await start(options as never)
       expect([(await call()).status, handled]).toEqual([500, 0])

@@ -64,9 +64,18 @@ const omitFunctions = (rateLimit: unknown): unknown =>
       )
     : rateLimit
 
+/** Calls a function of the options. Its errors are the server's, also those of operations that it calls. */
+const callFunction = async (call: RequestFunction, request: unknown): Promise<unknown> => {
+  try {
+    return await call(request)
+  } catch (error) {
+    throw error instanceof InvalidInput ? new Error("A function of the options failed", { cause: error }) : error
+  }
+}
+
 const resolveBy = async ({ by, path }: LimitFunctions, limit: AppliedRateLimit, request: unknown) => {
   if (by === undefined) return limit.by
-  const result = await by(request)
+  const result = await callFunction(by, request)
   if (isRateLimitBy(result)) return result
   const problem = 'must return "consumer", "key", or { value } with a non-empty string'
   throw new ConfigurationError({ option: `${path}.by`, problem })
@@ -78,7 +87,7 @@ const resolveCost = async (
   request: unknown
 ) => {
   if (cost === undefined) return limit.cost
-  const result = await cost(request)
+  const result = await callFunction(cost, request)
   if (typeof result !== "number" || !Number.isSafeInteger(result) || result < 1) {
     throw new ConfigurationError({ option: `${path}.cost`, problem: "must return a positive integer" })
   }
@@ -89,7 +98,7 @@ const resolveCost = async (
 }
 
 const resolveMetering = async (metering: RequestFunction, request: unknown): Promise<ParsedLimits["metering"]> => {
-  const result = (await metering(request)) as MeteringOptions | undefined
+  const result = (await callFunction(metering, request)) as MeteringOptions | undefined
   const parsed = Effect.runSyncExit(parseAuthorizeOptions({ metering: result }))
   if (Exit.isSuccess(parsed)) return (parsed.value.limits as ParsedLimits).metering
   const error = Cause.squash(parsed.cause)
