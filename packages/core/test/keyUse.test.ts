@@ -1,6 +1,7 @@
 /**
  * When keys were last used: noted in memory, written in batches in the background and on close.
  */
+
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate } from "@tollgate/core"
@@ -18,7 +19,7 @@ import { type Change, Partition, Store, type StoreOperations, StoreUnavailable }
 import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
 import { temporaryFolder } from "@tollgate/testing"
-import { Context, DateTime, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Cause, Context, DateTime, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { KeyUse } from "../src/keys/KeyUse.ts"
 import { grants, secret, stores, tokens } from "./stores.ts"
@@ -36,7 +37,8 @@ const observe = (store: StoreOperations) => {
     operation: "commit",
     problem: "gone",
     retryable: true,
-    outcome: "not-applied"
+    outcome: "not-applied",
+    cause: new Error("a cause that quotes stored data")
   })
   const observed: StoreOperations = {
     ...store,
@@ -235,9 +237,9 @@ describe("lastUsedOn", () => {
   )
 
   it.effect("survives a store that is unavailable: no request fails, one warning is logged", () => {
-    const warnings: Array<unknown> = []
-    const logger = Logger.make(({ logLevel, message }) => {
-      if (logLevel === "Warn") warnings.push(message)
+    const warnings: Array<string> = []
+    const logger = Logger.make(({ logLevel, message, cause }) => {
+      if (logLevel === "Warn") warnings.push(`${message} ${Cause.pretty(cause)}`)
     })
     return Effect.gen(function* () {
       yield* TestClock.setTime(start)
@@ -259,6 +261,7 @@ describe("lastUsedOn", () => {
       yield* inProcess(check(key?.key))
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(warnings.length, 2)
+      assert.notInclude(warnings.join(), "quotes stored data")
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
 
