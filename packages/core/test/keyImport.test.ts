@@ -7,25 +7,13 @@ import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, KeyLimitReached, KeyNotRetained, KeyValueTaken } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
-import {
-  AccountName,
-  ApiKeys,
-  ConsumerName,
-  Consumers,
-  KeyBucketName,
-  type ServiceOptions,
-  Tollgate
-} from "@tollgate/core/effect"
-import { Change, Partition, Store, type StoreOperations } from "@tollgate/core/store"
+import { ApiKeys, Consumers, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
+import { Change, Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import { Effect, Layer } from "effect"
+import { alice, bucket, ofAlice, partition } from "./alice.ts"
 import { grants, secret, tokens } from "./stores.ts"
-
-const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
-const partition = Partition.forKeyBucket("acme", "production")
-const alice = ConsumerName.make("alice")
-const ofAlice = { ...bucket, consumerName: alice }
 
 const value = "issued-by-another-system"
 const sha256 = (text: string) => hash("sha256", text, "hex")

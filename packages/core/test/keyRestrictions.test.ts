@@ -4,8 +4,8 @@
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, RecordUnreadable } from "@tollgate/core"
-import { AccountName, ApiKeys, ConsumerName, Consumers, KeyBucketName, Tollgate } from "@tollgate/core/effect"
-import { Change, Collection, Partition, Store, type StoreOperations } from "@tollgate/core/store"
+import { ApiKeys, Consumers, Tollgate } from "@tollgate/core/effect"
+import { Change, Collection, Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
 import { temporaryFolder } from "@tollgate/testing"
@@ -14,12 +14,8 @@ import { TestClock } from "effect/testing"
 import { findMissingScopes } from "../src/keys/scopes.ts"
 import { keyRecords } from "../src/records/keyRecords.ts"
 import { RequiredScopes } from "../src/records/Scope.ts"
+import { alice, bucket, ofAlice, partition } from "./alice.ts"
 import { secret } from "./stores.ts"
-
-const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
-const alice = ConsumerName.make("alice")
-const ofAlice = { ...bucket, consumerName: alice }
-const partition = Partition.forKeyBucket("acme", "production")
 
 describe("findMissingScopes", () => {
   it("compares whole names, and wildcards up to their colon", () => {

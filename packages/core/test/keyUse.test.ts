@@ -5,29 +5,16 @@
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate } from "@tollgate/core"
-import {
-  AccountName,
-  ApiKeys,
-  ConsumerName,
-  Consumers,
-  KeyBucketName,
-  KeyId,
-  type ServiceOptions,
-  Tollgate
-} from "@tollgate/core/effect"
-import { type Change, Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
+import { ApiKeys, ConsumerName, Consumers, KeyId, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
+import { type Change, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
 import { temporaryFolder } from "@tollgate/testing"
 import { Cause, Context, DateTime, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { KeyUse } from "../src/keys/KeyUse.ts"
+import { alice, bucket, ofAlice, partition } from "./alice.ts"
 import { grants, secret, stores, tokens } from "./stores.ts"
-
-const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
-const partition = Partition.forKeyBucket("acme", "production")
-const alice = ConsumerName.make("alice")
-const ofAlice = { ...bucket, consumerName: alice }
 
 /** A store that counts the commits of uses and the reads of counters, and can be unavailable. */
 const observe = (store: StoreOperations) => {

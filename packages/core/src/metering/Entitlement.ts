@@ -87,6 +87,13 @@ const cachedLimits = new WeakMap<Entitlement, PeriodLimits>()
 export const getCounterName = (subscriptionId: string, meter: string, periodStart: DateTime.Utc): string =>
   `usage:${subscriptionId}:${meter}:${DateTime.toEpochMillis(periodStart)}`
 
+/** Counters outlive their period by a day, because the clocks of other processes may be behind. */
+const counterGracePeriodMs = 24 * 60 * 60 * 1000
+
+/** How long the counters of a period are kept, in milliseconds from now. */
+export const getCounterTtl = ({ end }: Period.Period, now: DateTime.Utc): number =>
+  DateTime.toEpochMillis(end) - DateTime.toEpochMillis(now) + counterGracePeriodMs
+
 /** The current period and the limits in it. Cached until the period ends. */
 export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLimits => {
   const cached = cachedLimits.get(entitlement)

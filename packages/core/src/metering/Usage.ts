@@ -9,7 +9,7 @@
  * The commit also checks that bucket, subscription and plans have not changed since they were read. This allows the
  * service to cache them: usually a call needs only this one commit.
  */
-import { Context, DateTime, Effect, Layer, Result, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { implementOperations, withInProcessIdempotency } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
@@ -35,19 +35,17 @@ import {
 import { type CustomerEntitlements, keepQuotaFields, readEntitlements, readPlans } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucketError.ts"
-import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
+import { findMeteringBucket } from "./meteringBucketRecords.ts"
+import { makeNotifyThresholds } from "./notifyThresholds.ts"
 import type * as Period from "./Period.ts"
 import type { Amounts, Quota, Quotas } from "./Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "./QuotaError.ts"
-import { getReachedThresholds, QuotaThresholds } from "./QuotaThresholds.ts"
+import { QuotaThresholds } from "./QuotaThresholds.ts"
 import { canConsume } from "./Subscription.ts"
 import type { SubscriptionNotFound } from "./SubscriptionError.ts"
 import { SubscriptionsApi, type UsageMethods } from "./SubscriptionsApi.ts"
 import { findSubscription } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
-
-/** Counters outlive their period by a day, because the clocks of other processes may be behind. */
-const counterGracePeriod = 24 * 60 * 60 * 1000
 
 /** Stored for replays of an idempotent `consume`: the period in which the usage was counted, and the limits. */
 const ConsumptionReceipt = Schema.Struct({
@@ -81,8 +79,6 @@ const toQuotaPeriod = ({ start, end }: Period.Period) => ({
 
 /** Maximum size of each of the two caches, in bytes. */
 const maxCacheBytes = 16 * 1024 * 1024
-/** How many notified thresholds a process remembers, so that it does not ask the store again. */
-const maxNotified = 10_000
 
 const estimateCustomerSize = ({ entitlements }: CustomerEntitlements): number =>
   entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500)
@@ -105,61 +101,13 @@ const make = Effect.gen(function* () {
   const idempotentConsume = makeIdempotentCommits(store, secretBox, ConsumptionReceipt)
   const customerCache = new BoundedMap<string, CustomerEntitlements>(maxCacheBytes, estimateCustomerSize)
   const entitlementCache = new BoundedMap<string, Entitlement.Entitlement>(maxCacheBytes, Entitlement.estimateSize)
-  const notified = new BoundedMap<string, true>(maxNotified)
+  const notifyThresholds = makeNotifyThresholds({ store, quotaThresholds, trustedClock })
 
   const readEntitlement = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
     const bucketEntry = yield* findMeteringBucket(bucketId)
     const { value, version } = yield* findSubscription(bucketId, subscriptionId)
     const plans = yield* readPlans(bucketId, value.planIds)
     return Entitlement.make({ bucketEntry, subscription: { value: keepQuotaFields(value), version }, plans })
-  })
-
-  /**
-   * Notifies your application of each threshold that was reached, once in each period. A counter with a maximum of 1
-   * marks a threshold as notified: only the process whose commit increments it sends the notification. If the store is
-   * unavailable, the next `consume` tries again. A failure never affects the counted usage.
-   */
-  const notifyThresholds = Effect.fnUntraced(function* (
-    bucketId: string,
-    entitlement: Entitlement.Entitlement,
-    { period, meters }: Entitlement.PeriodLimits,
-    quotas: Quotas
-  ) {
-    const { bucketEntry, subscription } = entitlement
-    const { id: subscriptionId, customerKey } = subscription.value
-    const ttl =
-      DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(yield* trustedClock.now) + counterGracePeriod
-    for (const [meter, { max, used }] of Object.entries(quotas.meters)) {
-      for (const threshold of getReachedThresholds(quotaThresholds.thresholds, used, max)) {
-        // `told:` means notified. The name is stored, so it cannot change.
-        const marker = `told:${meters.get(meter)?.counter}:${threshold}`
-        if (notified.has(marker)) continue
-        const changes = [
-          meteringBucketRecords.assertUnchanged(bucketEntry),
-          Change.Add({ counter: marker, by: 1, max: 1, ttl })
-        ]
-        const result = yield* Effect.result(store.commit(Partition.forMeteringBucket(bucketId), changes))
-        if (Result.isFailure(result) && result.failure._tag === "StoreUnavailable") {
-          yield* Effect.logError(result.failure.message)
-          continue
-        }
-        notified.set(marker, true)
-        // A conflict: another process has sent the notification, or the bucket was removed.
-        if (Result.isFailure(result)) continue
-        const [periodStart, resetsOn] = [DateTime.formatIso(period.start), DateTime.formatIso(period.end)]
-        yield* quotaThresholds.notify({
-          meteringBucketId: bucketId,
-          subscriptionId,
-          customerKey,
-          meter,
-          threshold,
-          used,
-          max,
-          periodStart,
-          resetsOn
-        })
-      }
-    }
   })
 
   /**
@@ -177,7 +125,7 @@ const make = Effect.gen(function* () {
       if (!canConsume(status)) return Effect.fail(new SubscriptionNotActive({ subscriptionStatus: status }))
       const limits = Entitlement.limitsAt(entitlement, now)
       const { period, meters } = limits
-      const ttl = DateTime.toEpochMillis(period.end) - DateTime.toEpochMillis(now) + counterGracePeriod
+      const ttl = Entitlement.getCounterTtl(period, now)
       const partition = Partition.forMeteringBucket(bucketId)
       const takes =
         rateLimitTakes.length === 0 ? entitlement.rateLimitTakes : [...rateLimitTakes, ...entitlement.rateLimitTakes]

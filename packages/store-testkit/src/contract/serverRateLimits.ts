@@ -8,13 +8,13 @@ import { type RateLimitFixture, type RateLimitProgram, take } from "./rateLimitC
 
 const now = (): number => performance.now() * 1_000
 
-/** Takes until the limit refuses, which a slow machine may delay. Returns when it was asked, and its answer. */
+/** Takes until the limit refuses, which a slow machine may delay. Returns the time of the last attempt, and its result. */
 const waitForRefusal = Effect.fnUntraced(function* ({ commit }: RateLimitFixture, change: ReturnType<typeof take>) {
   for (let attempt = 0; attempt < 100; attempt++) {
-    const askedAt = now()
+    const attemptedAt = now()
     const outcome = yield* Effect.result(commit([change]))
     if (Result.isSuccess(outcome)) continue
-    if (outcome.failure instanceof StoreConflict) return { askedAt, retryAfter: outcome.failure.retryAfter }
+    if (outcome.failure instanceof StoreConflict) return { attemptedAt, retryAfter: outcome.failure.retryAfter }
     return yield* outcome.failure
   }
   return yield* Effect.die(new Error("The limit never refused"))
@@ -24,10 +24,10 @@ export const serverRateLimits: Record<string, RateLimitProgram> = {
   *"a refused take succeeds after the reported time, and not before"(fixture) {
     const change = take("l", { interval: 30_000, burst: 1 })
     for (let round = 0; round < 3; round++) {
-      const { askedAt, retryAfter } = yield* waitForRefusal(fixture, change)
+      const { attemptedAt, retryAfter } = yield* waitForRefusal(fixture, change)
       ok(retryAfter > 0 && retryAfter <= 30_000, `${retryAfter}`)
       while (!(yield* Effect.isSuccess(fixture.commit([change]))));
-      const waited = now() - askedAt
+      const waited = now() - attemptedAt
       ok(waited >= retryAfter * 0.99 - 1_000, `allowed after ${waited} of ${retryAfter} microseconds`)
     }
     const { retryAfter } = yield* waitForRefusal(fixture, change)
