@@ -29,6 +29,6 @@ export default defineConfig({
     hookTimeout: 30_000,
     expect: { poll: { timeout: 30_000 } },
     projects,
-    globalSetup: "packages/testing/setup/redis.ts"
+    globalSetup: ["packages/testing/setup/redis.ts", "packages/testing/setup/postgres.ts"]
   }
 })

@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     name: "faults",
     include: ["packages/faults/test/*.test.ts"],
-    globalSetup: "packages/testing/setup/redis.ts",
+    globalSetup: ["packages/testing/setup/redis.ts", "packages/testing/setup/postgres.ts"],
     fileParallelism: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,0 +1,72 @@
+/**
+ * Finds the programs of a PostgreSQL server, or installs them if possible.
+ */
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { findOnPath, installPackage } from "./programs.ts"
+
+const oldestVersion = 15
+
+export interface PostgresInstallation {
+  /** The folder of `initdb` and `postgres`. */
+  readonly folder: string
+  /** Such as "15.18". */
+  readonly version: string
+}
+
+/** Folders with one subfolder per installed version: Debian, and Homebrew on Apple silicon and on Intel. */
+const versionFolders = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"]
+
+const listSearchFolders = (): ReadonlyArray<string> => {
+  const installed = versionFolders.filter(existsSync).flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => /^(postgresql@)?\d+$/.test(name))
+      .map((name) => join(folder, name, "bin"))
+  )
+  const onPath = findOnPath("postgres")
+  return [...new Set(onPath === undefined ? installed : [...installed, dirname(realpathSync(onPath))])]
+}
+
+const readInstallation = (folder: string): ReadonlyArray<PostgresInstallation> => {
+  if (!["initdb", "postgres"].every((program) => existsSync(join(folder, program)))) return []
+  const output = execFileSync(join(folder, "postgres"), ["--version"], { encoding: "utf8" })
+  const version = /\d+(\.\d+)?/.exec(output)?.[0]
+  return version === undefined ? [] : [{ folder, version }]
+}
+
+/** The newest supported version in these folders. */
+export const findPostgres = (folders: ReadonlyArray<string> = listSearchFolders()): PostgresInstallation | undefined =>
+  folders
+    .flatMap(readInstallation)
+    .filter(({ version }) => Number.parseInt(version, 10) >= oldestVersion)
+    .sort((left, right) => Number(right.version) - Number(left.version))[0]
+
+/** Installs the server without the database cluster that the Debian package creates and starts by default. */
+const installPostgres = (): void => {
+  if (process.getuid?.() !== 0) return
+  const folder = "/etc/postgresql-common/createcluster.d"
+  const configuration = join(folder, "tollgate-tests.conf")
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(configuration, "create_main_cluster = false\n")
+  try {
+    installPackage("postgresql")
+  } finally {
+    rmSync(configuration)
+  }
+}
+
+/** Returns the programs of PostgreSQL and installs them if necessary, or throws with instructions. */
+export const ensurePostgres = (find = findPostgres, install = installPostgres): PostgresInstallation => {
+  let installation = find()
+  if (installation === undefined) {
+    install()
+    installation = find()
+  }
+  if (installation === undefined) {
+    throw new Error(
+      `The tests need PostgreSQL ${oldestVersion} or newer: install its server (Debian: sudo apt-get install postgresql; macOS: brew install postgresql@17), or add the folder of initdb and postgres to the PATH`
+    )
+  }
+  return installation
+}
