@@ -3,7 +3,7 @@
  */
 import { randomUUID } from "node:crypto"
 import type { ConfigurationError } from "@tollgate/core"
-import { Options } from "@tollgate/core/internal"
+import { makeRetryTransient, Options } from "@tollgate/core/internal"
 import {
   type Change,
   type ClosableStore,
@@ -17,8 +17,7 @@ import {
   type StoreOpenError,
   type StoreOperations,
   type StorePage,
-  type StoreRecord,
-  type StoreUnavailable
+  type StoreRecord
 } from "@tollgate/core/store"
 import { Effect, Layer, type Scope } from "effect"
 import { batchPerTick } from "./batchPerTick.ts"
@@ -29,17 +28,16 @@ import {
   makeCommitRequest,
   readCommitReply
 } from "./CommitRequest.ts"
+import { classifyError, withoutCommand } from "./classifyError.ts"
 import { type Connection, connect } from "./connect.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
 import { makePartitionKeys, toCounterMember } from "./Keys.ts"
 import { type RedisStoreOptions, redisStoreOptions } from "./options.ts"
 import { decodeRecord } from "./recordCodec.ts"
-import { retryTransient } from "./retryTransient.ts"
 import { runScript, runScriptAndWait } from "./runScript.ts"
 import * as scripts from "./scripts.ts"
 import type { RedisSource } from "./source.ts"
 
-type Operation = StoreUnavailable["operation"]
 type EncodedRecord = string | null
 type UniqueKeyReply =
   | [key: string, record: string]
@@ -125,8 +123,7 @@ const makeOperations = (
   }
 
   /** Runs an operation that is safe to repeat. */
-  const withRetry = <A>(operation: Operation, attempt: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
-    retryTransient(operation, isClosed, attempt)
+  const withRetry = makeRetryTransient({ isClosed, classifyError, redactError: withoutCommand })
 
   /** Commits that only check records and change counters. A batch has one commit id and is retried as a whole. */
   const countBatch = batchPerTick((partition, items: ReadonlyArray<CounterBatchItem>) => {

@@ -1,17 +1,7 @@
 /**
  * Classifies errors from Redis and ioredis: a message, whether to retry, and whether the command may have been applied.
  */
-import { StoreUnavailable } from "@tollgate/core/store"
-
-interface ErrorClass {
-  readonly problem: string
-  /** The store retries immediately: the server is restarting, failing over, or was briefly unreachable. */
-  readonly isTransient: boolean
-  /** The caller may retry later without changing anything. */
-  readonly retryable: boolean
-  /** `not-applied` when the server rejected the command or never received it. */
-  readonly outcome: StoreUnavailable["outcome"]
-}
+import type { ErrorClass } from "@tollgate/core/internal"
 
 const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -86,17 +76,3 @@ export const withoutCommand = (error: unknown): Error => {
   if (error instanceof Error) copy.name = error.name
   return copy
 }
-
-export const toUnavailable = (
-  operation: StoreUnavailable["operation"],
-  error: unknown,
-  outcome: StoreUnavailable["outcome"]
-): StoreUnavailable => {
-  const { problem, retryable } = classifyError(error)
-  return new StoreUnavailable({ operation, problem, retryable, outcome, cause: withoutCommand(error) })
-}
-
-export const makeClosedError = (
-  operation: StoreUnavailable["operation"],
-  outcome: StoreUnavailable["outcome"]
-): StoreUnavailable => new StoreUnavailable({ operation, problem: "the store is closed", retryable: false, outcome })

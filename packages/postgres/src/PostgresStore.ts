@@ -1,0 +1,121 @@
+/**
+ * A store in PostgreSQL that any number of processes can share.
+ */
+import type { ConfigurationError } from "@tollgate/core"
+import { makeRetryTransient, Options } from "@tollgate/core/internal"
+import {
+  type ClosableStore,
+  MicrosecondClock,
+  Store,
+  type StoreOpenError,
+  type StoreOperations,
+  type StoreRecord
+} from "@tollgate/core/store"
+import { Effect, Layer, type Scope } from "effect"
+import { escapeIdentifier } from "pg"
+import { classifyError, withoutData } from "./classifyError.ts"
+import { makeCommit } from "./commits.ts"
+import { connect } from "./connect.ts"
+import type { Database } from "./Database.ts"
+import { toIndexName } from "./indexName.ts"
+import { decodeRow, makeLookups } from "./lookups.ts"
+import { type MigrationSqlOptions, makeMigrationSql } from "./migrate.ts"
+import { defaults, type PostgresStoreOptions, postgresStoreOptions } from "./options.ts"
+import { Sweeper } from "./Sweeper.ts"
+import type { PostgresSource } from "./source.ts"
+
+/** The number of records, of counters and of replays that one call of a `clear` removes. */
+const clearBatchSize = 500
+
+const makeOperations = (
+  database: Database,
+  { schema: name = defaults.schema, clock }: PostgresStoreOptions
+): StoreOperations => {
+  const schema = escapeIdentifier(name)
+  const sweeper = new Sweeper(database, schema)
+  const withRetry = makeRetryTransient({ isClosed: database.isClosed, classifyError, redactError: withoutData })
+
+  const lookups = makeLookups(database, schema, withRetry)
+  const commit = makeCommit(database, schema, withRetry, sweeper.onCommit)
+  const microseconds = new MicrosecondClock("caller")
+  const listSql = `SELECT q.position, p.total, p.version, p.header, p.body
+    FROM ROWS FROM (jsonb_to_recordset($2) AS (terms text[], "offset" bigint, "limit" bigint, descending boolean))
+      WITH ORDINALITY q (terms, skip, count, descending, position)
+    CROSS JOIN LATERAL ${schema}.tollgate_list($1, q.terms, q.skip, q.count, q.descending) p`
+
+  const list: StoreOperations["list"] = (partition, queries) =>
+    withRetry("list", async () => {
+      const values = queries.map(({ indexTerms, offset, limit, descending }) => ({
+        terms: Array.from(new Set(indexTerms), toIndexName),
+        offset,
+        limit,
+        descending: descending === true
+      }))
+      const rows = await database.query(listSql, [toIndexName(partition), JSON.stringify(values)])
+      const pages = queries.map((): { total: number; records: Array<StoreRecord> } => ({ total: 0, records: [] }))
+      for (const [number, total, ...columns] of rows) {
+        const page = pages[Number(number) - 1]
+        const record = decodeRow(columns)
+        if (page === undefined) continue
+        page.total = Number(total)
+        if (record !== undefined) page.records.push(record)
+      }
+      return pages
+    })
+
+  const clear: StoreOperations["clear"] = (partition) =>
+    Effect.flatMap(
+      withRetry("clear", () =>
+        database.query(`SELECT ${schema}.tollgate_clear($1, $2)`, [toIndexName(partition), clearBatchSize])
+      ),
+      (rows) => (rows[0]?.[0] === "t" ? clear(partition) : Effect.void)
+    )
+
+  return Store.make({
+    ...lookups,
+    list,
+    commit:
+      clock === "caller"
+        ? (partition, changes, idempotency) =>
+            Effect.clockWith((clock) => commit(partition, changes, idempotency, microseconds.read(clock)))
+        : commit,
+    clear
+  })
+}
+
+const make = Effect.fnUntraced(function* (
+  source: PostgresSource,
+  options: PostgresStoreOptions | undefined
+): Effect.fn.Return<StoreOperations, StoreOpenError | ConfigurationError, Scope.Scope> {
+  const decoded = yield* Options.decode(postgresStoreOptions, options)
+  return makeOperations(yield* connect(source, decoded), decoded)
+})
+
+/**
+ * @example
+ * ```ts
+ * const store = await PostgresStore.open("postgres://localhost/app")
+ * await store.close()
+ *
+ * const program = Effect.provide(myProgram, PostgresStore.layer("postgres://localhost/app"))
+ * ```
+ */
+export const PostgresStore = {
+  /** Opens a store on a URL, with a pool of its own, or on your application's pool, which you still end yourself. */
+  layer: (
+    source: PostgresSource,
+    options?: PostgresStoreOptions
+  ): Layer.Layer<Store, StoreOpenError | ConfigurationError> => Layer.effect(Store, make(source, options)),
+  /** The same for callers outside Effect. */
+  open: (source: PostgresSource, options?: PostgresStoreOptions): Promise<ClosableStore<StoreOperations>> =>
+    Store.open(make(source, options)),
+  /**
+   * The SQL that creates or migrates the tables, for a role that may do so. `open` runs it itself if its role may.
+   *
+   * @example
+   * ```ts
+   * console.log(PostgresStore.migrationSql({ schema: "tollgate" }))
+   * ```
+   */
+  migrationSql: (options?: MigrationSqlOptions): string => makeMigrationSql(options)
+}

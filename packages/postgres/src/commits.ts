@@ -1,0 +1,102 @@
+/**
+ * Sends commits. The commits to one partition that arrive while another batch of them is running are the next batch: they
+ * wait in this process instead of for a lock in the database, and share its flush to disk.
+ *
+ * A batch is identified by its store (the writer) and a number that increases. PostgreSQL remembers the last one of each
+ * partition and writer, so a batch that is sent again, because its reply was lost, is applied once.
+ */
+import { randomUUID } from "node:crypto"
+import type { makeRetryTransient } from "@tollgate/core/internal"
+import {
+  type Change,
+  type CommitResult,
+  type IdempotencyRecord,
+  type Partition,
+  StoreConflict,
+  type StoreUnavailable
+} from "@tollgate/core/store"
+import { Effect } from "effect"
+import { BatchQueue } from "./BatchQueue.ts"
+import { type BatchRow, type Commit, encodeBatch } from "./CommitBatch.ts"
+import type { Database } from "./Database.ts"
+
+/** Bounds the time for which a batch holds the lock of its partition. */
+const maxBatchWeight = 1_000
+
+const bytesPerWeight = 1_000
+
+/** A change weighs 1, and more if it has a large body. */
+const weighCommit = ({ changes }: Commit): number =>
+  changes.reduce((weight, change) => weight + 1 + (change._tag === "Put" ? change.body.length / bytesPerWeight : 0), 0)
+
+type Result = Effect.Effect<CommitResult, StoreConflict | StoreUnavailable>
+
+export const makeCommit = (
+  database: Database,
+  schema: string,
+  withRetry: ReturnType<typeof makeRetryTransient>,
+  onCommit: () => void
+) => {
+  const writer = randomUUID()
+  let lastBatch = 0
+  const queues = new Map<Partition.Partition, BatchQueue<Commit, Result, StoreUnavailable>>()
+  const placeholders = Array.from({ length: 12 }, (_, index) => `$${index + 1}`).join(", ")
+  const sql = `SELECT * FROM ${schema}.tollgate_commit(${placeholders})`
+
+  const send = (
+    partition: Partition.Partition,
+    commits: ReadonlyArray<Commit>
+  ): Effect.Effect<ReadonlyArray<Result>, StoreUnavailable> =>
+    Effect.suspend(() => {
+      const { partitionName, arguments: args, decodeOutcomes } = encodeBatch(partition, commits)
+      const values = [partitionName, writer, ++lastBatch, ...args]
+      return withRetry("commit", async () => {
+        const [row] = await database.query(sql, values)
+        onCommit()
+        return decodeOutcomes(row as BatchRow).map((result) =>
+          result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
+        )
+      })
+    })
+
+  /** One failing commit must not fail the others in its batch: if nothing was applied, sends each on its own. */
+  const sendBatch = (partition: Partition.Partition, commits: ReadonlyArray<Commit>) =>
+    Effect.catchIf(
+      send(partition, commits),
+      ({ outcome, retryable }) => commits.length > 1 && outcome === "not-applied" && !retryable,
+      () =>
+        Effect.map(
+          Effect.forEach(commits, (commit) =>
+            Effect.match(send(partition, [commit]), {
+              onFailure: (error): ReadonlyArray<Result> => [Effect.fail(error)],
+              onSuccess: (results) => results
+            })
+          ),
+          (results) => results.flat()
+        )
+    )
+
+  const getQueue = (partition: Partition.Partition) => {
+    const existing = queues.get(partition)
+    if (existing !== undefined) return existing
+    const queue = new BatchQueue<Commit, Result, StoreUnavailable>((commits) => sendBatch(partition, commits), {
+      maxBatchWeight,
+      maxRunningBatches: 1,
+      weigh: weighCommit,
+      onIdle: () => queues.delete(partition)
+    })
+    queues.set(partition, queue)
+    return queue
+  }
+
+  return (
+    partition: Partition.Partition,
+    changes: ReadonlyArray<Change>,
+    idempotency?: IdempotencyRecord,
+    time?: number
+  ): Result =>
+    Effect.flatMap(
+      Effect.suspend(() => getQueue(partition).add({ changes, idempotency, time })),
+      (result) => result
+    )
+}

@@ -1,0 +1,137 @@
+/**
+ * Opens the store's pool, or takes your application's, checks the server, and migrates the schema.
+ */
+import { StoreOpenError } from "@tollgate/core/store"
+import { Effect, type Scope } from "effect"
+import { classifyError, getSqlState, NoConnection } from "./classifyError.ts"
+import { Database } from "./Database.ts"
+import { latestVersion, migrate, readVersion } from "./migrate.ts"
+import { defaults, type PostgresStoreOptions } from "./options.ts"
+import { openError, type PostgresSource, parseSource, type Target } from "./source.ts"
+
+const minServerVersion = 15
+
+const readSettings = async (database: Database) => {
+  const [row] = await database.query(
+    `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
+       current_setting('synchronous_commit'), current_setting('fsync'), pg_is_in_recovery()`
+  )
+  const [version, encoding, synchronousCommit, fsync, isStandby] = row ?? []
+  return {
+    majorVersion: Math.floor(Number(version) / 10_000),
+    encoding,
+    synchronousCommit,
+    fsync,
+    isStandby: isStandby === "t"
+  }
+}
+
+type ServerSettings = Awaited<ReturnType<typeof readSettings>>
+
+const checkSettings = (location: string, settings: ServerSettings): StoreOpenError | undefined => {
+  if (settings.majorVersion < minServerVersion) {
+    return openError(
+      location,
+      `its server is PostgreSQL ${settings.majorVersion}`,
+      `Run PostgreSQL ${minServerVersion} or later`
+    )
+  }
+  if (settings.encoding !== "UTF8") {
+    return openError(location, `its encoding is ${settings.encoding}`, "Create the database with ENCODING 'UTF8'")
+  }
+  return settings.isStandby
+    ? openError(location, "its server is a standby, which is read-only", "Connect to the primary")
+    : undefined
+}
+
+/** Logs a warning for each server setting that may lose acknowledged writes. */
+const warnAboutDurability = Effect.fnUntraced(function* (location: string, settings: ServerSettings) {
+  if (settings.fsync === "off") {
+    yield* Effect.logWarning(
+      `The ${location} runs with fsync off: a crash of its machine may lose or corrupt all data. Set fsync on`
+    )
+  }
+  if (settings.synchronousCommit === "off") {
+    yield* Effect.logWarning(
+      `The ${location} runs with synchronous_commit off: a crash may lose the latest acknowledged writes. Set it on for this role`
+    )
+  }
+})
+
+const toOpenError = (location: string, schema: string, error: unknown): StoreOpenError => {
+  if (error instanceof StoreOpenError) return error
+  const cause = error instanceof NoConnection ? error.cause : error
+  const state = getSqlState(cause)
+  if (state.startsWith("28")) {
+    return openError(location, "it rejects the user or the password", "Check the credentials in the URL", cause)
+  }
+  if (state === "3D000") {
+    return openError(location, "the database does not exist", "Create it, or check its name in the URL", cause)
+  }
+  if (state === "42501") {
+    return openError(
+      location,
+      `this role may not create or use the schema ${schema} and its tables`,
+      "Let a role that may create them run the SQL of PostgresStore.migrationSql(), and grant this role their use",
+      cause
+    )
+  }
+  const problem = error instanceof NoConnection ? "it does not respond" : classifyError(error).problem
+  return openError(location, problem, "Start the server, or check host, port and TLS", cause)
+}
+
+/** Migrates if needed. A store with the latest version is opened without a write. */
+const prepareSchema = async (database: Database, location: string, schema: string): Promise<void> => {
+  const checkVersion = (version: number) => {
+    if (version <= latestVersion) return
+    throw openError(
+      location,
+      `a newer version of Tollgate has migrated it: its schema version is ${version}, and this version supports ${latestVersion}`,
+      "Upgrade @tollgate/postgres, or restore a backup from this version"
+    )
+  }
+  const version = await readVersion(database, schema)
+  checkVersion(version)
+  if (version === latestVersion) return
+  await migrate(database, schema)
+  checkVersion(await readVersion(database, schema))
+}
+
+const acquirePool = ({ pool, isOwned }: Target) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      // Without a listener, the error of an idle connection, such as at a restart of the server, would end the process.
+      const ignoreError = () => undefined
+      pool.on("error", ignoreError)
+      return () => pool.off("error", ignoreError)
+    }),
+    (removeListener) =>
+      Effect.promise(async () => {
+        if (isOwned) await pool.end()
+        else removeListener()
+      })
+  )
+
+export const connect = (
+  source: PostgresSource,
+  options: PostgresStoreOptions
+): Effect.Effect<Database, StoreOpenError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const target = parseSource(source, options)
+    if (target instanceof StoreOpenError) return yield* target
+    const { location, pool } = target
+    const schema = options.schema ?? defaults.schema
+    yield* acquirePool(target)
+    const database = yield* Effect.acquireRelease(
+      Effect.sync(() => new Database(pool, options.queryTimeout ?? defaults.queryTimeout)),
+      (database) => Effect.promise(() => database.close())
+    )
+    const attempt = <A>(run: () => Promise<A>) =>
+      Effect.tryPromise({ try: run, catch: (error) => toOpenError(location, schema, error) })
+    const settings = yield* attempt(() => readSettings(database))
+    const invalid = checkSettings(location, settings)
+    if (invalid !== undefined) return yield* invalid
+    yield* warnAboutDurability(location, settings)
+    yield* attempt(() => prepareSchema(database, location, schema))
+    return database
+  })

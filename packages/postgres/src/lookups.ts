@@ -1,0 +1,64 @@
+/**
+ * Look-ups by name. Those of several callers, also in different partitions, are gathered into one call of a function.
+ */
+import type { makeRetryTransient } from "@tollgate/core/internal"
+import type { Partition, StoreOperations, StoreRecord, StoreUnavailable } from "@tollgate/core/store"
+import { Effect } from "effect"
+import { toTextArray } from "./arrayLiteral.ts"
+import { BatchQueue } from "./BatchQueue.ts"
+import type { Database, Row } from "./Database.ts"
+import { toIndexName } from "./indexName.ts"
+import { decodeRecord } from "./recordCodec.ts"
+
+const maxBatchSize = 200
+
+/** Leaves connections for commits and lists. While this many are running, the next batch grows. */
+const maxRunningBatches = 4
+
+interface Lookup {
+  readonly partition: Partition.Partition
+  readonly names: ReadonlyArray<string>
+}
+
+/** Decodes the columns version, header and body, which are null if there is no record. */
+export const decodeRow = ([version, header, body]: Row): StoreRecord | undefined =>
+  version == null || header == null || body == null ? undefined : decodeRecord(version, header, body)
+
+export const makeLookups = (
+  database: Database,
+  schema: string,
+  withRetry: ReturnType<typeof makeRetryTransient>
+): Pick<StoreOperations, "get" | "getByUniqueKey" | "counters"> => {
+  /** The rows of the function begin with the position of the name that they are about. */
+  const makeLookup = <A>(
+    operation: StoreUnavailable["operation"],
+    sqlFunction: string,
+    decode: (columns: Row | undefined) => A
+  ) => {
+    const sql = `SELECT * FROM ${schema}.${sqlFunction}($1, $2)`
+    const queue = new BatchQueue<Lookup, ReadonlyArray<A>, StoreUnavailable>(
+      (lookups) =>
+        withRetry(operation, async () => {
+          const partitions = lookups.flatMap(({ partition, names }) => names.map(() => toIndexName(partition)))
+          const names = lookups.flatMap(({ names }) => names.map(toIndexName))
+          const rows = await database.query(sql, [toTextArray(partitions), toTextArray(names)])
+          const found = new Map(rows.map(([position, ...columns]) => [Number(position), columns]))
+          let position = 0
+          return lookups.map(({ names }) => names.map(() => decode(found.get(++position))))
+        }),
+      { maxBatchWeight: maxBatchSize, maxRunningBatches, weigh: ({ names }) => names.length }
+    )
+    return (partition: Partition.Partition, names: ReadonlyArray<string>) =>
+      Effect.suspend(() => queue.add({ partition, names }))
+  }
+
+  return {
+    get: makeLookup("get", "tollgate_get", (columns = []) => decodeRow(columns)),
+    getByUniqueKey: makeLookup("getByUniqueKey", "tollgate_get_by_unique_key", (columns = []) => {
+      const [record, parent] = [decodeRow(columns), decodeRow(columns.slice(3))]
+      if (record === undefined) return undefined
+      return parent === undefined ? { record } : { record, parent }
+    }),
+    counters: makeLookup("counters", "tollgate_get_counters", ([value] = []) => Number(value ?? 0))
+  }
+}

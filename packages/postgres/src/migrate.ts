@@ -1,0 +1,98 @@
+/**
+ * The migrations of the schema. They run in one transaction under an advisory lock when a store is opened, or by hand for
+ * roles that may not create tables.
+ */
+import { Options } from "@tollgate/core/internal"
+import { escapeIdentifier, escapeLiteral } from "pg"
+import type { Database } from "./Database.ts"
+import { defaults, schemaOption } from "./options.ts"
+import { commitFunction } from "./sql/commitFunction.ts"
+import { readFunctions } from "./sql/readFunctions.ts"
+import { recordFunctions } from "./sql/recordFunctions.ts"
+import { tables } from "./sql/tables.ts"
+
+/**
+ * Each entry migrates from one version to the next. Never change an entry; append a new one. Processes of the previous
+ * release go on while a new one migrates: a function whose arguments change gets a new name.
+ */
+const migrations: ReadonlyArray<(schema: string) => string> = [
+  (schema) => [tables, recordFunctions, commitFunction, readFunctions].map((make) => make(schema)).join("")
+]
+
+export const latestVersion = migrations.length
+
+/** The statements that migrate from a version to the latest, without a transaction. */
+const makeStatements = (schema: string, fromVersion: number): string => {
+  const quoted = escapeIdentifier(schema)
+  return [
+    ...migrations.slice(fromVersion).map((migration) => migration(quoted)),
+    `DELETE FROM ${quoted}.tollgate_schema;`,
+    `INSERT INTO ${quoted}.tollgate_schema VALUES (${latestVersion});`
+  ].join("\n")
+}
+
+const makeLock = (schema: string): string =>
+  `SELECT pg_advisory_xact_lock(hashtextextended(${escapeLiteral(`tollgate migration of ${schema}`)}, 0));`
+
+/** The version of the schema; 0 if there is none. */
+export const readVersion = async (database: Database, schema: string): Promise<number> => {
+  const table = `${escapeIdentifier(schema)}.tollgate_schema`
+  const [exists] = await database.query("SELECT to_regclass($1)", [table])
+  if (exists?.[0] == null) return 0
+  const [row] = await database.query(`SELECT max(version) FROM ${table}`)
+  return Number(row?.[0] ?? 0)
+}
+
+/** Migrates to the latest version. Other processes that open the store at the same time wait. */
+export const migrate = (database: Database, schema: string): Promise<void> =>
+  database.use(async (client) => {
+    const getFirst = async (text: string, values: Array<string> = []): Promise<unknown> =>
+      (await client.query<Array<unknown>>({ text, values, rowMode: "array" })).rows[0]?.[0]
+    const quoted = escapeIdentifier(schema)
+    await client.query("BEGIN ISOLATION LEVEL READ COMMITTED")
+    try {
+      await client.query(makeLock(schema))
+      // IF NOT EXISTS needs the permission to create schemas even if this one exists.
+      if ((await getFirst("SELECT to_regnamespace($1)::text", [quoted])) === null) {
+        await client.query(`CREATE SCHEMA ${quoted}`)
+      }
+      const exists = (await getFirst("SELECT to_regclass($1)::text", [`${quoted}.tollgate_schema`])) !== null
+      const version = exists ? Number(await getFirst(`SELECT max(version) FROM ${quoted}.tollgate_schema`)) : 0
+      if (version < latestVersion) await client.query(makeStatements(schema, version))
+      await client.query("COMMIT")
+    } catch (error) {
+      await client.query("ROLLBACK").catch(() => undefined)
+      throw error
+    }
+  })
+
+export interface MigrationSqlOptions {
+  /** The schema of the tables and functions. The default is `tollgate`. */
+  readonly schema?: string | undefined
+  /** The version to migrate from. The default is 0, an empty database. */
+  readonly fromVersion?: number | undefined
+}
+
+const migrationSqlOptions = Options.struct<MigrationSqlOptions>()({
+  schema: Options.optional(schemaOption),
+  fromVersion: Options.optional(
+    Options.value(
+      (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) < latestVersion,
+      `must be an earlier version of the schema, from 0 to ${latestVersion - 1}`
+    )
+  )
+})
+
+/** The migration as SQL, for a role that may create tables. It runs completely or not at all. */
+export const makeMigrationSql = (options?: MigrationSqlOptions): string => {
+  const { schema = defaults.schema, fromVersion = 0 } = Options.decodeSync(migrationSqlOptions, options)
+  const quoted = escapeIdentifier(schema)
+  return [
+    "BEGIN;",
+    makeLock(schema),
+    `CREATE SCHEMA IF NOT EXISTS ${quoted};`,
+    makeStatements(schema, fromVersion).trim(),
+    "COMMIT;",
+    ""
+  ].join("\n")
+}

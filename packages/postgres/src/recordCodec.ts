@@ -1,0 +1,36 @@
+/**
+ * Encodes records for the columns `header` and `body`. The header is what the store reads besides version and body, as
+ * JSON, so that the tables can have the names in another form.
+ */
+import type { StoreRecord } from "@tollgate/core/store"
+
+type Header = [
+  key: string,
+  parent: string | null,
+  indexTerms: ReadonlyArray<string>,
+  uniqueKeys: ReadonlyArray<string>,
+  isBodyJson?: true
+]
+
+export const encodeRecord = (
+  record: Omit<StoreRecord, "version">
+): { readonly header: string; readonly body: string } => {
+  const { key, parent = null, indexTerms, uniqueKeys, body } = record
+  // PostgreSQL cannot store a NUL.
+  const isBodyJson = body.includes("\0")
+  const header: Header = [key, parent, indexTerms, uniqueKeys]
+  if (isBodyJson) header.push(true)
+  return { header: JSON.stringify(header), body: isBodyJson ? JSON.stringify(body) : body }
+}
+
+export const decodeRecord = (version: string, header: string, body: string): StoreRecord => {
+  const [key, parent, indexTerms, uniqueKeys, isBodyJson] = JSON.parse(header) as Header
+  const record = {
+    key,
+    version: Number(version),
+    body: isBodyJson === true ? (JSON.parse(body) as string) : body,
+    indexTerms,
+    uniqueKeys
+  }
+  return parent === null ? record : { ...record, parent }
+}

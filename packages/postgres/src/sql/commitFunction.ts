@@ -1,0 +1,317 @@
+/**
+ * The function `tollgate_commit`: applies a batch of commits to one partition, each completely or not at all, in one
+ * transaction. `CommitBatch.ts` encodes its arguments and decodes its results.
+ */
+
+/**
+ * The numbers by which a change is encoded as kind, subject, amount, bound and ttl. The subject is the position of the
+ * record in `record_keys`, of the counter in `counter_names`, or of the term in `term_names`.
+ *
+ * | kind     | amount          | bound                  |
+ * |----------|-----------------|------------------------|
+ * | check    | expected version| 0                      |
+ * | put      | expected version| position in `puts`     |
+ * | delete   | expected version| 0                      |
+ * | atMost   | maximum         | 0                      |
+ * | add      | by              | maximum                |
+ * | raise    | to              | 0                      |
+ * | take     | cost × interval | burst × interval       |
+ */
+export const kinds = { check: 1, put: 2, delete: 3, atMost: 4, add: 5, raise: 6, take: 7 } as const
+
+export const numbersPerChange = 5
+
+/**
+ * The outcome of a commit is its first number. After `applied` follow the version of each put and the total of each
+ * counter, in the order of the changes; after `replayed` the number of numbers and the numbers; after a conflict the
+ * position of the change in its commit and, for `uniqueKey`, the position of the unique key in its put or, for
+ * `rateLimited`, the microseconds after which to retry.
+ */
+export const outcomes = {
+  applied: 0,
+  replayed: 1,
+  stale: 2,
+  uniqueKey: 3,
+  tooManyRecords: 4,
+  counterExceeded: 5,
+  rateLimited: 6
+} as const
+
+/**
+ * The settings that make every plan a loop over the names in an array, which looks each of them up in an index. Without
+ * them the plans would depend on statistics, which a new table does not have, and be quadratic until it has some.
+ */
+export const planSettings = `
+  SET enable_seqscan = off
+  SET enable_bitmapscan = off
+  SET enable_hashjoin = off
+  SET enable_mergejoin = off
+  SET enable_material = off
+  SET enable_memoize = off
+  SET jit = off
+  SET join_collapse_limit = 1
+  SET plan_cache_mode = force_generic_plan`
+
+/** The SQL of the name that a name of the partition `partition_id` has in the tables. */
+export const scoped = (name: string, partitionId = "partition_id"): string => `(${partitionId} || ':' || ${name})`
+
+export const commitFunction = (schema: string): string => `
+CREATE FUNCTION ${schema}.tollgate_commit(
+  partition_name text,
+  -- Identify the batch, so that it is applied once.
+  writer_id uuid,
+  batch_number bigint,
+  -- The caller's time in microseconds, or NULL for the server's.
+  caller_time bigint,
+  record_keys text[],
+  counter_names text[],
+  term_names text[],
+  -- Five numbers per change.
+  changes bigint[],
+  -- The position of the last change of each commit.
+  commit_ends integer[],
+  -- The puts: objects with parent, terms, uniqueKeys, header and body. NULL if no record is put or deleted.
+  put_list jsonb,
+  -- For each commit null, or an object with id, content and ttl. NULL if there are none.
+  replay_list jsonb,
+  -- The long names by their short form. NULL if there are none.
+  long_names jsonb,
+  OUT outcomes bigint[],
+  OUT replays jsonb
+) LANGUAGE plpgsql
+  SET lock_timeout = '3s'${planSettings}
+AS $function$
+DECLARE
+  partition_id bigint;
+  last_version bigint;
+  is_new_partition boolean := false;
+  last_batch bigint;
+  server_time bigint;
+  now_micros bigint;
+  now_millis bigint;
+  puts jsonb[];
+  versions bigint[];
+  counts bigint[];
+  expiries bigint[];
+  -- For each counter that has changed, the time to keep it. NULL if it has not.
+  ttls bigint[];
+  -- The value of each changed counter after the current commit, by the position of the change.
+  next_counts bigint[];
+  next_outcome integer := 1;
+  first_change integer;
+  last_change integer := 0;
+  subject integer;
+  amount bigint;
+  bound bigint;
+  conflict integer;
+  conflict_change integer;
+  conflict_detail bigint;
+  unique_change integer;
+  unique_position bigint;
+  written jsonb;
+  put_changes integer[];
+  replay jsonb;
+  replay_content text;
+  replay_numbers bigint[];
+  numbers bigint[];
+  total bigint;
+  writes_records boolean := false;
+  is_any_applied boolean := false;
+BEGIN
+  LOOP
+    SELECT p.id, p.sequence INTO partition_id, last_version
+      FROM ${schema}.tollgate_partitions p WHERE p.name = partition_name FOR NO KEY UPDATE;
+    EXIT WHEN FOUND;
+    INSERT INTO ${schema}.tollgate_partitions AS p (name, long_name)
+      VALUES (partition_name, long_names ->> partition_name) ON CONFLICT DO NOTHING;
+    is_new_partition := FOUND;
+  END LOOP;
+
+  SELECT w.batch, w.outcomes, w.replays INTO last_batch, outcomes, replays
+    FROM ${schema}.tollgate_writers w WHERE w.partition = partition_id AND w.writer = writer_id;
+  IF last_batch = batch_number THEN RETURN; END IF;
+  outcomes := '{}';
+  replays := NULL;
+  -- A connection that was lost has delivered an old batch late. Its store has stopped waiting for it.
+  IF last_batch > batch_number THEN RETURN; END IF;
+
+  server_time := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+  now_millis := server_time / 1000;
+  now_micros := coalesce(caller_time, server_time);
+
+  IF cardinality(record_keys) > 0 THEN
+    SELECT array_agg(coalesce(r.version, 0) ORDER BY k.position) INTO versions
+      FROM unnest(record_keys) WITH ORDINALITY k (key, position)
+      LEFT JOIN ${schema}.tollgate_records r ON r.key = ${scoped("k.key")};
+  END IF;
+  IF cardinality(counter_names) > 0 THEN
+    SELECT array_agg(coalesce(c.value, 0) ORDER BY n.position), array_agg(coalesce(c.expires, 0) ORDER BY n.position)
+      INTO counts, expiries
+      FROM unnest(counter_names) WITH ORDINALITY n (name, position)
+      LEFT JOIN ${schema}.tollgate_counters c
+        ON c.name = ${scoped("n.name")} AND c.expires > now_millis;
+    ttls := array_fill(NULL::bigint, ARRAY[cardinality(counter_names)]);
+  END IF;
+  IF put_list IS NOT NULL THEN
+    SELECT array_agg(p.put ORDER BY p.position) INTO puts
+      FROM jsonb_array_elements(put_list) WITH ORDINALITY p (put, position);
+  END IF;
+
+  FOR commit_number IN 1 .. cardinality(commit_ends) LOOP
+    first_change := last_change + 1;
+    last_change := commit_ends[commit_number];
+
+    replay := replay_list -> (commit_number - 1);
+    IF jsonb_typeof(replay) = 'object' THEN
+      SELECT r.content, r.numbers INTO replay_content, replay_numbers FROM ${schema}.tollgate_replays r
+        WHERE r.id = ${scoped("(replay ->> 'id')")} AND r.expires > now_millis;
+      IF FOUND THEN
+        outcomes := outcomes || ARRAY[${outcomes.replayed}, cardinality(replay_numbers)] || replay_numbers;
+        next_outcome := cardinality(outcomes) + 1;
+        replays := coalesce(replays, '[]') || to_jsonb(replay_content);
+        CONTINUE;
+      END IF;
+    ELSE
+      replay := NULL;
+    END IF;
+
+    -- The changes of the commit that put a record, and the keys of the records that it puts or deletes.
+    put_changes := NULL;
+    unique_change := NULL;
+    written := '{}';
+    IF put_list IS NOT NULL THEN
+      SELECT array_agg(c) FILTER (WHERE changes[c * 5 - 4] = ${kinds.put}),
+          coalesce(jsonb_object_agg(${scoped("record_keys[changes[c * 5 - 3]]")}, true), '{}')
+        INTO put_changes, written
+        FROM generate_series(first_change, last_change) c
+        WHERE changes[c * 5 - 4] IN (${kinds.put}, ${kinds.delete});
+    END IF;
+    IF put_changes IS NOT NULL THEN
+      -- The first put of a unique key that belongs to a record outside of this commit, or to an earlier put of it.
+      SELECT u.change, u.position INTO unique_change, unique_position FROM (
+        SELECT c.change, k.position, k.unique_key,
+          row_number() OVER (PARTITION BY k.unique_key ORDER BY c.change) AS occurrence
+        FROM unnest(put_changes) c (change)
+        CROSS JOIN jsonb_array_elements_text(puts[changes[c.change * 5 - 1]] -> 'uniqueKeys')
+          WITH ORDINALITY k (unique_key, position)
+      ) u
+      LEFT JOIN ${schema}.tollgate_unique_keys o ON o.unique_key = ${scoped("u.unique_key")}
+      LEFT JOIN ${schema}.tollgate_records r ON r.id = o.record
+      WHERE u.occurrence > 1 OR (r.key IS NOT NULL AND NOT written ? r.key)
+      ORDER BY u.change, u.position LIMIT 1;
+    END IF;
+
+    conflict := NULL;
+    FOR change IN first_change .. last_change LOOP
+      subject := changes[change * 5 - 3];
+      amount := changes[change * 5 - 2];
+      bound := changes[change * 5 - 1];
+      CASE changes[change * 5 - 4]
+        WHEN ${kinds.check}, ${kinds.put}, ${kinds.delete} THEN
+          IF versions[subject] <> amount THEN
+            conflict := ${outcomes.stale};
+          ELSIF change = unique_change THEN
+            conflict := ${outcomes.uniqueKey};
+            conflict_detail := unique_position;
+          END IF;
+        WHEN ${kinds.atMost} THEN
+          SELECT t.total INTO total FROM ${schema}.tollgate_terms t
+            WHERE t.term = ${scoped("term_names[subject]")};
+          IF total > amount THEN conflict := ${outcomes.tooManyRecords}; END IF;
+        WHEN ${kinds.add} THEN
+          next_counts[change] := greatest(0, counts[subject] + amount);
+          IF amount > 0 AND next_counts[change] > bound THEN conflict := ${outcomes.counterExceeded}; END IF;
+        WHEN ${kinds.raise} THEN
+          next_counts[change] := greatest(counts[subject], amount);
+        WHEN ${kinds.take} THEN
+          IF counts[subject] > now_micros + bound THEN
+            -- The server's clock was set back, or this server took over from one whose clock was ahead. The limit is
+            -- empty. Keep that, even if the commit is refused, so that the limit fills up from now on.
+            counts[subject] := now_micros + bound;
+            ttls[subject] := coalesce(ttls[subject], 0);
+          END IF;
+          next_counts[change] := greatest(counts[subject], now_micros) + amount;
+          IF next_counts[change] - now_micros > bound THEN
+            conflict := ${outcomes.rateLimited};
+            conflict_detail := next_counts[change] - now_micros - bound;
+          END IF;
+      END CASE;
+      IF conflict IS NOT NULL THEN
+        conflict_change := change - first_change + 1;
+        EXIT;
+      END IF;
+    END LOOP;
+
+    IF conflict IS NOT NULL THEN
+      outcomes[next_outcome] := conflict;
+      outcomes[next_outcome + 1] := conflict_change;
+      next_outcome := next_outcome + 2;
+      IF conflict IN (${outcomes.uniqueKey}, ${outcomes.rateLimited}) THEN
+        outcomes[next_outcome] := conflict_detail;
+        next_outcome := next_outcome + 1;
+      END IF;
+      CONTINUE;
+    END IF;
+
+    outcomes[next_outcome] := ${outcomes.applied};
+    next_outcome := next_outcome + 1;
+    numbers := '{}';
+    IF written <> '{}' THEN
+      PERFORM ${schema}.tollgate_write_records(
+        partition_id, last_version, record_keys, changes, first_change, last_change, puts);
+      writes_records := true;
+    END IF;
+    FOR change IN first_change .. last_change LOOP
+      subject := changes[change * 5 - 3];
+      CASE changes[change * 5 - 4]
+        WHEN ${kinds.put} THEN
+          last_version := last_version + 1;
+          versions[subject] := last_version;
+          outcomes[next_outcome] := last_version;
+        WHEN ${kinds.delete} THEN
+          versions[subject] := 0;
+          CONTINUE;
+        WHEN ${kinds.add}, ${kinds.raise}, ${kinds.take} THEN
+          counts[subject] := next_counts[change];
+          ttls[subject] := greatest(ttls[subject], changes[change * 5]);
+          outcomes[next_outcome] := next_counts[change];
+          IF changes[change * 5 - 4] = ${kinds.take} THEN
+            outcomes[next_outcome] := next_counts[change] - now_micros;
+          END IF;
+        ELSE CONTINUE;
+      END CASE;
+      numbers := array_append(numbers, outcomes[next_outcome]);
+      next_outcome := next_outcome + 1;
+    END LOOP;
+    IF replay IS NOT NULL THEN
+      INSERT INTO ${schema}.tollgate_replays AS r (id, content, numbers, expires)
+        VALUES (${scoped("(replay ->> 'id')")}, replay ->> 'content', numbers, now_millis + (replay ->> 'ttl')::bigint)
+        ON CONFLICT (id) DO UPDATE
+        SET content = excluded.content, numbers = excluded.numbers, expires = excluded.expires;
+    END IF;
+    is_any_applied := is_any_applied OR writes_records OR replay IS NOT NULL OR cardinality(numbers) > 0;
+  END LOOP;
+
+  IF array_remove(ttls, NULL) <> '{}' THEN
+    -- Keep a counter a little longer than necessary: while its expiry stays the same, its index needs no new entry.
+    INSERT INTO ${schema}.tollgate_counters AS c (name, long_name, value, expires)
+      SELECT ${scoped("n.name")}, long_names ->> n.name, n.value,
+        CASE WHEN now_millis + n.ttl > n.expires THEN now_millis + n.ttl + least(n.ttl / 8, 60000) ELSE n.expires END
+      FROM unnest(counter_names, counts, ttls, expiries) n (name, value, ttl, expires) WHERE n.ttl IS NOT NULL
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires;
+  END IF;
+  IF is_any_applied THEN
+    INSERT INTO ${schema}.tollgate_writers AS w (partition, writer, batch, outcomes, replays, expires)
+      VALUES (partition_id, writer_id, batch_number, tollgate_commit.outcomes, tollgate_commit.replays, now_millis + 7200000)
+      ON CONFLICT (partition, writer) DO UPDATE SET batch = excluded.batch, outcomes = excluded.outcomes,
+        replays = excluded.replays,
+        expires = CASE WHEN w.expires < now_millis + 3600000 THEN excluded.expires ELSE w.expires END;
+    IF writes_records THEN
+      UPDATE ${schema}.tollgate_partitions p SET sequence = last_version WHERE p.id = partition_id;
+    END IF;
+  ELSIF is_new_partition THEN
+    DELETE FROM ${schema}.tollgate_partitions p WHERE p.id = partition_id;
+  END IF;
+END
+$function$;
+`

@@ -1,0 +1,90 @@
+/**
+ * The tables. All names are below the schema of the store.
+ *
+ * The name of a record, an index term, a unique key, a counter or a replay begins with the id of its partition and a
+ * colon. So there is one index by which PostgreSQL can look it up, whatever its statistics are, and the names of a
+ * partition are a range of that index.
+ *
+ * Names of records, index terms, unique keys, counters and replays are in the form that `indexName.ts` makes, because an
+ * entry of a B-tree index has at most 2,704 bytes and a text has no NUL. A name that has another form there is in the
+ * header of its record, or in the column `long_name`. Times are in milliseconds since the epoch.
+ */
+export const tables = (schema: string): string => `
+CREATE TABLE ${schema}.tollgate_schema (version integer NOT NULL);
+
+-- A commit locks the row of its partition, so the commits of a partition run one after another. It locks nothing else
+-- for which it waits, so commits cannot deadlock.
+CREATE TABLE ${schema}.tollgate_partitions (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name text COLLATE "C" NOT NULL UNIQUE,
+  long_name text,
+  -- The version of the last write. It is never reset, so that versions are never reused.
+  sequence bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+-- The ids of records are in the order of their creation, which is the order of every list.
+CREATE SEQUENCE ${schema}.tollgate_record_ids;
+CREATE TABLE ${schema}.tollgate_records (
+  id bigint PRIMARY KEY,
+  partition bigint NOT NULL,
+  key text COLLATE "C" NOT NULL UNIQUE,
+  version bigint NOT NULL,
+  parent text COLLATE "C",
+  terms text[] COLLATE "C" NOT NULL,
+  unique_keys text[] COLLATE "C" NOT NULL,
+  -- What the store reads as JSON: key, parent, index terms, unique keys.
+  header text NOT NULL,
+  body text NOT NULL
+) WITH (fillfactor = 90);
+CREATE INDEX tollgate_records_partition ON ${schema}.tollgate_records (partition, id);
+
+CREATE TABLE ${schema}.tollgate_unique_keys (
+  unique_key text COLLATE "C" PRIMARY KEY,
+  record bigint NOT NULL
+);
+
+-- The total is kept, because counting fifty thousand postings takes milliseconds.
+CREATE TABLE ${schema}.tollgate_terms (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  term text COLLATE "C" NOT NULL UNIQUE,
+  total bigint NOT NULL
+) WITH (fillfactor = 70);
+
+CREATE TABLE ${schema}.tollgate_postings (
+  term bigint NOT NULL,
+  record bigint NOT NULL,
+  PRIMARY KEY (term, record)
+);
+
+-- Half of each page is free for new versions of its rows, which then need no new entries in the indexes.
+CREATE TABLE ${schema}.tollgate_counters (
+  name text COLLATE "C" PRIMARY KEY,
+  long_name text,
+  value bigint NOT NULL,
+  expires bigint NOT NULL
+) WITH (fillfactor = 50);
+CREATE INDEX tollgate_counters_expires ON ${schema}.tollgate_counters (expires);
+
+CREATE TABLE ${schema}.tollgate_replays (
+  id text COLLATE "C" PRIMARY KEY,
+  -- What the store reads as JSON: id, fingerprint, result, and the record or counter of each number.
+  content text NOT NULL,
+  -- The version of each record and the total of each counter, in the order of the changes.
+  numbers bigint[] NOT NULL,
+  expires bigint NOT NULL
+);
+CREATE INDEX tollgate_replays_expires ON ${schema}.tollgate_replays (expires);
+
+-- The last batch of each open store and its outcomes. A store sends the batches of a partition one after another, so
+-- a batch with a lost reply is applied once.
+CREATE TABLE ${schema}.tollgate_writers (
+  partition bigint NOT NULL,
+  writer uuid NOT NULL,
+  batch bigint NOT NULL,
+  outcomes bigint[] NOT NULL,
+  replays jsonb,
+  expires bigint NOT NULL,
+  PRIMARY KEY (partition, writer)
+) WITH (fillfactor = 50);
+CREATE INDEX tollgate_writers_expires ON ${schema}.tollgate_writers (expires);
+`
