@@ -24,7 +24,7 @@ type Classification = readonly [pattern: RegExp, problem: string, isTransient: b
 /** By SQLSTATE. The server has rolled the statement back. */
 const rejections: ReadonlyArray<Classification> = [
   [/^40/, "another transaction was in the way", true, true],
-  [/^55P03/, "another session holds the lock of this partition", true, true],
+  [/^55P03/, "another session holds the lock of this partition", false, true],
   [
     /^57014/,
     "PostgreSQL cancelled the query: it took longer than statement_timeout, or someone cancelled it",

@@ -56,7 +56,7 @@ const defaultSettings = {
  * A port below those that the system assigns to clients: a client that reconnects to a stopped server on such a port may
  * be assigned the port itself, and connects to itself.
  */
-const findServerPort = async (): Promise<number> => {
+export const findServerPort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(10_000, 30_000)
     const probe = createServer().listen(port, "127.0.0.1")

@@ -4,7 +4,7 @@
 import { Clock, Effect, Random, Result } from "effect"
 import { StoreUnavailable } from "./StoreError.ts"
 
-/** Milliseconds from the first attempt to the last. */
+/** Milliseconds from the first failure to the last attempt. */
 const retryBudgetMs = 700
 
 /** What an error of the driver or the server means for the caller. */
@@ -31,7 +31,7 @@ export const makeRetryTransient =
   <A>(operation: StoreUnavailable["operation"], attempt: () => Promise<A>): Effect.Effect<A, StoreUnavailable> => {
     const runOnce = Effect.result(Effect.tryPromise({ try: attempt, catch: (error) => ({ error }) }))
     return Effect.gen(function* () {
-      const deadline = performance.now() + retryBudgetMs
+      let deadline: number | undefined
       let outcome: StoreUnavailable["outcome"] = "not-applied"
       for (let baseDelay = 5; ; baseDelay *= 2) {
         if (isClosed()) {
@@ -43,6 +43,7 @@ export const makeRetryTransient =
         const { problem, retryable, isTransient, outcome: latest } = classifyError(error)
         if (latest === "unknown") outcome = "unknown"
         const jitteredDelay = yield* Random.nextBetween(baseDelay * 0.5, baseDelay * 1.5)
+        deadline ??= performance.now() + retryBudgetMs
         if (!isTransient || performance.now() + jitteredDelay > deadline) {
           return yield* new StoreUnavailable({ operation, problem, retryable, outcome, cause: redactError(error) })
         }

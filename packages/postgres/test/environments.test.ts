@@ -1,0 +1,27 @@
+import { PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
+import { storeContract } from "@tollgate/store-testkit"
+import { startPgBouncer, startPostgres } from "@tollgate/testing"
+import { Effect, Layer } from "effect"
+
+const server = startPostgres()
+
+// The contract has commits of ten thousand changes, which exceed the default timeout on a busy machine.
+const layer = (url: string, options?: PostgresStoreOptions) =>
+  PostgresStore.layer(url, { queryTimeout: 30_000, ...options })
+
+storeContract(
+  "Postgres behind PgBouncer in transaction mode",
+  Layer.unwrap(Effect.map(Effect.flatMap(server, startPgBouncer), (url) => layer(url))),
+  { clock: "server" }
+)
+storeContract(
+  "Postgres with one connection, which isolates transactions as serializable",
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { url, query } = yield* server
+      yield* query("ALTER ROLE postgres SET default_transaction_isolation = 'serializable'")
+      return layer(url, { maxConnections: 1 })
+    })
+  ),
+  { clock: "server" }
+)

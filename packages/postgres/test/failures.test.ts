@@ -1,0 +1,258 @@
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import type { StoreConflict, StoreOperations, StoreUnavailable } from "@tollgate/core/store"
+import { type PostgresServer, startFaultyProxy, startPostgres } from "@tollgate/testing"
+import { Effect, Fiber } from "effect"
+import { Client } from "pg"
+import { add, open, openPool, partition, put } from "./helpers.ts"
+
+const server = startPostgres()
+
+const startProxy = Effect.fnUntraced(function* ({ url, folder }: PostgresServer) {
+  const { port } = new URL(url)
+  const proxy = yield* startFaultyProxy(join(folder, `.s.PGSQL.${port}`))
+  return { ...proxy, url: url.replace(port, String(proxy.port)) }
+})
+
+/** A connection of another program. */
+const connect = (url: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ connectionString: url })
+      client.on("error", () => undefined)
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
+  )
+
+const run = (client: Client, sql: string) => Effect.promise(() => client.query(sql))
+
+/** Waits until a back-end of the store waits for a lock. */
+const waitForLock = ({ query }: PostgresServer) =>
+  Effect.repeat(
+    query("SELECT 1 FROM pg_stat_activity WHERE application_name = 'tollgate' AND wait_event_type = 'Lock'"),
+    { until: (rows) => rows.length > 0 }
+  )
+
+const lockPartitions = "SELECT id FROM tollgate.tollgate_partitions FOR UPDATE"
+
+const writeAndCheck = Effect.fnUntraced(function* (store: StoreOperations, key: string) {
+  yield* Effect.retry(store.commit(partition, [put(key)]), { times: 10 })
+  assert.strictEqual((yield* store.get(partition, [key]))[0]?.key, key)
+})
+
+describe("a Postgres store", () => {
+  it.live("applies a commit once and returns its result when the reply is lost", () =>
+    Effect.gen(function* () {
+      const proxy = yield* startProxy(yield* server)
+      const store = yield* open(proxy.url)
+      for (let round = 1; round <= 5; round++) {
+        proxy.cutReplyTo(`mark ${round}`)
+        const committed = yield* store.commit(partition, [put(`r${round}`, { body: `mark ${round}` }), add("n")])
+        assert.strictEqual(proxy.cuts(), round)
+        assert.strictEqual(committed.totals.get("n"), round)
+        assert.isUndefined(committed.replayed)
+        assert.strictEqual(
+          (yield* store.get(partition, [`r${round}`]))[0]?.version,
+          committed.versions.get(`r${round}`)
+        )
+      }
+      const idempotency = { id: "id", fingerprint: "f", result: "mark 6", ttl: 60_000 }
+      proxy.cutReplyTo("mark 6")
+      assert.isUndefined((yield* store.commit(partition, [add("n")], idempotency)).replayed)
+      assert.strictEqual((yield* store.commit(partition, [add("n")], idempotency)).replayed?.result, "mark 6")
+      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [6])
+    })
+  )
+
+  it.live("applies a batch once when its reply is lost, with the conflicts and replays in it", () =>
+    Effect.gen(function* () {
+      const proxy = yield* startProxy(yield* server)
+      const store = yield* open(proxy.url)
+      const idempotency = { id: "id", fingerprint: "f", result: "r", ttl: 60_000 }
+      yield* store.commit(partition, [add("n")], idempotency)
+      proxy.cutReplyTo("lost-counter")
+      const results = yield* Effect.all(
+        [
+          store.commit(partition, [add("lost-counter")]),
+          Effect.flip(store.commit(partition, [put("a", { expect: 5 })])),
+          store.commit(partition, [add("n")], idempotency),
+          store.commit(partition, [put("a"), add("lost-counter", 2)])
+        ] as const,
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(proxy.cuts(), 1)
+      const [first, stale, replay, second] = results
+      assert.strictEqual(first.totals.get("lost-counter"), 1)
+      assert.deepInclude(stale, { reason: "stale" })
+      assert.deepStrictEqual([replay.replayed?.result, replay.totals.get("n")], ["r", 1])
+      assert.deepStrictEqual([second.totals.get("lost-counter"), second.versions.get("a")], [3, 1])
+      assert.deepStrictEqual(yield* store.counters(partition, ["lost-counter", "n"]), [3, 1])
+    })
+  )
+
+  it.live("does not apply an old batch that arrives late", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      const store = yield* open(postgres.url)
+      for (let n = 0; n < 3; n++) yield* store.commit(partition, [add("n")])
+      const [writer] = yield* postgres.query("SELECT writer, batch FROM tollgate.tollgate_writers")
+      const sendAgain = (batch: number) =>
+        postgres.query(
+          `SELECT * FROM tollgate.tollgate_commit($1, $2, $3, NULL, '{}', '{n}', '{}', '{5,1,1,100,60000}', '{1}', NULL, NULL, NULL)`,
+          [partition, writer?.["writer"], batch]
+        )
+      const last = Number(writer?.["batch"])
+      yield* sendAgain(last - 1)
+      const [again] = yield* sendAgain(last)
+      assert.deepStrictEqual(again?.["outcomes"], ["0", "3"])
+      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [3])
+    })
+  )
+
+  it.live("retries a deadlock that another program causes, and applies the commit once", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      const store = yield* open(postgres.url)
+      yield* store.commit(partition, [add("n")])
+      const other = yield* connect(postgres.url)
+      yield* run(other, "BEGIN; SET LOCAL deadlock_timeout = '30s'")
+      yield* run(other, "SELECT name FROM tollgate.tollgate_counters FOR UPDATE")
+      const commit = yield* Effect.forkChild(store.commit(partition, [add("n")]), { startImmediately: true })
+      yield* waitForLock(postgres)
+      yield* run(other, lockPartitions)
+      yield* run(other, "COMMIT")
+      assert.strictEqual((yield* Fiber.join(commit)).totals.get("n"), 2)
+      const [row] = yield* Effect.repeat(
+        postgres.query("SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'"),
+        { until: ([row]) => Number(row?.["deadlocks"]) > 0 }
+      )
+      assert.strictEqual(Number(row?.["deadlocks"]), 1)
+    })
+  )
+
+  it.live("retries serialization failures, and counts exactly", () =>
+    Effect.gen(function* () {
+      const { url, query } = yield* server
+      yield* query("ALTER ROLE postgres SET default_transaction_isolation = 'repeatable read'")
+      const stores = [yield* open(url), yield* open(url), yield* open(url)]
+      const consume = (store: StoreOperations) =>
+        Effect.forEach(Array.from({ length: 30 }), () =>
+          Effect.retry(store.commit(partition, [add("n")]), { times: 20 })
+        )
+      yield* Effect.all(stores.map(consume), { concurrency: "unbounded" })
+      assert.deepStrictEqual(yield* (yield* open(url)).counters(partition, ["n"]), [90])
+    })
+  )
+
+  it.live("reports a lock that another program holds, applies nothing, and goes on when it is gone", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      yield* postgres.query("ALTER ROLE postgres SET statement_timeout = '200ms'")
+      const store = yield* open(postgres.url)
+      yield* store.commit(partition, [put("a")])
+      const other = yield* connect(postgres.url)
+      yield* run(other, `SET statement_timeout = 0; BEGIN; ${lockPartitions}`)
+      const error = yield* Effect.flip(store.commit(partition, [add("n")]))
+      assert.deepInclude(error, { _tag: "StoreUnavailable", outcome: "not-applied", retryable: true })
+      assert.include(error.message, "statement_timeout")
+      assert.strictEqual((yield* store.get(partition, ["a"]))[0]?.key, "a")
+      yield* run(other, "COMMIT")
+      assert.strictEqual((yield* store.commit(partition, [add("n")])).totals.get("n"), 1)
+    })
+  )
+
+  it.live(
+    "stops waiting for a lock before the query timeout, so that no back-end waits for a caller that has left",
+    () =>
+      Effect.gen(function* () {
+        const postgres = yield* server
+        const store = yield* open(postgres.url)
+        yield* store.commit(partition, [put("a")])
+        const other = yield* connect(postgres.url)
+        yield* run(other, `BEGIN; ${lockPartitions}`)
+        const error = yield* Effect.flip(store.commit(partition, [add("n")]))
+        assert.deepInclude(error, { _tag: "StoreUnavailable", outcome: "not-applied", retryable: true })
+        assert.include(error.message, "another session holds the lock of this partition")
+        yield* run(other, "COMMIT")
+      })
+  )
+
+  it.live("fails fast while the server is down, and recovers after its restart", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      const store = yield* open(postgres.url)
+      yield* store.commit(partition, [put("kept")])
+      yield* postgres.kill
+      const calls: ReadonlyArray<Effect.Effect<unknown, StoreUnavailable | StoreConflict>> = [
+        store.get(partition, ["kept"]),
+        store.commit(partition, [put("a")]),
+        store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 1 }])
+      ]
+      for (const call of calls) {
+        const error = yield* Effect.timeout(Effect.flip(call), "3 seconds")
+        assert.strictEqual(error._tag, "StoreUnavailable")
+        assert.isTrue("retryable" in error && error.retryable)
+      }
+      yield* postgres.restart
+      const records = yield* Effect.retry(store.get(partition, ["kept"]), { times: 10 })
+      assert.strictEqual(records[0]?.key, "kept")
+      yield* writeAndCheck(store, "b")
+    })
+  )
+
+  it.live("times out when the server stops responding, and continues on a new connection", () =>
+    Effect.gen(function* () {
+      const proxy = yield* startProxy(yield* server)
+      const store = yield* open(proxy.url, { queryTimeout: 200, maxConnections: 1 })
+      yield* store.commit(partition, [add("n")])
+      proxy.silence()
+      const error = yield* Effect.flip(store.commit(partition, [add("n")]))
+      assert.deepInclude(error, { _tag: "StoreUnavailable", outcome: "unknown", retryable: true })
+      assert.include(error.message, "did not respond within 200 ms")
+      const totals = yield* Effect.retry(store.counters(partition, ["n"]), { times: 10 })
+      assert.deepStrictEqual(totals, [2])
+    })
+  )
+
+  it.live("fails when the application holds all connections of its pool, and works when one is free", () =>
+    Effect.gen(function* () {
+      const { url } = yield* server
+      const pool = yield* openPool(url, { max: 1 })
+      const store = yield* open(pool, { queryTimeout: 200 })
+      const client = yield* Effect.promise(() => pool.connect())
+      const error = yield* Effect.flip(store.commit(partition, [add("n")]))
+      assert.deepInclude(error, { _tag: "StoreUnavailable", outcome: "not-applied", retryable: true })
+      assert.include(error.message, "no connection of the pool to PostgreSQL became free in time")
+      client.release()
+      yield* writeAndCheck(store, "a")
+    })
+  )
+
+  it.live("survives the loss of all its connections, also of idle ones of the application's pool", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      const store = yield* open(yield* openPool(postgres.url))
+      for (let round = 0; round < 3; round++) {
+        yield* writeAndCheck(store, `r${round}`)
+        yield* postgres.terminateBackends
+      }
+      yield* writeAndCheck(store, "last")
+    })
+  )
+
+  it.live("names a missing permission without quoting data", () =>
+    Effect.gen(function* () {
+      const { url, query } = yield* server
+      yield* open(url)
+      yield* query("CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA tollgate TO reader")
+      yield* query("GRANT SELECT ON ALL TABLES IN SCHEMA tollgate TO reader")
+      const store = yield* open(url.replace("postgres@", "reader@"))
+      const error = yield* Effect.flip(store.commit(partition, [put("secret-key", { body: "secret-body" })]))
+      assert.deepInclude(error, { _tag: "StoreUnavailable", outcome: "not-applied", retryable: false })
+      assert.include(error.message, "this role lacks permission")
+      assert.notInclude(`${error.message} ${"cause" in error ? error.cause : ""}`, "secret")
+    })
+  )
+})
