@@ -19,6 +19,7 @@ export * as Collection from "./store/Collection.ts"
 export { type ClockSource, MicrosecondClock } from "./store/MicrosecondClock.ts"
 export * as Partition from "./store/Partition.ts"
 export * as Preconditions from "./store/Preconditions.ts"
+export { type ReplayNumbers, toReplayedResult } from "./store/replayNumbers.ts"
 export {
   Change,
   type ClosableStore,
@@ -30,8 +31,16 @@ export {
   type StoreOperations,
   type StorePage,
   type StoreQuery,
-  type StoreRecord
+  type StoreRecord,
+  type StoreWithContents
 } from "./store/Store.ts"
+export {
+  type CounterEntry,
+  type ReplayEntry,
+  StoreContents,
+  type StoreContentsOperations,
+  StoreEntry
+} from "./store/StoreContents.ts"
 export {
   isOutcomeUnknown,
   RecordUnreadable,
@@ -41,3 +50,4 @@ export {
   StoreUnavailable
 } from "./store/StoreError.ts"
 export { StoreMisuse } from "./store/StoreMisuse.ts"
+export { takeBatch } from "./store/takeBatch.ts"

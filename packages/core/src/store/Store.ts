@@ -6,8 +6,9 @@
  * which takes data instead of a callback, so that an adapter can run it as one SQLite transaction, one Redis script or
  * one synchronous function.
  */
-import { Cause, Context, Data, Effect, Exit, Scope } from "effect"
+import { Cause, Context, Data, Effect, Exit, Layer, Scope } from "effect"
 import type { Partition } from "./Partition.ts"
+import { StoreContents, type StoreContentsOperations } from "./StoreContents.ts"
 import type { StoreConflict, StoreUnavailable } from "./StoreError.ts"
 import * as StoreMisuse from "./StoreMisuse.ts"
 
@@ -153,6 +154,11 @@ export interface StoreOperations {
   clear(partition: Partition): Effect.Effect<void, StoreUnavailable>
 }
 
+/** What the `open` of an adapter returns: the operations, and everything that the store contains. */
+export interface StoreWithContents extends StoreOperations {
+  readonly contents: StoreContentsOperations
+}
+
 export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/core/store/Store") {
   /**
    * Wraps an adapter's operations: rejects invalid arguments with the same messages in every adapter, and returns empty
@@ -176,6 +182,13 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
       },
       clear: operations.clear
     }
+  }
+
+  /** Provides a scoped store and its contents. */
+  static layer<E>(make: Effect.Effect<StoreWithContents, E, Scope.Scope>): Layer.Layer<Store | StoreContents, E> {
+    return Layer.effectContext(
+      Effect.map(make, (store) => Context.make(Store, store).pipe(Context.add(StoreContents, store.contents)))
+    )
   }
 
   /**

@@ -72,7 +72,18 @@ export class StoreConflict extends defineError<StoreConflict>()("StoreConflict",
   }
 }
 
-export type StoreOperationName = "get" | "getByUniqueKey" | "list" | "counters" | "commit" | "clear"
+export type StoreOperationName =
+  | "get"
+  | "getByUniqueKey"
+  | "list"
+  | "counters"
+  | "commit"
+  | "clear"
+  | "partitions"
+  | "read"
+  | "write"
+
+const writes: ReadonlySet<StoreOperationName | undefined> = new Set(["commit", "clear", "write"])
 
 const Outcome = Schema.Literals(["not-applied", "unknown"])
 
@@ -120,7 +131,7 @@ export class StoreUnavailable extends defineError<StoreUnavailable>()(
   }
 
   override get message(): string {
-    const verb = this.operation === "commit" || this.operation === "clear" ? "written to" : "read"
+    const verb = writes.has(this.operation) ? "written to" : "read"
     return this.operation === undefined
       ? `The store is not available: ${this.problem}. ${this.detail}`
       : `The store cannot be ${verb}: ${this.problem}`

@@ -9,15 +9,16 @@ export class StoreMisuse extends TypeError {
   override readonly name = "StoreMisuse"
 }
 
-const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
-const isPositive = (value: number): boolean => Number.isSafeInteger(value) && value > 0
+export const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
+export const isPositive = (value: number): boolean => Number.isSafeInteger(value) && value > 0
 /** Maximum index terms in a query. Tollgate uses fewer; every store supports more. */
 const maxTerms = 100
 
 /** A lone surrogate has no UTF-8 encoding: two different names would be stored as the same bytes. */
-const isWellFormed = (text: string | undefined): boolean => text === undefined || text.isWellFormed()
+export const isWellFormed = (text: string | undefined): boolean => text === undefined || text.isWellFormed()
 
-const hasDuplicates = (names: ReadonlyArray<string>): boolean => names.length > 1 && new Set(names).size < names.length
+export const hasDuplicates = (names: ReadonlyArray<string>): boolean =>
+  names.length > 1 && new Set(names).size < names.length
 
 export const validateQueries = (queries: ReadonlyArray<StoreQuery>): StoreMisuse | undefined => {
   for (const { indexTerms, offset, limit } of queries) {

@@ -1,0 +1,69 @@
+/**
+ * Everything that a store contains, as entries that any other store can take over. `copyStore` moves a whole store with
+ * it; the service operations of Tollgate never use it.
+ */
+import { Context, Data, Effect, type Stream } from "effect"
+import type { Partition } from "./Partition.ts"
+import type { ReplayNumbers } from "./replayNumbers.ts"
+import type { StoreRecord } from "./Store.ts"
+import type { StoreUnavailable } from "./StoreError.ts"
+import { validateEntries } from "./validateEntries.ts"
+
+/** One entry of a partition. Times are milliseconds since the epoch. */
+export type StoreEntry = Data.TaggedEnum<{
+  /** The partition's sequence number: that of its last write, which no later version repeats. */
+  Sequence: { readonly value: number }
+  /** A record with its version. */
+  Record: { readonly record: StoreRecord }
+  /** A counter or a rate limit. */
+  Counter: { readonly name: string; readonly value: number; readonly expiresAt: number }
+  /** The result of a commit with an idempotency id. */
+  Replay: {
+    readonly id: string
+    readonly fingerprint: string
+    readonly result: string
+    readonly versions: ReplayNumbers
+    readonly totals: ReplayNumbers
+    readonly expiresAt: number
+  }
+}>
+
+export const StoreEntry = Data.taggedEnum<StoreEntry>()
+
+export type CounterEntry = Extract<StoreEntry, { readonly _tag: "Counter" }>
+export type ReplayEntry = Extract<StoreEntry, { readonly _tag: "Replay" }>
+
+/** What an adapter implements beside `StoreOperations`, and passes to `StoreContents.make`. */
+export interface StoreContentsOperations {
+  /** The names of all partitions that contain entries, in any order. A name may occur twice. */
+  readonly partitions: Stream.Stream<Partition, StoreUnavailable>
+
+  /**
+   * The entries of a partition that have not expired, each once, in batches that `takeBatch` limits: first the sequence
+   * number if it is not 0, then the records in the order of their creation, then counters and replays in any order. Not
+   * a snapshot: what is written meanwhile may be missing.
+   */
+  readonly read: (partition: Partition) => Stream.Stream<ReadonlyArray<StoreEntry>, StoreUnavailable>
+
+  /**
+   * Adds a batch of entries to a partition to which nothing else writes. Records are created in the order in which they
+   * are written, and keep their versions; counters and replays keep their expiry. Writing an entry again changes nothing.
+   */
+  readonly write: (partition: Partition, entries: ReadonlyArray<StoreEntry>) => Effect.Effect<void, StoreUnavailable>
+}
+
+export class StoreContents extends Context.Service<StoreContents, StoreContentsOperations>()(
+  "@tollgate/core/store/StoreContents"
+) {
+  /** Wraps an adapter's operations: rejects invalid entries, and writes nothing for an empty batch. */
+  static make(operations: StoreContentsOperations): StoreContentsOperations {
+    return {
+      ...operations,
+      write: (partition, entries) => {
+        if (entries.length === 0) return Effect.void
+        const misuse = validateEntries(entries)
+        return misuse === undefined ? operations.write(partition, entries) : Effect.die(misuse)
+      }
+    }
+  }
+}
