@@ -14,6 +14,7 @@ export {
 export type { RequireApiKeyOptions } from "./protect/RequireApiKeyOptions.ts"
 export { abortablePromise } from "./runtime/abortablePromise.ts"
 export { BodyNotRestorableError } from "./runtime/BodyNotRestorableError.ts"
+export { ChunkedSort } from "./runtime/ChunkedSort.ts"
 export { checkNodeVersion } from "./runtime/checkNodeVersion.ts"
 export * as Options from "./runtime/Options.ts"
 export { fromWebResponse, readBody, type TransportRequest, type TransportResponse } from "./runtime/Transport.ts"

@@ -50,4 +50,4 @@ export {
   StoreUnavailable
 } from "./store/StoreError.ts"
 export { StoreMisuse } from "./store/StoreMisuse.ts"
-export { takeBatch } from "./store/takeBatch.ts"
+export { maxBatchSize, streamBatches, takeBatch } from "./store/takeBatch.ts"

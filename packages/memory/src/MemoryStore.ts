@@ -10,9 +10,12 @@ import {
   type Partition,
   Store,
   StoreConflict,
-  type StoreOperations
+  StoreContents,
+  type StoreWithContents,
+  streamBatches,
+  takeBatch
 } from "@tollgate/core/store"
-import { Effect, Layer } from "effect"
+import { Effect, Stream } from "effect"
 import { PartitionState } from "./PartitionState.ts"
 
 const emptyPartition = new PartitionState()
@@ -29,12 +32,31 @@ const memoryStoreOptions = Options.struct<MemoryStoreOptions>()({
   clock: Options.optional(Options.literals(["monotonic", "caller"]))
 })
 
-const make = ({ clock: source }: MemoryStoreOptions = {}): StoreOperations => {
+const make = ({ clock: source }: MemoryStoreOptions = {}): StoreWithContents => {
   const partitions = new Map<Partition.Partition, PartitionState>()
   const microseconds = new MicrosecondClock(source)
   const read = (partition: Partition.Partition): PartitionState => partitions.get(partition) ?? emptyPartition
 
-  return Store.make({
+  const contents = StoreContents.make({
+    partitions: Stream.suspend(() => Stream.fromIterable(partitions.keys())),
+    read: (partition) =>
+      Stream.unwrap(
+        Effect.clockWith((clock) => {
+          const entries = read(partition).entries(microseconds.readMillis(clock))
+          return Effect.succeed(streamBatches(Effect.sync(() => takeBatch(entries))))
+        })
+      ),
+    write: (partition, entries) =>
+      Effect.clockWith((clock) => {
+        const state = partitions.get(partition) ?? new PartitionState()
+        partitions.set(partition, state)
+        const now = microseconds.readMillis(clock)
+        for (const entry of entries) state.write(entry, now)
+        return Effect.void
+      })
+  })
+
+  const operations = Store.make({
     get: (partition, keys) => Effect.sync(() => keys.map((key) => read(partition).get(key))),
     getByUniqueKey: (partition, uniqueKeys) =>
       Effect.sync(() => uniqueKeys.map((uniqueKey) => read(partition).getByUniqueKey(uniqueKey))),
@@ -55,6 +77,7 @@ const make = ({ clock: source }: MemoryStoreOptions = {}): StoreOperations => {
       }),
     clear: (partition) => Effect.sync(() => read(partition).clear())
   })
+  return { ...operations, contents }
 }
 
 /**
@@ -66,10 +89,10 @@ const make = ({ clock: source }: MemoryStoreOptions = {}): StoreOperations => {
  */
 export const MemoryStore = {
   /** Creates an empty store. `close` does nothing; it exists because every store has it. */
-  open: (options?: MemoryStoreOptions): ClosableStore<StoreOperations> => ({
+  open: (options?: MemoryStoreOptions): ClosableStore<StoreWithContents> => ({
     ...make(Options.decodeSync(memoryStoreOptions, options)),
     close: () => Promise.resolve()
   }),
   /** Creates an empty store each time the layer is built. */
-  layer: Layer.sync(Store, () => make())
+  layer: Store.layer(Effect.sync(() => make()))
 }

@@ -8,10 +8,13 @@ import {
   type IdempotencyRecord,
   Preconditions,
   type RecordWithParent,
+  type ReplayEntry,
   StoreConflict,
+  StoreEntry,
   type StorePage,
   type StoreQuery,
-  type StoreRecord
+  type StoreRecord,
+  toReplayedResult
 } from "@tollgate/core/store"
 import { ExpiringMap } from "./ExpiringMap.ts"
 import * as Postings from "./Postings.ts"
@@ -22,9 +25,14 @@ export interface Slot {
   record: StoreRecord
 }
 
-interface Replay extends CommitResult {
-  readonly replayed: { readonly fingerprint: string; readonly result: string }
-}
+type Replay = Omit<ReplayEntry, "_tag" | "id" | "expiresAt">
+
+const freezeRecord = (record: StoreRecord): StoreRecord =>
+  Object.freeze({
+    ...record,
+    indexTerms: Object.freeze([...record.indexTerms]),
+    uniqueKeys: Object.freeze([...record.uniqueKeys])
+  })
 
 export class PartitionState {
   #sequence = 0
@@ -69,7 +77,10 @@ export class PartitionState {
   ): CommitResult | StoreConflict {
     const now = time.microseconds.readMillis(time.clock)
     const replay = idempotency === undefined ? undefined : this.#replays.get(idempotency.id, now)
-    if (replay !== undefined) return structuredClone(replay)
+    if (replay !== undefined) {
+      const { fingerprint, result } = replay
+      return { ...toReplayedResult(replay, changes), replayed: { fingerprint, result } }
+    }
 
     const updates = Preconditions.evaluate(changes, {
       version: (key) => this.#records.get(key)?.record.version ?? 0,
@@ -87,14 +98,45 @@ export class PartitionState {
     }
     const result = { versions: this.#writeRecords(changes), totals }
     if (idempotency !== undefined) {
-      const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
-      this.#replays.set(idempotency.id, structuredClone({ ...result, replayed }), now + idempotency.ttl, now)
+      const { id, fingerprint, ttl } = idempotency
+      const numbers = { versions: [...result.versions], totals: [...result.totals] }
+      this.#replays.set(id, { fingerprint, result: idempotency.result, ...numbers }, now + ttl, now)
     }
     return result
   }
 
   clear(): void {
     for (const map of [this.#records, this.#uniqueKeys, this.#terms, this.#counters, this.#replays]) map.clear()
+  }
+
+  /** The map of records is in the order of creation: an update keeps the place of its key. */
+  *entries(now: number): Generator<StoreEntry> {
+    if (this.#sequence > 0) yield StoreEntry.Sequence({ value: this.#sequence })
+    for (const { record } of this.#records.values()) yield StoreEntry.Record({ record })
+    for (const { name, value, expires } of this.#counters.entries(now)) {
+      yield StoreEntry.Counter({ name, value, expiresAt: expires })
+    }
+    for (const { name, value, expires } of this.#replays.entries(now)) {
+      yield StoreEntry.Replay({ id: name, ...value, expiresAt: expires })
+    }
+  }
+
+  write(entry: StoreEntry, now: number): void {
+    switch (entry._tag) {
+      case "Sequence":
+        this.#sequence = Math.max(this.#sequence, entry.value)
+        break
+      case "Record":
+        if (!this.#records.has(entry.record.key)) this.#place(entry.record, this.#records.size + 1)
+        break
+      case "Counter":
+        this.#counters.set(entry.name, entry.value, entry.expiresAt, now)
+        break
+      case "Replay": {
+        const { _tag, id, expiresAt, ...replay } = entry
+        this.#replays.set(id, structuredClone(replay), expiresAt, now)
+      }
+    }
   }
 
   /** Returns the new version of each record. */
@@ -114,23 +156,23 @@ export class PartitionState {
 
   #put({ key, body, indexTerms: terms, uniqueKeys, parent }: Change & { readonly _tag: "Put" }): number {
     const version = ++this.#sequence
-    const record: StoreRecord = Object.freeze({
-      key,
-      version,
-      body,
-      indexTerms: Object.freeze([...terms]),
-      uniqueKeys: Object.freeze([...uniqueKeys]),
-      ...(parent === undefined ? {} : { parent })
-    })
+    const record = { key, version, body, indexTerms: terms, uniqueKeys, ...(parent === undefined ? {} : { parent }) }
+    this.#place(record, version)
+    return version
+  }
+
+  /** Inserts or replaces a record in the map and the indexes. `created` is the place of a new record in every list. */
+  #place(record: StoreRecord, created: number): void {
+    const { key, indexTerms: terms, uniqueKeys } = record
+    const frozen = freezeRecord(record)
     const existing = this.#records.get(key)
-    const slot = existing ?? { created: version, record }
+    const slot = existing ?? { created, record: frozen }
     const previousTerms = existing?.record.indexTerms ?? []
-    slot.record = record
+    slot.record = frozen
     this.#records.set(key, slot)
     for (const term of previousTerms) if (!terms.includes(term)) this.#removeFromIndex(term, slot)
     for (const term of terms) if (!previousTerms.includes(term)) this.#addToIndex(term, slot)
     for (const uniqueKey of uniqueKeys) this.#uniqueKeys.set(uniqueKey, slot)
-    return version
   }
 
   #delete(key: string): void {

@@ -8,20 +8,27 @@ import type { ConfigurationError } from "@tollgate/core"
 import { Options } from "@tollgate/core/internal"
 import {
   type ClosableStore,
+  MicrosecondClock,
   Store,
   StoreConflict,
+  StoreContents,
   type StoreOpenError,
   type StoreOperations,
-  type StoreUnavailable
+  type StoreUnavailable,
+  type StoreWithContents
 } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
-import { Clock, Context, Effect, Layer, Schedule, Schema, type Scope } from "effect"
+import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import { CommitQueue } from "./CommitQueue.ts"
-import { classifyError, isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
+import { classifyError } from "./classifyError.ts"
 import { connect } from "./connect.ts"
+import { makeContents } from "./contents.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
+import { readWithRetry } from "./readWithRetry.ts"
+import { SyncContents } from "./SyncContents.ts"
 import { SyncOperations } from "./SyncOperations.ts"
 import { type SqliteOptions, sqliteOptions } from "./source.ts"
+import { prepareStatements } from "./statements.ts"
 
 /** A backup failed. The file at its path, if any, is unchanged. */
 export class BackupError extends Schema.TaggedError<BackupError>()("BackupError", {
@@ -34,7 +41,7 @@ export class BackupError extends Schema.TaggedError<BackupError>()("BackupError"
   }
 }
 
-export interface SqliteStoreOperations extends StoreOperations {
+export interface SqliteStoreOperations extends StoreWithContents {
   /**
    * Copies a consistent snapshot of the database while it is in use. The file appears at the path only when it is
    * complete. Only the owner can read a new file.
@@ -83,25 +90,7 @@ const makeBackup =
   }
 
 const makeOperations = (database: Database, operations: SyncOperations, queue: CommitQueue): StoreOperations => {
-  const read = <A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> => {
-    const attempt = (whenBusy: (error: StoreUnavailable) => Effect.Effect<A, StoreUnavailable>) =>
-      Effect.suspend(() => {
-        if (!database.open) return Effect.fail(makeClosedError(operation))
-        try {
-          return Effect.succeed(run())
-        } catch (error) {
-          const storeError = toUnavailable(operation, error)
-          return isBusy(error) ? whenBusy(storeError) : Effect.fail(storeError)
-        }
-      })
-    // Build the retry only when the first attempt finds the database locked.
-    return attempt(() =>
-      attempt(Effect.fail).pipe(
-        Effect.retry({ while: ({ cause }) => isBusy(cause), schedule: Schedule.spaced("10 millis"), times: 500 }),
-        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
-      )
-    )
-  }
+  const read = <A>(operation: StoreUnavailable["operation"], run: () => A) => readWithRetry(database, operation, run)
 
   const clear: StoreOperations["clear"] = (partition) =>
     queue
@@ -133,12 +122,19 @@ const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<SqliteStoreOperations, StoreOpenError | ConfigurationError, Scope.Scope> {
   const decoded = yield* Options.decode(sqliteOptions, options)
   const database = yield* connect(source, decoded)
-  const operations = new SyncOperations(database, decoded.clock)
+  const sql = prepareStatements(database)
+  const microseconds = new MicrosecondClock(decoded.clock)
+  const operations = new SyncOperations(database, sql, microseconds)
   const queue = yield* Effect.acquireRelease(
     Effect.sync(() => new CommitQueue(database, operations.versions)),
     (queue) => Effect.promise(() => queue.close())
   )
-  return { ...makeOperations(database, operations, queue), backup: makeBackup(database) }
+  const syncContents = new SyncContents(sql, operations.versions, microseconds)
+  return {
+    ...makeOperations(database, operations, queue),
+    contents: makeContents(database, syncContents, queue),
+    backup: makeBackup(database)
+  }
 })
 
 /**
@@ -156,9 +152,11 @@ export class SqliteStore extends Context.Service<SqliteStore, SqliteStoreOperati
   static layer(
     source: string | Database,
     options?: SqliteOptions
-  ): Layer.Layer<Store | SqliteStore, StoreOpenError | ConfigurationError> {
+  ): Layer.Layer<Store | StoreContents | SqliteStore, StoreOpenError | ConfigurationError> {
     return Layer.effectContext(
-      Effect.map(make(source, options), (store) => Context.make(Store, store).pipe(Context.add(SqliteStore, store)))
+      Effect.map(make(source, options), (store) =>
+        Context.make(Store, store).pipe(Context.add(StoreContents, store.contents), Context.add(SqliteStore, store))
+      )
     )
   }
 
@@ -166,7 +164,7 @@ export class SqliteStore extends Context.Service<SqliteStore, SqliteStoreOperati
   static async open(
     source: string | Database,
     options?: SqliteOptions
-  ): Promise<ClosableStore<StoreOperations> & { readonly backup: (path: string) => Promise<void> }> {
+  ): Promise<ClosableStore<StoreWithContents> & { readonly backup: (path: string) => Promise<void> }> {
     const store = await Store.open(make(source, options))
     return { ...store, backup: (path) => Effect.runPromise(store.backup(path)) }
   }

@@ -5,10 +5,9 @@
 import {
   BoundedMap,
   type Change,
-  type ClockSource,
   type CommitResult,
   type IdempotencyRecord,
-  MicrosecondClock,
+  type MicrosecondClock,
   type Partition,
   Preconditions,
   type RecordWithParent,
@@ -19,22 +18,12 @@ import {
 } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import type { Clock } from "effect"
-import { decodeStoredReplay, encodeReplay } from "./replays.ts"
-import { prepareStatements, type RecordRow, type RecordWithParentRow, type Statements } from "./statements.ts"
+import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
+import { encodeReplay, toCommitResult } from "./replays.ts"
+import type { RecordWithParentRow, Statements } from "./statements.ts"
 import { VersionCache } from "./VersionCache.ts"
 
 type Names = ReadonlyArray<string>
-
-const toRecord = (key: string, [version, parent, terms, uniqueKeys, body]: RecordRow): StoreRecord => {
-  const record = {
-    key,
-    version,
-    body,
-    indexTerms: JSON.parse(terms) as Names,
-    uniqueKeys: JSON.parse(uniqueKeys) as Names
-  }
-  return parent === null ? record : { ...record, parent }
-}
 
 const toRecordWithParent = (row: RecordWithParentRow): RecordWithParent => {
   const [key, version, parent, terms, uniqueKeys, body, parentVersion, ...rest] = row
@@ -49,12 +38,6 @@ const missingPartitionId = 0
 
 const sweepIntervalMs = 1_000
 
-/** Returns the value of a RETURNING clause, which is never missing. */
-const requireRow = (value: number | undefined): number => {
-  if (value === undefined) throw new Error("a write to the database returned no row")
-  return value
-}
-
 export class SyncOperations {
   readonly #database: Database
   readonly #sql: Statements
@@ -67,10 +50,10 @@ export class SyncOperations {
   /** Caches the versions that commits check. The owner of a transaction calls `onBegin`, and `reset` on rollback. */
   readonly versions: VersionCache
 
-  constructor(database: Database, clockSource: ClockSource | undefined) {
+  constructor(database: Database, sql: Statements, microseconds: MicrosecondClock) {
     this.#database = database
-    this.#microseconds = new MicrosecondClock(clockSource)
-    this.#sql = prepareStatements(database)
+    this.#microseconds = microseconds
+    this.#sql = sql
     this.versions = VersionCache.forDatabase(database)
   }
 
@@ -115,7 +98,7 @@ export class SyncOperations {
     const sql = this.#sql
     const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? missingPartitionId
     const replay = idempotency === undefined ? undefined : sql.replay.get(existingId, idempotency.id, now)
-    if (replay !== undefined) return decodeStoredReplay(replay, changes)
+    if (replay !== undefined) return toCommitResult(replay, changes)
 
     const updates = Preconditions.evaluate(changes, {
       version: (key) => this.versions.get(existingId, key, this.#readVersion),
@@ -139,8 +122,10 @@ export class SyncOperations {
     }
     const result = { versions: this.#writeRecords(id, changes), totals }
     if (idempotency !== undefined) {
-      const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
-      sql.insertReplay.run(id, idempotency.id, encodeReplay(result, replayed), writtenAt + idempotency.ttl)
+      const { fingerprint } = idempotency
+      const numbers = { versions: [...result.versions], totals: [...result.totals] }
+      const replay = encodeReplay({ fingerprint, result: idempotency.result, ...numbers })
+      sql.insertReplay.run(id, idempotency.id, replay, writtenAt + idempotency.ttl)
     }
     if (idempotency !== undefined || result.totals.size > 0) this.#sweep(writtenAt)
     return result
@@ -248,10 +233,13 @@ export class SyncOperations {
     const sql = this.#sql
     this.versions.invalidate(partition, key)
     const existing = change.expect === 0 ? undefined : sql.recordIndex.get(partition, key)
-    const previousTerms: Names = existing === undefined ? [] : JSON.parse(existing.terms)
-    const columns = [version, parent, JSON.stringify(terms), JSON.stringify(uniqueKeys), body] as const
-    const id = existing?.id ?? Number(sql.insertRecord.run(partition, key, ...columns).lastInsertRowid)
-    if (existing !== undefined) sql.updateRecord.run(...columns, id)
+    if (existing === undefined) {
+      insertRecord(sql, partition, { ...change, version })
+      return
+    }
+    const { id } = existing
+    const previousTerms: Names = JSON.parse(existing.terms)
+    sql.updateRecord.run(version, parent, JSON.stringify(terms), JSON.stringify(uniqueKeys), body, id)
     for (const term of previousTerms) if (!terms.includes(term)) this.#removeFromIndex(partition, term, id)
     for (const term of terms)
       if (!previousTerms.includes(term)) sql.insertPosting.run(requireRow(sql.incrementTerm.get(partition, term)), id)

@@ -16,6 +16,8 @@ const selectColumns = (table: string) =>
 interface Query<Parameters extends ReadonlyArray<unknown>, Row> {
   get(...parameters: Parameters): Row | undefined
   all(...parameters: Parameters): ReadonlyArray<Row>
+  /** Until the iterator ends or returns, the connection cannot run another statement. */
+  iterate(...parameters: Parameters): IterableIterator<Row>
 }
 
 interface Write<Parameters extends ReadonlyArray<unknown>> {
@@ -40,6 +42,14 @@ export const prepareStatements = (database: Sqlite.Database) => {
       "UPDATE tollgate_partitions SET sequence = sequence + ? WHERE id = ? RETURNING sequence"
     ),
 
+    partitionsAfter: row<[number, number], [id: number, name: string]>(
+      "SELECT id, name FROM tollgate_partitions WHERE id > ? ORDER BY id LIMIT ?"
+    ),
+    sequence: object<[string], { id: number; sequence: number }>(
+      "SELECT id, sequence FROM tollgate_partitions WHERE name = ?"
+    ),
+    raiseSequence: write<[number, number]>("UPDATE tollgate_partitions SET sequence = max(sequence, ?) WHERE id = ?"),
+
     record: row<[number, string], RecordRow>(
       `SELECT ${selectColumns("r")} FROM tollgate_records r WHERE partition = ? AND key = ?`
     ),
@@ -58,6 +68,10 @@ export const prepareStatements = (database: Sqlite.Database) => {
     ),
     deleteRecord: write<[number]>("DELETE FROM tollgate_records WHERE id = ?"),
     keys: value<[number, number], string>("SELECT key FROM tollgate_records WHERE partition = ? LIMIT ?"),
+
+    recordIdsFrom: row<[number, string, number], [id: number, key: string]>(
+      "SELECT id, key FROM tollgate_records WHERE partition = ? AND key >= ? ORDER BY key LIMIT ?"
+    ),
 
     recordByUniqueKey: row<[number, string], RecordWithParentRow>(
       `SELECT r.key, ${selectColumns("r")}, ${selectColumns("p")} FROM tollgate_claims c
@@ -95,12 +109,22 @@ export const prepareStatements = (database: Sqlite.Database) => {
     counter: value<[number, string, number], number>(
       "SELECT value FROM tollgate_counters WHERE partition = ? AND name = ? AND expires > ?"
     ),
+    countersFrom: row<[number, string, number], [name: string, value: number, expires: number]>(
+      "SELECT name, value, expires FROM tollgate_counters WHERE partition = ? AND name >= ? AND expires > ? ORDER BY name"
+    ),
+    replaceCounter: write<[number, string, number, number]>(
+      `INSERT INTO tollgate_counters VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires`
+    ),
     setCounter: write<[number, string, number, number]>(
       `INSERT INTO tollgate_counters VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET value = excluded.value, expires = max(expires, excluded.expires)`
     ),
     replay: value<[number, string, number], string>(
       "SELECT committed FROM tollgate_once WHERE partition = ? AND id = ? AND expires > ?"
+    ),
+    replaysFrom: row<[number, string, number], [id: string, committed: string, expires: number]>(
+      "SELECT id, committed, expires FROM tollgate_once WHERE partition = ? AND id >= ? AND expires > ? ORDER BY id"
     ),
     insertReplay: write<[number, string, string, number]>(
       `INSERT INTO tollgate_once VALUES (?, ?, ?, ?)

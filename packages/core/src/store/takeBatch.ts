@@ -1,6 +1,7 @@
 /**
  * Limits the batches in which a store is read, in number and in size: a record's body may be megabytes.
  */
+import { Effect, Stream } from "effect"
 import type { StoreEntry } from "./StoreContents.ts"
 
 export const maxBatchEntries = 500
@@ -39,3 +40,11 @@ export const takeBatch = (entries: Iterator<StoreEntry>): ReadonlyArray<StoreEnt
   }
   return batch
 }
+
+/** Emits batches until one is empty. */
+export const streamBatches = <E>(
+  next: Effect.Effect<ReadonlyArray<StoreEntry>, E>
+): Stream.Stream<ReadonlyArray<StoreEntry>, E> =>
+  Stream.unfold(undefined, () =>
+    Effect.map(next, (batch) => (batch.length === 0 ? undefined : ([batch, undefined] as const)))
+  )
