@@ -7,10 +7,12 @@ import {
   type CounterChange,
   type IdempotencyRecord,
   StoreConflict,
-  type StoreRecord
+  type StoreRecord,
+  toReplayedResult
 } from "@tollgate/core/store"
 import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
 import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
+import { decodeReplay, type Names, parseCommitResult } from "./replays.ts"
 
 /**
  * Milliseconds for which Redis keeps the id of a commit. Must exceed the time for which a commit with a lost reply is
@@ -52,12 +54,6 @@ export const collectReplacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArr
   changes.flatMap((change) =>
     (change._tag === "Put" || change._tag === "Delete") && change.expect > 0 ? [change.key] : []
   )
-
-/** The records that a commit puts and the counters that it changes, in the order of its changes. */
-interface Names {
-  readonly records: ReadonlyArray<string>
-  readonly counters: ReadonlyArray<string>
-}
 
 const collectNames = (changes: ReadonlyArray<Change>): Names => ({
   records: changes.flatMap((change) => (change._tag === "Put" ? [change.key] : [])),
@@ -138,24 +134,6 @@ export const makeCommitRequest = (
   return { commitId, keys: scriptKeys, arguments: args }
 }
 
-const parseNumbers = (line: string): ReadonlyArray<number> => (line === "" ? [] : line.split(" ").map(Number))
-
-const mapByName = (names: ReadonlyArray<string>, numbers: ReadonlyArray<number>): ReadonlyMap<string, number> =>
-  new Map(numbers.map((number, index) => [names[index] ?? "", number]))
-
-/** The script returns numbers in the order of the changes: a line of versions, then a line of totals. */
-const parseCommitResult = (result: string, { records, counters }: Names): CommitResult => {
-  const [versions = "", totals = ""] = result.split("\n", 2)
-  return { versions: mapByName(records, parseNumbers(versions)), totals: mapByName(counters, parseNumbers(totals)) }
-}
-
-/** Stored after the result. Earlier previews of 0.1 stored no names; then the names of the repeated commit apply. */
-type StoredReplay = [commitId: string, fingerprint: string, result: string, names?: Names | null]
-
-/** The names in results of earlier previews of 0.1, which had no other changes of counters than adds. */
-const collectNamesOfPreviews = (changes: ReadonlyArray<Change>): Names =>
-  collectNames(changes.filter(({ _tag }) => _tag === "Put" || _tag === "Add"))
-
 type Reply =
   | readonly [outcome: "done" | "replay", result: string]
   | readonly [reason: StoreConflict["reason"], subject: string, retryAfter?: string]
@@ -170,8 +148,7 @@ export const readCommitReply = (
   if (outcome !== "replay") {
     return new StoreConflict({ reason: outcome, subject: payload, retryAfter: Number(retryAfter) })
   }
-  const end = payload.indexOf("\n", payload.indexOf("\n") + 1)
-  const [storedCommitId, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
+  const { commitId: storedCommitId, fingerprint, result, ...numbers } = decodeReplay(payload)
   if (storedCommitId === commitId) return parseCommitResult(payload, collectNames(changes))
-  return { ...parseCommitResult(payload, names ?? collectNamesOfPreviews(changes)), replayed: { fingerprint, result } }
+  return { ...toReplayedResult(numbers, changes), replayed: { fingerprint, result } }
 }

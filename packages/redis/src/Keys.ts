@@ -24,8 +24,30 @@ export interface Keys {
   readonly commitReplay: (commitId: string) => string
 }
 
-export const toCounterMember = (name: string): string => `counter:${name}`
-export const toReplayMember = (id: string): string => `once:${id}`
+const counterPrefix = "counter:"
+const replayPrefix = "once:"
+
+export const toCounterMember = (name: string): string => counterPrefix + name
+export const toReplayMember = (id: string): string => replayPrefix + id
+
+/** What a member of `expiring` refers to: a counter by its name, or an idempotency record by its id. */
+export const parseExpiringMember = (member: string): { readonly kind: "counter" | "replay"; readonly name: string } =>
+  member.startsWith(counterPrefix)
+    ? { kind: "counter", name: member.slice(counterPrefix.length) }
+    : { kind: "replay", name: member.slice(replayPrefix.length) }
+
+/** Every partition that contains something has one of these keys. Both names have eight letters. */
+const partitionMarkers = ["sequence", "expiring"]
+
+/** A pattern for SCAN that matches the marker keys of all partitions, and few others. */
+export const makePartitionPattern = (prefix: string): string => `${prefix.replace(/[\\*?[\]]/g, "\\$&")}{*}:????????`
+
+/** The partition of a marker key; `undefined` for other keys, such as those of another store below the same prefix. */
+export const parsePartition = (prefix: string, key: string): Partition.Partition | undefined => {
+  const [, partition, marker = ""] = /^\{([^}]*)\}:(.*)$/s.exec(key.slice(prefix.length)) ?? []
+  // Keys are made by `makePartitionKeys`.
+  return partition !== undefined && partitionMarkers.includes(marker) ? (partition as Partition.Partition) : undefined
+}
 
 export const makePartitionKeys = (prefix: string, partition: Partition.Partition): Keys => {
   const base = `${prefix}{${partition}}:`

@@ -14,12 +14,14 @@ import {
   type RecordWithParent,
   Store,
   StoreConflict,
+  type StoreContents,
   type StoreOpenError,
   type StoreOperations,
   type StorePage,
-  type StoreRecord
+  type StoreRecord,
+  type StoreWithContents
 } from "@tollgate/core/store"
-import { Effect, Layer, type Scope } from "effect"
+import { Effect, type Layer, type Scope } from "effect"
 import { batchPerTick } from "./batchPerTick.ts"
 import {
   type CallerTime,
@@ -30,6 +32,7 @@ import {
 } from "./CommitRequest.ts"
 import { classifyError, withoutCommand } from "./classifyError.ts"
 import { type Connection, connect } from "./connect.ts"
+import { makeContents } from "./contents.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
 import { makePartitionKeys, toCounterMember } from "./Keys.ts"
 import { type RedisStoreOptions, redisStoreOptions } from "./options.ts"
@@ -69,10 +72,8 @@ const readPage = ([total, keys, records]: PageReply): StorePage => ({
   total
 })
 
-const makeOperations = (
-  { client, writer, prefix, isClosed }: Connection,
-  { waitReplicas, clock }: RedisStoreOptions
-): StoreOperations => {
+const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisStoreOptions): StoreWithContents => {
+  const { client, writer, prefix, isClosed } = connection
   const getKeys = (partition: Partition.Partition) => makePartitionKeys(prefix, partition)
 
   const get = async (partition: Partition.Partition, keys: ReadonlyArray<string>) => {
@@ -178,7 +179,7 @@ const makeOperations = (
       (hasMore) => (hasMore ? clear(partition) : Effect.void)
     )
 
-  return Store.make({
+  const operations = Store.make({
     get: (partition, keys) => withRetry("get", () => get(partition, keys)),
     getByUniqueKey,
     list: (partition, queries) =>
@@ -207,12 +208,13 @@ const makeOperations = (
         : commit,
     clear
   })
+  return { ...operations, contents: makeContents(connection, withRetry, write) }
 }
 
 const make = Effect.fnUntraced(function* (
   source: RedisSource,
   options: RedisStoreOptions | undefined
-): Effect.fn.Return<StoreOperations, StoreOpenError | ConfigurationError, Scope.Scope> {
+): Effect.fn.Return<StoreWithContents, StoreOpenError | ConfigurationError, Scope.Scope> {
   const decoded = yield* Options.decode(redisStoreOptions, options)
   return makeOperations(yield* connect(source, decoded), decoded)
 })
@@ -228,9 +230,11 @@ const make = Effect.fnUntraced(function* (
  */
 export const RedisStore = {
   /** Opens a store on a URL, on ioredis options, or on a duplicate of your ioredis client. Your client stays open. */
-  layer: (source: RedisSource, options?: RedisStoreOptions): Layer.Layer<Store, StoreOpenError | ConfigurationError> =>
-    Layer.effect(Store, make(source, options)),
+  layer: (
+    source: RedisSource,
+    options?: RedisStoreOptions
+  ): Layer.Layer<Store | StoreContents, StoreOpenError | ConfigurationError> => Store.layer(make(source, options)),
   /** The same for callers outside Effect. */
-  open: (source: RedisSource, options?: RedisStoreOptions): Promise<ClosableStore<StoreOperations>> =>
+  open: (source: RedisSource, options?: RedisStoreOptions): Promise<ClosableStore<StoreWithContents>> =>
     Store.open(make(source, options))
 }

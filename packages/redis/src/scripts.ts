@@ -27,7 +27,7 @@ local function take(key, full_at, now, amount, capacity)
 end
 `
 
-const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
+export const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
 
 /**
  * Applies one commit.

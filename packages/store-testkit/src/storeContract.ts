@@ -10,7 +10,7 @@
  * ```
  */
 import { layer as withLayer } from "@effect/vitest"
-import type { Store } from "@tollgate/core/store"
+import type { Store, StoreContents } from "@tollgate/core/store"
 import type { Layer } from "effect"
 import { describe } from "vitest"
 import type { ContractCase, ContractGroup } from "./contract/ContractCase.ts"
@@ -19,6 +19,7 @@ import { callerRateLimits } from "./contract/callerRateLimits.ts"
 import { clear } from "./contract/clear.ts"
 import { commits } from "./contract/commits.ts"
 import { concurrency } from "./contract/concurrency.ts"
+import { contents } from "./contract/contents.ts"
 import { counters } from "./contract/counters.ts"
 import { idempotency } from "./contract/idempotency.ts"
 import { listing } from "./contract/listing.ts"
@@ -55,6 +56,7 @@ export const makeContractCases = ({ clock = "caller" }: ContractOptions = {}): R
   ...concurrency,
   ...clear,
   ...misuse,
+  ...contents,
   ...scale,
   ...makeModelCases(clock)
 ]
@@ -62,7 +64,11 @@ export const makeContractCases = ({ clock = "caller" }: ContractOptions = {}): R
 const caseTimeoutMs = 120_000
 
 /** Registers all cases with vitest. They share one store. */
-export const storeContract = <E>(name: string, layer: Layer.Layer<Store, E>, options?: ContractOptions): void => {
+export const storeContract = <E>(
+  name: string,
+  layer: Layer.Layer<Store | StoreContents, E>,
+  options?: ContractOptions
+): void => {
   const byGroup = Map.groupBy(makeContractCases(options), ({ group }): ContractGroup => group)
   // Stores depend on real time, not on the TestClock.
   withLayer(layer, { excludeTestServices: true, timeout: "2 minutes" })(`${name} passes the store contract`, (it) => {

@@ -10,10 +10,13 @@ import {
   Partition,
   Store,
   StoreConflict,
+  StoreContents,
+  type StoreContentsOperations,
+  type StoreEntry,
   type StoreOperations,
   type StoreRecord
 } from "@tollgate/core/store"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 
 export type ContractGroup =
   | "records"
@@ -27,6 +30,7 @@ export type ContractGroup =
   | "concurrency"
   | "clear"
   | "misuse"
+  | "contents"
   | "scale"
   | "model"
 
@@ -34,7 +38,7 @@ export interface ContractCase {
   readonly group: ContractGroup
   readonly name: string
   /** Fails or dies if the store violates the contract. */
-  readonly run: Effect.Effect<void, unknown, Store>
+  readonly run: Effect.Effect<void, unknown, Store | StoreContents>
 }
 
 /** A store and a partition that no other case uses. */
@@ -59,14 +63,32 @@ export interface StoreFixture {
     idempotency?: IdempotencyRecord
   ) => Effect.Effect<{ readonly reason: string; readonly name: string }, unknown>
   readonly store: StoreOperations
+  readonly contents: StoreContentsOperations
+  /** Reads all entries of the partition. */
+  readonly readEntries: Effect.Effect<ReadonlyArray<StoreEntry>, unknown>
+  /** Copies all entries into a new partition, and returns a fixture for it. */
+  readonly copy: Effect.Effect<StoreFixture, unknown>
   /** A fixture for another store and the same partition. */
   readonly withStore: (store: StoreOperations) => StoreFixture
 }
 
-const fixtureOver = (store: StoreOperations, partition: Partition.Partition): StoreFixture => ({
+const fixtureOver = (
+  store: StoreOperations,
+  contents: StoreContentsOperations,
+  partition: Partition.Partition
+): StoreFixture => ({
   store,
+  contents,
   partition,
-  withStore: (store) => fixtureOver(store, partition),
+  withStore: (store) => fixtureOver(store, contents, partition),
+  readEntries: Effect.map(Stream.runCollect(contents.read(partition)), (batches) => batches.flat()),
+  copy: Effect.suspend(() => {
+    const copy = makePartition()
+    return Effect.as(
+      Stream.runForEach(contents.read(partition), (batch) => contents.write(copy, batch)),
+      fixtureOver(store, contents, copy)
+    )
+  }),
   get: (key) => Effect.map(store.get(partition, [key]), ([record]) => record),
   list: (terms, { offset = 0, limit = 1000, descending } = {}) =>
     Effect.map(store.list(partition, [{ indexTerms: terms, offset, limit, descending }]), ([page]) => ({
@@ -86,9 +108,11 @@ const fixtureOver = (store: StoreOperations, partition: Partition.Partition): St
     )
 })
 
-export const makeFixture: Effect.Effect<StoreFixture, never, Store> = Effect.map(Store, (store) =>
-  fixtureOver(store, Partition.forKeyBucket("contract", randomUUID()))
-)
+const makePartition = () => Partition.forKeyBucket("contract", randomUUID())
+
+export const makeFixture: Effect.Effect<StoreFixture, never, Store | StoreContents> = Effect.gen(function* () {
+  return fixtureOver(yield* Store, yield* StoreContents, makePartition())
+})
 
 /** Makes the cases of one group. */
 export const cases = (

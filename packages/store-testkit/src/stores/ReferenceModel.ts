@@ -5,14 +5,21 @@
 import {
   type Change,
   type CommitResult,
+  type CounterChange,
   type IdempotencyRecord,
   type Partition,
+  type ReplayEntry,
   Store,
   StoreConflict,
-  type StoreOperations,
-  type StoreRecord
+  StoreContents,
+  StoreEntry,
+  type StoreRecord,
+  type StoreWithContents,
+  streamBatches,
+  takeBatch,
+  toReplayedResult
 } from "@tollgate/core/store"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 
 interface State {
   readonly sequence: number
@@ -21,7 +28,9 @@ interface State {
   readonly counters: ReadonlyMap<string, number>
   /** Rate limits as leaky buckets: the microseconds after `time` in which the bucket runs empty. */
   readonly buckets: ReadonlyMap<string, { readonly time: number; readonly level: number }>
-  readonly replays: ReadonlyMap<string, CommitResult>
+  /** When each counter and rate limit expires. The model reports it, and keeps them forever. */
+  readonly expiries: ReadonlyMap<string, number>
+  readonly replays: ReadonlyMap<string, ReplayEntry>
 }
 
 const emptyState: State = {
@@ -29,6 +38,7 @@ const emptyState: State = {
   records: [],
   counters: new Map(),
   buckets: new Map(),
+  expiries: new Map(),
   replays: new Map()
 }
 
@@ -40,7 +50,8 @@ const makeConflict = (reason: StoreConflict["reason"], subject: string) => new S
 
 const setCounter = (state: State, name: string, value: number): State => ({
   ...state,
-  counters: new Map([...state.counters, [name, value]])
+  counters: new Map([...state.counters, [name, value]]),
+  buckets: new Map([...state.buckets].filter(([other]) => other !== name))
 })
 
 const getCounter = (state: State, name: string): number => state.counters.get(name) ?? 0
@@ -54,6 +65,17 @@ const getLevel = (state: State, name: string, now: number): number => {
 const readCounter = (state: State, name: string): number => {
   const bucket = state.buckets.get(name)
   return bucket === undefined ? getCounter(state, name) : bucket.time + bucket.level
+}
+
+/** The times of a commit: of the monotonic clock in microseconds, and of the wall clock in milliseconds. */
+interface Times {
+  readonly now: number
+  readonly wall: number
+}
+
+const extendExpiry = (state: State, change: CounterChange, wall: number): State => {
+  const expiry = Math.max(state.expiries.get(change.counter) ?? 0, wall + change.ttl)
+  return { ...state, expiries: new Map([...state.expiries, [change.counter, expiry]]) }
 }
 
 /** Applies a change without checking its preconditions. */
@@ -127,15 +149,19 @@ const commit = (
   state: State,
   changes: ReadonlyArray<Change>,
   idempotency: IdempotencyRecord | undefined,
-  now: number
+  { now, wall }: Times
 ): [State, CommitResult] | StoreConflict => {
   const replay = idempotency === undefined ? undefined : state.replays.get(idempotency.id)
-  if (replay !== undefined) return [state, replay]
+  if (replay !== undefined) {
+    const { fingerprint, result } = replay
+    return [state, { ...toReplayedResult(replay, changes), replayed: { fingerprint, result } }]
+  }
   let after = state
   const versions = new Map<string, number>()
   const totals = new Map<string, number>()
   for (const change of changes) {
     after = applyChange(after, change, now)
+    if ("counter" in change) after = extendExpiry(after, change, wall)
     if (change._tag === "Put") versions.set(change.key, after.sequence)
     else if (change._tag === "Take") totals.set(change.counter, getLevel(after, change.counter, now))
     else if ("counter" in change) totals.set(change.counter, getCounter(after, change.counter))
@@ -143,17 +169,66 @@ const commit = (
   const conflict = findConflict(state, after, changes, now)
   if (conflict !== undefined) return conflict
   if (idempotency === undefined) return [after, { versions, totals }]
-  const replayed = { fingerprint: idempotency.fingerprint, result: idempotency.result }
+  const { ttl, ...identity } = idempotency
+  const stored = { ...identity, versions: [...versions], totals: [...totals], expiresAt: wall + ttl }
   return [
-    { ...after, replays: new Map([...after.replays, [idempotency.id, { versions, totals, replayed }]]) },
+    { ...after, replays: new Map([...after.replays, [idempotency.id, StoreEntry.Replay(stored)]]) },
     { versions, totals }
   ]
 }
 
-export const make = (): StoreOperations => {
+const readEntries = (state: State): ReadonlyArray<StoreEntry> => [
+  ...(state.sequence === 0 ? [] : [StoreEntry.Sequence({ value: state.sequence })]),
+  ...state.records.map((record) => StoreEntry.Record({ record })),
+  ...[...state.expiries].map(([name, expiresAt]) =>
+    StoreEntry.Counter({ name, value: readCounter(state, name), expiresAt })
+  ),
+  ...state.replays.values()
+]
+
+const writeEntry = (state: State, entry: StoreEntry, wall: number): State => {
+  switch (entry._tag) {
+    case "Sequence":
+      return { ...state, sequence: Math.max(state.sequence, entry.value) }
+    case "Record":
+      return find(state, entry.record.key) === undefined
+        ? { ...state, records: [...state.records, entry.record] }
+        : state
+    case "Counter": {
+      if (entry.expiresAt <= wall) return state
+      // A bucket that runs empty at the value of the counter, in case it is a rate limit.
+      const bucket = { time: entry.value, level: 0 }
+      return {
+        ...state,
+        counters: new Map([...state.counters, [entry.name, entry.value]]),
+        buckets: new Map([...state.buckets, [entry.name, bucket]]),
+        expiries: new Map([...state.expiries, [entry.name, entry.expiresAt]])
+      }
+    }
+    case "Replay":
+      return entry.expiresAt <= wall ? state : { ...state, replays: new Map([...state.replays, [entry.id, entry]]) }
+  }
+}
+
+export const make = (): StoreWithContents => {
   const states = new Map<Partition.Partition, State>()
   const read = (partition: Partition.Partition) => states.get(partition) ?? emptyState
-  return Store.make({
+  const contents = StoreContents.make({
+    partitions: Stream.suspend(() => Stream.fromIterable(states.keys())),
+    read: (partition) =>
+      Stream.suspend(() => {
+        const entries = structuredClone(readEntries(read(partition))).values()
+        return streamBatches(Effect.sync(() => takeBatch(entries)))
+      }),
+    write: (partition, entries) =>
+      Effect.clockWith((clock) => {
+        const wall = clock.currentTimeMillisUnsafe()
+        const state = structuredClone(entries).reduce((state, entry) => writeEntry(state, entry, wall), read(partition))
+        states.set(partition, state)
+        return Effect.void
+      })
+  })
+  const operations = Store.make({
     get: (partition, keys) => Effect.sync(() => structuredClone(keys.map((key) => find(read(partition), key)))),
     getByUniqueKey: (partition, uniqueKeys) =>
       Effect.sync(() =>
@@ -174,8 +249,8 @@ export const make = (): StoreOperations => {
     counters: (partition, names) => Effect.sync(() => names.map((name) => readCounter(read(partition), name))),
     commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) => {
-        const now = Number(clock.monotonicTimeNanosUnsafe() / 1_000n)
-        const result = commit(read(partition), changes, idempotency, now)
+        const times = { now: Number(clock.monotonicTimeNanosUnsafe() / 1_000n), wall: clock.currentTimeMillisUnsafe() }
+        const result = commit(read(partition), changes, idempotency, times)
         if (result instanceof StoreConflict) return Effect.fail(result)
         states.set(partition, result[0])
         return Effect.succeed(result[1])
@@ -185,4 +260,5 @@ export const make = (): StoreOperations => {
         states.set(partition, { ...emptyState, sequence: read(partition).sequence })
       })
   })
+  return { ...operations, contents }
 }
