@@ -16,6 +16,9 @@ export { memorySourceStore, type SourceStore } from "./deployments/ports/SourceS
 export type { SourceContent } from "./deployments/uploads/sourceStream.ts"
 export { BoundedMap } from "./runtime/BoundedMap.ts"
 export * as Collection from "./store/Collection.ts"
+export { type CopyOptions, type CopyResult, copyContents } from "./store/copyContents.ts"
+export type { CopyCounts, CopyProgress } from "./store/copySteps.ts"
+export { copyStore } from "./store/copyStore.ts"
 export { type ClockSource, MicrosecondClock } from "./store/MicrosecondClock.ts"
 export * as Partition from "./store/Partition.ts"
 export * as Preconditions from "./store/Preconditions.ts"
@@ -41,6 +44,7 @@ export {
   type StoreContentsOperations,
   StoreEntry
 } from "./store/StoreContents.ts"
+export { StoreCopyError } from "./store/StoreCopyError.ts"
 export {
   isOutcomeUnknown,
   RecordUnreadable,
