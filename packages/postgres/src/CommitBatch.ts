@@ -6,11 +6,13 @@ import {
   type CommitResult,
   type IdempotencyRecord,
   type Partition,
-  StoreConflict
+  StoreConflict,
+  toReplayedResult
 } from "@tollgate/core/store"
 import { parseNumberArray, toNumberArray, toTextArray } from "./arrayLiteral.ts"
-import { isDigest, toIndexName } from "./indexName.ts"
-import { encodeRecord } from "./recordCodec.ts"
+import { toIndexName, toStoredName } from "./indexName.ts"
+import { encodePut, type Put } from "./recordCodec.ts"
+import { collectNumberNames, decodeReplay, encodeContent, type NumberName } from "./replays.ts"
 import { kinds, outcomes } from "./sql/commitFunction.ts"
 
 export interface Commit {
@@ -40,14 +42,6 @@ class Positions {
   }
 }
 
-interface Put {
-  readonly parent: string | undefined
-  readonly terms: ReadonlyArray<string>
-  readonly uniqueKeys: ReadonlyArray<string>
-  readonly header: string
-  readonly body: string
-}
-
 class BatchEncoder {
   readonly #records = new Positions()
   readonly #counters = new Positions()
@@ -59,10 +53,9 @@ class BatchEncoder {
 
   /** The form of a name in the tables. Remembers the name if that is another one. */
   toStoredName(name: string): string {
-    const stored = toIndexName(name)
-    // As JSON, because the name may contain a NUL.
-    if (isDigest(stored)) this.#longNames[stored] = JSON.stringify(name)
-    return stored
+    const stored = toStoredName(name)
+    if (stored.longName !== null) this.#longNames[stored.name] = stored.longName
+    return stored.name
   }
 
   add(change: Change): void {
@@ -101,7 +94,7 @@ class BatchEncoder {
       end += changes.length
       return end
     })
-    const replays = commits.map(({ idempotency, changes }) => idempotency && encodeReplay(idempotency, changes))
+    const replays = commits.map(({ idempotency, changes }) => idempotency && encodeReplayRow(idempotency, changes))
     const times = commits.flatMap(({ time }) => time ?? [])
     return [
       times.length === 0 ? null : Math.max(...times),
@@ -130,35 +123,20 @@ class BatchEncoder {
 
   #addPut(change: Extract<Change, { readonly _tag: "Put" }>): number {
     this.#writesRecords = true
-    return this.#puts.push({
-      parent: change.parent === undefined ? undefined : toIndexName(change.parent),
-      terms: change.indexTerms.map(toIndexName),
-      uniqueKeys: change.uniqueKeys.map(toIndexName),
-      ...encodeRecord(change)
-    })
+    return this.#puts.push(encodePut(change))
   }
 }
 
-/** What a number in the result of a commit is: the version of a record, or the total of a counter. */
-type NumberName = readonly [kind: "record" | "counter", name: string]
-
-type ReplayContent = [id: string, fingerprint: string, result: string, names: ReadonlyArray<NumberName>]
-
-const collectNumberNames = (changes: ReadonlyArray<Change>): ReadonlyArray<NumberName> =>
-  changes.flatMap((change): ReadonlyArray<NumberName> => {
-    if (change._tag === "Put") return [["record", change.key]]
-    return "counter" in change ? [["counter", change.counter]] : []
-  })
-
-const encodeReplay = ({ id, fingerprint, result, ttl }: IdempotencyRecord, changes: ReadonlyArray<Change>) => {
-  const content: ReplayContent = [id, fingerprint, result, collectNumberNames(changes)]
-  return { id: toIndexName(id), content: JSON.stringify(content), ttl }
-}
+const encodeReplayRow = (idempotency: IdempotencyRecord, changes: ReadonlyArray<Change>) => ({
+  id: toIndexName(idempotency.id),
+  content: encodeContent(idempotency, collectNumberNames(changes)),
+  ttl: idempotency.ttl
+})
 
 const toResult = (names: ReadonlyArray<NumberName>, numbers: ReadonlyArray<number>): CommitResult => {
   const [versions, totals] = [new Map<string, number>(), new Map<string, number>()]
   for (const [index, [kind, name]] of names.entries()) {
-    ;(kind === "record" ? versions : totals).set(name, numbers[index] ?? 0)
+    ;(kind === "record" ? versions : totals).set(name ?? "", numbers[index] ?? 0)
   }
   return { versions, totals }
 }
@@ -198,8 +176,8 @@ const decodeOutcomes = (
       return toResult(names, readSlice(names.length))
     }
     if (outcome === outcomes.replayed) {
-      const [, fingerprint, result, names] = JSON.parse(contents.shift() ?? "") as ReplayContent
-      return { ...toResult(names, readSlice(read())), replayed: { fingerprint, result } }
+      const { fingerprint, result, ...numbers } = decodeReplay(contents.shift() ?? "", readSlice(read()))
+      return { ...toReplayedResult(numbers, changes), replayed: { fingerprint, result } }
     }
     const change = changes[read() - 1]
     const uniqueKey = outcome === outcomes.uniqueKey ? read() : 0

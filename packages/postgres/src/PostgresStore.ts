@@ -7,15 +7,18 @@ import {
   type ClosableStore,
   MicrosecondClock,
   Store,
+  type StoreContents,
   type StoreOpenError,
   type StoreOperations,
-  type StoreRecord
+  type StoreRecord,
+  type StoreWithContents
 } from "@tollgate/core/store"
-import { Effect, Layer, type Scope } from "effect"
+import { Effect, type Layer, type Scope } from "effect"
 import { escapeIdentifier } from "pg"
 import { classifyError, withoutData } from "./classifyError.ts"
 import { makeCommit } from "./commits.ts"
 import { connect } from "./connect.ts"
+import { makeContents } from "./contents.ts"
 import type { Database } from "./Database.ts"
 import { toIndexName } from "./indexName.ts"
 import { decodeRow, makeLookups } from "./lookups.ts"
@@ -30,7 +33,7 @@ const clearBatchSize = 500
 const makeOperations = (
   database: Database,
   { schema: name = defaults.schema, clock }: PostgresStoreOptions
-): StoreOperations => {
+): StoreWithContents => {
   const schema = escapeIdentifier(name)
   const sweeper = new Sweeper(database, schema)
   const withRetry = makeRetryTransient({ isClosed: database.isClosed, classifyError, redactError: withoutData })
@@ -71,7 +74,7 @@ const makeOperations = (
       (rows) => (rows[0]?.[0] === "t" ? clear(partition) : Effect.void)
     )
 
-  return Store.make({
+  const operations = Store.make({
     ...lookups,
     list,
     commit:
@@ -81,12 +84,13 @@ const makeOperations = (
         : commit,
     clear
   })
+  return { ...operations, contents: makeContents(database, schema, withRetry) }
 }
 
 const make = Effect.fnUntraced(function* (
   source: PostgresSource,
   options: PostgresStoreOptions | undefined
-): Effect.fn.Return<StoreOperations, StoreOpenError | ConfigurationError, Scope.Scope> {
+): Effect.fn.Return<StoreWithContents, StoreOpenError | ConfigurationError, Scope.Scope> {
   const decoded = yield* Options.decode(postgresStoreOptions, options)
   return makeOperations(yield* connect(source, decoded), decoded)
 })
@@ -105,9 +109,9 @@ export const PostgresStore = {
   layer: (
     source: PostgresSource,
     options?: PostgresStoreOptions
-  ): Layer.Layer<Store, StoreOpenError | ConfigurationError> => Layer.effect(Store, make(source, options)),
+  ): Layer.Layer<Store | StoreContents, StoreOpenError | ConfigurationError> => Store.layer(make(source, options)),
   /** The same for callers outside Effect. */
-  open: (source: PostgresSource, options?: PostgresStoreOptions): Promise<ClosableStore<StoreOperations>> =>
+  open: (source: PostgresSource, options?: PostgresStoreOptions): Promise<ClosableStore<StoreWithContents>> =>
     Store.open(make(source, options)),
   /**
    * The SQL that creates or migrates the tables, for a role that may do so. `open` runs it itself if its role may.

@@ -16,3 +16,9 @@ export const toIndexName = (name: string): string =>
   name.length <= maxLength && !isDigest(name) && !name.includes("\0") && name.isWellFormed()
     ? name
     : digestMark + hash("sha256", Buffer.from(name, "utf16le"), "hex")
+
+/** The form of a name in the tables, and the name as JSON if that is another one: the name may contain a NUL. */
+export const toStoredName = (name: string): { readonly name: string; readonly longName: string | null } => {
+  const stored = toIndexName(name)
+  return { name: stored, longName: isDigest(stored) ? JSON.stringify(name) : null }
+}

@@ -3,6 +3,7 @@
  * JSON, so that the tables can have the names in another form.
  */
 import type { StoreRecord } from "@tollgate/core/store"
+import { toIndexName } from "./indexName.ts"
 
 type Header = [
   key: string,
@@ -12,9 +13,7 @@ type Header = [
   isBodyJson?: true
 ]
 
-export const encodeRecord = (
-  record: Omit<StoreRecord, "version">
-): { readonly header: string; readonly body: string } => {
+const encodeRecord = (record: Omit<StoreRecord, "version">): { readonly header: string; readonly body: string } => {
   const { key, parent = null, indexTerms, uniqueKeys, body } = record
   // PostgreSQL cannot store a NUL.
   const isBodyJson = body.includes("\0")
@@ -22,6 +21,22 @@ export const encodeRecord = (
   if (isBodyJson) header.push(true)
   return { header: JSON.stringify(header), body: isBodyJson ? JSON.stringify(body) : body }
 }
+
+/** A record as the SQL functions and queries take it: its names in the form of the tables, its header and its body. */
+export interface Put {
+  readonly parent: string | undefined
+  readonly terms: ReadonlyArray<string>
+  readonly uniqueKeys: ReadonlyArray<string>
+  readonly header: string
+  readonly body: string
+}
+
+export const encodePut = (record: Omit<StoreRecord, "version">): Put => ({
+  parent: record.parent === undefined ? undefined : toIndexName(record.parent),
+  terms: record.indexTerms.map(toIndexName),
+  uniqueKeys: record.uniqueKeys.map(toIndexName),
+  ...encodeRecord(record)
+})
 
 export const decodeRecord = (version: string, header: string, body: string): StoreRecord => {
   const [key, parent, indexTerms, uniqueKeys, isBodyJson] = JSON.parse(header) as Header

@@ -1,0 +1,68 @@
+/**
+ * The results of commits that PostgreSQL keeps for replays: a JSON text, and the numbers in the order of the changes.
+ */
+import type { Change, ReplayEntry, ReplayNumbers } from "@tollgate/core/store"
+import { parseNumberArray } from "./arrayLiteral.ts"
+
+/**
+ * What a number in the result of a commit is: the version of a record, or the total of a counter. Without a name, it was
+ * copied from a store of an earlier preview of 0.1, and the repeated commit supplies the name.
+ */
+export type NumberName = readonly [kind: "record" | "counter", name: string | null]
+
+type ReplayContent = [id: string, fingerprint: string, result: string, names: ReadonlyArray<NumberName>]
+
+type Replay = Omit<ReplayEntry, "_tag" | "expiresAt">
+
+export const collectNumberNames = (changes: ReadonlyArray<Change>): ReadonlyArray<NumberName> =>
+  changes.flatMap((change): ReadonlyArray<NumberName> => {
+    if (change._tag === "Put") return [["record", change.key]]
+    return "counter" in change ? [["counter", change.counter]] : []
+  })
+
+export const encodeContent = (
+  { id, fingerprint, result }: Pick<Replay, "id" | "fingerprint" | "result">,
+  names: ReadonlyArray<NumberName>
+): string => JSON.stringify([id, fingerprint, result, names] satisfies ReplayContent)
+
+/** The numbers of one kind, with their names if they have any. */
+const selectNumbers = (
+  names: ReadonlyArray<NumberName>,
+  numbers: ReadonlyArray<number>,
+  selected: NumberName[0]
+): ReplayNumbers => {
+  const pairs = names.flatMap(([kind, name], index) =>
+    kind === selected ? [[name, numbers[index] ?? 0] as const] : []
+  )
+  const named = pairs.flatMap(([name, number]) => (name === null ? [] : [[name, number] as const]))
+  return named.length === pairs.length ? named : pairs.map(([, number]) => number)
+}
+
+/** `numbers` is an array in the text format of PostgreSQL, or its numbers. */
+export const decodeReplay = (content: string, numbers: string | ReadonlyArray<number>): Replay => {
+  const [id, fingerprint, result, names] = JSON.parse(content) as ReplayContent
+  const parsed = typeof numbers === "string" ? parseNumberArray(numbers) : numbers
+  return {
+    id,
+    fingerprint,
+    result,
+    versions: selectNumbers(names, parsed, "record"),
+    totals: selectNumbers(names, parsed, "counter")
+  }
+}
+
+const splitNumbers = (numbers: ReplayNumbers, kind: NumberName[0]) =>
+  numbers.map((item): { readonly name: NumberName; readonly number: number } =>
+    typeof item === "number" ? { name: [kind, null], number: item } : { name: [kind, item[0]], number: item[1] }
+  )
+
+export const encodeReplay = (replay: Replay): { readonly content: string; readonly numbers: ReadonlyArray<number> } => {
+  const items = [...splitNumbers(replay.versions, "record"), ...splitNumbers(replay.totals, "counter")]
+  return {
+    content: encodeContent(
+      replay,
+      items.map(({ name }) => name)
+    ),
+    numbers: items.map(({ number }) => number)
+  }
+}
