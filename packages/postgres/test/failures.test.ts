@@ -206,13 +206,13 @@ describe("a Postgres store", () => {
     Effect.gen(function* () {
       const proxy = yield* startProxy(yield* server)
       const store = yield* open(proxy.url, { queryTimeout: 200, maxConnections: 1 })
-      yield* store.commit(partition, [add("n")])
+      yield* store.get(partition, ["a"])
       proxy.silence()
       const error = yield* Effect.flip(store.commit(partition, [add("n")]))
       assert.deepInclude(error, { _tag: "StoreUnavailable", outcome: "unknown", retryable: true })
       assert.include(error.message, "did not respond within 200 ms")
       const totals = yield* Effect.retry(store.counters(partition, ["n"]), { times: 10 })
-      assert.deepStrictEqual(totals, [2])
+      assert.deepStrictEqual(totals, [1])
     })
   )
 
