@@ -81,7 +81,7 @@ const launch = async (program: string, folder: string, settings: Readonly<Record
   let log = ""
   for await (const line of createInterface({ input: child.stderr })) {
     log += `${line}\n`
-    if (line.includes("ready to accept connections")) {
+    if (/ready to accept (read-only )?connections/.test(line)) {
       child.stderr.resume()
       return child
     }
