@@ -102,16 +102,22 @@ export class StoreState extends Context.Service<
     readonly hash: Effect.Effect<string, StoreUnavailable>
   }
 >()("@tollgate/store-testkit/StoreState") {
-  /** Wraps a store, so that its state can be read. */
-  static watch(store: StoreOperations): { readonly store: StoreOperations; readonly state: StoreState["Service"] } {
+  /** Wraps a store, so that its state can be read. `snapshotOf` reads the same names from another store. */
+  static watch(store: StoreOperations): {
+    readonly store: StoreOperations
+    readonly state: StoreState["Service"]
+    readonly snapshotOf: (other: StoreOperations) => Effect.Effect<Snapshot, StoreUnavailable>
+  } {
     const namesByPartition = new Map<Partition.Partition, Names>()
-    const snapshot = Effect.suspend(() =>
-      Effect.forEach(
-        [...namesByPartition].sort(([left], [right]) => (left < right ? -1 : 1)),
-        ([partition, names]) =>
-          Effect.map(takeSnapshot(store, partition, names), (content) => [partition, content] as const)
-      )
-    ).pipe(Effect.map((entries): Snapshot => Object.fromEntries(entries.filter(([, content]) => !isEmpty(content)))))
+    const snapshotOf = (store: StoreOperations) =>
+      Effect.suspend(() =>
+        Effect.forEach(
+          [...namesByPartition].sort(([left], [right]) => (left < right ? -1 : 1)),
+          ([partition, names]) =>
+            Effect.map(takeSnapshot(store, partition, names), (content) => [partition, content] as const)
+        )
+      ).pipe(Effect.map((entries): Snapshot => Object.fromEntries(entries.filter(([, content]) => !isEmpty(content)))))
+    const snapshot = snapshotOf(store)
     return {
       store: {
         ...store,
@@ -122,7 +128,8 @@ export class StoreState extends Context.Service<
           return store.commit(partition, changes, idempotency)
         }
       },
-      state: { snapshot, hash: Effect.map(snapshot, (content) => hash("sha256", JSON.stringify(content))) }
+      state: { snapshot, hash: Effect.map(snapshot, (content) => hash("sha256", JSON.stringify(content))) },
+      snapshotOf
     }
   }
 
