@@ -39,11 +39,13 @@ export interface PostgresServer {
 export interface PostgresServerOptions {
   /** Settings of postgresql.conf, such as `{ max_connections: "10" }`. */
   readonly settings?: Readonly<Record<string, string>> | undefined
+  /** Uses the default settings of PostgreSQL, with which an acknowledged commit survives a crash of the machine. */
+  readonly durable?: boolean | undefined
   /** An existing folder for the data, instead of a temporary one. */
   readonly folder?: string | undefined
 }
 
-const defaultSettings = {
+const fastSettings = {
   // Fast. A killed process loses nothing that it has written to files: only a crash of the machine could.
   fsync: "off",
   max_connections: "100",
@@ -137,7 +139,7 @@ export const startPostgres = (options: PostgresServerOptions = {}): Effect.Effec
     const port = yield* Effect.promise(findServerPort)
     const start = () =>
       launch(join(installation.folder, "postgres"), folder, {
-        ...defaultSettings,
+        ...(options.durable === true ? {} : fastSettings),
         listen_addresses: "127.0.0.1",
         port: String(port),
         unix_socket_directories: folder,
