@@ -1,12 +1,13 @@
 /**
- * All stores on real infrastructure: a SQLite file, a redis-server, a Redis Cluster of three masters.
+ * All stores on real infrastructure: a SQLite file, a PostgreSQL server, a redis-server, a Redis Cluster of three masters.
  */
 import { join } from "node:path"
 import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { startRedis, startRedisCluster, temporaryFolder } from "@tollgate/testing"
+import { startPostgres, startRedis, startRedisCluster, temporaryFolder } from "@tollgate/testing"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { Cluster } from "ioredis"
 
@@ -21,6 +22,7 @@ const buildAdapter = <E>(name: string, layer: Layer.Layer<Store, E>): Effect.Eff
 export const adapters: ReadonlyArray<Effect.Effect<Adapter, unknown, Scope.Scope>> = [
   buildAdapter("memory", MemoryStore.layer),
   Effect.flatMap(temporaryFolder, (folder) => buildAdapter("SQLite file", SqliteStore.layer(join(folder, "bench.db")))),
+  Effect.flatMap(startPostgres({ durable: true }), ({ url }) => buildAdapter("Postgres", PostgresStore.layer(url))),
   Effect.flatMap(startRedis(), ({ url }) => buildAdapter("Redis", RedisStore.layer(url))),
   Effect.gen(function* () {
     const { nodes } = yield* startRedisCluster()

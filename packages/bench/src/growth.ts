@@ -4,6 +4,7 @@
 import { join } from "node:path"
 import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import { type LoadedGate, load } from "./keys.ts"
@@ -51,6 +52,9 @@ export const growthOnSqlite = ({ folder }: Resources, count: number, effort: Eff
     count,
     effort
   )
+
+export const growthOnPostgres = ({ postgres }: Resources, count: number, effort: Effort) =>
+  measureGrowth("Postgres", () => PostgresStore.open(postgres, { schema: "growth" }), count, effort)
 
 export const growthOnRedis = ({ redis }: Resources, count: number, effort: Effort) =>
   measureGrowth("Redis", () => RedisStore.open(redis, { prefix: "growth:" }), count, effort)

@@ -5,13 +5,16 @@
 import { join } from "node:path"
 import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterSQLite } from "rate-limiter-flexible"
+import type { Pool } from "pg"
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterSQLite } from "rate-limiter-flexible"
 import { concurrency, customers, loadCustomers, unreachableLimit } from "./customers.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
+import { openPool } from "./postgres.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
 
@@ -77,25 +80,50 @@ export const limitersInMemory = (effort: Effort): Promise<ReadonlyArray<Row>> =>
     effort
   )
 
-const makeSqliteLimiter = (database: Database.Database, options: typeof quota) =>
-  new Promise<RateLimiterSQLite>((resolve, reject) => {
-    const storeOptions = { storeClient: database, storeType: "better-sqlite3", tableName: options.keyPrefix }
-    const limiter = new RateLimiterSQLite({ ...options, ...storeOptions }, (error?: Error) =>
-      error ? reject(error) : resolve(limiter)
-    )
+/** Waits until a limiter has created its table. */
+const createLimiter = (make: (onCreated: (error?: Error) => void) => Limiter): Promise<Limiter> =>
+  new Promise((resolve, reject) => {
+    const limiter = make((error) => (error ? reject(error) : resolve(limiter)))
   })
+
+const createSqliteLimiter = (storeClient: Database.Database, options: typeof quota) =>
+  createLimiter(
+    (onCreated) =>
+      new RateLimiterSQLite(
+        { ...options, storeClient, storeType: "better-sqlite3", tableName: options.keyPrefix },
+        onCreated
+      )
+  )
+
+const createPostgresLimiter = (storeClient: Pool, options: typeof quota) =>
+  createLimiter(
+    (onCreated) => new RateLimiterPostgres({ ...options, storeClient, tableName: options.keyPrefix }, onCreated)
+  )
 
 export const limitersOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<ReadonlyArray<Row>> => {
   const store = await SqliteStore.open(join(folder, "limiter.db"))
   const database = new Database(join(folder, "limiter-baseline.db"))
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
   const limiters = {
-    quota: await makeSqliteLimiter(database, quota),
-    rateLimit: await makeSqliteLimiter(database, rateLimit)
+    quota: await createSqliteLimiter(database, quota),
+    rateLimit: await createSqliteLimiter(database, rateLimit)
   }
   const rows = await compareWithLimiters("SQLite file", store, limiters, { consume: 5, authorize: 1 }, effort)
   await store.close()
   database.close()
+  return rows
+}
+
+export const limitersOnPostgres = async ({ postgres }: Resources, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const store = await PostgresStore.open(postgres, { schema: "limiter" })
+  const pool = openPool(postgres)
+  const limiters = {
+    quota: await createPostgresLimiter(pool, quota),
+    rateLimit: await createPostgresLimiter(pool, rateLimit)
+  }
+  const rows = await compareWithLimiters("Postgres", store, limiters, { consume: 1, authorize: 1 }, effort)
+  await store.close()
+  await pool.end()
   return rows
 }
 

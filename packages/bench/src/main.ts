@@ -21,6 +21,7 @@ const keys = isQuick ? 10_000 : 100_000
 const machine = `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model || process.arch}`
 const day = new Date().toISOString().slice(0, 10)
 console.log(`${machine}, ${day}`)
+console.log("PostgreSQL runs with its default settings: fsync and synchronous_commit are on")
 
 const rows: Array<Row> = []
 const addRows = async (result: Promise<Row | ReadonlyArray<Row>>) => {

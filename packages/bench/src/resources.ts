@@ -1,15 +1,18 @@
 /**
- * A temporary folder and a redis-server for the stores of a run. Closing the scope removes both.
+ * A temporary folder and servers for the stores of a run. Closing the scope removes them.
  */
-import { startRedis, temporaryFolder } from "@tollgate/testing"
+import { startPostgres, startRedis, temporaryFolder } from "@tollgate/testing"
 import { Effect } from "effect"
 
 export interface Resources {
   readonly folder: string
   /** The URL of a redis-server. */
   readonly redis: string
+  /** The URL of a PostgreSQL server with its default settings: an acknowledged commit survives a crash of the machine. */
+  readonly postgres: string
 }
 
 export const openResources = Effect.gen(function* () {
-  return { folder: yield* temporaryFolder, redis: (yield* startRedis()).url } satisfies Resources
+  const [redis, postgres] = [yield* startRedis(), yield* startPostgres({ durable: true })]
+  return { folder: yield* temporaryFolder, redis: redis.url, postgres: postgres.url } satisfies Resources
 })

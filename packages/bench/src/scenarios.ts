@@ -4,10 +4,11 @@
  */
 import { fork } from "node:child_process"
 import { consumeOnRedis, verifyAndConsumeOnSqlite } from "./consume.ts"
-import { createKeyOnSqlite } from "./create.ts"
-import { growthInMemory, growthOnRedis, growthOnSqlite } from "./growth.ts"
-import { limitersInMemory, limitersOnRedis, limitersOnSqlite } from "./limiters.ts"
+import { createKeyOnPostgres, createKeyOnSqlite } from "./create.ts"
+import { growthInMemory, growthOnPostgres, growthOnRedis, growthOnSqlite } from "./growth.ts"
+import { limitersInMemory, limitersOnPostgres, limitersOnRedis, limitersOnSqlite } from "./limiters.ts"
 import type { Effort } from "./measure.ts"
+import { consumeOnPostgres, verifyOnPostgres } from "./postgres.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
 import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
@@ -23,15 +24,20 @@ type Scenario = (task: Task) => Promise<Row | ReadonlyArray<Row>>
 export const scenarios: ReadonlyArray<Scenario> = [
   ({ keys, effort }) => verifyInMemory(keys, effort),
   ({ resources, keys, effort }) => verifyOnSqlite(resources, keys, effort),
+  ({ resources, keys, effort }) => verifyOnPostgres(resources, keys, effort),
   ({ resources, keys, effort }) => verifyOnRedis(resources, keys, effort),
   ({ resources, effort }) => verifyAndConsumeOnSqlite(resources, effort),
+  ({ resources, effort }) => consumeOnPostgres(resources, effort),
   ({ resources, effort }) => consumeOnRedis(resources, effort),
   ({ effort }) => limitersInMemory(effort),
   ({ resources, effort }) => limitersOnSqlite(resources, effort),
+  ({ resources, effort }) => limitersOnPostgres(resources, effort),
   ({ resources, effort }) => limitersOnRedis(resources, effort),
   ({ resources, effort }) => createKeyOnSqlite(resources, effort),
+  ({ resources, effort }) => createKeyOnPostgres(resources, effort),
   ({ keys, effort }) => growthInMemory(keys, effort),
   ({ resources, keys, effort }) => growthOnSqlite(resources, keys, effort),
+  ({ resources, keys, effort }) => growthOnPostgres(resources, keys, effort),
   ({ resources, keys, effort }) => growthOnRedis(resources, keys, effort)
 ]
 

@@ -12,14 +12,14 @@ import { compare, type Effort, runConcurrently, runSequentially } from "./measur
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
 
-const makeVerify =
+export const makeVerify =
   ({ keyBucket, values }: LoadedGate) =>
   async (index: number) => {
     const { valid } = await keyBucket.verify(values[index % values.length] ?? "")
     if (!valid) throw new Error("the key is not valid")
   }
 
-const assertFound = (result: unknown): void => {
+export const assertFound = (result: unknown): void => {
   if (result === undefined) throw new Error("the baseline did not find the key")
 }
 
