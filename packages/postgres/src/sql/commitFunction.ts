@@ -3,6 +3,8 @@
  * transaction. `CommitBatch.ts` encodes its arguments and decodes its results.
  */
 
+import { scoped } from "./names.ts"
+
 /**
  * The numbers by which a change is encoded as kind, subject, amount, bound and ttl. The subject is the position of the
  * record in `record_keys`, of the counter in `counter_names`, or of the term in `term_names`.
@@ -52,9 +54,6 @@ export const planSettings = `
   SET join_collapse_limit = 1
   SET plan_cache_mode = force_generic_plan`
 
-/** The SQL of the name that a name of the partition `partition_id` has in the tables. */
-export const scoped = (name: string, partitionId = "partition_id"): string => `(${partitionId} || ':' || ${name})`
-
 export const commitFunction = (schema: string): string => `
 CREATE FUNCTION ${schema}.tollgate_commit(
   partition_name text,
@@ -84,6 +83,7 @@ AS $function$
 DECLARE
   partition_id bigint;
   last_version bigint;
+  newest_number bigint;
   is_new_partition boolean := false;
   last_batch bigint;
   server_time bigint;
@@ -108,8 +108,12 @@ DECLARE
   conflict_detail bigint;
   unique_change integer;
   unique_position bigint;
-  written jsonb;
-  put_changes integer[];
+  -- The records that the commit puts or deletes: the change, the key, the put (NULL for a delete) and the new version.
+  written_changes integer[];
+  written_keys text[];
+  written_puts bigint[];
+  written_versions bigint[];
+  is_written jsonb;
   replay jsonb;
   replay_content text;
   replay_numbers bigint[];
@@ -119,7 +123,7 @@ DECLARE
   is_any_applied boolean := false;
 BEGIN
   LOOP
-    SELECT p.id, p.sequence INTO partition_id, last_version
+    SELECT p.id, p.sequence, p.last_number INTO partition_id, last_version, newest_number
       FROM ${schema}.tollgate_partitions p WHERE p.name = partition_name FOR NO KEY UPDATE;
     EXIT WHEN FOUND;
     INSERT INTO ${schema}.tollgate_partitions AS p (name, long_name)
@@ -175,29 +179,30 @@ BEGIN
       replay := NULL;
     END IF;
 
-    -- The changes of the commit that put a record, and the keys of the records that it puts or deletes.
-    put_changes := NULL;
+    written_keys := NULL;
     unique_change := NULL;
-    written := '{}';
     IF put_list IS NOT NULL THEN
-      SELECT array_agg(c) FILTER (WHERE changes[c * 5 - 4] = ${kinds.put}),
-          coalesce(jsonb_object_agg(${scoped("record_keys[changes[c * 5 - 3]]")}, true), '{}')
-        INTO put_changes, written
-        FROM generate_series(first_change, last_change) c
-        WHERE changes[c * 5 - 4] IN (${kinds.put}, ${kinds.delete});
-    END IF;
-    IF put_changes IS NOT NULL THEN
+      SELECT array_agg(w.change ORDER BY w.change), array_agg(w.key ORDER BY w.change),
+          array_agg(w.put ORDER BY w.change), jsonb_object_agg(w.key, true)
+        INTO written_changes, written_keys, written_puts, is_written
+        FROM (
+          SELECT c AS change, ${scoped("record_keys[changes[c * 5 - 3]]")} AS key,
+            CASE changes[c * 5 - 4] WHEN ${kinds.put} THEN changes[c * 5 - 1] END AS put
+          FROM generate_series(first_change, last_change) c
+          WHERE changes[c * 5 - 4] IN (${kinds.put}, ${kinds.delete})
+        ) w
+        HAVING count(*) > 0;
       -- The first put of a unique key that belongs to a record outside of this commit, or to an earlier put of it.
       SELECT u.change, u.position INTO unique_change, unique_position FROM (
-        SELECT c.change, k.position, k.unique_key,
-          row_number() OVER (PARTITION BY k.unique_key ORDER BY c.change) AS occurrence
-        FROM unnest(put_changes) c (change)
-        CROSS JOIN jsonb_array_elements_text(puts[changes[c.change * 5 - 1]] -> 'uniqueKeys')
-          WITH ORDINALITY k (unique_key, position)
+        SELECT w.change, k.position, k.unique_key,
+          row_number() OVER (PARTITION BY k.unique_key ORDER BY w.change) AS occurrence
+        FROM unnest(written_changes, written_puts) w (change, put)
+        CROSS JOIN jsonb_array_elements_text(puts[w.put] -> 'uniqueKeys') WITH ORDINALITY k (unique_key, position)
+        WHERE written_keys IS NOT NULL
       ) u
       LEFT JOIN ${schema}.tollgate_unique_keys o ON o.unique_key = ${scoped("u.unique_key")}
       LEFT JOIN ${schema}.tollgate_records r ON r.id = o.record
-      WHERE u.occurrence > 1 OR (r.key IS NOT NULL AND NOT written ? r.key)
+      WHERE u.occurrence > 1 OR (r.key IS NOT NULL AND NOT is_written ? r.key)
       ORDER BY u.change, u.position LIMIT 1;
     END IF;
 
@@ -256,20 +261,18 @@ BEGIN
     outcomes[next_outcome] := ${outcomes.applied};
     next_outcome := next_outcome + 1;
     numbers := '{}';
-    IF written <> '{}' THEN
-      PERFORM ${schema}.tollgate_write_records(
-        partition_id, last_version, record_keys, changes, first_change, last_change, puts);
-      writes_records := true;
-    END IF;
+    written_versions := '{}';
     FOR change IN first_change .. last_change LOOP
       subject := changes[change * 5 - 3];
       CASE changes[change * 5 - 4]
         WHEN ${kinds.put} THEN
           last_version := last_version + 1;
           versions[subject] := last_version;
+          written_versions := array_append(written_versions, last_version);
           outcomes[next_outcome] := last_version;
         WHEN ${kinds.delete} THEN
           versions[subject] := 0;
+          written_versions := array_append(written_versions, NULL);
           CONTINUE;
         WHEN ${kinds.add}, ${kinds.raise}, ${kinds.take} THEN
           counts[subject] := next_counts[change];
@@ -283,6 +286,11 @@ BEGIN
       numbers := array_append(numbers, outcomes[next_outcome]);
       next_outcome := next_outcome + 1;
     END LOOP;
+    IF written_keys IS NOT NULL THEN
+      newest_number := ${schema}.tollgate_write_records(
+        partition_id, newest_number, written_keys, written_puts, written_versions, puts);
+      writes_records := true;
+    END IF;
     IF replay IS NOT NULL THEN
       INSERT INTO ${schema}.tollgate_replays AS r (id, content, numbers, expires)
         VALUES (${scoped("(replay ->> 'id')")}, replay ->> 'content', numbers, now_millis + (replay ->> 'ttl')::bigint)
@@ -307,7 +315,8 @@ BEGIN
         replays = excluded.replays,
         expires = CASE WHEN w.expires < now_millis + 3600000 THEN excluded.expires ELSE w.expires END;
     IF writes_records THEN
-      UPDATE ${schema}.tollgate_partitions p SET sequence = last_version WHERE p.id = partition_id;
+      UPDATE ${schema}.tollgate_partitions p SET sequence = last_version, last_number = newest_number
+        WHERE p.id = partition_id;
     END IF;
   ELSIF is_new_partition THEN
     DELETE FROM ${schema}.tollgate_partitions p WHERE p.id = partition_id;

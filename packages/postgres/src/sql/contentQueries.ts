@@ -1,7 +1,7 @@
 /**
  * The queries that read and write everything in a partition, whose id is their first parameter.
  */
-import { scoped } from "./commitFunction.ts"
+import { inPartition, scoped } from "./names.ts"
 
 const partition = "$1::bigint"
 
@@ -12,10 +12,10 @@ const limitSize = (columns: string, size: string, order: string, page: string): 
   ) AS measured WHERE size_before < $3 ORDER BY ${order}`
 
 /** The SQL of whether a row is in the partition, and on the page after the name in the fourth parameter. */
-const onPage = (column: string, isAfter: boolean): string => `
-  ${column} ${isAfter ? "> $4" : `>= ${partition} || ':'`} AND ${column} < ${partition} || ';'
-  AND expires > (extract(epoch FROM statement_timestamp()) * 1000)::bigint
-  ORDER BY ${column} LIMIT $2`
+const onPage = (column: string, isAfter: boolean): string =>
+  `${inPartition(column, partition)} ${isAfter ? `AND ${column} > $4` : ""}`
+
+const notExpired = "expires > (extract(epoch FROM statement_timestamp()) * 1000)::bigint"
 
 export const makeContentQueries = (schema: string) => ({
   partitions: `SELECT id, name, long_name FROM ${schema}.tollgate_partitions WHERE id > $1 ORDER BY id LIMIT $2`,
@@ -27,47 +27,45 @@ export const makeContentQueries = (schema: string) => ({
       "(octet_length(header) + octet_length(body))",
       "id",
       `SELECT id, version, header, body FROM ${schema}.tollgate_records
-       WHERE partition = ${partition} ${isAfter ? "AND id > $4" : ""} ORDER BY id LIMIT $2`
+       WHERE ${onPage("id", isAfter)} ORDER BY id LIMIT $2`
     ),
   counters: (isAfter: boolean) =>
     limitSize(
       "name, long_name, value, expires",
       "coalesce(octet_length(long_name), octet_length(name))",
       "name",
-      `SELECT name, long_name, value, expires FROM ${schema}.tollgate_counters WHERE ${onPage("name", isAfter)}`
+      `SELECT name, long_name, value, expires FROM ${schema}.tollgate_counters
+       WHERE ${onPage("name", isAfter)} AND ${notExpired} ORDER BY name LIMIT $2`
     ),
   replays: (isAfter: boolean) =>
     limitSize(
       "id, content, numbers, expires",
       "octet_length(content)",
       "id",
-      `SELECT id, content, numbers, expires FROM ${schema}.tollgate_replays WHERE ${onPage("id", isAfter)}`
+      `SELECT id, content, numbers, expires FROM ${schema}.tollgate_replays
+       WHERE ${onPage("id", isAfter)} AND ${notExpired} ORDER BY id LIMIT $2`
     ),
 
   raiseSequence: `
     INSERT INTO ${schema}.tollgate_partitions AS p (name, long_name, sequence) VALUES ($1, $2, $3)
     ON CONFLICT (name) DO UPDATE SET sequence = greatest(p.sequence, excluded.sequence) RETURNING id`,
 
+  // Leaves out the records that are there: writing an entry again changes nothing.
   writeRecords: `
-    WITH records AS (
-      INSERT INTO ${schema}.tollgate_records (id, partition, key, version, parent, terms, unique_keys, header, body)
-      SELECT nextval('${schema}.tollgate_record_ids'), ${partition}, ${scoped("i.key", partition)}, i.version, i.parent,
-        i.terms, i.unique_keys, i.header, i.body
-      FROM ROWS FROM (jsonb_to_recordset($2) AS (
-        key text, version bigint, parent text, terms text[], "uniqueKeys" text[], header text, body text
-      )) i (key, version, parent, terms, unique_keys, header, body)
-      ON CONFLICT (key) DO NOTHING RETURNING id, terms, unique_keys
-    ), unique_keys AS (
-      INSERT INTO ${schema}.tollgate_unique_keys (unique_key, record)
-      SELECT ${scoped("k.unique_key", partition)}, r.id FROM records r CROSS JOIN unnest(r.unique_keys) k (unique_key)
-    ), terms AS (
-      INSERT INTO ${schema}.tollgate_terms AS t (term, total)
-      SELECT ${scoped("n.term", partition)}, count(*) FROM records r CROSS JOIN unnest(r.terms) n (term) GROUP BY n.term
-      ON CONFLICT (term) DO UPDATE SET total = t.total + excluded.total RETURNING id, term
-    )
-    INSERT INTO ${schema}.tollgate_postings (term, record)
-    SELECT t.id, r.id FROM records r CROSS JOIN unnest(r.terms) n (term)
-    JOIN terms t ON t.term = ${scoped("n.term", partition)}`,
+    UPDATE ${schema}.tollgate_partitions p SET last_number = ${schema}.tollgate_write_records(
+      p.id, p.last_number, n.keys, n.positions, n.versions, n.puts
+    ) FROM (
+      SELECT array_agg(e.key ORDER BY e.position) AS keys, array_agg(e.number ORDER BY e.position) AS positions,
+        array_agg(e.version ORDER BY e.position) AS versions, array_agg(e.record ORDER BY e.position) AS puts
+      FROM (
+        SELECT e.record, e.position, row_number() OVER (ORDER BY e.position) AS number,
+          ${scoped("(e.record ->> 'key')", partition)} AS key, (e.record ->> 'version')::bigint AS version
+        FROM jsonb_array_elements($2) WITH ORDINALITY e (record, position)
+        WHERE NOT EXISTS (
+          SELECT FROM ${schema}.tollgate_records r WHERE r.key = ${scoped("(e.record ->> 'key')", partition)}
+        )
+      ) e
+    ) n WHERE p.id = ${partition} AND n.keys IS NOT NULL`,
 
   writeCounters: `
     INSERT INTO ${schema}.tollgate_counters (name, long_name, value, expires)

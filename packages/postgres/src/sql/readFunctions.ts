@@ -2,7 +2,8 @@
  * The functions that read. Each runs in the snapshot of the statement that calls it (STABLE), and takes names of several
  * partitions, so that all calls of one turn of the event loop need one round trip. `position` is that of the name.
  */
-import { planSettings, scoped } from "./commitFunction.ts"
+import { planSettings } from "./commitFunction.ts"
+import { chunkSize, recordId, scoped } from "./names.ts"
 
 export const readFunctions = (schema: string): string => `
 CREATE FUNCTION ${schema}.tollgate_get(partition_names text[], keys text[])
@@ -44,28 +45,6 @@ BEGIN
 END
 $function$;
 
--- The records that have both terms and all others, in order of creation. Merges two ranges of one index.
-CREATE FUNCTION ${schema}.tollgate_intersect(first_term bigint, second_term bigint, other_terms bigint[])
-RETURNS bigint[] LANGUAGE plpgsql STABLE
-  SET enable_seqscan = off
-  SET enable_bitmapscan = off
-  SET enable_nestloop = off
-  SET enable_mergejoin = on
-  SET enable_hashjoin = off
-  SET enable_sort = off
-AS $function$
-BEGIN
-  RETURN ARRAY(
-    SELECT a.record FROM ${schema}.tollgate_postings a
-    JOIN ${schema}.tollgate_postings b ON b.record = a.record
-    WHERE a.term = first_term AND b.term = second_term AND (cardinality(other_terms) = 0 OR (
-      SELECT count(*) FROM ${schema}.tollgate_postings o WHERE o.term = ANY (other_terms) AND o.record = a.record
-    ) = cardinality(other_terms))
-    ORDER BY a.record
-  );
-END
-$function$;
-
 -- One page of the records that have all terms. The first row has the total, and no record if the page is empty.
 CREATE FUNCTION ${schema}.tollgate_list(
   partition_name text, term_names text[], skip bigint, count bigint, is_descending boolean
@@ -74,37 +53,29 @@ AS $function$
 DECLARE
   partition_id bigint;
   terms bigint[];
-  totals bigint[];
-  matches bigint[];
-  -- The page in order of creation: how many records come before it, how many it has, how many come after it.
+  -- The chunks in which there are records that have all terms, and those records as bits.
+  chunks bigint[];
+  matches bit(${chunkSize})[];
+  -- The page in order of creation: how many records come before it, and how many it has.
   before bigint;
   size bigint;
-  after bigint;
+  -- How many records come before the first chunk of the page.
+  preceding bigint;
+  numbers bigint[];
 BEGIN
   SELECT p.id INTO partition_id FROM ${schema}.tollgate_partitions p WHERE p.name = partition_name;
-  SELECT array_agg(t.id ORDER BY t.total), array_agg(t.total ORDER BY t.total) INTO terms, totals
+  SELECT array_agg(t.id) INTO terms
     FROM unnest(term_names) n (term) JOIN ${schema}.tollgate_terms t ON t.term = ${scoped("n.term")};
-  IF terms IS NULL OR cardinality(terms) < cardinality(term_names) THEN
-    total := 0;
-    RETURN NEXT;
-    RETURN;
-  END IF;
-
-  IF cardinality(terms) = 1 THEN
-    total := totals[1];
-  ELSE
-    IF totals[1] * 10 < totals[2] THEN
-      -- Few records have the rarest term: look each of them up.
-      matches := ARRAY(
-        SELECT a.record FROM ${schema}.tollgate_postings a WHERE a.term = terms[1] AND (
-          SELECT count(*) FROM ${schema}.tollgate_postings o WHERE o.term = ANY (terms[2:]) AND o.record = a.record
-        ) = cardinality(terms) - 1
-        ORDER BY a.record
-      );
-    ELSE
-      matches := ${schema}.tollgate_intersect(terms[1], terms[2], terms[3:]);
-    END IF;
-    total := cardinality(matches);
+  total := 0;
+  IF terms IS NOT NULL AND cardinality(terms) = cardinality(term_names) THEN
+    SELECT array_agg(c.chunk ORDER BY c.chunk), array_agg(c.records ORDER BY c.chunk), sum(bit_count(c.records))
+      INTO chunks, matches, total
+      FROM (
+        SELECT p.chunk, bit_and(p.records) AS records FROM ${schema}.tollgate_postings p WHERE p.term = ANY (terms)
+        GROUP BY p.chunk HAVING pg_catalog.count(*) = cardinality(terms)
+      ) c
+      WHERE bit_count(c.records) > 0;
+    total := coalesce(total, 0);
   END IF;
 
   size := greatest(0, least(count, total - skip));
@@ -113,22 +84,28 @@ BEGIN
     RETURN;
   END IF;
   before := CASE WHEN is_descending THEN total - skip - size ELSE skip END;
-  after := total - before - size;
-  IF matches IS NOT NULL THEN
-    matches := matches[before + 1 : before + size];
-  ELSIF before <= after THEN
-    matches := ARRAY(SELECT p.record FROM ${schema}.tollgate_postings p WHERE p.term = terms[1]
-      ORDER BY p.record OFFSET before LIMIT size);
-  ELSE
-    matches := ARRAY(SELECT p.record FROM ${schema}.tollgate_postings p WHERE p.term = terms[1]
-      ORDER BY p.record DESC OFFSET after LIMIT size);
-  END IF;
+  SELECT array_agg(c.chunk ORDER BY c.chunk), array_agg(c.records ORDER BY c.chunk), min(c.preceding)
+    INTO chunks, matches, preceding
+    FROM (
+      SELECT m.chunk, m.records, bit_count(m.records) AS matched,
+        sum(bit_count(m.records)) OVER (ORDER BY m.chunk) - bit_count(m.records) AS preceding
+      FROM unnest(chunks, matches) m (chunk, records)
+    ) c
+    WHERE c.preceding < before + size AND c.preceding + c.matched > before;
+  -- Most words of a sparse chunk have no bit that is set.
+  numbers := ARRAY(
+    SELECT m.chunk * ${chunkSize} + word * 64 + bit FROM unnest(chunks, matches) m (chunk, records)
+    CROSS JOIN generate_series(0, ${chunkSize / 64 - 1}) word
+    CROSS JOIN generate_series(0, 63) bit
+    WHERE substring(m.records FROM word * 64 + 1 FOR 64) <> 0::bit(64) AND get_bit(m.records, word * 64 + bit) = 1
+    ORDER BY 1 OFFSET before - preceding LIMIT size
+  );
   IF is_descending THEN
-    RETURN QUERY SELECT tollgate_list.total, r.version, r.header, r.body FROM unnest(matches) m (record)
-      JOIN ${schema}.tollgate_records r ON r.id = m.record ORDER BY m.record DESC;
+    RETURN QUERY SELECT tollgate_list.total, r.version, r.header, r.body FROM unnest(numbers) n (number)
+      JOIN ${schema}.tollgate_records r ON r.id = ${recordId("n.number")} ORDER BY n.number DESC;
   ELSE
-    RETURN QUERY SELECT tollgate_list.total, r.version, r.header, r.body FROM unnest(matches) m (record)
-      JOIN ${schema}.tollgate_records r ON r.id = m.record ORDER BY m.record;
+    RETURN QUERY SELECT tollgate_list.total, r.version, r.header, r.body FROM unnest(numbers) n (number)
+      JOIN ${schema}.tollgate_records r ON r.id = ${recordId("n.number")} ORDER BY n.number;
   END IF;
 END
 $function$;

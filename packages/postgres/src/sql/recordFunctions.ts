@@ -1,63 +1,61 @@
 /**
- * The functions that write the records of one commit, and that remove everything from a partition. Both work on sets of
- * rows, so that a commit of ten thousand records takes a fixed number of statements. Their callers have locked the
- * partition.
+ * The functions that write records, remove everything from a partition, and remove what has expired. They work on sets of
+ * rows, so that a commit of ten thousand records takes a fixed number of statements.
  */
-import { kinds, planSettings, scoped } from "./commitFunction.ts"
+import { planSettings } from "./commitFunction.ts"
+import { chunkSize, inPartition, recordId, scoped } from "./names.ts"
 
-/** The SQL of whether a name belongs to the partition `partition_id`. A semicolon is the character after a colon. */
-const inPartition = (column: string): string => `${column} >= partition_id || ':' AND ${column} < partition_id || ';'`
+/** The bits of records, grouped by their term and their chunk. */
+const toChunks = (terms: string, numbers: string): string => `(
+      SELECT a.term, a.number / ${chunkSize} AS chunk, count(*) AS total,
+        bit_or(set_bit(0::bit(${chunkSize}), (a.number % ${chunkSize})::integer, 1)) AS records
+      FROM unnest(${terms}, ${numbers}) a (term, number) GROUP BY a.term, a.number / ${chunkSize}
+    )`
 
 export const recordFunctions = (schema: string): string => `
--- Puts and deletes the records of the changes from first_change to last_change. The puts get the versions after
--- last_version. For the other arguments, see tollgate_commit.
+-- Puts and deletes records. The arguments are the keys of the records as in the table, the position of each put in puts
+-- (NULL for a delete), and the version of each put. The caller has locked the partition and keeps the result, the number
+-- of the record that was created last.
 CREATE FUNCTION ${schema}.tollgate_write_records(
   partition_id bigint,
-  last_version bigint,
-  record_keys text[],
-  changes bigint[],
-  first_change integer,
-  last_change integer,
+  last_number bigint,
+  keys text[],
+  put_positions bigint[],
+  versions bigint[],
   puts jsonb[]
-) RETURNS void LANGUAGE plpgsql${planSettings}
+) RETURNS bigint LANGUAGE plpgsql${planSettings}
 AS $function$
 DECLARE
-  -- The records that are put or deleted: their keys, ids, puts and new versions. A delete has no put.
-  keys text[];
-  ids bigint[];
-  put_numbers bigint[];
-  versions bigint[];
+  ids text[];
+  numbers bigint[];
   has_existing boolean;
   added_terms text[];
-  added_to bigint[];
+  added_numbers bigint[];
   removed_terms bigint[];
-  removed_from bigint[];
+  removed_numbers bigint[];
 BEGIN
-  SELECT array_agg(w.key ORDER BY w.change), array_agg(r.id ORDER BY w.change), array_agg(w.put ORDER BY w.change),
-      array_agg(w.version ORDER BY w.change), bool_or(r.id IS NOT NULL)
-    INTO keys, ids, put_numbers, versions, has_existing
-    FROM (
-      SELECT c AS change, ${scoped("record_keys[changes[c * 5 - 3]]")} AS key,
-        CASE changes[c * 5 - 4] WHEN ${kinds.put} THEN changes[c * 5 - 1] END AS put,
-        last_version + count(*) FILTER (WHERE changes[c * 5 - 4] = ${kinds.put}) OVER (ORDER BY c) AS version
-      FROM generate_series(first_change, last_change) c
-      WHERE changes[c * 5 - 4] IN (${kinds.put}, ${kinds.delete})
-    ) w
+  SELECT array_agg(r.id ORDER BY w.position), array_agg(r.number ORDER BY w.position), bool_or(r.id IS NOT NULL)
+    INTO ids, numbers, has_existing
+    FROM unnest(keys) WITH ORDINALITY w (key, position)
     LEFT JOIN ${schema}.tollgate_records r ON r.key = w.key;
-  FOR position IN 1 .. cardinality(ids) LOOP
-    IF ids[position] IS NULL THEN ids[position] := nextval('${schema}.tollgate_record_ids'); END IF;
+  FOR position IN 1 .. cardinality(keys) LOOP
+    IF ids[position] IS NULL THEN
+      last_number := last_number + 1;
+      numbers[position] := last_number;
+      ids[position] := ${recordId("last_number")};
+    END IF;
   END LOOP;
 
   -- Release unique keys before they are taken: one commit may move a unique key from one record to another.
   IF has_existing THEN
     DELETE FROM ${schema}.tollgate_unique_keys u
-      USING unnest(ids, put_numbers) w (id, put)
+      USING unnest(ids, put_positions) w (id, put)
       JOIN ${schema}.tollgate_records r ON r.id = w.id
       CROSS JOIN unnest(r.unique_keys) k (unique_key)
       WHERE u.unique_key = ${scoped("k.unique_key")}
         AND (w.put IS NULL OR NOT puts[w.put] -> 'uniqueKeys' ? k.unique_key);
-    SELECT array_agg(t.id), array_agg(r.id) INTO removed_terms, removed_from
-      FROM unnest(ids, put_numbers) w (id, put)
+    SELECT array_agg(t.id), array_agg(r.number) INTO removed_terms, removed_numbers
+      FROM unnest(ids, put_positions) w (id, put)
       JOIN ${schema}.tollgate_records r ON r.id = w.id
       CROSS JOIN unnest(r.terms) n (term)
       JOIN ${schema}.tollgate_terms t ON t.term = ${scoped("n.term")}
@@ -65,26 +63,26 @@ BEGIN
   END IF;
   INSERT INTO ${schema}.tollgate_unique_keys (unique_key, record)
     SELECT ${scoped("k.unique_key")}, w.id
-    FROM unnest(ids, put_numbers) w (id, put)
+    FROM unnest(ids, put_positions) w (id, put)
     LEFT JOIN ${schema}.tollgate_records r ON r.id = w.id
     CROSS JOIN jsonb_array_elements_text(puts[w.put] -> 'uniqueKeys') k (unique_key)
-    WHERE w.put IS NOT NULL AND (r.id IS NULL OR k.unique_key <> ALL (r.unique_keys));
-  SELECT array_agg(t.term), array_agg(w.id) INTO added_terms, added_to
-    FROM unnest(ids, put_numbers) w (id, put)
+    WHERE r.id IS NULL OR k.unique_key <> ALL (r.unique_keys);
+  SELECT array_agg(n.term), array_agg(w.number) INTO added_terms, added_numbers
+    FROM unnest(ids, numbers, put_positions) w (id, number, put)
     LEFT JOIN ${schema}.tollgate_records r ON r.id = w.id
-    CROSS JOIN jsonb_array_elements_text(puts[w.put] -> 'terms') t (term)
-    WHERE w.put IS NOT NULL AND (r.id IS NULL OR t.term <> ALL (r.terms));
+    CROSS JOIN jsonb_array_elements_text(puts[w.put] -> 'terms') n (term)
+    WHERE r.id IS NULL OR n.term <> ALL (r.terms);
 
   IF has_existing THEN
-    DELETE FROM ${schema}.tollgate_records r USING unnest(ids, put_numbers) w (id, put)
+    DELETE FROM ${schema}.tollgate_records r USING unnest(ids, put_positions) w (id, put)
       WHERE w.put IS NULL AND r.id = w.id;
   END IF;
-  INSERT INTO ${schema}.tollgate_records (id, partition, key, version, parent, terms, unique_keys, header, body)
-    SELECT w.id, partition_id, w.key, w.version, puts[w.put] ->> 'parent',
+  INSERT INTO ${schema}.tollgate_records (id, number, key, version, parent, terms, unique_keys, header, body)
+    SELECT w.id, w.number, w.key, w.version, puts[w.put] ->> 'parent',
       ARRAY(SELECT jsonb_array_elements_text(puts[w.put] -> 'terms')),
       ARRAY(SELECT jsonb_array_elements_text(puts[w.put] -> 'uniqueKeys')),
       puts[w.put] ->> 'header', puts[w.put] ->> 'body'
-    FROM unnest(ids, keys, put_numbers, versions) w (id, key, put, version) WHERE w.put IS NOT NULL
+    FROM unnest(ids, numbers, keys, put_positions, versions) w (id, number, key, put, version) WHERE w.put IS NOT NULL
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, parent = excluded.parent,
       terms = excluded.terms, unique_keys = excluded.unique_keys, header = excluded.header, body = excluded.body;
 
@@ -92,19 +90,24 @@ BEGIN
     INSERT INTO ${schema}.tollgate_terms AS t (term, total)
       SELECT ${scoped("a.term")}, count(*) FROM unnest(added_terms) a (term) GROUP BY a.term
       ON CONFLICT (term) DO UPDATE SET total = t.total + excluded.total;
-    INSERT INTO ${schema}.tollgate_postings (term, record)
-      SELECT t.id, a.record FROM unnest(added_terms, added_to) a (term, record)
-      JOIN ${schema}.tollgate_terms t ON t.term = ${scoped("a.term")};
+    INSERT INTO ${schema}.tollgate_postings AS p (term, chunk, records)
+      SELECT t.id, c.chunk, c.records FROM ${toChunks("added_terms", "added_numbers")} c
+      JOIN ${schema}.tollgate_terms t ON t.term = ${scoped("c.term")}
+      ON CONFLICT (term, chunk) DO UPDATE SET records = p.records | excluded.records;
   END IF;
   IF removed_terms IS NOT NULL THEN
-    DELETE FROM ${schema}.tollgate_postings p USING unnest(removed_terms, removed_from) a (term, record)
-      WHERE p.term = a.term AND p.record = a.record;
+    UPDATE ${schema}.tollgate_postings p SET records = p.records & ~c.records
+      FROM ${toChunks("removed_terms", "removed_numbers")} c
+      WHERE p.term = c.term AND p.chunk = c.chunk;
+    DELETE FROM ${schema}.tollgate_postings p USING ${toChunks("removed_terms", "removed_numbers")} c
+      WHERE p.term = c.term AND p.chunk = c.chunk AND bit_count(p.records) = 0;
     UPDATE ${schema}.tollgate_terms t SET total = t.total - a.total
       FROM (SELECT r.term, count(*) AS total FROM unnest(removed_terms) r (term) GROUP BY r.term) a
       WHERE t.id = a.term;
     DELETE FROM ${schema}.tollgate_terms t USING (SELECT DISTINCT r.term FROM unnest(removed_terms) r (term)) a
       WHERE t.id = a.term AND t.total = 0;
   END IF;
+  RETURN last_number;
 END
 $function$;
 
@@ -115,7 +118,6 @@ AS $function$
 DECLARE
   partition_id bigint;
   keys text[];
-  deletes bigint[];
   counters integer;
   replays integer;
 BEGIN
@@ -123,13 +125,12 @@ BEGIN
   UPDATE ${schema}.tollgate_partitions p SET sequence = p.sequence WHERE p.name = partition_name
     RETURNING p.id INTO partition_id;
   IF NOT FOUND THEN RETURN false; END IF;
-  SELECT array_agg(substr(r.key, length(${scoped("''")}) + 1)) INTO keys
-    FROM (SELECT r.key FROM ${schema}.tollgate_records r WHERE r.partition = partition_id ORDER BY r.id LIMIT batch_size) r;
+  SELECT array_agg(r.key) INTO keys FROM (
+    SELECT r.key FROM ${schema}.tollgate_records r WHERE ${inPartition("r.id")} ORDER BY r.id LIMIT batch_size
+  ) r;
   IF keys IS NOT NULL THEN
-    SELECT array_agg(n.number ORDER BY k.position, n.position) INTO deletes
-      FROM generate_series(1, cardinality(keys)) k (position)
-      CROSS JOIN LATERAL unnest(ARRAY[${kinds.delete}, k.position, 0, 0, 0]) WITH ORDINALITY n (number, position);
-    PERFORM ${schema}.tollgate_write_records(partition_id, 0, keys, deletes, 1, cardinality(keys), NULL);
+    PERFORM ${schema}.tollgate_write_records(
+      partition_id, 0, keys, array_fill(NULL::bigint, ARRAY[cardinality(keys)]), NULL, NULL);
   END IF;
   DELETE FROM ${schema}.tollgate_counters c USING (
     SELECT v.name FROM ${schema}.tollgate_counters v WHERE ${inPartition("v.name")} LIMIT batch_size

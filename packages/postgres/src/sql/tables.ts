@@ -1,14 +1,16 @@
 /**
  * The tables. All names are below the schema of the store.
  *
- * The name of a record, an index term, a unique key, a counter or a replay begins with the id of its partition and a
- * colon. So there is one index by which PostgreSQL can look it up, whatever its statistics are, and the names of a
- * partition are a range of that index.
+ * The id of a record and the names of records, index terms, unique keys, counters and replays begin with the id of their
+ * partition and a colon. So there is one index by which PostgreSQL can look each of them up, whatever its statistics are,
+ * and those of a partition are a range of that index.
  *
  * Names of records, index terms, unique keys, counters and replays are in the form that `indexName.ts` makes, because an
  * entry of a B-tree index has at most 2,704 bytes and a text has no NUL. A name that has another form there is in the
  * header of its record, or in the column `long_name`. Times are in milliseconds since the epoch.
  */
+import { chunkSize } from "./names.ts"
+
 export const tables = (schema: string): string => `
 CREATE TABLE ${schema}.tollgate_schema (version integer NOT NULL);
 
@@ -19,14 +21,16 @@ CREATE TABLE ${schema}.tollgate_partitions (
   name text COLLATE "C" NOT NULL UNIQUE,
   long_name text,
   -- The version of the last write. It is never reset, so that versions are never reused.
-  sequence bigint NOT NULL DEFAULT 0
+  sequence bigint NOT NULL DEFAULT 0,
+  -- The number of the record that was created last.
+  last_number bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
--- The ids of records are in the order of their creation, which is the order of every list.
-CREATE SEQUENCE ${schema}.tollgate_record_ids;
+-- The id of a record is its number in 13 hexadecimal digits. The records of a partition are numbered in the order of
+-- their creation, which is the order of every list.
 CREATE TABLE ${schema}.tollgate_records (
-  id bigint PRIMARY KEY,
-  partition bigint NOT NULL,
+  id text COLLATE "C" PRIMARY KEY,
+  number bigint NOT NULL,
   key text COLLATE "C" NOT NULL UNIQUE,
   version bigint NOT NULL,
   parent text COLLATE "C",
@@ -36,25 +40,28 @@ CREATE TABLE ${schema}.tollgate_records (
   header text NOT NULL,
   body text NOT NULL
 ) WITH (fillfactor = 90);
-CREATE INDEX tollgate_records_partition ON ${schema}.tollgate_records (partition, id);
 
 CREATE TABLE ${schema}.tollgate_unique_keys (
   unique_key text COLLATE "C" PRIMARY KEY,
-  record bigint NOT NULL
+  record text COLLATE "C" NOT NULL
 );
 
--- The total is kept, because counting fifty thousand postings takes milliseconds.
+-- The total is kept, because a commit may check it.
 CREATE TABLE ${schema}.tollgate_terms (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   term text COLLATE "C" NOT NULL UNIQUE,
   total bigint NOT NULL
 ) WITH (fillfactor = 70);
 
+-- The records that have a term, as one bit per number: intersecting fifty thousand records is a matter of fifty rows.
+-- A row is there if it has a bit that is set.
 CREATE TABLE ${schema}.tollgate_postings (
   term bigint NOT NULL,
-  record bigint NOT NULL,
-  PRIMARY KEY (term, record)
-);
+  -- The number of its first record, divided by the number of bits.
+  chunk bigint NOT NULL,
+  records bit(${chunkSize}) NOT NULL,
+  PRIMARY KEY (term, chunk)
+) WITH (fillfactor = 70);
 
 -- Half of each page is free for new versions of its rows, which then need no new entries in the indexes.
 CREATE TABLE ${schema}.tollgate_counters (

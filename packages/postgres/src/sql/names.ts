@@ -1,0 +1,16 @@
+/**
+ * The SQL of names and ids in the tables (`tables.ts`).
+ */
+
+/** The number of records in one row of the postings. */
+export const chunkSize = 1_024
+
+/** The name that a name of the partition `partition_id` has in the tables. */
+export const scoped = (name: string, partitionId = "partition_id"): string => `(${partitionId} || ':' || ${name})`
+
+/** The id of the record with this number. */
+export const recordId = (number: string): string => scoped(`lpad(to_hex(${number}), 13, '0')`)
+
+/** Whether a name or an id belongs to the partition. A semicolon is the character after a colon. */
+export const inPartition = (column: string, partitionId = "partition_id"): string =>
+  `${column} >= ${partitionId} || ':' AND ${column} < ${partitionId} || ';'`
