@@ -1,15 +1,14 @@
 /**
- * Gathers the items that arrive in one turn of the event loop, and while earlier batches are running, into one batch: one
- * round trip for all. The higher the load, the larger the batches.
+ * Gathers the items of one lane that arrive in one turn of the event loop, and while earlier batches of the lane are
+ * running, into one batch: one round trip for all. The higher the load, the larger the batches.
  */
 import { Effect } from "effect"
 
 export interface BatchQueueOptions<A> {
   readonly maxBatchWeight: number
-  readonly maxRunningBatches: number
   readonly weigh: (item: A) => number
-  /** Called when the queue is empty and no batch is running. */
-  readonly onIdle?: (() => void) | undefined
+  /** The number of batches of one lane that run at the same time. */
+  readonly maxRunningBatches: number
 }
 
 interface Job<A, B, E> {
@@ -17,76 +16,81 @@ interface Job<A, B, E> {
   readonly resume: (result: Effect.Effect<B, E>) => void
 }
 
-export class BatchQueue<A, B, E> {
-  readonly #runBatch: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
+interface Lane<A, B, E> {
+  readonly pending: Set<Job<A, B, E>>
+  running: number
+  isScheduled: boolean
+}
+
+export class BatchQueue<K, A, B, E> {
+  readonly #runBatch: (lane: K, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
   readonly #options: BatchQueueOptions<A>
-  readonly #pending = new Set<Job<A, B, E>>()
-  #running = 0
-  #isScheduled = false
+  readonly #lanes = new Map<K, Lane<A, B, E>>()
 
   /** `runBatch` returns one result per item, in order. */
   constructor(
-    runBatch: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>,
+    runBatch: (lane: K, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>,
     options: BatchQueueOptions<A>
   ) {
     this.#runBatch = runBatch
     this.#options = options
   }
 
-  add(item: A): Effect.Effect<B, E> {
+  add(key: K, item: A): Effect.Effect<B, E> {
     return Effect.callback<B, E>((resume) => {
+      const lane = this.#lanes.get(key) ?? { pending: new Set(), running: 0, isScheduled: false }
+      this.#lanes.set(key, lane)
       const job = { item, resume }
-      this.#pending.add(job)
-      if (!this.#isScheduled) {
-        this.#isScheduled = true
-        process.nextTick(() => {
-          this.#isScheduled = false
-          this.#flush()
-        })
-      }
+      lane.pending.add(job)
+      this.#schedule(key, lane)
       // A caller that is interrupted before its batch is sent removes its item from the batch.
-      return Effect.sync(() => void this.#pending.delete(job))
+      return Effect.sync(() => void lane.pending.delete(job))
     })
   }
 
-  #flush(): void {
-    while (this.#pending.size > 0 && this.#running < this.#options.maxRunningBatches) this.#start(this.#takeBatch())
-    if (this.#pending.size === 0 && this.#running === 0) this.#options.onIdle?.()
+  /** Sends at the end of this turn: callers that were resumed in it add their next items first. */
+  #schedule(key: K, lane: Lane<A, B, E>): void {
+    if (lane.isScheduled) return
+    lane.isScheduled = true
+    process.nextTick(() => {
+      lane.isScheduled = false
+      while (lane.pending.size > 0 && lane.running < this.#options.maxRunningBatches) this.#start(key, lane)
+      if (lane.pending.size === 0 && lane.running === 0) this.#lanes.delete(key)
+    })
   }
 
-  #takeBatch(): ReadonlyArray<Job<A, B, E>> {
+  #takeBatch({ pending }: Lane<A, B, E>): ReadonlyArray<Job<A, B, E>> {
     const { maxBatchWeight, weigh } = this.#options
     const jobs: Array<Job<A, B, E>> = []
     let weight = 0
-    for (const job of this.#pending) {
+    for (const job of pending) {
       weight += weigh(job.item)
       if (jobs.length > 0 && weight > maxBatchWeight) break
-      this.#pending.delete(job)
+      pending.delete(job)
       jobs.push(job)
     }
     return jobs
   }
 
-  #start(jobs: ReadonlyArray<Job<A, B, E>>): void {
-    this.#running++
-    const results = Effect.suspend(() => this.#runBatch(jobs.map(({ item }) => item)))
+  #start(key: K, lane: Lane<A, B, E>): void {
+    const jobs = this.#takeBatch(lane)
+    const finish = (resume: (job: Job<A, B, E>, index: number) => void) => {
+      jobs.forEach(resume)
+      lane.running--
+      this.#schedule(key, lane)
+    }
+    const results = Effect.suspend(() =>
+      this.#runBatch(
+        key,
+        jobs.map(({ item }) => item)
+      )
+    )
+    lane.running++
     Effect.runFork(
       Effect.matchCause(results, {
-        onFailure: (cause) => {
-          for (const { resume } of jobs) resume(Effect.failCause(cause))
-          this.#finish()
-        },
-        onSuccess: (results) => {
-          for (const [index, { resume }] of jobs.entries()) resume(Effect.succeed(results[index] as B))
-          this.#finish()
-        }
+        onFailure: (cause) => finish(({ resume }) => resume(Effect.failCause(cause))),
+        onSuccess: (results) => finish(({ resume }, index) => resume(Effect.succeed(results[index] as B)))
       })
     )
-  }
-
-  #finish(): void {
-    this.#running--
-    // The callers that were resumed may add their next items in this turn.
-    if (!this.#isScheduled) process.nextTick(() => this.#flush())
   }
 }

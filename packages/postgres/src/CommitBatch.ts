@@ -161,6 +161,8 @@ const decodeOutcomes = (
   commits: ReadonlyArray<Commit>
 ): ReadonlyArray<CommitResult | StoreConflict> => {
   const numbers = parseNumberArray(literal)
+  // The function ignores a batch that a later one of this store has overtaken.
+  if (numbers.length === 0) throw new RangeError("a later batch has overtaken this one")
   const contents: Array<string> = replays === null ? [] : JSON.parse(replays)
   let next = 0
   const read = () => numbers[next++] ?? 0

@@ -39,7 +39,6 @@ export const makeCommit = (
 ) => {
   const writer = randomUUID()
   let lastBatch = 0
-  const queues = new Map<Partition.Partition, BatchQueue<Commit, Result, StoreUnavailable>>()
   const placeholders = Array.from({ length: 12 }, (_, index) => `$${index + 1}`).join(", ")
   const sql = `SELECT * FROM ${schema}.tollgate_commit(${placeholders})`
 
@@ -76,27 +75,12 @@ export const makeCommit = (
         )
     )
 
-  const getQueue = (partition: Partition.Partition) => {
-    const existing = queues.get(partition)
-    if (existing !== undefined) return existing
-    const queue = new BatchQueue<Commit, Result, StoreUnavailable>((commits) => sendBatch(partition, commits), {
-      maxBatchWeight,
-      maxRunningBatches: 1,
-      weigh: weighCommit,
-      onIdle: () => queues.delete(partition)
-    })
-    queues.set(partition, queue)
-    return queue
-  }
+  const queue = new BatchQueue(sendBatch, { maxBatchWeight, maxRunningBatches: 1, weigh: weighCommit })
 
   return (
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>,
     idempotency?: IdempotencyRecord,
     time?: number
-  ): Result =>
-    Effect.flatMap(
-      Effect.suspend(() => getQueue(partition).add({ changes, idempotency, time })),
-      (result) => result
-    )
+  ): Result => Effect.flatten(queue.add(partition, { changes, idempotency, time }))
 }

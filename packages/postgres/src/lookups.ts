@@ -3,7 +3,6 @@
  */
 import type { makeRetryTransient } from "@tollgate/core/internal"
 import type { Partition, StoreOperations, StoreRecord, StoreUnavailable } from "@tollgate/core/store"
-import { Effect } from "effect"
 import { toTextArray } from "./arrayLiteral.ts"
 import { BatchQueue } from "./BatchQueue.ts"
 import type { Database, Row } from "./Database.ts"
@@ -14,6 +13,9 @@ const maxBatchSize = 200
 
 /** Leaves connections for commits and lists. While this many are running, the next batch grows. */
 const maxRunningBatches = 4
+
+/** One lane for all partitions. */
+const lane = "look-ups"
 
 interface Lookup {
   readonly partition: Partition.Partition
@@ -36,8 +38,8 @@ export const makeLookups = (
     decode: (columns: Row | undefined) => A
   ) => {
     const sql = `SELECT * FROM ${schema}.${sqlFunction}($1, $2)`
-    const queue = new BatchQueue<Lookup, ReadonlyArray<A>, StoreUnavailable>(
-      (lookups) =>
+    const queue = new BatchQueue<typeof lane, Lookup, ReadonlyArray<A>, StoreUnavailable>(
+      (_, lookups) =>
         withRetry(operation, async () => {
           const partitions = lookups.flatMap(({ partition, names }) => names.map(() => toIndexName(partition)))
           const names = lookups.flatMap(({ names }) => names.map(toIndexName))
@@ -48,8 +50,7 @@ export const makeLookups = (
         }),
       { maxBatchWeight: maxBatchSize, maxRunningBatches, weigh: ({ names }) => names.length }
     )
-    return (partition: Partition.Partition, names: ReadonlyArray<string>) =>
-      Effect.suspend(() => queue.add({ partition, names }))
+    return (partition: Partition.Partition, names: ReadonlyArray<string>) => queue.add(lane, { partition, names })
   }
 
   return {

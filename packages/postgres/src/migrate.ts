@@ -51,7 +51,7 @@ export const migrate = (database: Database, schema: string): Promise<void> =>
     const quoted = escapeIdentifier(schema)
     await client.query("BEGIN ISOLATION LEVEL READ COMMITTED")
     try {
-      await client.query(makeLock(schema))
+      await client.query(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'; ${makeLock(schema)}`)
       // IF NOT EXISTS needs the permission to create schemas even if this one exists.
       if ((await getFirst("SELECT to_regnamespace($1)::text", [quoted])) === null) {
         await client.query(`CREATE SCHEMA ${quoted}`)
