@@ -4,15 +4,12 @@
 import { createServer, type RequestListener, type Server } from "node:http"
 import { join } from "node:path"
 import { createTollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
 import { requireApiKey, tollgate } from "@tollgate/express"
-import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
-import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
-import { SqliteStore } from "@tollgate/sqlite"
 import express from "express"
 import { prepareDemo } from "./demo.ts"
+import { openStore } from "./openStore.ts"
 import { loadOrCreateSecret } from "./persistentSecret.ts"
 import type { Settings } from "./settings.ts"
 
@@ -28,13 +25,6 @@ export interface RunningServer {
 
 /** How long `stop` waits for running requests. Shorter than in main.ts, because closing the gate takes time too. */
 const stopTimeoutMs = 5_000
-
-type OpenStore = StoreOperations & { readonly close: () => Promise<void> }
-
-const openStore = async (store: string): Promise<OpenStore> => {
-  if (store === "memory:") return MemoryStore.open()
-  return store.startsWith("sqlite:") ? SqliteStore.open(store.slice("sqlite:".length)) : RedisStore.open(store)
-}
 
 interface HttpListener {
   readonly server: Server

@@ -2,12 +2,13 @@
  * Reads the server's settings from environment variables. An invalid variable fails with one line that explains it.
  */
 import { resolve } from "node:path"
+import { isStore, storeForms } from "./openStore.ts"
 
 export interface Settings {
   readonly host: string
   readonly port: number
   readonly dataFolder: string
-  /** `sqlite:PATH`, `memory:`, `redis://…` or `rediss://…`. */
+  /** `sqlite:PATH`, `memory:`, `redis://…`, `rediss://…` or `postgres://…`. */
   readonly store: string
   /** Newest first. If undefined, the server creates a secret and keeps it in the data folder. */
   readonly secrets: ReadonlyArray<string> | undefined
@@ -41,8 +42,8 @@ const parsePort = (value: string): number => {
 }
 
 const parseStore = (value: string): string => {
-  if (/^(sqlite:.+|memory:|rediss?:\/\/.+)$/.test(value)) return value
-  throw new SettingsError('TOLLGATE_STORE must be "sqlite:PATH", "memory:", "redis://…" or "rediss://…"')
+  if (isStore(value)) return value
+  throw new SettingsError(`TOLLGATE_STORE must be ${storeForms}`)
 }
 
 const parseSecrets = (value: string): ReadonlyArray<string> => {
