@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, describe, expect, it } from "@effect/vitest"
 import { Api } from "@tollgate/core/effect"
-import { startRedis } from "@tollgate/testing"
+import { startPostgres, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 
@@ -40,7 +40,9 @@ for (const { code, file } of snippets.filter(({ code }) => code.includes("storeC
 }
 
 const env = { ...process.env, TOLLGATE_SECRET: "a secret that only these tests use" }
-const redisUrl = "redis://localhost:6379"
+
+/** The URLs in snippets that stand for a server. Each is replaced by that of a real one. */
+const servers = { "redis://localhost:6379": startRedis, "postgres://localhost/app": startPostgres }
 
 describe("snippets", () => {
   for (const { name, code, file } of snippets.filter(({ code }) => !code.includes("storeContract("))) {
@@ -48,9 +50,12 @@ describe("snippets", () => {
       name,
       () =>
         Effect.gen(function* () {
-          const url = code.includes(redisUrl) ? (yield* startRedis()).url : redisUrl
+          let program = code
+          for (const [placeholder, start] of Object.entries(servers)) {
+            if (code.includes(placeholder)) program = program.replaceAll(placeholder, (yield* start()).url)
+          }
           const path = join(folder, file)
-          writeFileSync(path, code.replaceAll(redisUrl, url))
+          writeFileSync(path, program)
           const { stdout } = yield* Effect.promise(() =>
             promisify(execFile)(process.execPath, ["--conditions=@tollgate/source", path], { cwd: folder, env })
           )
