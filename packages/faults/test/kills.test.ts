@@ -6,15 +6,16 @@ import { execFileSync, fork } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { createTollgate, type Tollgate } from "@tollgate/core"
+import { createTollgate } from "@tollgate/core"
 import { Partition } from "@tollgate/core/store"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { eventually, makeSubscription, startRedis, startRedisCluster } from "@tollgate/testing"
+import { eventually, startRedis, startRedisCluster } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { secret } from "./stores.ts"
+import { checkConsumers, startWriteLoad } from "./writeLoad.ts"
 
 let folder: string
 let scope: Scope.Closeable
@@ -26,23 +27,6 @@ afterEach(async () => {
   await Effect.runPromise(Scope.close(scope, Exit.void))
   rmSync(folder, { recursive: true, force: true })
 })
-
-type AcknowledgedWrites = ReadonlyArray<readonly [name: string, key: string]>
-
-/** Counts acknowledged consumers that are lost, and consumers without exactly one key (partial writes). */
-const checkConsumers = async (gate: Tollgate, acknowledged: AcknowledgedWrites) => {
-  const keyBucket = gate.account("acme").keyBucket("b")
-  let [lost, partial] = [0, 0]
-  for (const [name, key] of acknowledged) {
-    const result = await keyBucket.verify(key)
-    if (!result.valid || result.consumer.name !== name) lost++
-  }
-  for (let offset = 0; ; offset += 1000) {
-    const { data, total } = await keyBucket.consumers.list({ offset, apiKeys: true, keyFormat: "visible" })
-    for (const { apiKeys } of data) if (apiKeys?.length !== 1) partial++
-    if (offset + data.length >= total) return { lost, partial, total }
-  }
-}
 
 describe("a process that writes to SQLite", () => {
   it("loses no acknowledged write and has no partial write after twenty kills", async () => {
@@ -122,55 +106,13 @@ describe("redis-server", () => {
     const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
     const store = await RedisStore.open(server.url)
     const gate = await createTollgate({ store, secret })
-    const acme = gate.account("acme")
-    const keyBucket = acme.keyBucket("b")
-    const meteringBucket = acme.meteringBucket((await acme.meteringBuckets.create()).id)
-    const plan = await meteringBucket.plans.create({
-      label: "P",
-      planExternalId: "p",
-      meters: { requests: { max: 1e9 } }
-    })
-    const { id } = await meteringBucket.subscriptions.create(
-      makeSubscription(plan.id, "p", { renewalStrategy: "yearly" as const, customerKey: "c" })
-    )
-    const acknowledged: Array<readonly [string, string]> = []
-    let [consumed, unknownOutcomes, isOver] = [0, 0, false]
-    const create = async (lane: number) => {
-      for (let index = 0; !isOver; index++) {
-        const created = await keyBucket.consumers
-          .create({ name: `c-${lane}-${index}` }, { withApiKey: true })
-          .catch(() => undefined)
-        if (created !== undefined) acknowledged.push([created.name, created.apiKeys[0].key ?? ""])
-      }
-    }
-    const consume = async () => {
-      while (!isOver) {
-        await meteringBucket.usage.consume(id, { requests: 1 }).then(
-          () => consumed++,
-          (error) => {
-            if (error.outcome === "unknown") unknownOutcomes++
-          }
-        )
-      }
-    }
-    const load = [...Array.from({ length: 4 }, (_, lane) => create(lane)), ...Array.from({ length: 4 }, consume)]
+    const load = await startWriteLoad(gate)
     for (let kill = 0; kill < 5; kill++) {
-      const target = acknowledged.length + 150
-      await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(target), { timeout: 30_000, interval: 10 })
+      await load.waitForWrites(150)
       await Effect.runPromise(server.restart)
     }
-    const target = acknowledged.length + 50
-    await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(target), { timeout: 30_000, interval: 10 })
-    isOver = true
-    await Promise.all(load)
-    const { lost, partial } = await checkConsumers(gate, acknowledged)
-    const used = (await meteringBucket.usage.quotas(id)).meters["requests"]?.used ?? 0
-    console.log(
-      `Redis: 5 kills, ${acknowledged.length + consumed} writes acknowledged, ${lost} lost, ${partial} partial, ${used} counted of ${consumed} (${unknownOutcomes} with an unknown outcome)`
-    )
-    expect({ lost, partial }).toEqual({ lost: 0, partial: 0 })
-    expect(used).toBeGreaterThanOrEqual(consumed)
-    expect(used).toBeLessThanOrEqual(consumed + unknownOutcomes)
+    await load.waitForWrites(50)
+    console.log(`Redis: 5 kills, ${await load.finish()}`)
     await gate.close()
     await store.close()
   }, 120_000)
