@@ -19,9 +19,13 @@ export interface WriteLoad {
 export const checkConsumers = async (gate: Tollgate, acknowledged: AcknowledgedWrites) => {
   const keyBucket = gate.account("acme").keyBucket("b")
   let [lost, partial] = [0, 0]
-  for (const [name, key] of acknowledged) {
+  const isLost = async ([name, key]: AcknowledgedWrites[number]) => {
     const result = await keyBucket.verify(key)
-    if (!result.valid || result.consumer.name !== name) lost++
+    return !result.valid || result.consumer.name !== name
+  }
+  for (let first = 0; first < acknowledged.length; first += 100) {
+    const results = await Promise.all(acknowledged.slice(first, first + 100).map(isLost))
+    lost += results.filter((result) => result).length
   }
   for (let offset = 0; ; offset += 1000) {
     const { data, total } = await keyBucket.consumers.list({ offset, apiKeys: true, keyFormat: "visible" })
