@@ -21,6 +21,7 @@ import { SqliteStore } from "@tollgate/sqlite"
 import { startRedis, temporaryFolder } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { makePostgresLayer } from "./postgresLayer.ts"
 import { secret } from "./stores.ts"
 
 const acme = AccountName.make("acme")
@@ -29,7 +30,8 @@ const acme = AccountName.make("acme")
 const stores: ReadonlyArray<readonly [name: string, layer: Layer.Layer<Store, unknown>]> = [
   ["memory", MemoryStore.layer],
   ["SQLite", Layer.unwrap(Effect.map(temporaryFolder, (folder) => SqliteStore.layer(join(folder, "store.db"))))],
-  ["Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => RedisStore.layer(url, { clock: "caller" })))]
+  ["Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => RedisStore.layer(url, { clock: "caller" })))],
+  ["Postgres", makePostgresLayer({ clock: "caller" })]
 ]
 
 let count = 0

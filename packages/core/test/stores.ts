@@ -1,5 +1,5 @@
 /**
- * The stores that the service tests run against: memory, SQLite and a real Redis server.
+ * The stores that the service tests run against: memory, SQLite, and real Redis and PostgreSQL servers.
  */
 import { join } from "node:path"
 import type { Store } from "@tollgate/core/store"
@@ -8,23 +8,13 @@ import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import { startRedis, temporaryFolder } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
+import { makePostgresLayer } from "./postgresLayer.ts"
 
 export const stores: ReadonlyArray<readonly [name: string, layer: Layer.Layer<Store, unknown>]> = [
   ["memory", MemoryStore.layer],
   ["SQLite", Layer.unwrap(Effect.map(temporaryFolder, (folder) => SqliteStore.layer(join(folder, "store.db"))))],
-  ["Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => RedisStore.layer(url)))]
+  ["Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => RedisStore.layer(url)))],
+  ["Postgres", makePostgresLayer()]
 ]
 
-export const secret = "test-secret-with-at-least-32-characters"
-export const tokens = {
-  writer: "token-of-acme-that-may-write",
-  reader: "token-of-acme-that-may-read",
-  otherAccount: "token-of-another-account",
-  admin: "token-for-all-accounts"
-}
-export const grants = [
-  { token: tokens.writer, account: "acme" },
-  { token: tokens.reader, account: "acme", access: "read" },
-  { token: tokens.otherAccount, account: "other" },
-  { token: tokens.admin, account: "*" }
-] as const
+export { grants, secret, tokens } from "./secrets.ts"
