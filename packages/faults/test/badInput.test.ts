@@ -12,11 +12,12 @@ import { inspect } from "node:util"
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { Store, type StoreOperations } from "@tollgate/core/store"
 import { toNodeHandler } from "@tollgate/node"
+import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
 import { StoreState } from "@tollgate/store-testkit"
-import { makeSubscription, startRedis, temporaryFolder } from "@tollgate/testing"
+import { makeSubscription, startPostgres, startRedis, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -600,6 +601,17 @@ const breakableStores: ReadonlyArray<readonly [string, (scope: Scope.Scope) => P
       const store = await RedisStore.open(`redis://:${password}@${host}`)
       const destroy = () => Effect.runPromise(server.kill)
       return { store, close: store.close, destroy, locations: [password, host, port] }
+    }
+  ],
+  [
+    "a PostgreSQL server that is down",
+    async (scope) => {
+      const server = await Effect.runPromise(Scope.provide(startPostgres(), scope))
+      const url = new URL(server.url)
+      url.password = "the-password-of-the-server"
+      const store = await PostgresStore.open(url.href)
+      const destroy = () => Effect.runPromise(server.kill)
+      return { store, close: store.close, destroy, locations: [url.password, url.host, url.port] }
     }
   ]
 ]

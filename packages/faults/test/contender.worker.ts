@@ -1,20 +1,17 @@
 import { createTollgate } from "@tollgate/core"
-import { RedisStore } from "@tollgate/redis"
-import { SqliteStore } from "@tollgate/sqlite"
 import { runAsWorker } from "@tollgate/testing"
 import { type ContentionInput, compete } from "./contention.ts"
+import { openSharedStore, type SharedStore } from "./sharedStores.ts"
 
 export interface ContenderInput extends ContentionInput {
-  readonly store: "SQLite" | "Redis"
-  /** A file path or a Redis URL. */
-  readonly location: string
+  readonly shared: SharedStore
   readonly secret: string
 }
 
 /** Runs one contender in its own process, and returns the quota thresholds that it was notified of. */
-runAsWorker(async ({ store: kind, location, secret, ...input }: ContenderInput) => {
+runAsWorker(async ({ shared, secret, ...input }: ContenderInput) => {
   const thresholds: Array<number> = []
-  const store = kind === "SQLite" ? await SqliteStore.open(location) : await RedisStore.open(location)
+  const store = await openSharedStore(shared)
   const gate = await createTollgate({
     store,
     secret,

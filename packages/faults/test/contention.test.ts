@@ -1,15 +1,12 @@
 /**
- * Four processes on one SQLite file and on one Redis server, and four gates on one store in memory. Each consumer name
- * is created once, a rolled consumer always has exactly one key without an expiry, a quota is used completely and never
+ * Four processes on one SQLite file, one Redis server and one PostgreSQL server, and four gates on one store in memory.
+ * Each consumer name is created once, a rolled consumer always has exactly one key without an expiry, a quota is used completely and never
  * exceeded, and no key stays valid after its consumer is removed.
  */
-import { join } from "node:path"
 import { createTollgate } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { RedisStore } from "@tollgate/redis"
-import { SqliteStore } from "@tollgate/sqlite"
-import { makeSubscription, runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
+import { makeSubscription, runWorkers } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import type { ContenderInput } from "./contender.worker.ts"
@@ -23,6 +20,7 @@ import {
   quota,
   removedConsumers
 } from "./contention.ts"
+import { openSharedStore, type SharedStore, sharedStoreKinds, startSharedStore } from "./sharedStores.ts"
 import { secret } from "./stores.ts"
 
 const contenders = [0, 1, 2, 3]
@@ -86,10 +84,10 @@ const runContention = async (
   return results
 }
 
-const inProcesses = (store: ContenderInput["store"], location: string) => (inputs: ReadonlyArray<ContentionInput>) =>
+const inProcesses = (shared: SharedStore) => (inputs: ReadonlyArray<ContentionInput>) =>
   runWorkers<ContenderResult>(
     new URL("./contender.worker.ts", import.meta.url),
-    inputs.map((input): ContenderInput => ({ ...input, store, location, secret }))
+    inputs.map((input): ContenderInput => ({ ...input, shared, secret }))
   )
 
 it("four gates on one store in memory lose no write and exceed no quota", async () => {
@@ -106,19 +104,15 @@ it("four gates on one store in memory lose no write and exceed no quota", async 
   )
 }, 60_000)
 
-it("four processes on one SQLite file lose no write and exceed no quota", async () => {
-  const location = join(await Effect.runPromise(Scope.provide(temporaryFolder, scope)), "store.db")
-  const store = await SqliteStore.open(location)
-  const results = await runContention("SQLite, 4 processes", store, inProcesses("SQLite", location))
-  // Exactly one process is notified of each threshold.
-  expect(results.flatMap(({ thresholds = [] }) => thresholds).sort()).toEqual([0.8, 1])
-  await store.close()
-}, 120_000)
-
-it("four processes on one Redis server lose no write and exceed no quota", async () => {
-  const { url } = await Effect.runPromise(Scope.provide(startRedis(), scope))
-  const store = await RedisStore.open(url)
-  const results = await runContention("Redis, 4 processes", store, inProcesses("Redis", url))
-  expect(results.flatMap(({ thresholds = [] }) => thresholds).sort()).toEqual([0.8, 1])
-  await store.close()
-}, 120_000)
+it.each(sharedStoreKinds)(
+  "four processes on one %s store lose no write and exceed no quota",
+  async (kind) => {
+    const shared = await Effect.runPromise(Scope.provide(startSharedStore(kind), scope))
+    const store = await openSharedStore(shared)
+    const results = await runContention(`${kind}, 4 processes`, store, inProcesses(shared))
+    // Exactly one process is notified of each threshold.
+    expect(results.flatMap(({ thresholds = [] }) => thresholds).sort()).toEqual([0.8, 1])
+    await store.close()
+  },
+  120_000
+)

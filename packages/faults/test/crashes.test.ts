@@ -9,14 +9,19 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { RedisStore } from "@tollgate/redis"
-import { SqliteStore } from "@tollgate/sqlite"
-import { eventually, startRedis } from "@tollgate/testing"
+import { eventually } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { makePageArchive } from "../../sites/test/archives.ts"
 import { startTestServer, type TestServer } from "../../sites/test/testServer.ts"
 import type { PausedDeploymentInput } from "./pausedDeployment.worker.ts"
+import {
+  openSharedStore,
+  type SharedStore,
+  type SharedStoreKind,
+  sharedStoreKinds,
+  startSharedStore
+} from "./sharedStores.ts"
 
 let folder: string
 let scope: Scope.Closeable
@@ -52,8 +57,11 @@ const startPausedWorker = async (input: PausedDeploymentInput): Promise<ChildPro
   return child
 }
 
-const openStore = async (kind: StoreKind, location: string): Promise<StoreOperations> => {
-  const store = kind === "sqlite" ? await SqliteStore.open(location) : await RedisStore.open(location)
+const startStore = (kind: SharedStoreKind): Promise<SharedStore> =>
+  Effect.runPromise(Scope.provide(startSharedStore(kind), scope))
+
+const openStore = async (shared: SharedStore): Promise<StoreOperations> => {
+  const store = await openSharedStore(shared)
   finalizers.push(store.close)
   return store
 }
@@ -81,24 +89,20 @@ const startBusyServer = async (store: StoreOperations, sitesFolder: string): Pro
   return server
 }
 
-const makeLocation = async (kind: StoreKind, parent: string): Promise<string> =>
-  kind === "sqlite" ? join(parent, "store.db") : (await Effect.runPromise(Scope.provide(startRedis(), scope))).url
-
-type StoreKind = "sqlite" | "redis"
 type Step = NonNullable<PausedDeploymentInput["pauseAt"]>
 
 /** Kills a process during a step of a run, and checks that another process finishes the run. */
-const killDuring = async (kind: StoreKind, pauseAt: Step): Promise<void> => {
+const killDuring = async (kind: SharedStoreKind, pauseAt: Step): Promise<void> => {
   const ownFolder = mkdtempSync(join(folder, `${pauseAt}-`))
-  const [location, sitesFolder, command] = [await makeLocation(kind, ownFolder), join(ownFolder, "sites"), "echo built"]
-  const store = await openStore(kind, location)
+  const [shared, sitesFolder, command] = [await startStore(kind), join(ownFolder, "sites"), "echo built"]
+  const store = await openStore(shared)
   const first = await startTestServer(store, { folder: sitesFolder, build: { command } })
   const { url } = await first.deploy("p", makePageArchive("one"))
   const { pathname } = new URL(url)
   await first.close()
 
   const busyServer = await startBusyServer(store, sitesFolder)
-  const child = await startPausedWorker({ store: kind, location, folder: sitesFolder, pauseAt, command })
+  const child = await startPausedWorker({ shared, folder: sitesFolder, pauseAt, command })
   const { uploadUrl, id } = await busyServer.createSource("p")
   const paused = waitForMessage(child, "paused")
   await busyServer.put(uploadUrl, makePageArchive("two"))
@@ -125,23 +129,23 @@ const killDuring = async (kind: StoreKind, pauseAt: Step): Promise<void> => {
 describe("a run whose process is killed", () => {
   it("is finished by another process, in every step, and the previous release stays available", async () => {
     const steps: ReadonlyArray<Step> = ["unpack", "build", "check", "publish", "commit"]
-    await Promise.all((["sqlite", "redis"] as const).flatMap((kind) => steps.map((step) => killDuring(kind, step))))
+    await Promise.all(sharedStoreKinds.flatMap((kind) => steps.map((step) => killDuring(kind, step))))
     console.log(
-      `deployments: ${2 * steps.length} kills, one in each step on SQLite and on Redis; another process finished every run, and the previous release stayed available`
+      `deployments: ${sharedStoreKinds.length * steps.length} kills, one in each step on ${sharedStoreKinds.join(", ")}; another process finished every run, and the previous release stayed available`
     )
   }, 120_000)
 })
 
 describe("two processes on one store", () => {
-  it.each(["sqlite", "redis"] as const)(
+  it.each(sharedStoreKinds)(
     "run each upload exactly once, on %s",
     async (kind) => {
-      const location = await makeLocation(kind, folder)
+      const shared = await startStore(kind)
       const buildLog = join(folder, "builds")
       const command = `echo $$ >> ${buildLog}; sleep 0.2`
-      const input: PausedDeploymentInput = { store: kind, location, folder: join(folder, "sites"), command }
+      const input: PausedDeploymentInput = { shared, folder: join(folder, "sites"), command }
       await Promise.all(Array.from({ length: 3 }, () => startPausedWorker(input)))
-      const server = await startServer(await openStore(kind, location), { build: { command } })
+      const server = await startServer(await openStore(shared), { build: { command } })
       const ids: Array<string> = []
       for (let upload = 0; upload < 8; upload++) {
         const { uploadUrl, id } = await server.createSource(`p${upload}`)
@@ -159,7 +163,7 @@ describe("two processes on one store", () => {
 
 describe("a server that stops", () => {
   it("releases its runs, so that another server starts them immediately, and kills their processes", async () => {
-    const store = await openStore("sqlite", join(folder, "store.db"))
+    const store = await openStore(await startStore("SQLite"))
     const goFile = join(folder, "go")
     const command = `while [ ! -e ${goFile} ]; do sleep 0.05; done`
     const first = await startTestServer(store, { folder: join(folder, "sites"), build: { command } })

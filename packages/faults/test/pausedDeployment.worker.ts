@@ -1,14 +1,11 @@
 import { createTollgate } from "@tollgate/core"
-import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
-import { SqliteStore } from "@tollgate/sqlite"
 import { Effect } from "effect"
-import { secret } from "../../core/test/stores.ts"
+import { secret } from "../../core/test/secrets.ts"
+import { openSharedStore, type SharedStore } from "./sharedStores.ts"
 
 export interface PausedDeploymentInput {
-  readonly store: "sqlite" | "redis"
-  /** A file path or a Redis URL. */
-  readonly location: string
+  readonly shared: SharedStore
   readonly folder: string
   /** The step that never ends; without it, deployments run to their end. */
   readonly pauseAt?: "unpack" | "build" | "check" | "publish" | "commit"
@@ -17,8 +14,8 @@ export interface PausedDeploymentInput {
 }
 
 /** Runs deployments, reports "paused" when one reaches the step `pauseAt`, and never leaves that step. */
-process.once("message", async ({ store: kind, location, folder, pauseAt, command }: PausedDeploymentInput) => {
-  const store = kind === "sqlite" ? await SqliteStore.open(location) : await RedisStore.open(location)
+process.once("message", async ({ shared, folder, pauseAt, command }: PausedDeploymentInput) => {
+  const store = await openSharedStore(shared)
   const deployments = sites({ folder, ...(command === undefined ? {} : { build: { command } }) })
   const { target } = deployments
   const pause = Effect.andThen(

@@ -1,8 +1,7 @@
 import { Change, Partition, StoreConflict } from "@tollgate/core/store"
-import { RedisStore } from "@tollgate/redis"
-import { SqliteStore } from "@tollgate/sqlite"
 import { runAsWorker } from "@tollgate/testing"
 import { Effect } from "effect"
+import { openSharedStore, type SharedStore } from "./sharedStores.ts"
 
 export interface RateLimit {
   readonly name: string
@@ -14,9 +13,7 @@ export interface RateLimit {
 }
 
 export interface RateLimiterInput {
-  readonly store: "SQLite" | "Redis"
-  /** A file path or a Redis URL. */
-  readonly location: string
+  readonly shared: SharedStore
   readonly durationMs: number
   readonly limits: ReadonlyArray<RateLimit>
 }
@@ -32,8 +29,8 @@ export interface RateLimitUse {
 const now = (): number => Number(process.hrtime.bigint() / 1_000n)
 
 /** Takes from the limits as fast as the store answers. Returns the use of each limit. */
-runAsWorker(async ({ store: kind, location, durationMs, limits }: RateLimiterInput) => {
-  const store = kind === "SQLite" ? await SqliteStore.open(location) : await RedisStore.open(location)
+runAsWorker(async ({ shared, durationMs, limits }: RateLimiterInput) => {
+  const store = await openSharedStore(shared)
   const use = async ({ name, interval, burst, concurrency }: RateLimit): Promise<RateLimitUse> => {
     const partition = Partition.forKeyBucket("limits", name)
     const take = store.commit(partition, [Change.Take({ counter: name, cost: 1, interval, burst, ttl: 86_400_000 })])

@@ -1,13 +1,13 @@
 /**
- * Four processes on one rate limit, in a SQLite file and on a Redis server: never more than burst + rate × time, and at
+ * Four processes on one rate limit, in every store that processes can share: never more than burst + rate × time, and at
  * least 90 % of that if they attempt half as many again. On a machine that is too slow for this, attempts are missing while
  * the processes warm up, and what a full limit would have allowed meanwhile is lost: then 75 % is enough.
  */
-import { join } from "node:path"
-import { runWorkers, startRedis, temporaryFolder } from "@tollgate/testing"
+import { runWorkers } from "@tollgate/testing"
 import { Effect } from "effect"
 import { expect, it } from "vitest"
 import type { RateLimit, RateLimiterInput, RateLimitUse } from "./rateLimiter.worker.ts"
+import { type SharedStore, sharedStoreKinds, startSharedStore } from "./sharedStores.ts"
 
 const durationMs = 5_000
 
@@ -23,8 +23,8 @@ const limits: ReadonlyArray<RateLimit> = [
 
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, number) => total + number, 0)
 
-const runLimits = async (store: RateLimiterInput["store"], location: string) => {
-  const input: RateLimiterInput = { store, location, durationMs, limits }
+const runLimits = async (shared: SharedStore) => {
+  const input: RateLimiterInput = { shared, durationMs, limits }
   const workers = await runWorkers<ReadonlyArray<RateLimitUse>>(
     new URL("./rateLimiter.worker.ts", import.meta.url),
     Array.from({ length: 4 }, () => input)
@@ -36,7 +36,7 @@ const runLimits = async (store: RateLimiterInput["store"], location: string) => 
     const elapsed = Math.max(...uses.map(({ end }) => end)) - Math.min(...uses.map(({ start }) => start))
     const allowed = burst + Math.floor(elapsed / interval)
     console.log(
-      `${store}, 4 processes, ${name}, burst ${burst}: ${admitted} of ${attempts} attempts admitted in ` +
+      `${shared.store}, 4 processes, ${name}, burst ${burst}: ${admitted} of ${attempts} attempts admitted in ` +
         `${Math.round(elapsed / 1_000)} ms, ${allowed} allowed`
     )
     expect(uses.length).toBe(4)
@@ -46,14 +46,8 @@ const runLimits = async (store: RateLimiterInput["store"], location: string) => 
   }
 }
 
-it("four processes on one SQLite file never exceed a rate limit, and use it", () =>
+it.each(sharedStoreKinds)("four processes on one %s store never exceed a rate limit, and use it", (kind) =>
   Effect.runPromise(
-    Effect.scoped(
-      Effect.flatMap(temporaryFolder, (folder) => Effect.promise(() => runLimits("SQLite", join(folder, "store.db"))))
-    )
-  ))
-
-it("four processes on one Redis server never exceed a rate limit, and use it", () =>
-  Effect.runPromise(
-    Effect.scoped(Effect.flatMap(startRedis(), ({ url }) => Effect.promise(() => runLimits("Redis", url))))
-  ))
+    Effect.scoped(Effect.flatMap(startSharedStore(kind), (shared) => Effect.promise(() => runLimits(shared))))
+  )
+)

@@ -1,5 +1,5 @@
 /**
- * Mixed load over 64 connections, on SQLite and on a Redis server that restarts under load. Every request gets a
+ * Mixed load over 64 connections, on SQLite, and on a Redis and a PostgreSQL server that restart under load. Every request gets a
  * response, nothing leaks, and the data is consistent at the end. `SOAK_SECONDS` sets the duration per store; the
  * default is 60.
  */
@@ -12,9 +12,10 @@ import { setTimeout as delay } from "node:timers/promises"
 import { createTollgate } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 import { toNodeHandler } from "@tollgate/node"
+import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { makeSubscription, measureHeapAfterGc, type RedisServer, startRedis } from "@tollgate/testing"
+import { makeSubscription, measureHeapAfterGc, startPostgres, startRedis } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, expect, it } from "vitest"
 import { makeRandom, readSeed } from "./random.ts"
@@ -37,7 +38,7 @@ afterEach(async () => {
 // biome-ignore lint/suspicious/noExplicitAny: tests read response bodies without schemas
 type Json = any
 
-const runSoak = async (store: StoreOperations, redis?: RedisServer) => {
+const runSoak = async (store: StoreOperations, restart: Effect.Effect<void> = Effect.void) => {
   const token = "a-token-of-the-soak-test"
   const gate = await createTollgate({
     store,
@@ -126,11 +127,11 @@ const runSoak = async (store: StoreOperations, redis?: RedisServer) => {
   for (let sample = 1; sample <= samples; sample++) {
     await delay((sample / samples) * seconds * 1000 - (performance.now() - started))
     heaps.push(measureHeapAfterGc() / 1024 / 1024)
-    if (redis !== undefined && sample % 2 === 0) await Effect.runPromise(redis.restart)
+    if (sample % 2 === 0) await Effect.runPromise(restart)
   }
   isOver = true
   await Promise.all(lanes)
-  // Redis may still be restarting.
+  // The server may still be restarting.
   await expect.poll(async () => (await call("GET", "/readyz")).status, { timeout: 30_000 }).toBe(200)
 
   let [orphans, keys] = [0, 0]
@@ -203,7 +204,20 @@ it(
     const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
     const store = await RedisStore.open(server.url)
     finalizers.push(store.close)
-    checkResult("Redis", await runSoak(store, server))
+    checkResult("Redis", await runSoak(store, server.restart))
+  },
+  timeoutMs
+)
+
+it(
+  "on a PostgreSQL server that restarts under load",
+  async () => {
+    const scope = Scope.makeUnsafe()
+    finalizers.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    const server = await Effect.runPromise(Scope.provide(startPostgres(), scope))
+    const store = await PostgresStore.open(server.url)
+    finalizers.push(store.close)
+    checkResult("PostgreSQL", await runSoak(store, server.restart))
   },
   timeoutMs
 )
