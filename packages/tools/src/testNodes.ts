@@ -17,7 +17,7 @@ const supportedNodes = [
 ]
 
 const nodeSpecificProjects = [
-  ...["node", "express", "koa", "fastify", "fetch", "memory", "sqlite", "redis"],
+  ...["node", "express", "koa", "fastify", "fetch", "memory", "sqlite", "postgres", "redis"],
   ...["express-sqlite", "fetch-memory", "koa-redis", "fastify", "hono", "next"].map((name) => `example-${name}`)
 ]
 
