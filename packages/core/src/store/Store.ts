@@ -3,8 +3,8 @@
  *
  * A store knows nothing about consumers, keys or plans. It holds counters and records. A record has a body, **index
  * terms** for listing, **unique keys** for lookup, and optionally a **parent** record. All writes go through `commit`,
- * which takes data instead of a callback, so that an adapter can run it as one SQLite transaction, one Redis script or
- * one synchronous function.
+ * which takes data instead of a callback, so that an adapter can run it as one SQLite transaction, one call of a
+ * PostgreSQL function, one Redis script or one synchronous function.
  */
 import { Cause, Context, Data, Effect, Exit, Layer, Scope } from "effect"
 import type { Partition } from "./Partition.ts"
