@@ -65,7 +65,7 @@ describe("copyStore", () => {
       message,
       "Cannot copy the store: the target is not empty. Check that it is the right one. If it has the rest of an interrupted copy, " +
         "empty the target: delete the file of SQLite with its -wal and -shm files, drop the schema of PostgreSQL with DROP SCHEMA … CASCADE, " +
-        "or delete the keys of Redis that begin with the prefix."
+        "or delete the keys of Redis that begin with the prefix. If they contain tables of your own, drop those named tollgate_… instead."
     )
     assert.deepStrictEqual(await readAll(to), before)
     assert.strictEqual((await getError(copyStore(from, from))).reason, "target-not-empty")
@@ -101,7 +101,7 @@ describe("copyStore", () => {
       )
     )
     assert.strictEqual(reason, "contents-differ")
-    assert.include(message, "Stop all servers that use the source. Then empty the target")
+    assert.include(message, "Stop all servers that use the source. To copy again, empty the target")
   })
 
   it("does not check what expires within 10 minutes, but copies it", async () => {

@@ -6,12 +6,13 @@ const Reason = Schema.Literals(["target-not-empty", "interrupted", "contents-dif
 /** How to empty a store. A copy starts only on an empty one. */
 const howToEmpty =
   "empty the target: delete the file of SQLite with its -wal and -shm files, drop the schema of PostgreSQL with " +
-  "DROP SCHEMA … CASCADE, or delete the keys of Redis that begin with the prefix"
+  "DROP SCHEMA … CASCADE, or delete the keys of Redis that begin with the prefix. If they contain tables of your own, drop " +
+  "those named tollgate_… instead"
 
 const remedies: Readonly<Record<typeof Reason.Type, string>> = {
   "target-not-empty": `Check that it is the right one. If it has the rest of an interrupted copy, ${howToEmpty}`,
   interrupted: `To copy again, ${howToEmpty}`,
-  "contents-differ": `Stop all servers that use the source. Then ${howToEmpty}, and copy again`
+  "contents-differ": `Stop all servers that use the source. To copy again, ${howToEmpty}`
 }
 
 /**
