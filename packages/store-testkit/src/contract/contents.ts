@@ -232,21 +232,6 @@ export const contents = cases("contents", {
     deepEqual(yield* readEntries, [])
   },
 
-  *"ten thousand records are read in the order of creation, each once"({ commit, copy, readEntries }) {
-    const keys = Array.from({ length: 10_000 }, (_, index) => `r${(index * 7_919) % 10_000}`)
-    const versions = getVersions(yield* commit(keys.map((key) => put(key, { indexTerms: ["t"], uniqueKeys: [key] }))))
-    yield* commit(
-      keys.flatMap((key, index) =>
-        index % 3 === 0 ? [put(key, { expect: versions[index] ?? 0, indexTerms: ["t"], uniqueKeys: [key] })] : []
-      )
-    )
-    deepEqual(toKeys(yield* readEntries), keys)
-    const copied = yield* copy
-    deepEqual(yield* copied.readEntries, yield* readEntries)
-    deepEqual(yield* copied.list(["t"], { offset: 9_998 }), { keys: keys.slice(-2), total: 10_000 })
-    equal(yield* copied.findOwner("r5000"), "r5000")
-  },
-
   *"batches are limited in number and in size"({ commit, contents, partition, copy }) {
     const body = "é".repeat(300_000)
     yield* commit(Array.from({ length: 1_300 }, (_, index) => put(`r${index}`)))

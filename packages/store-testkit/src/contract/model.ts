@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict"
 import { randomInt } from "node:crypto"
-import { Change, type CommitResult, StoreConflict } from "@tollgate/core/store"
+import { Change, type CommitResult, StoreConflict, type StoreOperations } from "@tollgate/core/store"
 import { Arbitrary, Clock, Effect, Result, Schema } from "effect"
 import * as ReferenceModel from "../stores/ReferenceModel.ts"
 import { type Snapshot, StoreState } from "../stores/StoreState.ts"
@@ -150,6 +150,15 @@ const toComparable = (snapshot: Snapshot) =>
     }
   })
 
+/** A store that reads every partition from that of the fixture. */
+const redirect = ({ store, partition }: StoreFixture): StoreOperations => ({
+  ...store,
+  get: (_, keys) => store.get(partition, keys),
+  getByUniqueKey: (_, uniqueKeys) => store.getByUniqueKey(partition, uniqueKeys),
+  list: (_, queries) => store.list(partition, queries),
+  counters: (_, names) => store.counters(partition, names)
+})
+
 const compareWithModel = Effect.fnUntraced(function* (actions: ReadonlyArray<Action>, clock: ClockSource) {
   const manualClock = new ManualClock()
   const fixture = yield* makeFixture
@@ -167,10 +176,12 @@ const compareWithModel = Effect.fnUntraced(function* (actions: ReadonlyArray<Act
       yield* onManualClock(runAction(modelFixture, action, clock))
     )
   }
-  deepEqual(
-    toComparable(yield* onRealClock(real.state.snapshot)),
-    toComparable(yield* onManualClock(model.state.snapshot))
-  )
+  const snapshot = yield* onRealClock(real.state.snapshot)
+  deepEqual(toComparable(snapshot), toComparable(yield* onManualClock(model.state.snapshot)))
+
+  const copy = yield* onRealClock(fixture.copy)
+  deepEqual(yield* onRealClock(real.snapshotOf(redirect(copy))), snapshot)
+  yield* copy.store.clear(copy.partition)
   yield* fixture.store.clear(fixture.partition)
 })
 

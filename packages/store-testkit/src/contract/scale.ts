@@ -1,6 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { Change } from "@tollgate/core/store"
 import { cases, getVersions, put } from "./ContractCase.ts"
+import { toKeys } from "./entries.ts"
 
 const keys = (count: number, prefix = "r") => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 
@@ -113,6 +114,23 @@ export const scale = cases("scale", {
       deepEqual((yield* list(terms, { limit: 5_000 })).keys, expected)
       deepEqual((yield* list(terms, { limit: 5_000, descending: true })).keys, expected.toReversed())
     }
+  },
+
+  *"ten thousand records are read in the order of creation, each once"({ commit, copy, readEntries }) {
+    const shuffled = Array.from({ length: 10_000 }, (_, index) => `r${(index * 7_919) % 10_000}`)
+    const versions = getVersions(
+      yield* commit(shuffled.map((key) => put(key, { indexTerms: ["t"], uniqueKeys: [key] })))
+    )
+    yield* commit(
+      shuffled.flatMap((key, index) =>
+        index % 3 === 0 ? [put(key, { expect: versions[index] ?? 0, indexTerms: ["t"], uniqueKeys: [key] })] : []
+      )
+    )
+    deepEqual(toKeys(yield* readEntries), shuffled)
+    const copied = yield* copy
+    deepEqual(yield* copied.readEntries, yield* readEntries)
+    deepEqual(yield* copied.list(["t"], { offset: 9_998 }), { keys: shuffled.slice(-2), total: 10_000 })
+    equal(yield* copied.findOwner("r5000"), "r5000")
   },
 
   *"a body of one mebibyte is stored exactly"({ commit, get }) {
