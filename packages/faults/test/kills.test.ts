@@ -71,7 +71,7 @@ describe("redis-server", () => {
       await Effect.runPromise(server.restart)
     }
     await load.waitForWrites(50)
-    console.log(`Redis: 5 kills, ${await load.finish()}`)
+    console.log(`Redis: 5 kills, ${(await load.finish()).summary}`)
     await gate.close()
     await store.close()
   }, 120_000)

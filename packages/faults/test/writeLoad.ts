@@ -11,8 +11,8 @@ export type AcknowledgedWrites = ReadonlyArray<readonly [name: string, key: stri
 export interface WriteLoad {
   /** Waits until this many more writes are acknowledged. */
   readonly waitForWrites: (count: number) => Promise<void>
-  /** Stops the load, checks its outcome and returns a summary. */
-  readonly finish: () => Promise<string>
+  /** Stops the load, checks its outcome, and returns how many calls failed and a summary. */
+  readonly finish: () => Promise<{ readonly rejected: number; readonly summary: string }>
 }
 
 /** Counts acknowledged consumers that are lost, and consumers without exactly one key (partial writes). */
@@ -87,10 +87,10 @@ export const startWriteLoad = async (gate: Tollgate): Promise<WriteLoad> => {
       expect({ lost, partial }).toEqual({ lost: 0, partial: 0 })
       expect(used).toBeGreaterThanOrEqual(consumed)
       expect(used).toBeLessThanOrEqual(consumed + unknownOutcomes)
-      return (
+      const summary =
         `${acknowledged.length + consumed} writes acknowledged, ${lost} lost, ${partial} partial, ${rejected} rejected; ` +
         `${used} counted of ${consumed} (${unknownOutcomes} with an unknown outcome)`
-      )
+      return { rejected, summary }
     }
   }
 }
