@@ -39,33 +39,35 @@ const setUpMetering = async (gate: Tollgate) => {
   return { bucketId, subscriptionId, customerKey: apiKeys[0].key ?? "" }
 }
 
-/** A name of a record as the tables with all names of all partitions contain it. */
-const scoped = (name: string): string => `r.partition || ':' || ${name}`
+/** The records that have each term, from the bits of the postings. */
+const postings = `(
+  SELECT t.term, split_part(t.term, ':', 1) || ':' || lpad(to_hex(p.chunk * 1024 + bit), 13, '0') AS record
+  FROM tollgate.tollgate_postings p LEFT JOIN tollgate.tollgate_terms t ON t.id = p.term
+  CROSS JOIN generate_series(0, 1023) bit WHERE get_bit(p.records, bit) = 1
+)`
+
+/** The terms or unique keys of each record, with the id of the partition, as the other tables have them. */
+const namesOfRecords = (column: string): string =>
+  `SELECT split_part(r.id, ':', 1) || ':' || name, r.id FROM tollgate.tollgate_records r CROSS JOIN unnest(r.${column}) name`
 
 /** Rows that must not exist, by what they would mean. */
 const inconsistencies: Readonly<Record<string, string>> = {
   "totals of terms that differ from their postings": `
-    SELECT t.term FROM tollgate.tollgate_terms t
-    WHERE t.total = 0 OR t.total <> (SELECT count(*) FROM tollgate.tollgate_postings p WHERE p.term = t.id)`,
-  "terms of records without a posting": `
-    SELECT r.id, ${scoped("name")} FROM tollgate.tollgate_records r CROSS JOIN unnest(r.terms) name
-    EXCEPT
-    SELECT p.record, t.term FROM tollgate.tollgate_postings p JOIN tollgate.tollgate_terms t ON t.id = p.term`,
-  "postings without a record that has the term": `
-    SELECT p.record, t.term FROM tollgate.tollgate_postings p LEFT JOIN tollgate.tollgate_terms t ON t.id = p.term
-    EXCEPT
-    SELECT r.id, ${scoped("name")} FROM tollgate.tollgate_records r CROSS JOIN unnest(r.terms) name`,
+    SELECT t.term FROM tollgate.tollgate_terms t LEFT JOIN ${postings} p ON p.term = t.term
+    GROUP BY t.term, t.total HAVING t.total = 0 OR t.total <> count(p.record)`,
+  "terms of records without a posting": `${namesOfRecords("terms")} EXCEPT SELECT term, record FROM ${postings} p`,
+  "postings without a record that has the term": `SELECT term, record FROM ${postings} p EXCEPT ${namesOfRecords("terms")}`,
+  "postings without a bit": "SELECT term FROM tollgate.tollgate_postings WHERE bit_count(records) = 0",
   "unique keys of records without a row": `
-    SELECT r.id, ${scoped("name")} FROM tollgate.tollgate_records r CROSS JOIN unnest(r.unique_keys) name
-    EXCEPT
-    SELECT u.record, u.unique_key FROM tollgate.tollgate_unique_keys u`,
+    ${namesOfRecords("unique_keys")} EXCEPT SELECT unique_key, record FROM tollgate.tollgate_unique_keys`,
   "unique keys without a record that has them": `
-    SELECT u.record, u.unique_key FROM tollgate.tollgate_unique_keys u
-    EXCEPT
-    SELECT r.id, ${scoped("name")} FROM tollgate.tollgate_records r CROSS JOIN unnest(r.unique_keys) name`,
+    SELECT unique_key, record FROM tollgate.tollgate_unique_keys EXCEPT ${namesOfRecords("unique_keys")}`,
   "records without a partition": `
-    SELECT r.key FROM tollgate.tollgate_records r
-    WHERE r.partition NOT IN (SELECT id FROM tollgate.tollgate_partitions)`
+    SELECT key FROM tollgate.tollgate_records
+    WHERE split_part(id, ':', 1)::bigint NOT IN (SELECT id FROM tollgate.tollgate_partitions)`,
+  "records with the number of another id or partition": `
+    SELECT key FROM tollgate.tollgate_records
+    WHERE split_part(id, ':', 1) <> split_part(key, ':', 1) OR lpad(to_hex(number), 13, '0') <> split_part(id, ':', 2)`
 }
 
 /** Keys that are listed and not valid for their consumer, and lists whose total is wrong. */
