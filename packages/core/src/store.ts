@@ -2,6 +2,10 @@
  * `@tollgate/core/store`: what adapters implement and use, that is stores, source stores and deployment targets.
  */
 
+export { type CopyOptions, type CopyResult, copyContents } from "./copy/copyContents.ts"
+export type { CopyCounts, CopyProgress } from "./copy/copySteps.ts"
+export { copyStore } from "./copy/copyStore.ts"
+export { StoreCopyError } from "./copy/StoreCopyError.ts"
 export { SourceStoreError } from "./deployments/model/DeploymentError.ts"
 export {
   type DeploymentTarget,
@@ -16,9 +20,6 @@ export { memorySourceStore, type SourceStore } from "./deployments/ports/SourceS
 export type { SourceContent } from "./deployments/uploads/sourceStream.ts"
 export { BoundedMap } from "./runtime/BoundedMap.ts"
 export * as Collection from "./store/Collection.ts"
-export { type CopyOptions, type CopyResult, copyContents } from "./store/copyContents.ts"
-export type { CopyCounts, CopyProgress } from "./store/copySteps.ts"
-export { copyStore } from "./store/copyStore.ts"
 export { type ClockSource, MicrosecondClock } from "./store/MicrosecondClock.ts"
 export * as Partition from "./store/Partition.ts"
 export * as Preconditions from "./store/Preconditions.ts"
@@ -44,7 +45,6 @@ export {
   type StoreContentsOperations,
   StoreEntry
 } from "./store/StoreContents.ts"
-export { StoreCopyError } from "./store/StoreCopyError.ts"
 export {
   isOutcomeUnknown,
   RecordUnreadable,

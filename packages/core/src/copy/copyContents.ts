@@ -2,9 +2,9 @@
  * Copies everything from one store into another, empty one, and checks the copy.
  */
 import { Effect, Option, Stream } from "effect"
+import type { StoreContentsOperations } from "../store/StoreContents.ts"
 import { checkCopy } from "./checkCopy.ts"
 import { type CopyCounts, listPartitions, makeSide, type OnProgress, type Side, visitBatches } from "./copySteps.ts"
-import type { StoreContentsOperations } from "./StoreContents.ts"
 import { StoreCopyError } from "./StoreCopyError.ts"
 
 export interface CopyOptions {

@@ -3,10 +3,10 @@
  */
 import { createHash } from "node:crypto"
 import { Clock, Effect, Stream } from "effect"
+import type { Partition } from "../store/Partition.ts"
+import type { StoreEntry } from "../store/StoreContents.ts"
 import { listPartitions, type OnProgress, type Side, visitBatches } from "./copySteps.ts"
-import type { Partition } from "./Partition.ts"
 import { PartitionHash } from "./PartitionHash.ts"
-import type { StoreEntry } from "./StoreContents.ts"
 import { StoreCopyError } from "./StoreCopyError.ts"
 
 /** Entries that expire in the next 10 minutes are copied, but not checked: they may expire in between. */

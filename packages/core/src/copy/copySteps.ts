@@ -2,10 +2,10 @@
  * What copying and checking a store have in common: the two stores, and reading them batch by batch.
  */
 import { Effect, Stream } from "effect"
-import type { Partition } from "./Partition.ts"
-import type { StoreContentsOperations, StoreEntry } from "./StoreContents.ts"
+import type { Partition } from "../store/Partition.ts"
+import type { StoreContentsOperations, StoreEntry } from "../store/StoreContents.ts"
+import type { StoreUnavailable } from "../store/StoreError.ts"
 import { StoreCopyError } from "./StoreCopyError.ts"
-import type { StoreUnavailable } from "./StoreError.ts"
 
 /** Numbers of entries. */
 export interface CopyCounts {

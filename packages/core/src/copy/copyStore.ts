@@ -3,9 +3,9 @@
  */
 import { run } from "../promises/run.ts"
 import * as Options from "../runtime/Options.ts"
+import type { StoreWithContents } from "../store/Store.ts"
 import { type CopyOptions, type CopyResult, copyContents } from "./copyContents.ts"
 import type { OnProgress } from "./copySteps.ts"
-import type { StoreWithContents } from "./Store.ts"
 
 type Contents = Pick<StoreWithContents, "contents">
 
