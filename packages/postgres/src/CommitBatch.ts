@@ -1,19 +1,12 @@
 /**
- * Encodes commits to one partition as arguments of the function `tollgate_commit`, and decodes its outcomes.
+ * Encodes commits to one partition as arguments of the function `tollgate_commit`.
  */
-import {
-  type Change,
-  type CommitResult,
-  type IdempotencyRecord,
-  type Partition,
-  StoreConflict,
-  toReplayedResult
-} from "@tollgate/core/store"
-import { parseNumberArray, toNumberArray, toTextArray } from "./arrayLiteral.ts"
-import { toIndexName, toStoredName } from "./indexName.ts"
-import { encodePut, type Put } from "./recordCodec.ts"
-import { collectNumberNames, decodeReplay, encodeContent, type NumberName } from "./replays.ts"
-import { kinds, outcomes } from "./sql/commitFunction.ts"
+import type { Change, IdempotencyRecord, Partition } from "@tollgate/core/store"
+import { toNumberArray, toTextArray } from "./arrayLiteral.ts"
+import { encodeName, toIndexName } from "./indexName.ts"
+import { type EncodedRecord, encodeRecord } from "./recordCodec.ts"
+import { collectNumberNames, encodeContent } from "./replays.ts"
+import { kinds } from "./sql/commitFunction.ts"
 
 export interface Commit {
   readonly changes: ReadonlyArray<Change>
@@ -24,9 +17,6 @@ export interface Commit {
 
 /** The arguments after the partition, the writer and the number of the batch. */
 type BatchArguments = ReadonlyArray<string | number | null>
-
-/** What the function returns, as text. */
-export type BatchRow = readonly [outcomes: string, replays: string | null]
 
 /** Gives each distinct name a position, counted from 1 as in SQL. */
 class Positions {
@@ -47,15 +37,15 @@ class BatchEncoder {
   readonly #counters = new Positions()
   readonly #terms = new Positions()
   readonly #numbers: Array<number> = []
-  readonly #puts: Array<Put> = []
-  readonly #longNames: Record<string, string> = {}
+  readonly #puts: Array<EncodedRecord> = []
+  readonly #originalNames: Record<string, string> = {}
   #writesRecords = false
 
-  /** The form of a name in the tables. Remembers the name if that is another one. */
-  toStoredName(name: string): string {
-    const stored = toStoredName(name)
-    if (stored.longName !== null) this.#longNames[stored.name] = stored.longName
-    return stored.name
+  /** The form of a name in the tables. Keeps the original name if that is another one. */
+  encodeName(name: string): string {
+    const { indexName, originalName } = encodeName(name)
+    if (originalName !== null) this.#originalNames[indexName] = originalName
+    return indexName
   }
 
   add(change: Change): void {
@@ -105,7 +95,7 @@ class BatchEncoder {
       toNumberArray(ends),
       this.#writesRecords ? JSON.stringify(this.#puts) : null,
       replays.some((replay) => replay !== undefined) ? JSON.stringify(replays.map((replay) => replay ?? null)) : null,
-      Object.keys(this.#longNames).length === 0 ? null : JSON.stringify(this.#longNames)
+      Object.keys(this.#originalNames).length === 0 ? null : JSON.stringify(this.#originalNames)
     ]
   }
 
@@ -114,7 +104,7 @@ class BatchEncoder {
   }
 
   #addCounter(name: string): number {
-    return this.#counters.add(this.toStoredName(name))
+    return this.#counters.add(this.encodeName(name))
   }
 
   #addNumbers(kind: number, subject: number, amount: number, bound = 0, ttl = 0): void {
@@ -123,7 +113,7 @@ class BatchEncoder {
 
   #addPut(change: Extract<Change, { readonly _tag: "Put" }>): number {
     this.#writesRecords = true
-    return this.#puts.push(encodePut(change))
+    return this.#puts.push(encodeRecord(change))
   }
 }
 
@@ -133,73 +123,10 @@ const encodeReplayRow = (idempotency: IdempotencyRecord, changes: ReadonlyArray<
   ttl: idempotency.ttl
 })
 
-const toResult = (names: ReadonlyArray<NumberName>, numbers: ReadonlyArray<number>): CommitResult => {
-  const [versions, totals] = [new Map<string, number>(), new Map<string, number>()]
-  for (const [index, [kind, name]] of names.entries()) {
-    ;(kind === "record" ? versions : totals).set(name ?? "", numbers[index] ?? 0)
-  }
-  return { versions, totals }
-}
-
-const conflictReasons: Readonly<Record<number, StoreConflict["reason"]>> = {
-  [outcomes.stale]: "stale",
-  [outcomes.uniqueKey]: "unique-key",
-  [outcomes.tooManyRecords]: "too-many-records",
-  [outcomes.counterExceeded]: "counter-exceeded",
-  [outcomes.rateLimited]: "rate-limited"
-}
-
-const getSubject = (change: Change | undefined, uniqueKey: number): string => {
-  if (change === undefined) return ""
-  if (uniqueKey > 0 && change._tag === "Put") return change.uniqueKeys[uniqueKey - 1] ?? ""
-  if ("counter" in change) return change.counter
-  return change._tag === "AtMost" ? change.term : change.key
-}
-
-const decodeOutcomes = (
-  [literal, replays]: BatchRow,
-  commits: ReadonlyArray<Commit>
-): ReadonlyArray<CommitResult | StoreConflict> => {
-  const numbers = parseNumberArray(literal)
-  // The function ignores a batch that a later one of this store has overtaken.
-  if (numbers.length === 0) throw new RangeError("a later batch has overtaken this one")
-  const contents: Array<string> = replays === null ? [] : JSON.parse(replays)
-  let next = 0
-  const read = () => numbers[next++] ?? 0
-  const readSlice = (count: number) => {
-    next += count
-    return numbers.slice(next - count, next)
-  }
-
-  return commits.map(({ changes }) => {
-    const outcome = read()
-    if (outcome === outcomes.applied) {
-      const names = collectNumberNames(changes)
-      return toResult(names, readSlice(names.length))
-    }
-    if (outcome === outcomes.replayed) {
-      const { fingerprint, result, ...numbers } = decodeReplay(contents.shift() ?? "", readSlice(read()))
-      return { ...toReplayedResult(numbers, changes), replayed: { fingerprint, result } }
-    }
-    const change = changes[read() - 1]
-    const uniqueKey = outcome === outcomes.uniqueKey ? read() : 0
-    const retryAfter = outcome === outcomes.rateLimited ? read() : 0
-    return new StoreConflict({
-      reason: conflictReasons[outcome] ?? "stale",
-      subject: getSubject(change, uniqueKey),
-      retryAfter
-    })
-  })
-}
-
 /** Encodes commits once, so that a retry sends the same batch. */
 export const encodeBatch = (partition: Partition.Partition, commits: ReadonlyArray<Commit>) => {
   const encoder = new BatchEncoder()
-  const partitionName = encoder.toStoredName(partition)
+  const partitionName = encoder.encodeName(partition)
   for (const { changes } of commits) for (const change of changes) encoder.add(change)
-  return {
-    partitionName,
-    arguments: encoder.toArguments(commits),
-    decodeOutcomes: (row: BatchRow) => decodeOutcomes(row, commits)
-  }
+  return { partitionName, arguments: encoder.toArguments(commits) }
 }

@@ -3,7 +3,7 @@
  * not named, so that a pooler such as PgBouncer can give each query another connection.
  */
 import type { Pool, PoolClient } from "pg"
-import { getSqlState, NoConnection, QueryTimeout } from "./classifyError.ts"
+import { isUsableAfter, NoConnection, QueryTimeout } from "./classifyError.ts"
 
 /** The columns of a row as PostgreSQL sends them. */
 export type Row = ReadonlyArray<string | null>
@@ -12,12 +12,6 @@ type Value = string | number | boolean | null
 
 /** Returns values as text: your application may have set parsers for all pools. */
 const textTypes = { getTypeParser: () => (value: string) => value }
-
-/** Whether a connection is still usable after an error. After a failover, a connection to the old primary is not. */
-const isUsableAfter = (error: unknown): boolean => {
-  const state = getSqlState(error)
-  return state !== "" && !/^(57P|08|25006)/.test(state)
-}
 
 export class Database {
   readonly #pool: Pool

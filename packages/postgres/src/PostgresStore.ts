@@ -36,10 +36,10 @@ const makeOperations = (
 ): StoreWithContents => {
   const schema = escapeIdentifier(name)
   const sweeper = new Sweeper(database, schema)
-  const withRetry = makeRetryTransient({ isClosed: database.isClosed, classifyError, redactError: withoutData })
+  const retryTransient = makeRetryTransient({ isClosed: database.isClosed, classifyError, redactError: withoutData })
 
-  const lookups = makeLookups(database, schema, withRetry)
-  const commit = makeCommit(database, schema, withRetry, sweeper.onCommit)
+  const lookups = makeLookups(database, schema, retryTransient)
+  const commit = makeCommit(database, schema, retryTransient, sweeper.onCommit)
   const microseconds = new MicrosecondClock("caller")
   const listSql = `SELECT q.position, p.total, p.version, p.header, p.body
     FROM ROWS FROM (jsonb_to_recordset($2) AS (terms text[], "offset" bigint, "limit" bigint, descending boolean))
@@ -47,7 +47,7 @@ const makeOperations = (
     CROSS JOIN LATERAL ${schema}.tollgate_list($1, q.terms, q.skip, q.count, q.descending) p`
 
   const list: StoreOperations["list"] = (partition, queries) =>
-    withRetry("list", async () => {
+    retryTransient("list", async () => {
       const values = queries.map(({ indexTerms, offset, limit, descending }) => ({
         terms: Array.from(new Set(indexTerms), toIndexName),
         offset,
@@ -68,7 +68,7 @@ const makeOperations = (
 
   const clear: StoreOperations["clear"] = (partition) =>
     Effect.flatMap(
-      withRetry("clear", () =>
+      retryTransient("clear", () =>
         database.query(`SELECT ${schema}.tollgate_clear($1, $2)`, [toIndexName(partition), clearBatchSize])
       ),
       (rows) => (rows[0]?.[0] === "t" ? clear(partition) : Effect.void)
@@ -84,7 +84,7 @@ const makeOperations = (
         : commit,
     clear
   })
-  return { ...operations, contents: makeContents(database, schema, withRetry) }
+  return { ...operations, contents: makeContents(database, schema, retryTransient) }
 }
 
 const make = Effect.fnUntraced(function* (

@@ -6,7 +6,7 @@
  * partition and writer, so a batch that is sent again, because its reply was lost, is applied once.
  */
 import { randomUUID } from "node:crypto"
-import type { makeRetryTransient } from "@tollgate/core/internal"
+import { BatchQueue, type RetryTransient } from "@tollgate/core/internal"
 import {
   type Change,
   type CommitResult,
@@ -16,25 +16,27 @@ import {
   type StoreUnavailable
 } from "@tollgate/core/store"
 import { Effect } from "effect"
-import { BatchQueue } from "./BatchQueue.ts"
-import { type BatchRow, type Commit, encodeBatch } from "./CommitBatch.ts"
+import { type Commit, encodeBatch } from "./CommitBatch.ts"
 import type { Database } from "./Database.ts"
+import { decodeOutcomes } from "./decodeOutcomes.ts"
 
 /** Bounds the time for which a batch holds the lock of its partition. */
-const maxBatchWeight = 1_000
+const maxBatchWeight = 400
 
-const bytesPerWeight = 1_000
+/** A record takes longer than a counter or a check, and a large one still longer. */
+const weighChange = (change: Change): number => {
+  if (change._tag === "Put") return 5 + change.body.length / 1_000
+  return change._tag === "Delete" ? 5 : 1
+}
 
-/** A change weighs 1, and more if it has a large body. */
-const weighCommit = ({ changes }: Commit): number =>
-  changes.reduce((weight, change) => weight + 1 + (change._tag === "Put" ? change.body.length / bytesPerWeight : 0), 0)
+const weighCommit = ({ changes }: Commit): number => changes.reduce((weight, change) => weight + weighChange(change), 0)
 
 type Result = Effect.Effect<CommitResult, StoreConflict | StoreUnavailable>
 
 export const makeCommit = (
   database: Database,
   schema: string,
-  withRetry: ReturnType<typeof makeRetryTransient>,
+  retryTransient: RetryTransient,
   onCommit: () => void
 ) => {
   const writer = randomUUID()
@@ -47,14 +49,16 @@ export const makeCommit = (
     commits: ReadonlyArray<Commit>
   ): Effect.Effect<ReadonlyArray<Result>, StoreUnavailable> =>
     Effect.suspend(() => {
-      const { partitionName, arguments: args, decodeOutcomes } = encodeBatch(partition, commits)
+      const { partitionName, arguments: args } = encodeBatch(partition, commits)
       const values = [partitionName, writer, ++lastBatch, ...args]
-      return withRetry("commit", async () => {
+      return retryTransient("commit", async () => {
         const [row] = await database.query(sql, values)
         onCommit()
-        return decodeOutcomes(row as BatchRow).map((result) =>
-          result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
+        const results = decodeOutcomes(
+          row,
+          commits.map(({ changes }) => changes)
         )
+        return results.map((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
       })
     })
 

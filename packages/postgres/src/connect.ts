@@ -3,7 +3,7 @@
  */
 import { StoreOpenError } from "@tollgate/core/store"
 import { Effect, type Scope } from "effect"
-import { classifyError, getSqlState, NoConnection } from "./classifyError.ts"
+import { classifyError, getRemedy, getSqlState, NoConnection } from "./classifyError.ts"
 import { Database } from "./Database.ts"
 import { latestVersion, migrate, readVersion } from "./migrate.ts"
 import { defaults, type PostgresStoreOptions } from "./options.ts"
@@ -58,26 +58,11 @@ const warnAboutDurability = Effect.fnUntraced(function* (location: string, setti
   }
 })
 
-const toOpenError = (location: string, schema: string, error: unknown): StoreOpenError => {
+const toOpenError = (location: string, error: unknown): StoreOpenError => {
   if (error instanceof StoreOpenError) return error
   const cause = error instanceof NoConnection ? error.cause : error
-  const state = getSqlState(cause)
-  if (state.startsWith("28")) {
-    return openError(location, "it rejects the user or the password", "Check the credentials in the URL", cause)
-  }
-  if (state === "3D000") {
-    return openError(location, "the database does not exist", "Create it, or check its name in the URL", cause)
-  }
-  if (state === "42501") {
-    return openError(
-      location,
-      `this role may not create or use the schema ${schema} and its tables`,
-      "Let a role that may create them run the SQL of PostgresStore.migrationSql(), and grant this role their use",
-      cause
-    )
-  }
-  const problem = error instanceof NoConnection ? "it does not respond" : classifyError(error).problem
-  return openError(location, problem, "Start the server, or check host, port and TLS", cause)
+  const problem = getSqlState(cause) === "" ? "it does not respond" : classifyError(error).problem
+  return openError(location, problem, getRemedy(error), cause)
 }
 
 /** Migrates if needed. A store with the latest version is opened without a write. */
@@ -127,7 +112,7 @@ export const connect = (
       (database) => Effect.promise(() => database.close())
     )
     const attempt = <A>(run: () => Promise<A>) =>
-      Effect.tryPromise({ try: run, catch: (error) => toOpenError(location, schema, error) })
+      Effect.tryPromise({ try: run, catch: (error) => toOpenError(location, error) })
     const settings = yield* attempt(() => readSettings(database))
     const invalid = checkSettings(location, settings)
     if (invalid !== undefined) return yield* invalid

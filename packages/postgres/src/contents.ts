@@ -1,7 +1,7 @@
 /**
  * Everything in the tables, in batches: each is one query.
  */
-import type { makeRetryTransient } from "@tollgate/core/internal"
+import type { RetryTransient } from "@tollgate/core/internal"
 import {
   maxBatchSize,
   type Partition,
@@ -13,7 +13,7 @@ import {
 import { Effect, Option, Stream } from "effect"
 import type { Database, Row } from "./Database.ts"
 import { encodeEntries } from "./encodeEntries.ts"
-import { toIndexName, toStoredName } from "./indexName.ts"
+import { encodeName, toIndexName } from "./indexName.ts"
 import { decodeRecord } from "./recordCodec.ts"
 import { decodeReplay } from "./replays.ts"
 import { makeContentQueries } from "./sql/contentQueries.ts"
@@ -26,17 +26,17 @@ type Decode = (columns: Row) => StoreEntry
 const toText = (column: string | null | undefined): string => column ?? ""
 
 /** The name of a partition or a counter. A name that PostgreSQL cannot index is in the second column, as JSON. */
-const decodeName = (name: string | null | undefined, longName: string | null | undefined): string =>
-  longName == null ? toText(name) : JSON.parse(longName)
+const decodeName = (name: string | null | undefined, originalName: string | null | undefined): string =>
+  originalName == null ? toText(name) : JSON.parse(originalName)
 
 const decodeRecordRow: Decode = ([, version, header, body]) =>
   StoreEntry.Record({ record: decodeRecord(toText(version), toText(header), toText(body)) })
 
 /** The names of counters begin with the id of their partition and a colon. */
-const decodeCounterRow: Decode = ([scoped, longName, value, expires]) => {
+const decodeCounterRow: Decode = ([scoped, originalName, value, expires]) => {
   const name = toText(scoped)
   return StoreEntry.Counter({
-    name: decodeName(name.slice(name.indexOf(":") + 1), longName),
+    name: decodeName(name.slice(name.indexOf(":") + 1), originalName),
     value: Number(value),
     expiresAt: Number(expires)
   })
@@ -48,11 +48,11 @@ const decodeReplayRow: Decode = ([, content, numbers, expires]) =>
 export const makeContents = (
   database: Database,
   schema: string,
-  withRetry: ReturnType<typeof makeRetryTransient>
+  retryTransient: RetryTransient
 ): StoreContentsOperations => {
   const queries = makeContentQueries(schema)
   const read = (sql: string, values: ReadonlyArray<string | number>) =>
-    withRetry("read", () => database.query(sql, values))
+    retryTransient("read", () => database.query(sql, values))
 
   /** Reads page after page. `makeSql` takes whether the page is after a position, which is then the last parameter. */
   const readPages = (
@@ -90,9 +90,9 @@ export const makeContents = (
 
   const write: StoreContentsOperations["write"] = (partition, entries) => {
     const { sequence, records, counters, replays } = encodeEntries(entries)
-    const { name, longName } = toStoredName(partition)
-    return withRetry("write", async () => {
-      const [row] = await database.query(queries.raiseSequence, [name, longName, sequence])
+    const { indexName, originalName } = encodeName(partition)
+    return retryTransient("write", async () => {
+      const [row] = await database.query(queries.raiseSequence, [indexName, originalName, sequence])
       const id = toText(row?.[0])
       if (records.length > 0) await database.query(queries.writeRecords, [id, JSON.stringify(records)])
       if (counters.length > 0) await database.query(queries.writeCounters, [id, JSON.stringify(counters)])
@@ -103,10 +103,10 @@ export const makeContents = (
   return StoreContents.make({
     partitions: Stream.paginate("0", (after) =>
       Effect.map(
-        withRetry("partitions", () => database.query(queries.partitions, [after, pageSize])),
+        retryTransient("partitions", () => database.query(queries.partitions, [after, pageSize])),
         (rows) => [
           // Only this package writes the names.
-          rows.map(([, name, longName]) => decodeName(name, longName) as Partition.Partition),
+          rows.map(([, name, originalName]) => decodeName(name, originalName) as Partition.Partition),
           Option.map(Option.fromUndefinedOr(rows.at(-1)), ([id]) => toText(id))
         ]
       )

@@ -2,12 +2,12 @@
  * Encodes entries as the rows that the queries in `contentQueries.ts` write.
  */
 import type { StoreEntry } from "@tollgate/core/store"
-import { toIndexName, toStoredName } from "./indexName.ts"
-import { encodePut } from "./recordCodec.ts"
+import { encodeName, toIndexName } from "./indexName.ts"
+import { encodeRecord } from "./recordCodec.ts"
 import { encodeReplay } from "./replays.ts"
 
 const encodeCounter = ({ name, value, expiresAt }: Extract<StoreEntry, { readonly _tag: "Counter" }>) => ({
-  ...toStoredName(name),
+  ...encodeName(name),
   value,
   expires: expiresAt
 })
@@ -17,7 +17,7 @@ export const encodeEntries = (entries: ReadonlyArray<StoreEntry>) => ({
   records: entries.flatMap((entry) => {
     if (entry._tag !== "Record") return []
     const { key, version } = entry.record
-    return [{ key: toIndexName(key), version, ...encodePut(entry.record) }]
+    return [{ key: toIndexName(key), version, ...encodeRecord(entry.record) }]
   }),
   counters: entries.flatMap((entry) => (entry._tag === "Counter" ? [encodeCounter(entry)] : [])),
   replays: entries.flatMap((entry) =>

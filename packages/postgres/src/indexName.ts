@@ -18,7 +18,7 @@ export const toIndexName = (name: string): string =>
     : digestMark + hash("sha256", Buffer.from(name, "utf16le"), "hex")
 
 /** The form of a name in the tables, and the name as JSON if that is another one: the name may contain a NUL. */
-export const toStoredName = (name: string): { readonly name: string; readonly longName: string | null } => {
-  const stored = toIndexName(name)
-  return { name: stored, longName: isDigest(stored) ? JSON.stringify(name) : null }
+export const encodeName = (name: string): { readonly indexName: string; readonly originalName: string | null } => {
+  const indexName = toIndexName(name)
+  return { indexName, originalName: isDigest(indexName) ? JSON.stringify(name) : null }
 }

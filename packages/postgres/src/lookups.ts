@@ -1,10 +1,9 @@
 /**
  * Look-ups by name. Those of several callers, also in different partitions, are gathered into one call of a function.
  */
-import type { makeRetryTransient } from "@tollgate/core/internal"
+import { BatchQueue, type RetryTransient } from "@tollgate/core/internal"
 import type { Partition, StoreOperations, StoreRecord, StoreUnavailable } from "@tollgate/core/store"
 import { toTextArray } from "./arrayLiteral.ts"
-import { BatchQueue } from "./BatchQueue.ts"
 import type { Database, Row } from "./Database.ts"
 import { toIndexName } from "./indexName.ts"
 import { decodeRecord } from "./recordCodec.ts"
@@ -29,7 +28,7 @@ export const decodeRow = ([version, header, body]: Row): StoreRecord | undefined
 export const makeLookups = (
   database: Database,
   schema: string,
-  withRetry: ReturnType<typeof makeRetryTransient>
+  retryTransient: RetryTransient
 ): Pick<StoreOperations, "get" | "getByUniqueKey" | "counters"> => {
   /** The rows of the function begin with the position of the name that they are about. */
   const makeLookup = <A>(
@@ -40,7 +39,7 @@ export const makeLookups = (
     const sql = `SELECT * FROM ${schema}.${sqlFunction}($1, $2)`
     const queue = new BatchQueue<typeof lane, Lookup, ReadonlyArray<A>, StoreUnavailable>(
       (_, lookups) =>
-        withRetry(operation, async () => {
+        retryTransient(operation, async () => {
           const partitions = lookups.flatMap(({ partition, names }) => names.map(() => toIndexName(partition)))
           const names = lookups.flatMap(({ names }) => names.map(toIndexName))
           const rows = await database.query(sql, [toTextArray(partitions), toTextArray(names)])

@@ -21,43 +21,49 @@ const migrations: ReadonlyArray<(schema: string) => string> = [
 
 export const latestVersion = migrations.length
 
-/** The statements that migrate from a version to the latest, without a transaction. */
-const makeStatements = (schema: string, fromVersion: number): string => {
-  const quoted = escapeIdentifier(schema)
-  return [
-    ...migrations.slice(fromVersion).map((migration) => migration(quoted)),
-    `DELETE FROM ${quoted}.tollgate_schema;`,
-    `INSERT INTO ${quoted}.tollgate_schema VALUES (${latestVersion});`
-  ].join("\n")
-}
-
 const makeLock = (schema: string): string =>
   `SELECT pg_advisory_xact_lock(hashtextextended(${escapeLiteral(`tollgate migration of ${schema}`)}, 0));`
 
+/** IF NOT EXISTS would need the permission to create schemas even if this one exists. */
+const makeSchema = (quoted: string): string => `DO $block$
+BEGIN
+  IF to_regnamespace(${escapeLiteral(quoted)}) IS NULL THEN CREATE SCHEMA ${quoted}; END IF;
+END
+$block$;`
+
+/** The statements that migrate from a version to the latest, for one transaction. */
+const makeStatements = (schema: string, fromVersion: number): string => {
+  const quoted = escapeIdentifier(schema)
+  return [
+    makeSchema(quoted),
+    ...migrations.slice(fromVersion).map((migration) => migration(quoted).trim()),
+    `DELETE FROM ${quoted}.tollgate_schema;`,
+    `INSERT INTO ${quoted}.tollgate_schema VALUES (${latestVersion});`
+  ].join("\n\n")
+}
+
+type RunQuery = (text: string, values?: Array<string>) => Promise<ReadonlyArray<ReadonlyArray<unknown>>>
+
 /** The version of the schema; 0 if there is none. */
-export const readVersion = async (database: Database, schema: string): Promise<number> => {
+const queryVersion = async (run: RunQuery, schema: string): Promise<number> => {
   const table = `${escapeIdentifier(schema)}.tollgate_schema`
-  const [exists] = await database.query("SELECT to_regclass($1)", [table])
+  const [exists] = await run("SELECT to_regclass($1)::text", [table])
   if (exists?.[0] == null) return 0
-  const [row] = await database.query(`SELECT max(version) FROM ${table}`)
+  const [row] = await run(`SELECT max(version) FROM ${table}`)
   return Number(row?.[0] ?? 0)
 }
+
+export const readVersion = (database: Database, schema: string): Promise<number> =>
+  queryVersion((text, values) => database.query(text, values), schema)
 
 /** Migrates to the latest version. Other processes that open the store at the same time wait. */
 export const migrate = (database: Database, schema: string): Promise<void> =>
   database.use(async (client) => {
-    const getFirst = async (text: string, values: Array<string> = []): Promise<unknown> =>
-      (await client.query<Array<unknown>>({ text, values, rowMode: "array" })).rows[0]?.[0]
-    const quoted = escapeIdentifier(schema)
     await client.query("BEGIN ISOLATION LEVEL READ COMMITTED")
     try {
       await client.query(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'; ${makeLock(schema)}`)
-      // IF NOT EXISTS needs the permission to create schemas even if this one exists.
-      if ((await getFirst("SELECT to_regnamespace($1)::text", [quoted])) === null) {
-        await client.query(`CREATE SCHEMA ${quoted}`)
-      }
-      const exists = (await getFirst("SELECT to_regclass($1)::text", [`${quoted}.tollgate_schema`])) !== null
-      const version = exists ? Number(await getFirst(`SELECT max(version) FROM ${quoted}.tollgate_schema`)) : 0
+      const run: RunQuery = async (text, values = []) => (await client.query({ text, values, rowMode: "array" })).rows
+      const version = await queryVersion(run, schema)
       if (version < latestVersion) await client.query(makeStatements(schema, version))
       await client.query("COMMIT")
     } catch (error) {
@@ -86,13 +92,5 @@ const migrationSqlOptions = Options.struct<MigrationSqlOptions>()({
 /** The migration as SQL, for a role that may create tables. It runs completely or not at all. */
 export const makeMigrationSql = (options?: MigrationSqlOptions): string => {
   const { schema = defaults.schema, fromVersion = 0 } = Options.decodeSync(migrationSqlOptions, options)
-  const quoted = escapeIdentifier(schema)
-  return [
-    "BEGIN;",
-    makeLock(schema),
-    `CREATE SCHEMA IF NOT EXISTS ${quoted};`,
-    makeStatements(schema, fromVersion).trim(),
-    "COMMIT;",
-    ""
-  ].join("\n")
+  return ["BEGIN;", makeLock(schema), makeStatements(schema, fromVersion), "COMMIT;", ""].join("\n\n")
 }

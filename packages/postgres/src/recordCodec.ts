@@ -13,7 +13,7 @@ type Header = [
   isBodyJson?: true
 ]
 
-const encodeRecord = (record: Omit<StoreRecord, "version">): { readonly header: string; readonly body: string } => {
+const encodeColumns = (record: Omit<StoreRecord, "version">): { readonly header: string; readonly body: string } => {
   const { key, parent = null, indexTerms, uniqueKeys, body } = record
   // PostgreSQL cannot store a NUL.
   const isBodyJson = body.includes("\0")
@@ -23,7 +23,7 @@ const encodeRecord = (record: Omit<StoreRecord, "version">): { readonly header: 
 }
 
 /** A record as the SQL functions and queries take it: its names in the form of the tables, its header and its body. */
-export interface Put {
+export interface EncodedRecord {
   readonly parent: string | undefined
   readonly terms: ReadonlyArray<string>
   readonly uniqueKeys: ReadonlyArray<string>
@@ -31,11 +31,11 @@ export interface Put {
   readonly body: string
 }
 
-export const encodePut = (record: Omit<StoreRecord, "version">): Put => ({
+export const encodeRecord = (record: Omit<StoreRecord, "version">): EncodedRecord => ({
   parent: record.parent === undefined ? undefined : toIndexName(record.parent),
   terms: record.indexTerms.map(toIndexName),
   uniqueKeys: record.uniqueKeys.map(toIndexName),
-  ...encodeRecord(record)
+  ...encodeColumns(record)
 })
 
 export const decodeRecord = (version: string, header: string, body: string): StoreRecord => {

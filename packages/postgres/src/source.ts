@@ -87,10 +87,11 @@ const parseUrl = (url: string, options: PostgresStoreOptions): Target | StoreOpe
 export const parseSource = (source: unknown, options: PostgresStoreOptions): Target | StoreOpenError => {
   if (typeof source === "string") return parseUrl(source, options)
   if (!isPool(source)) return sourceError(source)
-  const location = "PostgreSQL of the given pool"
+  const location = describeServer(new Client(source.options))
   if (options.maxConnections !== undefined) {
     return openError(location, "maxConnections applies to a URL only", "Set max in the options of the pool")
   }
+  if (source.ending) return openError(location, "the pool has been ended", "Open the store before you end the pool")
   if (Reflect.get(source.options, "binary") === true) {
     return openError(location, "the pool reads values as binary", "Pass a pool without the option binary")
   }

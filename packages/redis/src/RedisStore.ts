@@ -3,7 +3,7 @@
  */
 import { randomUUID } from "node:crypto"
 import type { ConfigurationError } from "@tollgate/core"
-import { makeRetryTransient, Options } from "@tollgate/core/internal"
+import { BatchQueue, makeRetryTransient, Options } from "@tollgate/core/internal"
 import {
   type Change,
   type ClosableStore,
@@ -22,7 +22,6 @@ import {
   type StoreWithContents
 } from "@tollgate/core/store"
 import { Effect, type Layer, type Scope } from "effect"
-import { batchPerTick } from "./batchPerTick.ts"
 import {
   type CallerTime,
   collectReplacedKeys,
@@ -49,6 +48,9 @@ type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyA
 
 /** The number of records, and of counters, that one script of a `clear` removes. */
 const clearBatchSize = 500
+
+/** Commands of a connection are pipelined, so batches need not wait. A running script blocks all clients: batches are small. */
+const batchOptions = { maxBatchWeight: 32, maxRunningBatches: Number.POSITIVE_INFINITY, weigh: () => 1 }
 
 interface CounterBatchItem {
   readonly changes: CounterCommit
@@ -124,16 +126,17 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
   }
 
   /** Runs an operation that is safe to repeat. */
-  const withRetry = makeRetryTransient({ isClosed, classifyError, redactError: withoutCommand })
+  const retryTransient = makeRetryTransient({ isClosed, classifyError, redactError: withoutCommand })
 
   /** Commits that only check records and change counters. A batch has one commit id and is retried as a whole. */
-  const countBatch = batchPerTick((partition, items: ReadonlyArray<CounterBatchItem>) => {
+  const runCounterBatch = (partition: Partition.Partition, items: ReadonlyArray<CounterBatchItem>) => {
     const commits = items.map(({ changes }) => changes)
     const { keys, argument, readReply } = encodeCounterBatch(getKeys(partition), randomUUID(), commits)
     const time = clock === "caller" ? Math.max(...items.map(({ time = 0 }) => time)) : ""
     const args = [commitIdTtl, argument, time]
-    return withRetry("commit", async () => readReply(await write(scripts.countBatch, keys, args)))
-  })
+    return retryTransient("commit", async () => readReply(await write(scripts.countBatch, keys, args)))
+  }
+  const counterBatches = new BatchQueue(runCounterBatch, batchOptions)
 
   const microseconds = new MicrosecondClock("caller")
 
@@ -144,7 +147,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
     time?: CallerTime
   ) => {
     if (idempotency === undefined && isCounterOnly(changes))
-      return Effect.flatMap(countBatch(partition, { changes, time }), failOnConflict)
+      return Effect.flatMap(counterBatches.add(partition, { changes, time }), failOnConflict)
     return Effect.suspend(() => {
       const commitId = randomUUID()
       const keysToRead = collectReplacedKeys(changes)
@@ -152,12 +155,12 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
         const existing = keysToRead.length === 0 ? [] : await get(partition, keysToRead)
         return send(partition, commitId, changes, idempotency, existing, time)
       }
-      return Effect.flatMap(withRetry("commit", apply), failOnConflict)
+      return Effect.flatMap(retryTransient("commit", apply), failOnConflict)
     })
   }
 
-  const getByUniqueKey = batchPerTick((partition, lookups: ReadonlyArray<ReadonlyArray<string>>) =>
-    withRetry("getByUniqueKey", async () => {
+  const lookUp = (partition: Partition.Partition, lookups: ReadonlyArray<ReadonlyArray<string>>) =>
+    retryTransient("getByUniqueKey", async () => {
       const { records, uniqueKeys } = getKeys(partition)
       const replies = (await runScript(
         client,
@@ -168,22 +171,22 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
       let next = 0
       return lookups.map((uniqueKeys) => uniqueKeys.map(() => readUniqueKeyReply(replies[next++] ?? null)))
     })
-  )
+  const lookupBatches = new BatchQueue(lookUp, batchOptions)
 
   const failOnConflict = (result: CommitResult | StoreConflict) =>
     result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
 
   const clear: StoreOperations["clear"] = (partition) =>
     Effect.flatMap(
-      withRetry("clear", () => clearBatch(partition)),
+      retryTransient("clear", () => clearBatch(partition)),
       (hasMore) => (hasMore ? clear(partition) : Effect.void)
     )
 
   const operations = Store.make({
-    get: (partition, keys) => withRetry("get", () => get(partition, keys)),
-    getByUniqueKey,
+    get: (partition, keys) => retryTransient("get", () => get(partition, keys)),
+    getByUniqueKey: (partition, uniqueKeys) => lookupBatches.add(partition, uniqueKeys),
     list: (partition, queries) =>
-      withRetry("list", async () => {
+      retryTransient("list", async () => {
         const keys = getKeys(partition)
         const scriptKeys = [keys.records]
         const args = queries.flatMap(({ indexTerms: terms, offset, limit, descending }) => [
@@ -196,7 +199,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
         return ((await runScript(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply>).map(readPage)
       }),
     counters: (partition, names) =>
-      withRetry("counters", async () => {
+      retryTransient("counters", async () => {
         const keys = getKeys(partition)
         const values = await client.mget(names.map((name) => keys.expiringKey(toCounterMember(name))))
         return values.map((value) => Number(value ?? 0))
@@ -208,7 +211,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
         : commit,
     clear
   })
-  return { ...operations, contents: makeContents(connection, withRetry, write) }
+  return { ...operations, contents: makeContents(connection, retryTransient, write) }
 }
 
 const make = Effect.fnUntraced(function* (

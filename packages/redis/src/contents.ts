@@ -1,7 +1,7 @@
 /**
  * Everything below the prefix, as streams of short reads.
  */
-import { ChunkedSort, type makeRetryTransient } from "@tollgate/core/internal"
+import { ChunkedSort, type RetryTransient } from "@tollgate/core/internal"
 import {
   maxBatchSize,
   StoreContents,
@@ -46,11 +46,11 @@ const toExpiringEntry = (member: string, value: string, expiresAt: number): Stor
 
 export const makeContents = (
   connection: Connection,
-  withRetry: ReturnType<typeof makeRetryTransient>,
+  retryTransient: RetryTransient,
   write: (script: Script, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>) => Promise<unknown>
 ): StoreContentsOperations => {
   const { client, prefix } = connection
-  const read = <A>(attempt: () => Promise<A>) => withRetry("read", attempt)
+  const read = <A>(attempt: () => Promise<A>) => retryTransient("read", attempt)
 
   /** The keys of all records in the order of creation. A hash has no order, so this collects the keys first. */
   const sortRecordKeys = Effect.fnUntraced(function* (keys: Keys) {
@@ -132,7 +132,7 @@ export const makeContents = (
       Stream.flatMap((node) =>
         Stream.paginate("0", (cursor) =>
           Effect.map(
-            withRetry("partitions", () => scan(node, cursor, makePartitionPattern(prefix))),
+            retryTransient("partitions", () => scan(node, cursor, makePartitionPattern(prefix))),
             ([next, keys]) => [
               keys.flatMap((key) => parsePartition(prefix, key) ?? []),
               next === "0" ? Option.none() : Option.some(next)
@@ -151,7 +151,7 @@ export const makeContents = (
     },
     write: (partition, entries) => {
       const { records, expiring } = encodeEntries(makePartitionKeys(prefix, partition), entries)
-      return withRetry("write", async () => {
+      return retryTransient("write", async () => {
         if (records !== undefined) await write(scripts.writeRecords, records.keys, records.arguments)
         if (expiring !== undefined) await write(scripts.writeExpiring, expiring.keys, expiring.arguments)
       })

@@ -26,9 +26,14 @@ export interface RetryOptions {
 }
 
 /** Runs `attempt`, which must be safe to repeat, and retries it after transient errors. */
+export type RetryTransient = <A>(
+  operation: StoreUnavailable["operation"],
+  attempt: () => Promise<A>
+) => Effect.Effect<A, StoreUnavailable>
+
 export const makeRetryTransient =
-  ({ isClosed, classifyError, redactError }: RetryOptions) =>
-  <A>(operation: StoreUnavailable["operation"], attempt: () => Promise<A>): Effect.Effect<A, StoreUnavailable> => {
+  ({ isClosed, classifyError, redactError }: RetryOptions): RetryTransient =>
+  (operation, attempt) => {
     const runOnce = Effect.result(Effect.tryPromise({ try: attempt, catch: (error) => ({ error }) }))
     return Effect.gen(function* () {
       let deadline: number | undefined

@@ -21,7 +21,12 @@ import { scoped } from "./names.ts"
  */
 export const kinds = { check: 1, put: 2, delete: 3, atMost: 4, add: 5, raise: 6, take: 7 } as const
 
-export const numbersPerChange = 5
+/** The numbers of a change, in their order. */
+export const fields = ["kind", "subject", "amount", "bound", "ttl"] as const
+
+/** The SQL of a number of the change at this position. */
+const field = (position: string, name: (typeof fields)[number]): string =>
+  `changes[${position} * ${fields.length} - ${fields.length - 1 - fields.indexOf(name)}]`
 
 /**
  * The outcome of a commit is its first number. After `applied` follow the version of each put and the total of each
@@ -39,6 +44,18 @@ export const outcomes = {
   rateLimited: 6
 } as const
 
+/** A commit waits this long for the lock of its partition. Shorter than the default query timeout, so that it ends first. */
+export const lockTimeout = "SET lock_timeout = '3s'"
+
+/**
+ * Milliseconds for which the outcomes of a writer's last batch are kept: longer than any retry. They are renewed when half
+ * of this has passed, so that the index on the expiry rarely changes.
+ */
+const writerTtl = 7_200_000
+
+/** Milliseconds by which the life of a counter is extended at most, so that the index on its expiry rarely changes. */
+const maxCounterExtension = 60_000
+
 /**
  * The settings that make every plan a loop over the names in an array, which looks each of them up in an index. Without
  * them the plans would depend on statistics, which a new table does not have, and be quadratic until it has some.
@@ -55,7 +72,7 @@ export const planSettings = `
   SET plan_cache_mode = force_generic_plan`
 
 export const commitFunction = (schema: string): string => `
-CREATE FUNCTION ${schema}.tollgate_commit(
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_commit(
   partition_name text,
   -- Identify the batch, so that it is applied once.
   writer_id uuid,
@@ -65,7 +82,7 @@ CREATE FUNCTION ${schema}.tollgate_commit(
   record_keys text[],
   counter_names text[],
   term_names text[],
-  -- Five numbers per change.
+  -- The numbers of all changes.
   changes bigint[],
   -- The position of the last change of each commit.
   commit_ends integer[],
@@ -74,16 +91,16 @@ CREATE FUNCTION ${schema}.tollgate_commit(
   -- For each commit null, or an object with id, content and ttl. NULL if there are none.
   replay_list jsonb,
   -- The long names by their short form. NULL if there are none.
-  long_names jsonb,
+  original_names jsonb,
   OUT outcomes bigint[],
   OUT replays jsonb
 ) LANGUAGE plpgsql
-  SET lock_timeout = '3s'${planSettings}
+  ${lockTimeout}${planSettings}
 AS $function$
 DECLARE
   partition_id bigint;
   last_version bigint;
-  newest_number bigint;
+  record_number bigint;
   is_new_partition boolean := false;
   last_batch bigint;
   server_time bigint;
@@ -123,11 +140,11 @@ DECLARE
   is_any_applied boolean := false;
 BEGIN
   LOOP
-    SELECT p.id, p.sequence, p.last_number INTO partition_id, last_version, newest_number
+    SELECT p.id, p.sequence, p.last_record_number INTO partition_id, last_version, record_number
       FROM ${schema}.tollgate_partitions p WHERE p.name = partition_name FOR NO KEY UPDATE;
     EXIT WHEN FOUND;
-    INSERT INTO ${schema}.tollgate_partitions AS p (name, long_name)
-      VALUES (partition_name, long_names ->> partition_name) ON CONFLICT DO NOTHING;
+    INSERT INTO ${schema}.tollgate_partitions AS p (name, original_name)
+      VALUES (partition_name, original_names ->> partition_name) ON CONFLICT DO NOTHING;
     is_new_partition := FOUND;
   END LOOP;
 
@@ -186,10 +203,10 @@ BEGIN
           array_agg(w.put ORDER BY w.change), jsonb_object_agg(w.key, true)
         INTO written_changes, written_keys, written_puts, is_written
         FROM (
-          SELECT c AS change, ${scoped("record_keys[changes[c * 5 - 3]]")} AS key,
-            CASE changes[c * 5 - 4] WHEN ${kinds.put} THEN changes[c * 5 - 1] END AS put
+          SELECT c AS change, ${scoped(`record_keys[${field("c", "subject")}]`)} AS key,
+            CASE ${field("c", "kind")} WHEN ${kinds.put} THEN ${field("c", "bound")} END AS put
           FROM generate_series(first_change, last_change) c
-          WHERE changes[c * 5 - 4] IN (${kinds.put}, ${kinds.delete})
+          WHERE ${field("c", "kind")} IN (${kinds.put}, ${kinds.delete})
         ) w
         HAVING count(*) > 0;
       -- The first put of a unique key that belongs to a record outside of this commit, or to an earlier put of it.
@@ -208,10 +225,10 @@ BEGIN
 
     conflict := NULL;
     FOR change IN first_change .. last_change LOOP
-      subject := changes[change * 5 - 3];
-      amount := changes[change * 5 - 2];
-      bound := changes[change * 5 - 1];
-      CASE changes[change * 5 - 4]
+      subject := ${field("change", "subject")};
+      amount := ${field("change", "amount")};
+      bound := ${field("change", "bound")};
+      CASE ${field("change", "kind")}
         WHEN ${kinds.check}, ${kinds.put}, ${kinds.delete} THEN
           IF versions[subject] <> amount THEN
             conflict := ${outcomes.stale};
@@ -263,8 +280,8 @@ BEGIN
     numbers := '{}';
     written_versions := '{}';
     FOR change IN first_change .. last_change LOOP
-      subject := changes[change * 5 - 3];
-      CASE changes[change * 5 - 4]
+      subject := ${field("change", "subject")};
+      CASE ${field("change", "kind")}
         WHEN ${kinds.put} THEN
           last_version := last_version + 1;
           versions[subject] := last_version;
@@ -276,9 +293,9 @@ BEGIN
           CONTINUE;
         WHEN ${kinds.add}, ${kinds.raise}, ${kinds.take} THEN
           counts[subject] := next_counts[change];
-          ttls[subject] := greatest(ttls[subject], changes[change * 5]);
+          ttls[subject] := greatest(ttls[subject], ${field("change", "ttl")});
           outcomes[next_outcome] := next_counts[change];
-          IF changes[change * 5 - 4] = ${kinds.take} THEN
+          IF ${field("change", "kind")} = ${kinds.take} THEN
             outcomes[next_outcome] := next_counts[change] - now_micros;
           END IF;
         ELSE CONTINUE;
@@ -287,8 +304,8 @@ BEGIN
       next_outcome := next_outcome + 1;
     END LOOP;
     IF written_keys IS NOT NULL THEN
-      newest_number := ${schema}.tollgate_write_records(
-        partition_id, newest_number, written_keys, written_puts, written_versions, puts);
+      record_number := ${schema}.tollgate_write_records(
+        partition_id, record_number, written_keys, written_puts, written_versions, puts);
       writes_records := true;
     END IF;
     IF replay IS NOT NULL THEN
@@ -302,20 +319,20 @@ BEGIN
 
   IF array_remove(ttls, NULL) <> '{}' THEN
     -- Keep a counter a little longer than necessary: while its expiry stays the same, its index needs no new entry.
-    INSERT INTO ${schema}.tollgate_counters AS c (name, long_name, value, expires)
-      SELECT ${scoped("n.name")}, long_names ->> n.name, n.value,
-        CASE WHEN now_millis + n.ttl > n.expires THEN now_millis + n.ttl + least(n.ttl / 8, 60000) ELSE n.expires END
+    INSERT INTO ${schema}.tollgate_counters AS c (name, original_name, value, expires)
+      SELECT ${scoped("n.name")}, original_names ->> n.name, n.value,
+        CASE WHEN now_millis + n.ttl > n.expires THEN now_millis + n.ttl + least(n.ttl / 8, ${maxCounterExtension}) ELSE n.expires END
       FROM unnest(counter_names, counts, ttls, expiries) n (name, value, ttl, expires) WHERE n.ttl IS NOT NULL
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires;
   END IF;
   IF is_any_applied THEN
     INSERT INTO ${schema}.tollgate_writers AS w (partition, writer, batch, outcomes, replays, expires)
-      VALUES (partition_id, writer_id, batch_number, tollgate_commit.outcomes, tollgate_commit.replays, now_millis + 7200000)
+      VALUES (partition_id, writer_id, batch_number, tollgate_commit.outcomes, tollgate_commit.replays, now_millis + ${writerTtl})
       ON CONFLICT (partition, writer) DO UPDATE SET batch = excluded.batch, outcomes = excluded.outcomes,
         replays = excluded.replays,
-        expires = CASE WHEN w.expires < now_millis + 3600000 THEN excluded.expires ELSE w.expires END;
+        expires = CASE WHEN w.expires < now_millis + ${writerTtl / 2} THEN excluded.expires ELSE w.expires END;
     IF writes_records THEN
-      UPDATE ${schema}.tollgate_partitions p SET sequence = last_version, last_number = newest_number
+      UPDATE ${schema}.tollgate_partitions p SET sequence = last_version, last_record_number = record_number
         WHERE p.id = partition_id;
     END IF;
   ELSIF is_new_partition THEN

@@ -18,7 +18,7 @@ const onPage = (column: string, isAfter: boolean): string =>
 const notExpired = "expires > (extract(epoch FROM statement_timestamp()) * 1000)::bigint"
 
 export const makeContentQueries = (schema: string) => ({
-  partitions: `SELECT id, name, long_name FROM ${schema}.tollgate_partitions WHERE id > $1 ORDER BY id LIMIT $2`,
+  partitions: `SELECT id, name, original_name FROM ${schema}.tollgate_partitions WHERE id > $1 ORDER BY id LIMIT $2`,
   partition: `SELECT id, sequence FROM ${schema}.tollgate_partitions WHERE name = $1`,
 
   records: (isAfter: boolean) =>
@@ -31,10 +31,10 @@ export const makeContentQueries = (schema: string) => ({
     ),
   counters: (isAfter: boolean) =>
     limitSize(
-      "name, long_name, value, expires",
-      "coalesce(octet_length(long_name), octet_length(name))",
+      "name, original_name, value, expires",
+      "coalesce(octet_length(original_name), octet_length(name))",
       "name",
-      `SELECT name, long_name, value, expires FROM ${schema}.tollgate_counters
+      `SELECT name, original_name, value, expires FROM ${schema}.tollgate_counters
        WHERE ${onPage("name", isAfter)} AND ${notExpired} ORDER BY name LIMIT $2`
     ),
   replays: (isAfter: boolean) =>
@@ -47,13 +47,13 @@ export const makeContentQueries = (schema: string) => ({
     ),
 
   raiseSequence: `
-    INSERT INTO ${schema}.tollgate_partitions AS p (name, long_name, sequence) VALUES ($1, $2, $3)
+    INSERT INTO ${schema}.tollgate_partitions AS p (name, original_name, sequence) VALUES ($1, $2, $3)
     ON CONFLICT (name) DO UPDATE SET sequence = greatest(p.sequence, excluded.sequence) RETURNING id`,
 
   // Leaves out the records that are there: writing an entry again changes nothing.
   writeRecords: `
-    UPDATE ${schema}.tollgate_partitions p SET last_number = ${schema}.tollgate_write_records(
-      p.id, p.last_number, n.keys, n.positions, n.versions, n.puts
+    UPDATE ${schema}.tollgate_partitions p SET last_record_number = ${schema}.tollgate_write_records(
+      p.id, p.last_record_number, n.keys, n.positions, n.versions, n.puts
     ) FROM (
       SELECT array_agg(e.key ORDER BY e.position) AS keys, array_agg(e.number ORDER BY e.position) AS positions,
         array_agg(e.version ORDER BY e.position) AS versions, array_agg(e.record ORDER BY e.position) AS puts
@@ -68,9 +68,9 @@ export const makeContentQueries = (schema: string) => ({
     ) n WHERE p.id = ${partition} AND n.keys IS NOT NULL`,
 
   writeCounters: `
-    INSERT INTO ${schema}.tollgate_counters (name, long_name, value, expires)
-    SELECT ${scoped("c.name", partition)}, c."longName", c.value, c.expires
-    FROM jsonb_to_recordset($2) AS c (name text, "longName" text, value bigint, expires bigint)
+    INSERT INTO ${schema}.tollgate_counters (name, original_name, value, expires)
+    SELECT ${scoped('c."indexName"', partition)}, c."originalName", c.value, c.expires
+    FROM jsonb_to_recordset($2) AS c ("indexName" text, "originalName" text, value bigint, expires bigint)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires`,
 
   writeReplays: `

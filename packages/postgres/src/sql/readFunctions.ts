@@ -6,7 +6,7 @@ import { planSettings } from "./commitFunction.ts"
 import { chunkSize, recordId, scoped } from "./names.ts"
 
 export const readFunctions = (schema: string): string => `
-CREATE FUNCTION ${schema}.tollgate_get(partition_names text[], keys text[])
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_get(partition_names text[], keys text[])
 RETURNS TABLE ("position" bigint, version bigint, header text, body text) LANGUAGE plpgsql STABLE${planSettings}
 AS $function$
 BEGIN
@@ -17,7 +17,7 @@ BEGIN
 END
 $function$;
 
-CREATE FUNCTION ${schema}.tollgate_get_by_unique_key(partition_names text[], unique_keys text[])
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_get_by_unique_key(partition_names text[], unique_keys text[])
 RETURNS TABLE (
   "position" bigint, version bigint, header text, body text,
   parent_version bigint, parent_header text, parent_body text
@@ -33,7 +33,7 @@ BEGIN
 END
 $function$;
 
-CREATE FUNCTION ${schema}.tollgate_get_counters(partition_names text[], names text[])
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_get_counters(partition_names text[], names text[])
 RETURNS TABLE ("position" bigint, value bigint) LANGUAGE plpgsql STABLE${planSettings}
 AS $function$
 BEGIN
@@ -46,7 +46,7 @@ END
 $function$;
 
 -- One page of the records that have all terms. The first row has the total, and no record if the page is empty.
-CREATE FUNCTION ${schema}.tollgate_list(
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_list(
   partition_name text, term_names text[], skip bigint, count bigint, is_descending boolean
 ) RETURNS TABLE (total bigint, version bigint, header text, body text) LANGUAGE plpgsql STABLE${planSettings}
 AS $function$

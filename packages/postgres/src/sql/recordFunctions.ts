@@ -2,7 +2,7 @@
  * The functions that write records, remove everything from a partition, and remove what has expired. They work on sets of
  * rows, so that a commit of ten thousand records takes a fixed number of statements.
  */
-import { planSettings } from "./commitFunction.ts"
+import { lockTimeout, planSettings } from "./commitFunction.ts"
 import { chunkSize, inPartition, recordId, scoped } from "./names.ts"
 
 /** The bits of records, grouped by their term and their chunk. */
@@ -16,9 +16,9 @@ export const recordFunctions = (schema: string): string => `
 -- Puts and deletes records. The arguments are the keys of the records as in the table, the position of each put in puts
 -- (NULL for a delete), and the version of each put. The caller has locked the partition and keeps the result, the number
 -- of the record that was created last.
-CREATE FUNCTION ${schema}.tollgate_write_records(
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_write_records(
   partition_id bigint,
-  last_number bigint,
+  last_record_number bigint,
   keys text[],
   put_positions bigint[],
   versions bigint[],
@@ -40,9 +40,9 @@ BEGIN
     LEFT JOIN ${schema}.tollgate_records r ON r.key = w.key;
   FOR position IN 1 .. cardinality(keys) LOOP
     IF ids[position] IS NULL THEN
-      last_number := last_number + 1;
-      numbers[position] := last_number;
-      ids[position] := ${recordId("last_number")};
+      last_record_number := last_record_number + 1;
+      numbers[position] := last_record_number;
+      ids[position] := ${recordId("last_record_number")};
     END IF;
   END LOOP;
 
@@ -107,13 +107,13 @@ BEGIN
     DELETE FROM ${schema}.tollgate_terms t USING (SELECT DISTINCT r.term FROM unnest(removed_terms) r (term)) a
       WHERE t.id = a.term AND t.total = 0;
   END IF;
-  RETURN last_number;
+  RETURN last_record_number;
 END
 $function$;
 
 -- Removes at most batch_size records, counters and replays each. Returns whether there were any.
-CREATE FUNCTION ${schema}.tollgate_clear(partition_name text, batch_size integer) RETURNS boolean
-LANGUAGE plpgsql SET lock_timeout = '3s'${planSettings}
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_clear(partition_name text, batch_size integer) RETURNS boolean
+LANGUAGE plpgsql ${lockTimeout}${planSettings}
 AS $function$
 DECLARE
   partition_id bigint;
@@ -146,7 +146,7 @@ $function$;
 
 -- Removes at most batch_size expired counters, replays and writers each. Returns how many it removed. It waits for no
 -- lock: what another session has locked is in use, or is being removed there.
-CREATE FUNCTION ${schema}.tollgate_sweep(batch_size integer) RETURNS integer LANGUAGE plpgsql${planSettings}
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_sweep(batch_size integer) RETURNS integer LANGUAGE plpgsql${planSettings}
 AS $function$
 DECLARE
   now_millis bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;

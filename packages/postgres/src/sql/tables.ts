@@ -7,23 +7,23 @@
  *
  * Names of records, index terms, unique keys, counters and replays are in the form that `indexName.ts` makes, because an
  * entry of a B-tree index has at most 2,704 bytes and a text has no NUL. A name that has another form there is in the
- * header of its record, or in the column `long_name`. Times are in milliseconds since the epoch.
+ * header of its record, or in the column `original_name`. Times are in milliseconds since the epoch.
  */
 import { chunkSize } from "./names.ts"
 
 export const tables = (schema: string): string => `
 CREATE TABLE ${schema}.tollgate_schema (version integer NOT NULL);
 
--- A commit locks the row of its partition, so the commits of a partition run one after another. It locks nothing else
--- for which it waits, so commits cannot deadlock.
+-- A commit locks the row of its partition, so the commits of a partition run one after another. Besides, it waits only for
+-- rows that a sweep is deleting, and a sweep waits for none, so commits cannot deadlock.
 CREATE TABLE ${schema}.tollgate_partitions (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text COLLATE "C" NOT NULL UNIQUE,
-  long_name text,
+  original_name text,
   -- The version of the last write. It is never reset, so that versions are never reused.
   sequence bigint NOT NULL DEFAULT 0,
   -- The number of the record that was created last.
-  last_number bigint NOT NULL DEFAULT 0
+  last_record_number bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
 -- The id of a record is its number in 13 hexadecimal digits. The records of a partition are numbered in the order of
@@ -66,7 +66,7 @@ CREATE TABLE ${schema}.tollgate_postings (
 -- Half of each page is free for new versions of its rows, which then need no new entries in the indexes.
 CREATE TABLE ${schema}.tollgate_counters (
   name text COLLATE "C" PRIMARY KEY,
-  long_name text,
+  original_name text,
   value bigint NOT NULL,
   expires bigint NOT NULL
 ) WITH (fillfactor = 50);
