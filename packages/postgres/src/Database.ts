@@ -48,13 +48,11 @@ export class Database {
   }
 
   async #checkOutAndRun<A>(run: (client: PoolClient) => Promise<A>): Promise<A> {
-    const client = await this.#checkOut()
     let connectionError: Error | undefined
     const onError = (error: Error) => {
       connectionError = error
     }
-    // The pool listens to idle connections only. An error event without a listener would end the process.
-    client.on("error", onError)
+    const client = await this.#checkOut(onError)
     let isUsable = false
     try {
       const result = await run(client)
@@ -69,24 +67,24 @@ export class Database {
     }
   }
 
-  #checkOut(): Promise<PoolClient> {
+  /**
+   * The pool listens to idle connections only, and an error event without a listener would end the process. So `onError`
+   * listens from the pool's callback on: a promise would resolve after the server's next message, which may be an error.
+   */
+  #checkOut(onError: (error: Error) => void): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
       let isLate = false
       const timer = setTimeout(() => {
         isLate = true
         reject(new NoConnection("no connection of the pool to PostgreSQL became free in time"))
       }, this.#queryTimeout)
-      this.#pool.connect().then(
-        (client) => {
-          clearTimeout(timer)
-          if (isLate) client.release()
-          else resolve(client)
-        },
-        (cause) => {
-          clearTimeout(timer)
-          reject(new NoConnection("PostgreSQL is not reachable", { cause }))
-        }
-      )
+      this.#pool.connect((cause, client) => {
+        clearTimeout(timer)
+        if (client === undefined) return reject(new NoConnection("PostgreSQL is not reachable", { cause }))
+        if (isLate) return client.release()
+        client.on("error", onError)
+        resolve(client)
+      })
     })
   }
 
