@@ -1,12 +1,12 @@
 /**
  * Encodes entries as the rows that the queries in `contentQueries.ts` write.
  */
-import type { StoreEntry } from "@tollgate/core/store"
+import type { CounterEntry, StoreEntry } from "@tollgate/core/store"
 import { encodeName, toIndexName } from "./indexName.ts"
 import { encodeRecord } from "./recordCodec.ts"
 import { encodeReplay } from "./replays.ts"
 
-const encodeCounter = ({ name, value, expiresAt }: Extract<StoreEntry, { readonly _tag: "Counter" }>) => ({
+const encodeCounter = ({ name, value, expiresAt }: CounterEntry) => ({
   ...encodeName(name),
   value,
   expires: expiresAt
