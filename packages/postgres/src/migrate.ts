@@ -25,9 +25,9 @@ const makeLock = (schema: string): string =>
   `SELECT pg_advisory_xact_lock(hashtextextended(${escapeLiteral(`tollgate migration of ${schema}`)}, 0));`
 
 /** IF NOT EXISTS would need the permission to create schemas even if this one exists. */
-const makeSchema = (quoted: string): string => `DO $block$
+const makeSchema = (schema: string, quoted: string): string => `DO $block$
 BEGIN
-  IF to_regnamespace(${escapeLiteral(quoted)}) IS NULL THEN CREATE SCHEMA ${quoted}; END IF;
+  IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${escapeLiteral(schema)}) THEN CREATE SCHEMA ${quoted}; END IF;
 END
 $block$;`
 
@@ -35,7 +35,7 @@ $block$;`
 const makeStatements = (schema: string, fromVersion: number): string => {
   const quoted = escapeIdentifier(schema)
   return [
-    makeSchema(quoted),
+    makeSchema(schema, quoted),
     ...migrations.slice(fromVersion).map((migration) => migration(quoted).trim()),
     `DELETE FROM ${quoted}.tollgate_schema;`,
     `INSERT INTO ${quoted}.tollgate_schema VALUES (${latestVersion});`
@@ -46,10 +46,10 @@ type RunQuery = (text: string, values?: Array<string>) => Promise<ReadonlyArray<
 
 /** The version of the schema; 0 if there is none. */
 const queryVersion = async (run: RunQuery, schema: string): Promise<number> => {
-  const table = `${escapeIdentifier(schema)}.tollgate_schema`
-  const [exists] = await run("SELECT to_regclass($1)::text", [table])
-  if (exists?.[0] == null) return 0
-  const [row] = await run(`SELECT max(version) FROM ${table}`)
+  // Reads the catalog itself: to_regclass may remember that the table did not exist before another process created it.
+  const tables = await run("SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'tollgate_schema'", [schema])
+  if (tables.length === 0) return 0
+  const [row] = await run(`SELECT max(version) FROM ${escapeIdentifier(schema)}.tollgate_schema`)
   return Number(row?.[0] ?? 0)
 }
 

@@ -175,8 +175,7 @@ describe("opening a Postgres store", () => {
       yield* query(PostgresStore.migrationSql({ schema: "gate" }))
       yield* query(
         `GRANT USAGE ON SCHEMA gate TO limited;
-         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA gate TO limited;
-         GRANT USAGE ON ALL SEQUENCES IN SCHEMA gate TO limited`
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA gate TO limited`
       )
       const store = yield* open(limitedUrl, { schema: "gate" })
       yield* store.commit(partition, [put("a"), add("n")])
