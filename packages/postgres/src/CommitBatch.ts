@@ -15,7 +15,7 @@ export interface Commit {
   readonly time: number | undefined
 }
 
-/** The arguments after the partition, the writer and the number of the batch. */
+/** The arguments about the changes. */
 type BatchArguments = ReadonlyArray<string | number | null>
 
 /** Gives each distinct name a position, counted from 1 as in SQL. */
@@ -85,9 +85,7 @@ class BatchEncoder {
       return end
     })
     const replays = commits.map(({ idempotency, changes }) => idempotency && encodeReplayRow(idempotency, changes))
-    const times = commits.flatMap(({ time }) => time ?? [])
     return [
-      times.length === 0 ? null : Math.max(...times),
       toTextArray(this.#records.names),
       toTextArray(this.#counters.names),
       toTextArray(this.#terms.names),
@@ -123,10 +121,15 @@ const encodeReplayRow = (idempotency: IdempotencyRecord, changes: ReadonlyArray<
   ttl: idempotency.ttl
 })
 
+const getTime = (commits: ReadonlyArray<Commit>): number | null => {
+  const times = commits.flatMap(({ time }) => time ?? [])
+  return times.length === 0 ? null : Math.max(...times)
+}
+
 /** Encodes commits once, so that a retry sends the same batch. */
 export const encodeBatch = (partition: Partition.Partition, commits: ReadonlyArray<Commit>) => {
   const encoder = new BatchEncoder()
   const partitionName = encoder.encodeName(partition)
   for (const { changes } of commits) for (const change of changes) encoder.add(change)
-  return { partitionName, arguments: encoder.toArguments(commits) }
+  return { partitionName, time: getTime(commits), changes: encoder.toArguments(commits) }
 }

@@ -3,6 +3,7 @@
  * not named, so that a pooler such as PgBouncer can give each query another connection.
  */
 import type { Pool, PoolClient } from "pg"
+import { Connections } from "./Connections.ts"
 import { isUsableAfter, NoConnection, QueryTimeout } from "./classifyError.ts"
 
 /** The columns of a row as PostgreSQL sends them. */
@@ -13,26 +14,43 @@ type Value = string | number | boolean | null
 /** Returns values as text: your application may have set parsers for all pools. */
 const textTypes = { getTypeParser: () => (value: string) => value }
 
+const failAfter = <A>(milliseconds: number, run: Promise<A>): Promise<A> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new QueryTimeout(`PostgreSQL did not respond within ${milliseconds} ms`)),
+      milliseconds
+    )
+    run.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+
 export class Database {
-  readonly #pool: Pool
-  readonly #queryTimeout: number
+  readonly #connections: Connections
   readonly #running = new Set<Promise<unknown>>()
   #isClosed = false
+  readonly queryTimeout: number
+  /** Milliseconds for which a query waits for a lock: less than the timeout, so that none goes on without its caller. */
+  readonly maxLockWait: number
 
   constructor(pool: Pool, queryTimeout: number) {
-    this.#pool = pool
-    this.#queryTimeout = queryTimeout
+    this.#connections = new Connections(pool, queryTimeout)
+    this.queryTimeout = queryTimeout
+    this.maxLockWait = Math.max(1, Math.min(3_000, Math.floor(queryTimeout * 0.6)))
   }
 
   readonly isClosed = (): boolean => this.#isClosed
 
   query(text: string, values: ReadonlyArray<Value> = []): Promise<ReadonlyArray<Row>> {
-    return this.use((client) => this.#run(client, text, values))
+    return this.use(
+      async (client) =>
+        (await client.query<Array<string | null>>({ text, values: [...values], rowMode: "array", types: textTypes }))
+          .rows
+    )
   }
 
   /** Gives `run` a connection of its own, for a transaction. */
-  async use<A>(run: (client: PoolClient) => Promise<A>): Promise<A> {
-    const used = this.#checkOutAndRun(run)
+  async use<A>(run: (client: PoolClient) => Promise<A>, timeoutMs = this.queryTimeout): Promise<A> {
+    if (this.#isClosed) throw new NoConnection("the store is closed")
+    const used = this.#takeAndRun(run, timeoutMs)
     this.#running.add(used)
     try {
       return await used
@@ -41,69 +59,28 @@ export class Database {
     }
   }
 
-  /** Rejects new queries and waits for the running ones, which take at most the query timeout. */
+  /** Rejects new queries and waits for the running ones, which take at most their timeout. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.allSettled(this.#running)
   }
 
-  async #checkOutAndRun<A>(run: (client: PoolClient) => Promise<A>): Promise<A> {
+  async #takeAndRun<A>(run: (client: PoolClient) => Promise<A>, timeoutMs: number): Promise<A> {
     let connectionError: Error | undefined
     const onError = (error: Error) => {
       connectionError = error
     }
-    const client = await this.#checkOut(onError)
+    const client = await this.#connections.take(onError)
     let isUsable = false
     try {
-      const result = await run(client)
+      const result = await failAfter(timeoutMs, run(client))
       isUsable = true
       return result
     } catch (error) {
       isUsable = isUsableAfter(error)
       throw error
     } finally {
-      client.release(connectionError ?? !isUsable)
-      client.off("error", onError)
+      this.#connections.release(client, onError, connectionError ?? !isUsable)
     }
-  }
-
-  /**
-   * The pool listens to idle connections only, and an error event without a listener would end the process. So `onError`
-   * listens from the pool's callback on: a promise would resolve after the server's next message, which may be an error.
-   */
-  #checkOut(onError: (error: Error) => void): Promise<PoolClient> {
-    return new Promise((resolve, reject) => {
-      let isLate = false
-      const timer = setTimeout(() => {
-        isLate = true
-        reject(new NoConnection("no connection of the pool to PostgreSQL became free in time"))
-      }, this.#queryTimeout)
-      this.#pool.connect((cause, client) => {
-        clearTimeout(timer)
-        if (client === undefined) return reject(new NoConnection("PostgreSQL is not reachable", { cause }))
-        if (isLate) return client.release()
-        client.on("error", onError)
-        resolve(client)
-      })
-    })
-  }
-
-  #run(client: PoolClient, text: string, values: ReadonlyArray<Value>): Promise<ReadonlyArray<Row>> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new QueryTimeout(`PostgreSQL did not respond within ${this.#queryTimeout} ms`)),
-        this.#queryTimeout
-      )
-      client.query({ text, values: [...values], rowMode: "array", types: textTypes }).then(
-        ({ rows }) => {
-          clearTimeout(timer)
-          resolve(rows)
-        },
-        (error) => {
-          clearTimeout(timer)
-          reject(error)
-        }
-      )
-    })
   }
 }

@@ -42,7 +42,7 @@ const makeOperations = (
   const commit = makeCommit(database, schema, retryTransient, sweeper.onCommit)
   const microseconds = new MicrosecondClock("caller")
   const listSql = `SELECT q.position, p.total, p.version, p.header, p.body
-    FROM ROWS FROM (jsonb_to_recordset($2) AS (terms text[], "offset" bigint, "limit" bigint, descending boolean))
+    FROM ROWS FROM (jsonb_to_recordset($2::jsonb) AS (terms text[], "offset" bigint, "limit" bigint, descending boolean))
       WITH ORDINALITY q (terms, skip, count, descending, position)
     CROSS JOIN LATERAL ${schema}.tollgate_list($1, q.terms, q.skip, q.count, q.descending) p`
 
@@ -69,7 +69,11 @@ const makeOperations = (
   const clear: StoreOperations["clear"] = (partition) =>
     Effect.flatMap(
       retryTransient("clear", () =>
-        database.query(`SELECT ${schema}.tollgate_clear($1, $2)`, [toIndexName(partition), clearBatchSize])
+        database.query(`SELECT ${schema}.tollgate_clear($1, $2, $3)`, [
+          toIndexName(partition),
+          clearBatchSize,
+          database.maxLockWait
+        ])
       ),
       (rows) => (rows[0]?.[0] === "t" ? clear(partition) : Effect.void)
     )

@@ -24,6 +24,9 @@ export const getSqlState = (error: unknown): string => {
   return /^[0-9A-Z]{5}$/.test(code) ? code : ""
 }
 
+/** The problem of a commit that cannot be sent or stored, such as one with a text that is too long. */
+export const rejectedValue = "a value is too large for PostgreSQL"
+
 interface Rejection {
   readonly pattern: RegExp
   readonly problem: string
@@ -117,6 +120,7 @@ const rejections: ReadonlyArray<Rejection> = [
     problem: "the database does not exist",
     remedy: "Create it, or check its name in the URL"
   },
+  { pattern: /^(22|23|54)/, problem: rejectedValue, remedy: "See the log of PostgreSQL" },
   { pattern: /^XX00[12]/, problem: "the database is corrupt", remedy: "Restore a backup" }
 ]
 
@@ -126,13 +130,17 @@ const findRejection = (error: unknown): Rejection | undefined => {
 }
 
 /** The server closes the connection, in the worst case after it has applied the commit. */
-const isDisconnection = /^(57P0[124]|08)/
+const isDisconnection = /^(57P0[1245]|08|25P0[34])/
 
 /** Whether a connection is still usable after an error. */
 export const isUsableAfter = (error: unknown): boolean => {
   const state = getSqlState(error)
   return state !== "" && !isDisconnection.test(state) && findRejection(error)?.closesConnection !== true
 }
+
+/** Not an error of PostgreSQL or of a connection: the store failed to decode a row. */
+const isOwnError = (error: unknown): boolean =>
+  error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError
 
 const makeClass = (
   problem: string,
@@ -151,10 +159,12 @@ export const classifyError = (error: unknown): ErrorClass => {
   if (error instanceof NoConnection) {
     // The server may have refused the connection with one of the errors above.
     if (getSqlState(error.cause) !== "") return { ...classifyError(error.cause), outcome: "not-applied" }
-    return makeClass(error.message, "not-applied", transient)
+    // Without a cause, the caller has waited long enough.
+    return makeClass(error.message, "not-applied", error.cause === undefined ? { retryable: true } : transient)
   }
   if (error instanceof QueryTimeout) return makeClass(error.message, "unknown", { retryable: true })
-  if (error instanceof UnexpectedResponse) return makeClass("the store failed with an internal error", "unknown")
+  if (error instanceof UnexpectedResponse || isOwnError(error))
+    return makeClass("the store failed with an internal error", "unknown")
   return makeClass("the connection to PostgreSQL was lost", "unknown", transient)
 }
 
@@ -171,7 +181,8 @@ export const getRemedy = (error: unknown): string => {
 export const withoutData = (error: unknown): Error => {
   const state = getSqlState(error)
   if (state !== "") return new Error(`SQLSTATE ${state}`)
-  const copy = new Error(error instanceof Error ? error.message : String(error))
-  if (error instanceof Error) copy.name = error.name
+  // The message of a JSON error quotes the text.
+  const copy = new Error(error instanceof Error && !isOwnError(error) ? error.message : "")
+  copy.name = error instanceof Error ? error.name : "Error"
   return copy
 }

@@ -13,25 +13,43 @@ import {
   type IdempotencyRecord,
   type Partition,
   StoreConflict,
-  type StoreUnavailable
+  StoreUnavailable
 } from "@tollgate/core/store"
 import { Effect } from "effect"
 import { type Commit, encodeBatch } from "./CommitBatch.ts"
+import { rejectedValue, withoutData } from "./classifyError.ts"
 import type { Database } from "./Database.ts"
 import { decodeOutcomes } from "./decodeOutcomes.ts"
+import { makeExpiry } from "./makeExpiry.ts"
 
 /** Bounds the time for which a batch holds the lock of its partition. */
 const maxBatchWeight = 400
 
+const countCharacters = (texts: ReadonlyArray<string | undefined>): number =>
+  texts.reduce((count, text = "") => count + text.length, 0)
+
 /** A record takes longer than a counter or a check, and a large one still longer. */
 const weighChange = (change: Change): number => {
-  if (change._tag === "Put") return 5 + change.body.length / 1_000
-  return change._tag === "Delete" ? 5 : 1
+  if (change._tag === "Delete") return 5
+  if (change._tag !== "Put") return 1
+  const { body, indexTerms, uniqueKeys } = change
+  return 5 + countCharacters([body, ...indexTerms, ...uniqueKeys]) / 1_000
 }
 
-const weighCommit = ({ changes }: Commit): number => changes.reduce((weight, change) => weight + weighChange(change), 0)
+const weighCommit = ({ changes, idempotency }: Commit): number =>
+  changes.reduce((weight, change) => weight + weighChange(change), 0) +
+  countCharacters([idempotency?.id, idempotency?.fingerprint, idempotency?.result]) / 1_000
 
 type Result = Effect.Effect<CommitResult, StoreConflict | StoreUnavailable>
+
+const toEncodingError = (cause: unknown): StoreUnavailable =>
+  new StoreUnavailable({
+    operation: "commit",
+    problem: rejectedValue,
+    retryable: false,
+    outcome: "not-applied",
+    cause: withoutData(cause)
+  })
 
 export const makeCommit = (
   database: Database,
@@ -41,32 +59,39 @@ export const makeCommit = (
 ) => {
   const writer = randomUUID()
   let lastBatch = 0
-  const placeholders = Array.from({ length: 12 }, (_, index) => `$${index + 1}`).join(", ")
+  const placeholders = Array.from({ length: 14 }, (_, index) => `$${index + 1}`).join(", ")
   const sql = `SELECT * FROM ${schema}.tollgate_commit(${placeholders})`
 
   const send = (
     partition: Partition.Partition,
     commits: ReadonlyArray<Commit>
   ): Effect.Effect<ReadonlyArray<Result>, StoreUnavailable> =>
-    Effect.suspend(() => {
-      const { partitionName, arguments: args } = encodeBatch(partition, commits)
-      const values = [partitionName, writer, ++lastBatch, ...args]
-      return retryTransient("commit", async () => {
-        const [row] = await database.query(sql, values)
-        onCommit()
-        const results = decodeOutcomes(
-          row,
-          commits.map(({ changes }) => changes)
-        )
-        return results.map((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
-      })
-    })
+    Effect.flatMap(
+      Effect.try({ try: () => encodeBatch(partition, commits), catch: toEncodingError }),
+      ({ partitionName, time, changes }) => {
+        const batch = ++lastBatch
+        let attempts = 0
+        return retryTransient("commit", async () => {
+          const isRetry = attempts++ > 0
+          const values = [partitionName, writer, batch, time, database.maxLockWait, isRetry, ...changes]
+          const [row] = await database.query(sql, values)
+          onCommit()
+          const results = decodeOutcomes(
+            row,
+            commits.map(({ changes }) => changes)
+          )
+          return results.map((result) =>
+            result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)
+          )
+        })
+      }
+    )
 
-  /** One failing commit must not fail the others in its batch: if nothing was applied, sends each on its own. */
+  /** One commit with a value that PostgreSQL rejects must not fail the others in its batch: sends each on its own. */
   const sendBatch = (partition: Partition.Partition, commits: ReadonlyArray<Commit>) =>
     Effect.catchIf(
       send(partition, commits),
-      ({ outcome, retryable }) => commits.length > 1 && outcome === "not-applied" && !retryable,
+      ({ problem }) => commits.length > 1 && problem === rejectedValue,
       () =>
         Effect.map(
           Effect.forEach(commits, (commit) =>
@@ -79,7 +104,12 @@ export const makeCommit = (
         )
     )
 
-  const queue = new BatchQueue(sendBatch, { maxBatchWeight, maxRunningBatches: 1, weigh: weighCommit })
+  const queue = new BatchQueue(sendBatch, {
+    maxBatchWeight,
+    maxRunningBatches: 1,
+    weigh: weighCommit,
+    expiry: makeExpiry("commit", database)
+  })
 
   return (
     partition: Partition.Partition,

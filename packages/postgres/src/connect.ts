@@ -13,8 +13,8 @@ const minServerVersion = 15
 
 const readSettings = async (database: Database) => {
   const [row] = await database.query(
-    `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
-       current_setting('synchronous_commit'), current_setting('fsync'), pg_is_in_recovery()`
+    `SELECT pg_catalog.current_setting('server_version_num'), pg_catalog.current_setting('server_encoding'),
+       pg_catalog.current_setting('synchronous_commit'), pg_catalog.current_setting('fsync'), pg_catalog.pg_is_in_recovery()`
   )
   const [version, encoding, synchronousCommit, fsync, isStandby] = row ?? []
   return {

@@ -6,6 +6,7 @@ import type { Partition, StoreOperations, StoreRecord, StoreUnavailable } from "
 import { toTextArray } from "./arrayLiteral.ts"
 import type { Database, Row } from "./Database.ts"
 import { toIndexName } from "./indexName.ts"
+import { makeExpiry } from "./makeExpiry.ts"
 import { decodeRecord } from "./recordCodec.ts"
 
 const maxBatchSize = 200
@@ -47,7 +48,12 @@ export const makeLookups = (
           let position = 0
           return lookups.map(({ names }) => names.map(() => decode(found.get(++position))))
         }),
-      { maxBatchWeight: maxBatchSize, maxRunningBatches, weigh: ({ names }) => names.length }
+      {
+        maxBatchWeight: maxBatchSize,
+        maxRunningBatches,
+        weigh: ({ names }) => names.length,
+        expiry: makeExpiry(operation, database)
+      }
     )
     return (partition: Partition.Partition, names: ReadonlyArray<string>) => queue.add(lane, { partition, names })
   }

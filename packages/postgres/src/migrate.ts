@@ -21,6 +21,8 @@ const migrations: ReadonlyArray<(schema: string) => string> = [
 
 export const latestVersion = migrations.length
 
+const migrationTimeoutMs = 60_000
+
 const makeLock = (schema: string): string =>
   `SELECT pg_advisory_xact_lock(hashtextextended(${escapeLiteral(`tollgate migration of ${schema}`)}, 0));`
 
@@ -70,7 +72,7 @@ export const migrate = (database: Database, schema: string): Promise<void> =>
       await client.query("ROLLBACK").catch(() => undefined)
       throw error
     }
-  })
+  }, migrationTimeoutMs)
 
 export interface MigrationSqlOptions {
   /** The schema of the tables and functions. The default is `tollgate`. */

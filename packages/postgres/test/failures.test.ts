@@ -100,7 +100,7 @@ describe("a Postgres store", () => {
       const [writer] = yield* postgres.query("SELECT writer, batch FROM tollgate.tollgate_writers")
       const sendAgain = (batch: number) =>
         postgres.query(
-          `SELECT * FROM tollgate.tollgate_commit($1, $2, $3, NULL, '{}', '{n}', '{}', '{5,1,1,100,60000}', '{1}', NULL, NULL, NULL)`,
+          `SELECT * FROM tollgate.tollgate_commit($1, $2, $3, NULL, 1000, false, '{}', '{n}', '{}', '{5,1,1,100,60000}', '{1}', NULL, NULL, NULL)`,
           [partition, writer?.["writer"], batch]
         )
       const last = Number(writer?.["batch"])

@@ -95,7 +95,7 @@ describe("a role that may not create anything", () => {
     Effect.gen(function* () {
       const { asAdministrator, urlOfApp } = yield* startRestrictedServer
       yield* asAdministrator(PostgresStore.migrationSql())
-      assert.strictEqual(grants.length, 4)
+      assert.strictEqual(grants.length, 3)
       for (const grant of grants) {
         yield* asAdministrator(grants.join("\n"))
         yield* asAdministrator(grant.replace("GRANT", "REVOKE").replace("TO app", "FROM app"))

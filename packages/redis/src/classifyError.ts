@@ -72,7 +72,8 @@ export const isSlotMoved = (error: unknown): boolean => /^(MOVED|ASK)/.test(getM
 
 /** Copies an error without its command, which may contain passwords and record bodies. */
 export const withoutCommand = (error: unknown): Error => {
-  const copy = new Error(getMessage(error))
+  // The message of a JSON error quotes the stored text.
+  const copy = new Error(error instanceof SyntaxError ? "" : getMessage(error))
   if (error instanceof Error) copy.name = error.name
   return copy
 }

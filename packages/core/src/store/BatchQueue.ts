@@ -4,15 +4,18 @@
  */
 import { Effect } from "effect"
 
-export interface BatchQueueOptions<A> {
+export interface BatchQueueOptions<A, E> {
   readonly maxBatchWeight: number
   readonly weigh: (item: A) => number
   /** The number of batches of one lane that run at the same time. */
   readonly maxRunningBatches: number
+  /** Fails an item that has waited too long when its turn comes. */
+  readonly expiry?: { readonly maxWaitMs: number; readonly makeError: () => E } | undefined
 }
 
 interface Job<A, B, E> {
   readonly item: A
+  readonly addedAt: number
   readonly resume: (result: Effect.Effect<B, E>) => void
 }
 
@@ -24,13 +27,13 @@ interface Lane<A, B, E> {
 
 export class BatchQueue<K, A, B, E> {
   readonly #runBatch: (lane: K, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>
-  readonly #options: BatchQueueOptions<A>
+  readonly #options: BatchQueueOptions<A, E>
   readonly #lanes = new Map<K, Lane<A, B, E>>()
 
   /** `runBatch` returns one result per item, in order. */
   constructor(
     runBatch: (lane: K, items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, E>,
-    options: BatchQueueOptions<A>
+    options: BatchQueueOptions<A, E>
   ) {
     this.#runBatch = runBatch
     this.#options = options
@@ -40,7 +43,7 @@ export class BatchQueue<K, A, B, E> {
     return Effect.callback<B, E>((resume) => {
       const lane = this.#lanes.get(key) ?? { pending: new Set(), running: 0, isScheduled: false }
       this.#lanes.set(key, lane)
-      const job = { item, resume }
+      const job = { item, addedAt: performance.now(), resume }
       lane.pending.add(job)
       this.#schedule(key, lane)
       // A caller that is interrupted before its batch is sent removes its item from the batch.
@@ -54,9 +57,22 @@ export class BatchQueue<K, A, B, E> {
     lane.isScheduled = true
     process.nextTick(() => {
       lane.isScheduled = false
+      this.#failExpired(lane)
       while (lane.pending.size > 0 && lane.running < this.#options.maxRunningBatches) this.#start(key, lane)
       if (lane.pending.size === 0 && lane.running === 0) this.#lanes.delete(key)
     })
+  }
+
+  /** The jobs are in the order in which they were added. */
+  #failExpired({ pending }: Lane<A, B, E>): void {
+    const { expiry } = this.#options
+    if (expiry === undefined) return
+    const oldest = performance.now() - expiry.maxWaitMs
+    for (const job of pending) {
+      if (job.addedAt >= oldest) return
+      pending.delete(job)
+      job.resume(Effect.fail(expiry.makeError()))
+    }
   }
 
   #takeBatch({ pending }: Lane<A, B, E>): ReadonlyArray<Job<A, B, E>> {

@@ -11,6 +11,9 @@ export class StoreMisuse extends TypeError {
 
 export const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 export const isPositive = (value: number): boolean => Number.isSafeInteger(value) && value > 0
+/** A thousand years. Added to the present, it stays exact. */
+const maxTtl = 365_250 * 24 * 60 * 60 * 1_000
+const isTtl = (value: number): boolean => isPositive(value) && value <= maxTtl
 /** Maximum index terms in a query. Tollgate uses fewer; every store supports more. */
 const maxTerms = 100
 
@@ -53,7 +56,7 @@ const validateChange = (change: Change): string | undefined => {
       if (!isWellFormed(change.counter)) return "the counter name contains a lone surrogate"
       return (
         validateAmounts(change) ??
-        (isPositive(change.ttl) ? undefined : `ttl must be a positive number of milliseconds, not ${change.ttl}`)
+        (isTtl(change.ttl) ? undefined : `ttl must be a number of milliseconds from 1 to ${maxTtl}, not ${change.ttl}`)
       )
   }
 }
@@ -102,8 +105,8 @@ export const validateCommit = (
   }
   if (idempotency === undefined) return undefined
   const { id, fingerprint, result, ttl } = idempotency
-  if (!isPositive(ttl)) {
-    return new StoreMisuse(`idempotency.ttl must be a positive number of milliseconds, not ${ttl}`)
+  if (!isTtl(ttl)) {
+    return new StoreMisuse(`idempotency.ttl must be a number of milliseconds from 1 to ${maxTtl}, not ${ttl}`)
   }
   if (![id, fingerprint, result].every(isWellFormed)) {
     return new StoreMisuse("idempotency: a string contains a lone surrogate")

@@ -3,7 +3,7 @@
  * transaction. `CommitBatch.ts` encodes its arguments and decodes its results.
  */
 
-import { scoped } from "./names.ts"
+import { lookUp, scoped } from "./names.ts"
 
 /**
  * The numbers by which a change is encoded as kind, subject, amount, bound and ttl. The subject is the position of the
@@ -44,9 +44,6 @@ export const outcomes = {
   rateLimited: 6
 } as const
 
-/** A commit waits this long for the lock of its partition. Shorter than the default query timeout, so that it ends first. */
-export const lockTimeout = "SET lock_timeout = '3s'"
-
 /**
  * Milliseconds for which the outcomes of a writer's last batch are kept: longer than any retry. They are renewed when half
  * of this has passed, so that the index on the expiry rarely changes.
@@ -57,10 +54,16 @@ const writerTtl = 7_200_000
 const maxCounterExtension = 60_000
 
 /**
- * The settings that make every plan a loop over the names in an array, which looks each of them up in an index. Without
- * them the plans would depend on statistics, which a new table does not have, and be quadratic until it has some.
+ * The settings of every function. No object of another schema can take the place of a built-in one. The plans do not depend
+ * on statistics, which a new table does not have, nor on settings of your application: each loops over the names in an
+ * array and looks them up in an index.
  */
-export const planSettings = `
+export const functionSettings = `
+  SET search_path = pg_catalog, pg_temp
+  SET enable_indexscan = on
+  SET enable_indexonlyscan = on
+  SET enable_tidscan = on
+  SET enable_nestloop = on
   SET enable_seqscan = off
   SET enable_bitmapscan = off
   SET enable_hashjoin = off
@@ -79,6 +82,10 @@ CREATE OR REPLACE FUNCTION ${schema}.tollgate_commit(
   batch_number bigint,
   -- The caller's time in microseconds, or NULL for the server's.
   caller_time bigint,
+  -- Milliseconds for which it waits for the lock of the partition.
+  max_lock_wait integer,
+  -- Whether it was sent before, so that an earlier attempt may still arrive.
+  is_retry boolean,
   record_keys text[],
   counter_names text[],
   term_names text[],
@@ -95,7 +102,7 @@ CREATE OR REPLACE FUNCTION ${schema}.tollgate_commit(
   OUT outcomes bigint[],
   OUT replays jsonb
 ) LANGUAGE plpgsql
-  ${lockTimeout}${planSettings}
+  ${functionSettings.trim()}
 AS $function$
 DECLARE
   partition_id bigint;
@@ -139,6 +146,7 @@ DECLARE
   writes_records boolean := false;
   is_any_applied boolean := false;
 BEGIN
+  PERFORM set_config('lock_timeout', max_lock_wait::text, true);
   LOOP
     SELECT p.id, p.sequence, p.last_record_number INTO partition_id, last_version, record_number
       FROM ${schema}.tollgate_partitions p WHERE p.name = partition_name FOR NO KEY UPDATE;
@@ -163,14 +171,18 @@ BEGIN
   IF cardinality(record_keys) > 0 THEN
     SELECT array_agg(coalesce(r.version, 0) ORDER BY k.position) INTO versions
       FROM unnest(record_keys) WITH ORDINALITY k (key, position)
-      LEFT JOIN ${schema}.tollgate_records r ON r.key = ${scoped("k.key")};
+      LEFT JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.version", `r.key = ${scoped("k.key")}`)} ON true;
   END IF;
   IF cardinality(counter_names) > 0 THEN
     SELECT array_agg(coalesce(c.value, 0) ORDER BY n.position), array_agg(coalesce(c.expires, 0) ORDER BY n.position)
       INTO counts, expiries
       FROM unnest(counter_names) WITH ORDINALITY n (name, position)
-      LEFT JOIN ${schema}.tollgate_counters c
-        ON c.name = ${scoped("n.name")} AND c.expires > now_millis;
+      LEFT JOIN ${lookUp(
+        `${schema}.tollgate_counters`,
+        "c",
+        "c.value, c.expires",
+        `c.name = ${scoped("n.name")} AND c.expires > now_millis`
+      )} ON true;
     ttls := array_fill(NULL::bigint, ARRAY[cardinality(counter_names)]);
   END IF;
   IF put_list IS NOT NULL THEN
@@ -217,8 +229,13 @@ BEGIN
         CROSS JOIN jsonb_array_elements_text(puts[w.put] -> 'uniqueKeys') WITH ORDINALITY k (unique_key, position)
         WHERE written_keys IS NOT NULL
       ) u
-      LEFT JOIN ${schema}.tollgate_unique_keys o ON o.unique_key = ${scoped("u.unique_key")}
-      LEFT JOIN ${schema}.tollgate_records r ON r.id = o.record
+      LEFT JOIN ${lookUp(
+        `${schema}.tollgate_unique_keys`,
+        "o",
+        "o.record",
+        `o.unique_key = ${scoped("u.unique_key")}`
+      )} ON true
+      LEFT JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.key", "r.id = o.record")} ON true
       WHERE u.occurrence > 1 OR (r.key IS NOT NULL AND NOT is_written ? r.key)
       ORDER BY u.change, u.position LIMIT 1;
     END IF;
@@ -325,7 +342,8 @@ BEGIN
       FROM unnest(counter_names, counts, ttls, expiries) n (name, value, ttl, expires) WHERE n.ttl IS NOT NULL
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires;
   END IF;
-  IF is_any_applied THEN
+  -- Refusals are kept too if an earlier attempt may still arrive, which must not be applied then.
+  IF is_any_applied OR is_retry THEN
     INSERT INTO ${schema}.tollgate_writers AS w (partition, writer, batch, outcomes, replays, expires)
       VALUES (partition_id, writer_id, batch_number, tollgate_commit.outcomes, tollgate_commit.replays, now_millis + ${writerTtl})
       ON CONFLICT (partition, writer) DO UPDATE SET batch = excluded.batch, outcomes = excluded.outcomes,

@@ -60,7 +60,7 @@ export const makeContentQueries = (schema: string) => ({
       FROM (
         SELECT e.record, e.position, row_number() OVER (ORDER BY e.position) AS number,
           ${scoped("(e.record ->> 'key')", partition)} AS key, (e.record ->> 'version')::bigint AS version
-        FROM jsonb_array_elements($2) WITH ORDINALITY e (record, position)
+        FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY e (record, position)
         WHERE NOT EXISTS (
           SELECT FROM ${schema}.tollgate_records r WHERE r.key = ${scoped("(e.record ->> 'key')", partition)}
         )
@@ -70,12 +70,12 @@ export const makeContentQueries = (schema: string) => ({
   writeCounters: `
     INSERT INTO ${schema}.tollgate_counters (name, original_name, value, expires)
     SELECT ${scoped('c."indexName"', partition)}, c."originalName", c.value, c.expires
-    FROM jsonb_to_recordset($2) AS c ("indexName" text, "originalName" text, value bigint, expires bigint)
+    FROM jsonb_to_recordset($2::jsonb) AS c ("indexName" text, "originalName" text, value bigint, expires bigint)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires`,
 
   writeReplays: `
     INSERT INTO ${schema}.tollgate_replays (id, content, numbers, expires)
     SELECT ${scoped("r.id", partition)}, r.content, r.numbers, r.expires
-    FROM jsonb_to_recordset($2) AS r (id text, content text, numbers bigint[], expires bigint)
+    FROM jsonb_to_recordset($2::jsonb) AS r (id text, content text, numbers bigint[], expires bigint)
     ON CONFLICT (id) DO UPDATE SET content = excluded.content, numbers = excluded.numbers, expires = excluded.expires`
 })

@@ -2,18 +2,18 @@
  * The functions that read. Each runs in the snapshot of the statement that calls it (STABLE), and takes names of several
  * partitions, so that all calls of one turn of the event loop need one round trip. `position` is that of the name.
  */
-import { planSettings } from "./commitFunction.ts"
-import { chunkSize, recordId, scoped } from "./names.ts"
+import { functionSettings } from "./commitFunction.ts"
+import { chunkSize, lookUp, recordId, scoped } from "./names.ts"
 
 export const readFunctions = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.tollgate_get(partition_names text[], keys text[])
-RETURNS TABLE ("position" bigint, version bigint, header text, body text) LANGUAGE plpgsql STABLE${planSettings}
+RETURNS TABLE ("position" bigint, version bigint, header text, body text) LANGUAGE plpgsql STABLE${functionSettings}
 AS $function$
 BEGIN
   RETURN QUERY SELECT n.position, r.version, r.header, r.body
     FROM unnest(partition_names, keys) WITH ORDINALITY n (partition, key, position)
-    JOIN ${schema}.tollgate_partitions p ON p.name = n.partition
-    JOIN ${schema}.tollgate_records r ON r.key = ${scoped("n.key", "p.id")};
+    CROSS JOIN ${lookUp(`${schema}.tollgate_partitions`, "p", "p.id", "p.name = n.partition")}
+    CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.*", `r.key = ${scoped("n.key", "p.id")}`)};
 END
 $function$;
 
@@ -21,26 +21,36 @@ CREATE OR REPLACE FUNCTION ${schema}.tollgate_get_by_unique_key(partition_names 
 RETURNS TABLE (
   "position" bigint, version bigint, header text, body text,
   parent_version bigint, parent_header text, parent_body text
-) LANGUAGE plpgsql STABLE${planSettings}
+) LANGUAGE plpgsql STABLE${functionSettings}
 AS $function$
 BEGIN
   RETURN QUERY SELECT n.position, r.version, r.header, r.body, parent.version, parent.header, parent.body
     FROM unnest(partition_names, unique_keys) WITH ORDINALITY n (partition, unique_key, position)
-    JOIN ${schema}.tollgate_partitions p ON p.name = n.partition
-    JOIN ${schema}.tollgate_unique_keys u ON u.unique_key = ${scoped("n.unique_key", "p.id")}
-    JOIN ${schema}.tollgate_records r ON r.id = u.record
-    LEFT JOIN ${schema}.tollgate_records parent ON parent.key = ${scoped("r.parent", "p.id")};
+    CROSS JOIN ${lookUp(`${schema}.tollgate_partitions`, "p", "p.id", "p.name = n.partition")}
+    CROSS JOIN ${lookUp(
+      `${schema}.tollgate_unique_keys`,
+      "u",
+      "u.record",
+      `u.unique_key = ${scoped("n.unique_key", "p.id")}`
+    )}
+    CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.*", "r.id = u.record")}
+    LEFT JOIN ${lookUp(
+      `${schema}.tollgate_records`,
+      "parent",
+      "parent.*",
+      `parent.key = ${scoped("r.parent", "p.id")}`
+    )} ON true;
 END
 $function$;
 
 CREATE OR REPLACE FUNCTION ${schema}.tollgate_get_counters(partition_names text[], names text[])
-RETURNS TABLE ("position" bigint, value bigint) LANGUAGE plpgsql STABLE${planSettings}
+RETURNS TABLE ("position" bigint, value bigint) LANGUAGE plpgsql STABLE${functionSettings}
 AS $function$
 BEGIN
   RETURN QUERY SELECT n.position, c.value
     FROM unnest(partition_names, names) WITH ORDINALITY n (partition, name, position)
-    JOIN ${schema}.tollgate_partitions p ON p.name = n.partition
-    JOIN ${schema}.tollgate_counters c ON c.name = ${scoped("n.name", "p.id")}
+    CROSS JOIN ${lookUp(`${schema}.tollgate_partitions`, "p", "p.id", "p.name = n.partition")}
+    CROSS JOIN ${lookUp(`${schema}.tollgate_counters`, "c", "c.*", `c.name = ${scoped("n.name", "p.id")}`)}
     WHERE c.expires > (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
 END
 $function$;
@@ -48,7 +58,7 @@ $function$;
 -- One page of the records that have all terms. The first row has the total, and no record if the page is empty.
 CREATE OR REPLACE FUNCTION ${schema}.tollgate_list(
   partition_name text, term_names text[], skip bigint, count bigint, is_descending boolean
-) RETURNS TABLE (total bigint, version bigint, header text, body text) LANGUAGE plpgsql STABLE${planSettings}
+) RETURNS TABLE (total bigint, version bigint, header text, body text) LANGUAGE plpgsql STABLE${functionSettings}
 AS $function$
 DECLARE
   partition_id bigint;
@@ -65,7 +75,8 @@ DECLARE
 BEGIN
   SELECT p.id INTO partition_id FROM ${schema}.tollgate_partitions p WHERE p.name = partition_name;
   SELECT array_agg(t.id) INTO terms
-    FROM unnest(term_names) n (term) JOIN ${schema}.tollgate_terms t ON t.term = ${scoped("n.term")};
+    FROM unnest(term_names) n (term)
+    CROSS JOIN ${lookUp(`${schema}.tollgate_terms`, "t", "t.id", `t.term = ${scoped("n.term")}`)};
   total := 0;
   IF terms IS NOT NULL AND cardinality(terms) = cardinality(term_names) THEN
     SELECT array_agg(c.chunk ORDER BY c.chunk), array_agg(c.records ORDER BY c.chunk), sum(bit_count(c.records))
@@ -102,10 +113,10 @@ BEGIN
   );
   IF is_descending THEN
     RETURN QUERY SELECT tollgate_list.total, r.version, r.header, r.body FROM unnest(numbers) n (number)
-      JOIN ${schema}.tollgate_records r ON r.id = ${recordId("n.number")} ORDER BY n.number DESC;
+      CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.*", `r.id = ${recordId("n.number")}`)} ORDER BY n.number DESC;
   ELSE
     RETURN QUERY SELECT tollgate_list.total, r.version, r.header, r.body FROM unnest(numbers) n (number)
-      JOIN ${schema}.tollgate_records r ON r.id = ${recordId("n.number")} ORDER BY n.number;
+      CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.*", `r.id = ${recordId("n.number")}`)} ORDER BY n.number;
   END IF;
 END
 $function$;

@@ -2,8 +2,8 @@
  * The functions that write records, remove everything from a partition, and remove what has expired. They work on sets of
  * rows, so that a commit of ten thousand records takes a fixed number of statements.
  */
-import { lockTimeout, planSettings } from "./commitFunction.ts"
-import { chunkSize, inPartition, recordId, scoped } from "./names.ts"
+import { functionSettings } from "./commitFunction.ts"
+import { chunkSize, inPartition, lookUp, recordId, scoped } from "./names.ts"
 
 /** The bits of records, grouped by their term and their chunk. */
 const toChunks = (terms: string, numbers: string): string => `(
@@ -12,7 +12,18 @@ const toChunks = (terms: string, numbers: string): string => `(
       FROM unnest(${terms}, ${numbers}) a (term, number) GROUP BY a.term, a.number / ${chunkSize}
     )`
 
-export const recordFunctions = (schema: string): string => `
+export const recordFunctions = (schema: string): string => {
+  const recordOf = (id: string) => lookUp(`${schema}.tollgate_records`, "r", "r.*", `r.id = ${id}`)
+  const termOf = (term: string) => lookUp(`${schema}.tollgate_terms`, "t", "t.id", `t.term = ${scoped(term)}`)
+  /** Deletes the rows that a query locks or finds, by their place: without a join that could be planned in another way. */
+  const deleteFrom = (table: string, query: string) =>
+    `DELETE FROM ${schema}.${table} d WHERE d.ctid = ANY (ARRAY(${query}))`
+  const findInPartition = (table: string, column: string) =>
+    `SELECT v.ctid FROM ${schema}.${table} v WHERE ${inPartition(`v.${column}`)} LIMIT batch_size`
+  const lockExpired = (table: string) =>
+    `SELECT e.ctid FROM ${schema}.${table} e WHERE e.expires <= now_millis
+    ORDER BY e.expires LIMIT batch_size FOR UPDATE SKIP LOCKED`
+  return `
 -- Puts and deletes records. The arguments are the keys of the records as in the table, the position of each put in puts
 -- (NULL for a delete), and the version of each put. The caller has locked the partition and keeps the result, the number
 -- of the record that was created last.
@@ -23,7 +34,7 @@ CREATE OR REPLACE FUNCTION ${schema}.tollgate_write_records(
   put_positions bigint[],
   versions bigint[],
   puts jsonb[]
-) RETURNS bigint LANGUAGE plpgsql${planSettings}
+) RETURNS bigint LANGUAGE plpgsql${functionSettings}
 AS $function$
 DECLARE
   ids text[];
@@ -31,13 +42,16 @@ DECLARE
   has_existing boolean;
   added_terms text[];
   added_numbers bigint[];
-  removed_terms bigint[];
+  removed_terms text[];
   removed_numbers bigint[];
+  -- What no record has any more.
+  emptied_terms bigint[];
+  emptied_chunks bigint[];
 BEGIN
   SELECT array_agg(r.id ORDER BY w.position), array_agg(r.number ORDER BY w.position), bool_or(r.id IS NOT NULL)
     INTO ids, numbers, has_existing
     FROM unnest(keys) WITH ORDINALITY w (key, position)
-    LEFT JOIN ${schema}.tollgate_records r ON r.key = w.key;
+    LEFT JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.id, r.number", "r.key = w.key")} ON true;
   FOR position IN 1 .. cardinality(keys) LOOP
     IF ids[position] IS NULL THEN
       last_record_number := last_record_number + 1;
@@ -48,34 +62,36 @@ BEGIN
 
   -- Release unique keys before they are taken: one commit may move a unique key from one record to another.
   IF has_existing THEN
-    DELETE FROM ${schema}.tollgate_unique_keys u
-      USING unnest(ids, put_positions) w (id, put)
-      JOIN ${schema}.tollgate_records r ON r.id = w.id
+    DELETE FROM ${schema}.tollgate_unique_keys u WHERE u.ctid = ANY (ARRAY(
+      SELECT u.ctid FROM unnest(ids, put_positions) w (id, put)
+      CROSS JOIN ${recordOf("w.id")}
       CROSS JOIN unnest(r.unique_keys) k (unique_key)
-      WHERE u.unique_key = ${scoped("k.unique_key")}
-        AND (w.put IS NULL OR NOT puts[w.put] -> 'uniqueKeys' ? k.unique_key);
-    SELECT array_agg(t.id), array_agg(r.number) INTO removed_terms, removed_numbers
+      CROSS JOIN ${lookUp(`${schema}.tollgate_unique_keys`, "u", "u.ctid", `u.unique_key = ${scoped("k.unique_key")}`)}
+      WHERE w.put IS NULL OR NOT puts[w.put] -> 'uniqueKeys' ? k.unique_key
+    ));
+    SELECT array_agg(n.term), array_agg(r.number) INTO removed_terms, removed_numbers
       FROM unnest(ids, put_positions) w (id, put)
-      JOIN ${schema}.tollgate_records r ON r.id = w.id
+      CROSS JOIN ${recordOf("w.id")}
       CROSS JOIN unnest(r.terms) n (term)
-      JOIN ${schema}.tollgate_terms t ON t.term = ${scoped("n.term")}
       WHERE w.put IS NULL OR NOT puts[w.put] -> 'terms' ? n.term;
   END IF;
   INSERT INTO ${schema}.tollgate_unique_keys (unique_key, record)
     SELECT ${scoped("k.unique_key")}, w.id
     FROM unnest(ids, put_positions) w (id, put)
-    LEFT JOIN ${schema}.tollgate_records r ON r.id = w.id
+    LEFT JOIN ${recordOf("w.id")} ON true
     CROSS JOIN jsonb_array_elements_text(puts[w.put] -> 'uniqueKeys') k (unique_key)
     WHERE r.id IS NULL OR k.unique_key <> ALL (r.unique_keys);
   SELECT array_agg(n.term), array_agg(w.number) INTO added_terms, added_numbers
     FROM unnest(ids, numbers, put_positions) w (id, number, put)
-    LEFT JOIN ${schema}.tollgate_records r ON r.id = w.id
+    LEFT JOIN ${recordOf("w.id")} ON true
     CROSS JOIN jsonb_array_elements_text(puts[w.put] -> 'terms') n (term)
     WHERE r.id IS NULL OR n.term <> ALL (r.terms);
 
   IF has_existing THEN
-    DELETE FROM ${schema}.tollgate_records r USING unnest(ids, put_positions) w (id, put)
-      WHERE w.put IS NULL AND r.id = w.id;
+    DELETE FROM ${schema}.tollgate_records r WHERE r.ctid = ANY (ARRAY(
+      SELECT r.ctid FROM unnest(ids, put_positions) w (id, put)
+      CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.ctid", "r.id = w.id")} WHERE w.put IS NULL
+    ));
   END IF;
   INSERT INTO ${schema}.tollgate_records (id, number, key, version, parent, terms, unique_keys, header, body)
     SELECT w.id, w.number, w.key, w.version, puts[w.put] ->> 'parent',
@@ -91,29 +107,40 @@ BEGIN
       SELECT ${scoped("a.term")}, count(*) FROM unnest(added_terms) a (term) GROUP BY a.term
       ON CONFLICT (term) DO UPDATE SET total = t.total + excluded.total;
     INSERT INTO ${schema}.tollgate_postings AS p (term, chunk, records)
-      SELECT t.id, c.chunk, c.records FROM ${toChunks("added_terms", "added_numbers")} c
-      JOIN ${schema}.tollgate_terms t ON t.term = ${scoped("c.term")}
+      SELECT t.id, c.chunk, c.records FROM ${toChunks("added_terms", "added_numbers")} c CROSS JOIN ${termOf("c.term")}
       ON CONFLICT (term, chunk) DO UPDATE SET records = p.records | excluded.records;
   END IF;
   IF removed_terms IS NOT NULL THEN
-    UPDATE ${schema}.tollgate_postings p SET records = p.records & ~c.records
-      FROM ${toChunks("removed_terms", "removed_numbers")} c
-      WHERE p.term = c.term AND p.chunk = c.chunk;
-    DELETE FROM ${schema}.tollgate_postings p USING ${toChunks("removed_terms", "removed_numbers")} c
-      WHERE p.term = c.term AND p.chunk = c.chunk AND bit_count(p.records) = 0;
-    UPDATE ${schema}.tollgate_terms t SET total = t.total - a.total
-      FROM (SELECT r.term, count(*) AS total FROM unnest(removed_terms) r (term) GROUP BY r.term) a
-      WHERE t.id = a.term;
-    DELETE FROM ${schema}.tollgate_terms t USING (SELECT DISTINCT r.term FROM unnest(removed_terms) r (term)) a
-      WHERE t.id = a.term AND t.total = 0;
+    WITH changed AS (
+      INSERT INTO ${schema}.tollgate_postings AS p (term, chunk, records)
+      SELECT t.id, c.chunk, c.records FROM ${toChunks("removed_terms", "removed_numbers")} c
+      CROSS JOIN ${termOf("c.term")}
+      ON CONFLICT (term, chunk) DO UPDATE SET records = p.records & ~excluded.records RETURNING p.*
+    )
+    SELECT array_agg(c.term), array_agg(c.chunk) INTO emptied_terms, emptied_chunks
+      FROM changed c WHERE bit_count(c.records) = 0;
+    DELETE FROM ${schema}.tollgate_postings p WHERE p.ctid = ANY (ARRAY(
+      SELECT p.ctid FROM unnest(emptied_terms, emptied_chunks) e (term, chunk)
+      CROSS JOIN ${lookUp(`${schema}.tollgate_postings`, "p", "p.ctid", "p.term = e.term AND p.chunk = e.chunk")}
+    ));
+    WITH changed AS (
+      INSERT INTO ${schema}.tollgate_terms AS t (term, total)
+      SELECT ${scoped("a.term")}, count(*) FROM unnest(removed_terms) a (term) GROUP BY a.term
+      ON CONFLICT (term) DO UPDATE SET total = t.total - excluded.total RETURNING t.*
+    )
+    SELECT array_agg(c.id) INTO emptied_terms FROM changed c WHERE c.total = 0;
+    DELETE FROM ${schema}.tollgate_terms t WHERE t.ctid = ANY (ARRAY(
+      SELECT t.ctid FROM unnest(emptied_terms) e (id)
+      CROSS JOIN ${lookUp(`${schema}.tollgate_terms`, "t", "t.ctid", "t.id = e.id")}
+    ));
   END IF;
   RETURN last_record_number;
 END
 $function$;
 
 -- Removes at most batch_size records, counters and replays each. Returns whether there were any.
-CREATE OR REPLACE FUNCTION ${schema}.tollgate_clear(partition_name text, batch_size integer) RETURNS boolean
-LANGUAGE plpgsql ${lockTimeout}${planSettings}
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_clear(partition_name text, batch_size integer, max_lock_wait integer) RETURNS boolean
+LANGUAGE plpgsql ${functionSettings.trim()}
 AS $function$
 DECLARE
   partition_id bigint;
@@ -121,6 +148,7 @@ DECLARE
   counters integer;
   replays integer;
 BEGIN
+  PERFORM set_config('lock_timeout', max_lock_wait::text, true);
   -- The update makes a transaction that began before, at another isolation level than the default, fail.
   UPDATE ${schema}.tollgate_partitions p SET sequence = p.sequence WHERE p.name = partition_name
     RETURNING p.id INTO partition_id;
@@ -132,13 +160,9 @@ BEGIN
     PERFORM ${schema}.tollgate_write_records(
       partition_id, 0, keys, array_fill(NULL::bigint, ARRAY[cardinality(keys)]), NULL, NULL);
   END IF;
-  DELETE FROM ${schema}.tollgate_counters c USING (
-    SELECT v.name FROM ${schema}.tollgate_counters v WHERE ${inPartition("v.name")} LIMIT batch_size
-  ) v WHERE c.name = v.name;
+  ${deleteFrom("tollgate_counters", findInPartition("tollgate_counters", "name"))};
   GET DIAGNOSTICS counters = ROW_COUNT;
-  DELETE FROM ${schema}.tollgate_replays r USING (
-    SELECT v.id FROM ${schema}.tollgate_replays v WHERE ${inPartition("v.id")} LIMIT batch_size
-  ) v WHERE r.id = v.id;
+  ${deleteFrom("tollgate_replays", findInPartition("tollgate_replays", "id"))};
   GET DIAGNOSTICS replays = ROW_COUNT;
   RETURN keys IS NOT NULL OR counters > 0 OR replays > 0;
 END
@@ -146,30 +170,22 @@ $function$;
 
 -- Removes at most batch_size expired counters, replays and writers each. Returns how many it removed. It waits for no
 -- lock: what another session has locked is in use, or is being removed there.
-CREATE OR REPLACE FUNCTION ${schema}.tollgate_sweep(batch_size integer) RETURNS integer LANGUAGE plpgsql${planSettings}
+CREATE OR REPLACE FUNCTION ${schema}.tollgate_sweep(batch_size integer) RETURNS integer LANGUAGE plpgsql${functionSettings}
 AS $function$
 DECLARE
   now_millis bigint := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
   removed integer;
   total integer;
 BEGIN
-  DELETE FROM ${schema}.tollgate_counters c USING (
-    SELECT e.name FROM ${schema}.tollgate_counters e
-    WHERE e.expires <= now_millis ORDER BY e.expires LIMIT batch_size FOR UPDATE SKIP LOCKED
-  ) e WHERE c.name = e.name;
+  ${deleteFrom("tollgate_counters", lockExpired("tollgate_counters"))};
   GET DIAGNOSTICS total = ROW_COUNT;
-  DELETE FROM ${schema}.tollgate_replays r USING (
-    SELECT e.id FROM ${schema}.tollgate_replays e
-    WHERE e.expires <= now_millis ORDER BY e.expires LIMIT batch_size FOR UPDATE SKIP LOCKED
-  ) e WHERE r.id = e.id;
+  ${deleteFrom("tollgate_replays", lockExpired("tollgate_replays"))};
   GET DIAGNOSTICS removed = ROW_COUNT;
   total := total + removed;
-  DELETE FROM ${schema}.tollgate_writers w USING (
-    SELECT e.partition, e.writer FROM ${schema}.tollgate_writers e
-    WHERE e.expires <= now_millis ORDER BY e.expires LIMIT batch_size FOR UPDATE SKIP LOCKED
-  ) e WHERE w.partition = e.partition AND w.writer = e.writer;
+  ${deleteFrom("tollgate_writers", lockExpired("tollgate_writers"))};
   GET DIAGNOSTICS removed = ROW_COUNT;
   RETURN total + removed;
 END
 $function$;
 `
+}
