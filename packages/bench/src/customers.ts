@@ -4,7 +4,7 @@
 import { createTollgate } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 import { makeSubscription } from "@tollgate/testing"
-import { account, secret } from "./keys.ts"
+import { account, createInBatches, secret } from "./keys.ts"
 
 export const customers = 500
 /** A limit that no run reaches. */
@@ -22,15 +22,13 @@ export const loadCustomers = async (store: StoreOperations) => {
     planExternalId: "pro",
     meters: { requests: { max: unreachableLimit } }
   })
-  const created = await Promise.all(
-    Array.from({ length: customers }, async (_, index) => {
-      const consumer = await keyBucket.consumers.create({ name: `c-${index}` }, { withApiKey: true })
-      const subscription = await meteringBucket.subscriptions.create(
-        makeSubscription(plan.id, "pro", { customerKey: consumer.name, subscriptionExternalId: `s-${index}` })
-      )
-      return { key: consumer.apiKeys[0].key ?? "", subscriptionId: subscription.id }
-    })
-  )
+  const created = await createInBatches(customers, async (index) => {
+    const consumer = await keyBucket.consumers.create({ name: `c-${index}` }, { withApiKey: true })
+    const subscription = await meteringBucket.subscriptions.create(
+      makeSubscription(plan.id, "pro", { customerKey: consumer.name, subscriptionExternalId: `s-${index}` })
+    )
+    return { key: consumer.apiKeys[0].key ?? "", subscriptionId: subscription.id }
+  })
   const getCustomer = (index: number) => created[index % customers] ?? { key: "", subscriptionId: "" }
   return {
     gate,

@@ -8,8 +8,6 @@ import type { StoreOperations } from "@tollgate/core/store"
 export const account = "bench"
 export const secret = "a secret for the benchmarks only"
 
-const batchSize = 500
-
 export interface LoadedGate {
   readonly gate: Tollgate
   readonly keyBucket: LocalKeyBucketHandle
@@ -24,19 +22,28 @@ const makeConsumer = (index: number) => ({
   metadata: { plan: "pro", customer: `cus_${index}` }
 })
 
+/** Creates few at once, so that no store times out on a busy machine. */
+export const createInBatches = async <A>(
+  count: number,
+  create: (index: number) => Promise<A>
+): Promise<ReadonlyArray<A>> => {
+  const batchSize = 100
+  const created: Array<A> = []
+  while (created.length < count) {
+    const [first, size] = [created.length, Math.min(batchSize, count - created.length)]
+    created.push(...(await Promise.all(Array.from({ length: size }, (_, index) => create(first + index)))))
+  }
+  return created
+}
+
 /** Creates a gate on the store with `count` keys. */
 export const load = async (store: StoreOperations, count: number): Promise<LoadedGate> => {
   const gate = await createTollgate({ store, secret })
   const keyBucket = gate.account(account).keyBucket(`keys-${count}`)
-  const values: Array<string> = []
-  for (let first = 0; first < count; first += batchSize) {
-    const consumers = await Promise.all(
-      Array.from({ length: Math.min(batchSize, count - first) }, (_, index) =>
-        keyBucket.consumers.create(makeConsumer(first + index), { withApiKey: true })
-      )
-    )
-    for (const { apiKeys } of consumers) values.push(apiKeys[0].key ?? "")
-  }
+  const values = await createInBatches(count, async (index) => {
+    const { apiKeys } = await keyBucket.consumers.create(makeConsumer(index), { withApiKey: true })
+    return apiKeys[0].key ?? ""
+  })
   return { gate, keyBucket, values: shuffle(values) }
 }
 

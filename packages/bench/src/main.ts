@@ -9,7 +9,7 @@ import { adapters } from "./adapters.ts"
 import { measureHttp } from "./http.ts"
 import { measureListing } from "./listing.ts"
 import { type Row, toSvg, toTable } from "./report.ts"
-import { openResources } from "./resources.ts"
+import { openResources, type Resources } from "./resources.ts"
 import { runInChildProcess, scenarios } from "./scenarios.ts"
 import { measureStartup } from "./startup.ts"
 import { measureUpload } from "./upload.ts"
@@ -32,16 +32,15 @@ const addRows = async (result: Promise<Row | ReadonlyArray<Row>>) => {
   }
 }
 
-const runScenarios = Effect.scoped(
-  Effect.flatMap(openResources, (resources) =>
-    Effect.promise(async () => {
-      for (const index of scenarios.keys()) await addRows(runInChildProcess(index, { resources, keys, effort }))
-      await addRows(measureHttp(effort))
-      return measureStartup(resources, keys, isQuick ? 3 : 7)
-    })
-  )
-)
-const startup = await Effect.runPromise(runScenarios)
+/** A folder and servers for one measurement: a checkpoint or an autovacuum after an earlier one would disturb the next. */
+const withResources = <A>(run: (resources: Resources) => Promise<A>): Promise<A> =>
+  Effect.runPromise(Effect.scoped(Effect.flatMap(openResources, (resources) => Effect.promise(() => run(resources)))))
+
+for (const index of scenarios.keys()) {
+  await addRows(withResources((resources) => runInChildProcess(index, { resources, keys, effort })))
+}
+await addRows(measureHttp(effort))
+const startup = await withResources((resources) => measureStartup(resources, keys, isQuick ? 3 : 7))
 console.log("\nThroughput of Tollgate relative to the baseline: median of all rounds, no round discarded")
 console.table(toTable(rows))
 

@@ -1,5 +1,5 @@
 /**
- * A temporary folder and servers for the stores of a run. Closing the scope removes them.
+ * A temporary folder and servers for the stores of a measurement. Closing the scope removes them.
  */
 import { startPostgres, startRedis, temporaryFolder } from "@tollgate/testing"
 import { Effect } from "effect"
