@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import type { StoreConflict, StoreOperations, StoreUnavailable } from "@tollgate/core/store"
+import { Change, type StoreConflict, type StoreOperations, type StoreUnavailable } from "@tollgate/core/store"
 import { type PostgresServer, startFaultyProxy, startPostgres } from "@tollgate/testing"
 import { Effect, Fiber } from "effect"
 import { Client } from "pg"
@@ -108,6 +108,26 @@ describe("a Postgres store", () => {
       const [again] = yield* sendAgain(last)
       assert.deepStrictEqual(again?.["outcomes"], ["0", "3"])
       assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [3])
+    })
+  )
+
+  it.live("does not apply a late attempt of a batch that was refused when it was sent again", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      const store = yield* open(postgres.url)
+      const writer = "00000000-0000-4000-8000-000000000000"
+      const send = (isRetry: boolean) =>
+        postgres.query(
+          `SELECT * FROM tollgate.tollgate_commit($1, $2, 1, NULL, 1000, $3, '{}', '{n}', '{}', '{5,1,1,5,60000}', '{1}', NULL, NULL, NULL)`,
+          [partition, writer, isRetry]
+        )
+      yield* store.commit(partition, [add("n", 5)])
+      const [refused] = yield* send(true)
+      assert.deepStrictEqual(refused?.["outcomes"], ["5", "1"])
+      yield* store.commit(partition, [Change.Add({ counter: "n", by: -5, ttl: 60_000 })])
+      const [late] = yield* send(false)
+      assert.deepStrictEqual(late?.["outcomes"], ["5", "1"])
+      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [0])
     })
   )
 
@@ -227,6 +247,61 @@ describe("a Postgres store", () => {
       assert.include(error.message, "no connection of the pool to PostgreSQL became free in time")
       client.release()
       yield* writeAndCheck(store, "a")
+    })
+  )
+
+  it.live("leaves no waiting caller behind in the application's pool", () =>
+    Effect.gen(function* () {
+      const { url } = yield* server
+      const pool = yield* openPool(url, { max: 1 })
+      const store = yield* open(pool, { queryTimeout: 100 })
+      const client = yield* Effect.promise(() => pool.connect())
+      const list = store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 1 }])
+      yield* Effect.all(
+        Array.from({ length: 50 }, () => Effect.flip(list)),
+        { concurrency: "unbounded" }
+      )
+      assert.isAtMost(pool.waitingCount, 1)
+      client.release()
+      yield* writeAndCheck(store, "a")
+    })
+  )
+
+  it.live("fails calls that have waited too long for the ones before them", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      const store = yield* open(postgres.url, { queryTimeout: 300 })
+      yield* store.commit(partition, [put("a")])
+      const other = yield* connect(postgres.url)
+      yield* run(other, `BEGIN; ${lockPartitions}`)
+      // Each takes a batch of its own, so they would wait one after another.
+      const body = "x".repeat(400_000)
+      const started = performance.now()
+      const errors = yield* Effect.all(
+        Array.from({ length: 20 }, (_, n) => Effect.flip(store.commit(partition, [put(`large${n}`, { body })]))),
+        { concurrency: "unbounded" }
+      )
+      assert.isBelow(performance.now() - started, 3_000)
+      assert.isTrue(errors.every((error) => "outcome" in error && error.outcome === "not-applied"))
+      assert.isTrue(errors.some(({ message }) => message.includes("earlier calls have kept PostgreSQL busy")))
+      yield* run(other, "COMMIT")
+      yield* writeAndCheck(store, "b")
+    })
+  )
+
+  it.live("leaves no more back-ends waiting for a lock than it has connections", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      const store = yield* open(postgres.url, { queryTimeout: 200, maxConnections: 1 })
+      yield* store.commit(partition, [put("a")])
+      const other = yield* connect(postgres.url)
+      yield* run(other, `BEGIN; ${lockPartitions}`)
+      for (let n = 0; n < 5; n++) yield* Effect.flip(store.commit(partition, [add("n")]))
+      const [row] = yield* postgres.query(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tollgate' AND state = 'active'"
+      )
+      assert.isAtMost(Number(row?.["count"]), 1)
+      yield* run(other, "COMMIT")
     })
   )
 
