@@ -29,7 +29,7 @@ const makeReporter = () => {
 const parseStores = ([from, to, ...rest]: ReadonlyArray<string>): readonly [from: string, to: string] => {
   if (from === undefined || to === undefined || rest.length > 0) {
     throw new Error(
-      "Usage: npm run copy-store -- FROM TO, as in: npm run copy-store -- sqlite:data/tollgate.db redis://localhost:6379"
+      "Usage: npm run copy-store -- FROM TO, as in: npm run copy-store -- sqlite:data/tollgate.db postgres://localhost/app"
     )
   }
   for (const [name, store] of [
@@ -40,6 +40,7 @@ const parseStores = ([from, to, ...rest]: ReadonlyArray<string>): readonly [from
     if (!isStore(store)) throw new Error(`${name} must be ${storeForms}`)
     if (store === "memory:") throw new Error(`${name} is "memory:", which exists only in the process of a server`)
   }
+  if (from === to) throw new Error("FROM and TO are the same store")
   const path = getSqlitePath(from)
   // To open it would create it.
   if (path !== undefined && !existsSync(path)) throw new Error(`There is no SQLite database ${path}`)

@@ -9,7 +9,7 @@ import { SqliteStore } from "@tollgate/sqlite"
 
 type OpenStore = ClosableStore<StoreWithContents>
 
-export const storeForms = '"sqlite:PATH", "memory:", "redis://…", "rediss://…" or "postgres://…"'
+export const storeForms = '"sqlite:PATH", "memory:", "postgres://…", "postgresql://…", "redis://…" or "rediss://…"'
 
 const sqlitePrefix = "sqlite:"
 

@@ -95,6 +95,7 @@ describe("npm run copy-store", () => {
           [[`sqlite:${empty}`], "Usage: npm run copy-store -- FROM TO"],
           [["mysql://root:password@db", `sqlite:${empty}`], "FROM must be"],
           [[`sqlite:${empty}`, "memory:"], 'TO is "memory:"'],
+          [[`sqlite:${empty}`, `sqlite:${empty}`], "FROM and TO are the same store"],
           [[`sqlite:${missing}`, `sqlite:${empty}`], `There is no SQLite database ${missing}`],
           [[`sqlite:${empty}`, `sqlite:${join(folder, "new.db")}`], "FROM is empty: there is nothing to copy"],
           [[`sqlite:${empty}`, "redis://:password@127.0.0.1:1"], "Cannot open the Redis at redis://127.0.0.1:1"],

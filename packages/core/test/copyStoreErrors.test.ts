@@ -54,6 +54,14 @@ const afterCopy = (change: () => void) => ({
 })
 
 describe("copyStore", () => {
+  it("refuses to copy a store into itself", async () => {
+    const store = MemoryStore.open()
+    await fill(store)
+    const { reason, message } = await getError(copyStore(store, store))
+    assert.strictEqual(reason, "same-store")
+    assert.include(message, "source and target are the same store. Pass another store as the target.")
+  })
+
   it("refuses a target that is not empty, and changes nothing", async () => {
     const [from, to] = [MemoryStore.open(), MemoryStore.open()]
     await fill(from)
@@ -65,7 +73,7 @@ describe("copyStore", () => {
       message,
       "Cannot copy the store: the target is not empty. Check that it is the right one. If it has the rest of an interrupted copy, " +
         "empty the target: delete the file of SQLite with its -wal and -shm files, drop the schema of PostgreSQL with DROP SCHEMA … CASCADE, " +
-        "or delete the keys of Redis that begin with the prefix. If they contain tables of your own, drop those named tollgate_… instead."
+        "or delete the keys of Redis that begin with the prefix. If a database has tables of your own, drop only the tables and functions named tollgate_…."
     )
     assert.deepStrictEqual(await readAll(to), before)
     assert.strictEqual((await getError(copyStore(from, from))).reason, "target-not-empty")

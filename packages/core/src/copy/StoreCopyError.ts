@@ -1,15 +1,16 @@
 import { Schema } from "effect"
 import { addHidden, defineError } from "../errors/defineError.ts"
 
-const Reason = Schema.Literals(["target-not-empty", "interrupted", "contents-differ"])
+const Reason = Schema.Literals(["same-store", "target-not-empty", "interrupted", "contents-differ"])
 
 /** How to empty a store. A copy starts only on an empty one. */
 const howToEmpty =
   "empty the target: delete the file of SQLite with its -wal and -shm files, drop the schema of PostgreSQL with " +
-  "DROP SCHEMA … CASCADE, or delete the keys of Redis that begin with the prefix. If they contain tables of your own, drop " +
-  "those named tollgate_… instead"
+  "DROP SCHEMA … CASCADE, or delete the keys of Redis that begin with the prefix. If a database has tables of your own, drop " +
+  "only the tables and functions named tollgate_…"
 
 const remedies: Readonly<Record<typeof Reason.Type, string>> = {
+  "same-store": "Pass another store as the target",
   "target-not-empty": `Check that it is the right one. If it has the rest of an interrupted copy, ${howToEmpty}`,
   interrupted: `To copy again, ${howToEmpty}`,
   "contents-differ": `Stop all servers that use the source. To copy again, ${howToEmpty}`
@@ -18,6 +19,7 @@ const remedies: Readonly<Record<typeof Reason.Type, string>> = {
 /**
  * The store was not copied.
  *
+ * - `same-store`: source and target are one store; nothing was changed
  * - `target-not-empty`: nothing was changed
  * - `interrupted`: one of the stores failed; the target has a part of the contents
  * - `contents-differ`: the check found a difference, for example because a server wrote to the source meanwhile

@@ -33,6 +33,9 @@ export const copyContents = Effect.fn("copyContents")(function* (
   to: StoreContentsOperations,
   { onProgress }: CopyOptions = {}
 ): Effect.fn.Return<CopyResult, StoreCopyError> {
+  if (from === to) {
+    return yield* new StoreCopyError({ reason: "same-store", problem: "source and target are the same store" })
+  }
   const [source, target] = [makeSide("source", from), makeSide("target", to)]
   yield* refuseUnlessEmpty(target)
   const counts = yield* visitBatches("copy", yield* listPartitions(source), onProgress, (partition, report) =>
