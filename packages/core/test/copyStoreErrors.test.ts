@@ -76,7 +76,6 @@ describe("copyStore", () => {
         "or delete the keys of Redis that begin with the prefix. If a database has tables of your own, drop only the tables and functions named tollgate_…."
     )
     assert.deepStrictEqual(await readAll(to), before)
-    assert.strictEqual((await getError(copyStore(from, from))).reason, "target-not-empty")
   })
 
   it("accepts a target whose entries have expired, and an empty source", async () => {
