@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Change, type StoreConflict, type StoreOperations, type StoreUnavailable } from "@tollgate/core/store"
-import { type PostgresServer, startFaultyProxy, startPostgres } from "@tollgate/testing"
+import { loseReplies, type PostgresServer, startFaultyProxy, startPostgres } from "@tollgate/testing"
 import { Effect, Fiber } from "effect"
 import { Client } from "pg"
 import { add, open, openPool, partition, put } from "./helpers.ts"
@@ -47,22 +47,7 @@ describe("a Postgres store", () => {
     Effect.gen(function* () {
       const proxy = yield* startProxy(yield* server)
       const store = yield* open(proxy.url)
-      for (let round = 1; round <= 5; round++) {
-        proxy.cutReplyTo(`mark ${round}`)
-        const committed = yield* store.commit(partition, [put(`r${round}`, { body: `mark ${round}` }), add("n")])
-        assert.strictEqual(proxy.cuts(), round)
-        assert.strictEqual(committed.totals.get("n"), round)
-        assert.isUndefined(committed.replayed)
-        assert.strictEqual(
-          (yield* store.get(partition, [`r${round}`]))[0]?.version,
-          committed.versions.get(`r${round}`)
-        )
-      }
-      const idempotency = { id: "id", fingerprint: "f", result: "mark 6", ttl: 60_000 }
-      proxy.cutReplyTo("mark 6")
-      assert.isUndefined((yield* store.commit(partition, [add("n")], idempotency)).replayed)
-      assert.strictEqual((yield* store.commit(partition, [add("n")], idempotency)).replayed?.result, "mark 6")
-      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [6])
+      yield* loseReplies(store, proxy)
     })
   )
 

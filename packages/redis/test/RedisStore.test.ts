@@ -13,6 +13,7 @@ import { storeContract } from "@tollgate/store-testkit"
 import {
   Contention,
   findFreePort,
+  loseReplies,
   runWorkers,
   startFaultyProxy,
   startRedis,
@@ -167,22 +168,7 @@ describe("a Redis store", () => {
       const { url } = yield* startRedis()
       const proxy = yield* startFaultyProxy(url)
       const store = yield* open(`redis://127.0.0.1:${proxy.port}`)
-      for (let round = 1; round <= 5; round++) {
-        proxy.cutReplyTo(`mark ${round}`)
-        const committed = yield* store.commit(partition, [put(`r${round}`, { body: `mark ${round}` }), add("n")])
-        assert.strictEqual(proxy.cuts(), round)
-        assert.strictEqual(committed.totals.get("n"), round)
-        assert.isUndefined(committed.replayed)
-        assert.strictEqual(
-          (yield* store.get(partition, [`r${round}`]))[0]?.version,
-          committed.versions.get(`r${round}`)
-        )
-      }
-      const idempotency = { id: "id", fingerprint: "f", result: "mark 6", ttl: 60_000 }
-      proxy.cutReplyTo("mark 6")
-      assert.isUndefined((yield* store.commit(partition, [add("n")], idempotency)).replayed)
-      assert.strictEqual((yield* store.commit(partition, [add("n")], idempotency)).replayed?.result, "mark 6")
-      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [6])
+      yield* loseReplies(store, proxy)
     })
   )
 

@@ -40,7 +40,7 @@ export const findPostgres = (folders: ReadonlyArray<string> = listSearchFolders(
   folders
     .flatMap(readInstallation)
     .filter(({ version }) => Number.parseInt(version, 10) >= oldestVersion)
-    .sort((left, right) => Number(right.version) - Number(left.version))[0]
+    .sort((left, right) => right.version.localeCompare(left.version, "en", { numeric: true }))[0]
 
 /** Installs the server without the database cluster that the Debian package creates and starts by default. */
 const installPostgres = (): void => {

@@ -97,7 +97,7 @@ CREATE OR REPLACE FUNCTION ${schema}.tollgate_commit(
   put_list jsonb,
   -- For each commit null, or an object with id, content and ttl. NULL if there are none.
   replay_list jsonb,
-  -- The long names by their short form. NULL if there are none.
+  -- The original names by those in the tables, where they differ. NULL if there are none.
   original_names jsonb,
   OUT outcomes bigint[],
   OUT replays jsonb
