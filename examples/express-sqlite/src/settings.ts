@@ -21,6 +21,8 @@ export interface Settings {
    * sites are served below `publicUrl`, in a sandbox.
    */
   readonly sitesUrl: string | undefined
+  /** Whether webhooks may be sent to private networks, and over http. */
+  readonly allowPrivateWebhooks: boolean
 }
 
 export interface Token {
@@ -65,6 +67,11 @@ const parseTokens = (value: string): ReadonlyArray<Token> =>
     )
   })
 
+const parseFlag = (name: string, value: string): boolean => {
+  if (value === "true" || value === "false") return value === "true"
+  throw new SettingsError(`${name} must be true or false, not "${value}"`)
+}
+
 const parseUrl = (name: string, value: string): string => {
   if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value
   throw new SettingsError(`${name} must be a URL such as https://example.com, not "${value}"`)
@@ -89,6 +96,10 @@ export const parseSettings = (environment: Environment): Settings => {
     secrets: secrets === undefined ? undefined : parseSecrets(secrets),
     tokens: tokens === undefined ? undefined : parseTokens(tokens),
     publicUrl: publicUrl === undefined ? undefined : parseUrl("TOLLGATE_PUBLIC_URL", publicUrl),
-    sitesUrl: sitesUrl === undefined ? undefined : parseSitesUrl(sitesUrl)
+    sitesUrl: sitesUrl === undefined ? undefined : parseSitesUrl(sitesUrl),
+    allowPrivateWebhooks: parseFlag(
+      "TOLLGATE_WEBHOOKS_ALLOW_PRIVATE",
+      getVariable("TOLLGATE_WEBHOOKS_ALLOW_PRIVATE") ?? "false"
+    )
   }
 }

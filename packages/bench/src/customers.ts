@@ -4,7 +4,7 @@
 import { createTollgate } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 import { makeSubscription } from "@tollgate/testing"
-import { account, createInBatches, secret } from "./keys.ts"
+import { createInBatches, account as defaultAccount, secret } from "./keys.ts"
 
 export const customers = 500
 /** A limit that no run reaches. */
@@ -13,7 +13,7 @@ const unreachableRateLimit = { limit: 50_000, per: "second" } as const
 export const concurrency = 64
 
 /** Creates a gate with consumers that each have a key and a subscription. */
-export const loadCustomers = async (store: StoreOperations) => {
+export const loadCustomers = async (store: StoreOperations, account = defaultAccount) => {
   const gate = await createTollgate({ store, secret })
   const bench = gate.account(account)
   const [keyBucket, meteringBucket] = [bench.keyBucket("production"), await bench.meteringBuckets.ensure("default")]
@@ -43,6 +43,11 @@ export const loadCustomers = async (store: StoreOperations) => {
         rateLimit: unreachableRateLimit,
         metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } }
       }),
-    consume: (index: number) => meteringBucket.usage.consume(getCustomer(index).subscriptionId, { requests: 1 })
+    consume: (index: number) => meteringBucket.usage.consume(getCustomer(index).subscriptionId, { requests: 1 }),
+    reserveAndSettle: async (index: number) => {
+      const { subscriptionId } = getCustomer(index)
+      const { id } = await meteringBucket.usage.reserve(subscriptionId, { meters: { requests: 10 } })
+      await meteringBucket.usage.settle(subscriptionId, id, { meters: { requests: 1 } })
+    }
   }
 }

@@ -5,12 +5,14 @@
 import { fork } from "node:child_process"
 import { consumeOnRedis, verifyAndConsumeOnSqlite } from "./consume.ts"
 import { createKeyOnPostgres, createKeyOnSqlite } from "./create.ts"
+import { eventsInMemory, eventsOnPostgres, eventsOnRedis, eventsOnSqlite } from "./events.ts"
 import { growthInMemory, growthOnPostgres, growthOnRedis, growthOnSqlite } from "./growth.ts"
 import { limitersInMemory, limitersOnPostgres, limitersOnRedis, limitersOnSqlite } from "./limiters.ts"
 import type { Effort } from "./measure.ts"
 import { consumeOnPostgres, verifyOnPostgres } from "./postgres.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
+import { usageInMemory, usageOnPostgres, usageOnRedis, usageOnSqlite } from "./usage.ts"
 import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
 
 export interface Task {
@@ -33,8 +35,16 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ({ resources, effort }) => limitersOnSqlite(resources, effort),
   ({ resources, effort }) => limitersOnPostgres(resources, effort),
   ({ resources, effort }) => limitersOnRedis(resources, effort),
+  ({ effort }) => usageInMemory(effort),
+  ({ resources, effort }) => usageOnSqlite(resources, effort),
+  ({ resources, effort }) => usageOnPostgres(resources, effort),
+  ({ resources, effort }) => usageOnRedis(resources, effort),
   ({ resources, effort }) => createKeyOnSqlite(resources, effort),
   ({ resources, effort }) => createKeyOnPostgres(resources, effort),
+  ({ effort }) => eventsInMemory(effort),
+  ({ resources, effort }) => eventsOnSqlite(resources, effort),
+  ({ resources, effort }) => eventsOnPostgres(resources, effort),
+  ({ resources, effort }) => eventsOnRedis(resources, effort),
   ({ keys, effort }) => growthInMemory(keys, effort),
   ({ resources, keys, effort }) => growthOnSqlite(resources, keys, effort),
   ({ resources, keys, effort }) => growthOnPostgres(resources, keys, effort),

@@ -11,6 +11,7 @@ import { DeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
 import { Deployments } from "./deployments/Deployments.ts"
 import { Projects } from "./deployments/Projects.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
+import { Events } from "./events/Events.ts"
 import { buildRoutes } from "./http/buildRoutes.ts"
 import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
 import { getCaller } from "./http/getCaller.ts"
@@ -24,13 +25,16 @@ import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { MeteringBuckets } from "./metering/MeteringBuckets.ts"
 import { Plans } from "./metering/Plans.ts"
+import { Reservations } from "./metering/Reservations.ts"
 import { Subscriptions } from "./metering/Subscriptions.ts"
 import { Usage } from "./metering/Usage.ts"
+import { UsageHistory } from "./metering/UsageHistory.ts"
 import { type AllOperations, descriptions } from "./operations/AllOperations.ts"
 import type { Owners } from "./operations/checkOwner.ts"
 import { findOperation } from "./operations/findOperation.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
 import { Store } from "./store/Store.ts"
+import { Webhooks } from "./webhooks/Webhooks.ts"
 
 export interface HttpOptions {
   /** Maximum size of a JSON request body in bytes. Default: 1 MiB. */
@@ -58,9 +62,13 @@ export type Services =
   | Plans
   | Subscriptions
   | Usage
+  | UsageHistory
+  | Reservations
   | Projects
   | Deployments
   | Uploads
+  | Events
+  | Webhooks
 
 /** The operations by group. The group names are part of the OpenAPI description. */
 export const allOperations: Effect.Effect<AllOperations, never, Services | Store> = Effect.gen(function* () {
@@ -72,8 +80,11 @@ export const allOperations: Effect.Effect<AllOperations, never, Services | Store
     buckets: yield* MeteringBuckets,
     plans: yield* Plans,
     subscriptions: { ...(yield* Subscriptions), ...(yield* Usage) },
+    usage: { ...(yield* UsageHistory), ...(yield* Reservations), ...(yield* Usage) },
     projects: yield* Projects,
     deployments: { ...(yield* Deployments), ...(yield* Uploads) },
+    events: yield* Events,
+    webhooks: yield* Webhooks,
     system: makeSystemOperations(yield* Store)
   }
 })

@@ -14,6 +14,7 @@ import { Deployments } from "./deployments/Deployments.ts"
 import { Projects } from "./deployments/Projects.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
+import { Events } from "./events/Events.ts"
 import { allOperations, makeOwners, type Services, toWebHandler } from "./Http.ts"
 import { normalizePath } from "./http/normalizePath.ts"
 import { makeRoutes } from "./http/routes.ts"
@@ -25,11 +26,20 @@ import { registerPrimarySecret } from "./keys/secretRecords.ts"
 import { VerifyCache } from "./keys/VerifyCache.ts"
 import { MeteringBuckets } from "./metering/MeteringBuckets.ts"
 import { Plans } from "./metering/Plans.ts"
-import { type QuotaEvent, QuotaThresholds } from "./metering/QuotaThresholds.ts"
+import { defaultThresholds, type QuotaEvent, QuotaThresholds } from "./metering/QuotaThresholds.ts"
+import { Reservations } from "./metering/Reservations.ts"
 import { Subscriptions } from "./metering/Subscriptions.ts"
 import { Usage } from "./metering/Usage.ts"
+import { UsageHistory } from "./metering/UsageHistory.ts"
+import { Event } from "./outbox/Event.ts"
+import { EventRetention, resolveEventRetention } from "./outbox/EventRetention.ts"
+import { outboxStoreLayer } from "./outbox/outboxStore.ts"
+import { RelaySignals } from "./outbox/RelaySignals.ts"
 import { type LocalAccountHandle, makeLocalHandles } from "./promises/makeLocalHandles.ts"
 import { run } from "./promises/run.ts"
+import { type EventHook, EventHooks } from "./relay/EventHooks.ts"
+import { eventRelayLayer } from "./relay/EventRelay.ts"
+import { type BackgroundTasks, makeBackgroundTasks } from "./runtime/BackgroundTasks.ts"
 import type { ConfigurationError } from "./runtime/ConfigurationError.ts"
 import { checkNodeVersion } from "./runtime/checkNodeVersion.ts"
 import { Limits, resolveLimits } from "./runtime/Limits.ts"
@@ -37,12 +47,16 @@ import * as Options from "./runtime/Options.ts"
 import { settleWithin } from "./runtime/settleWithin.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
 import { TrustedClock } from "./runtime/TrustedClock.ts"
+import { skipChecks } from "./schema/skipChecks.ts"
 import { Store } from "./store/Store.ts"
 import type { StoreError } from "./store/StoreError.ts"
 import { type ServiceOptions, serviceOptions, type TollgateOptions, tollgateOptions } from "./TollgateOptions.ts"
 import { completeDirectories } from "./upgrade/completeDirectories.ts"
+import { DeliveryWorker } from "./webhooks/DeliveryWorker.ts"
+import { resolveWebhookOptions, WebhookConfig } from "./webhooks/WebhookConfig.ts"
+import { Webhooks } from "./webhooks/Webhooks.ts"
 
-/** How long `close` waits for requests in flight. */
+/** How long `close` waits for requests in flight and for background tasks. */
 const drainTimeoutMs = 5_000
 
 /** Wraps a handler and tracks the requests in flight; `drain` waits for them. */
@@ -66,26 +80,33 @@ const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
 const redactSecrets = (secret: string | ReadonlyArray<string>): ReadonlyArray<Redacted.Redacted<string>> =>
   [secret].flat().map((value) => Redacted.make(value))
 
-const quotaThresholdLayer = (onQuotaThreshold: ServiceOptions["onQuotaThreshold"]): Layer.Layer<never> => {
-  if (onQuotaThreshold === undefined) return Layer.empty
-  const { thresholds, notify } =
-    typeof onQuotaThreshold === "function" ? { thresholds: [0.8, 1], notify: onQuotaThreshold } : onQuotaThreshold
-  const service = {
-    thresholds,
-    // Runs in a detached fiber: the hook must not delay or fail the request.
-    notify: (event: QuotaEvent) =>
-      Effect.asVoid(
-        Effect.forkDetach(
-          Effect.catch(
-            Effect.tryPromise(async () => notify(event)),
-            () => Effect.logError(`onQuotaThreshold failed for ${event.subscriptionId}, ${event.meter}`)
-          ),
-          { startImmediately: true }
-        )
-      )
-  }
-  return Layer.succeed(QuotaThresholds, service)
+/** Calls a function of the host. Waits for its promise, if it returns one. */
+const callHost = <A>(call: (argument: A) => unknown, argument: A): Effect.Effect<void, unknown> =>
+  Effect.asVoid(Effect.tryPromise(async () => call(argument)))
+
+/** The hooks that the options configure. Their names are stored and cannot change. */
+const makeHooks = ({
+  onEvent,
+  onQuotaThreshold
+}: Pick<ServiceOptions, "onEvent" | "onQuotaThreshold">): ReadonlyArray<EventHook> => {
+  const notify = typeof onQuotaThreshold === "function" ? onQuotaThreshold : onQuotaThreshold?.notify
+  return [
+    ...(onEvent === undefined
+      ? []
+      : [{ name: "onEvent", handle: (event: Event) => callHost(onEvent, encodeEvent(event)) }]),
+    ...(notify === undefined
+      ? []
+      : [
+          {
+            name: "onQuotaThreshold",
+            type: "quota.threshold_reached" as const,
+            handle: ({ data }: Event) => callHost(notify, data as unknown as QuotaEvent)
+          }
+        ])
+  ]
 }
+
+const encodeEvent = Schema.encodeSync(Event, skipChecks)
 
 const makeServices = ({
   secret,
@@ -105,9 +126,13 @@ const makeServices = ({
     MeteringBuckets.layer,
     Plans.layer,
     Subscriptions.layer,
-    Usage.layer,
+    Reservations.layer.pipe(Layer.provideMerge(Usage.layer)),
+    UsageHistory.layer,
     Projects.layer,
     Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(DeploymentScheduler.layer)),
+    Events.layer,
+    Webhooks.layer,
+    eventRelayLayer,
     Layer.effectDiscard(completeDirectories)
   ).pipe(
     Layer.provide([
@@ -115,16 +140,25 @@ const makeServices = ({
       KeyUse.layer,
       TrustedClock.layer,
       options.verifyCache === undefined ? VerifyCache.layerDisabled : VerifyCache.layer(options.verifyCache),
-      quotaThresholdLayer(options.onQuotaThreshold)
+      DeliveryWorker.layer,
+      Layer.succeed(QuotaThresholds, {
+        thresholds:
+          typeof options.onQuotaThreshold === "object" ? options.onQuotaThreshold.thresholds : defaultThresholds
+      })
     ]),
     Layer.provide(Accounts.layer),
     Layer.provideMerge(
       Layer.mergeAll(
         secretBox,
         Layer.succeed(DeploymentConfig, makeDeploymentConfig({ deployments, publicUrl, sitesUrl })),
-        Layer.succeed(Limits, resolveLimits(options.limits))
+        Layer.succeed(Limits, resolveLimits(options.limits)),
+        Layer.succeed(EventRetention, resolveEventRetention(options.events)),
+        Layer.succeed(EventHooks, makeHooks(options)),
+        Layer.succeed(WebhookConfig, resolveWebhookOptions(options.webhooks))
       )
-    )
+    ),
+    Layer.provide(outboxStoreLayer),
+    Layer.provide(RelaySignals.layer)
   )
 }
 
@@ -164,7 +198,10 @@ export interface Tollgate {
   readonly accounts: AccountsMethods
   /** The handle of an account: everything that belongs to it. Throws if the name is invalid. */
   account(name: string): LocalAccountHandle
-  /** Re-encrypts every stored key under the primary (first) secret. Safe to run while the server handles requests. */
+  /**
+   * Re-encrypts every stored key, and the secrets of webhooks, under the primary (first) secret. Safe to run while the
+   * server handles requests.
+   */
   reencryptKeys(): Promise<ReencryptResult>
   /**
    * The HTTP API as a web handler: mount it in any framework that has `Request` and `Response`. `authenticate` receives
@@ -181,20 +218,22 @@ export interface Tollgate {
   /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
   isSitesHost(host: string): boolean
   /**
-   * Waits up to 5 seconds for requests in flight, then stops all background work. A store that you opened stays open; a
-   * store that you passed as a layer is closed.
+   * Waits up to 5 seconds for requests in flight, and until requests that ended are charged, then stops all background
+   * work. A store that you opened stays open; a store that you passed as a layer is closed.
    */
   close(): Promise<void>
 }
 
-const makeHandles = Effect.gen(function* () {
+const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks) {
   return makeLocalHandles({
     store: yield* Store,
     operations: yield* allOperations,
     owners: yield* makeOwners,
     keys: yield* ApiKeys,
     usage: yield* Usage,
-    uploads: yield* Uploads
+    reservations: yield* Reservations,
+    uploads: yield* Uploads,
+    tasks
   })
 })
 
@@ -224,18 +263,19 @@ export const createTollgate = async (options: TollgateOptions): Promise<Tollgate
     const context = await run(Layer.buildWithScope(services, scope))
     const { dispatch, dispose } = toWebHandler(Layer.succeedContext(context), { bodyLimit, publicUrl, docs })
     const { handle, drain } = trackInFlight(dispatch)
+    const tasks = makeBackgroundTasks()
     const { matchesRoute } = makeRoutes({ docs: docs !== false, sites: deployments?.target.serve !== undefined })
     const sites = Context.get(context, DeploymentConfig)?.sites
     const isSitesHost = (host: string): boolean => sites?.matchHost(host) !== undefined
     return {
-      ...(await run(Effect.provideContext(makeHandles, context))),
+      ...(await run(Effect.provideContext(makeHandles(tasks), context))),
       reencryptKeys: () => run(Context.get(context, ApiKeys).reencryptKeys()),
       handler: async (request, context) => toWebResponse(await handle(fromWebRequest(request, context))),
       dispatch: handle,
       matches: (path, host = "") => isSitesHost(host) || matchesRoute(normalizePath(path.split("?", 1)[0] ?? "")),
       isSitesHost,
       close: async () => {
-        await drain()
+        await Promise.all([drain(), tasks.stop(drainTimeoutMs)])
         await dispose()
         await close()
       }

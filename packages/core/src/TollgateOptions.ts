@@ -14,9 +14,12 @@ import {
 import type { HttpOptions } from "./Http.ts"
 import { type VerifyCacheOptions, verifyCacheOptions } from "./keys/VerifyCache.ts"
 import type { QuotaEvent } from "./metering/QuotaThresholds.ts"
+import type { EventJson } from "./outbox/Event.ts"
+import { type EventRetentionOptions, eventRetentionOptions } from "./outbox/EventRetention.ts"
 import { type LimitOptions, limitOptions } from "./runtime/Limits.ts"
 import * as Options from "./runtime/Options.ts"
 import type { Store, StoreOperations } from "./store/Store.ts"
+import { type WebhookOptions, webhookOptions } from "./webhooks/WebhookConfig.ts"
 
 type PrincipalJson = typeof PrincipalShape.Encoded
 type AuthenticateOption = (
@@ -49,10 +52,19 @@ export interface ServiceOptions extends DeploymentConfigOptions {
   readonly verifyCache?: VerifyCacheOptions | undefined
   /** Maximum numbers of records per account; each limit has a default. Example: `{ projectsPerAccount: 20 }`. */
   readonly limits?: LimitOptions | undefined
+  /** How long events are kept. Default: 90 days, and 100,000 events of each account. */
+  readonly events?: EventRetentionOptions | undefined
+  /** Where webhooks may be sent. Default: only to public addresses, over https. */
+  readonly webhooks?: WebhookOptions | undefined
   /**
-   * Called when the used share of a quota reaches a threshold: once per period, meter and threshold, in the process
-   * that consumed the quota. Default thresholds: 0.8 and 1. Errors that it throws are logged and do not affect the
-   * request.
+   * Called for each event of every account: at least once, in the order of the account's log, in one of the processes that
+   * have it. If it throws or rejects, it is called again, up to five times in 15 seconds. Only for events since the option
+   * was first set.
+   */
+  readonly onEvent?: ((event: EventJson) => void | Promise<void>) | undefined
+  /**
+   * Called when the used share of a quota reaches a threshold, as `onEvent` is. There is one event per period, meter and
+   * threshold. Default thresholds: 0.8 and 1.
    */
   readonly onQuotaThreshold?: QuotaThresholdOptions["notify"] | QuotaThresholdOptions | undefined
 }
@@ -91,6 +103,11 @@ const serviceFields = {
   keyStorage: Options.optional(Options.literals(["encrypted", "hash-only"])),
   verifyCache: Options.optional(verifyCacheOptions),
   limits: Options.optional(limitOptions),
+  events: Options.optional(eventRetentionOptions),
+  webhooks: Options.optional(webhookOptions),
+  onEvent: Options.optional(
+    Options.callback<NonNullable<ServiceOptions["onEvent"]>>("must be a function that takes the event")
+  ),
   onQuotaThreshold: Options.optional(
     Schema.Union([
       Options.callback<QuotaThresholdOptions["notify"]>(

@@ -10,20 +10,22 @@ export type {
   PagePromise,
   Versioned
 } from "./api/Methods.ts"
-export type { ConsumersMethods, ConsumerWithKeysJson } from "./consumers/ConsumersApi.ts"
-export type { DeploymentsMethods } from "./deployments/DeploymentsApi.ts"
+export type { ConsumerWithKeysJson } from "./consumers/ConsumersApi.ts"
 export type { DeploymentJson } from "./deployments/model/Deployment.ts"
 export type { DeploymentStatusJson } from "./deployments/model/DeploymentStatus.ts"
-export type { KeysMethods } from "./keys/KeysApi.ts"
 export type { VerificationJson } from "./keys/Verification.ts"
 export type { MeteringBucketJson } from "./metering/MeteringBucket.ts"
 export type { PlanJson } from "./metering/Plan.ts"
-export type { PlanCreateInput, PlansMethods } from "./metering/PlansApi.ts"
+export type { PlanCreateInput } from "./metering/PlansApi.ts"
 export type { QuotasJson } from "./metering/Quota.ts"
+export type { ReservationJson } from "./metering/Reservation.ts"
 export type { SubscriptionJson } from "./metering/Subscription.ts"
-export type { SubscriptionCreateInput, SubscriptionsMethods, UsageMethods } from "./metering/SubscriptionsApi.ts"
+export type { SubscriptionCreateInput } from "./metering/SubscriptionsApi.ts"
+export type { UsageSeriesJson } from "./metering/UsageSeries.ts"
+export type { EventJson } from "./outbox/Event.ts"
 export type {
   AccountHandle,
+  EventsHandle,
   KeyBucketHandle,
   MeteringBucketHandle,
   MeteringBucketsHandle,
@@ -32,3 +34,5 @@ export type {
 } from "./promises/handles.ts"
 export type { ApiKeyJson } from "./records/ApiKey.ts"
 export type { ConsumerJson } from "./records/Consumer.ts"
+export type { DeliveryJson } from "./webhooks/Delivery.ts"
+export type { WebhookJson } from "./webhooks/Webhook.ts"

@@ -4,6 +4,8 @@
 
 export * as KeyFormat from "./crypto/KeyFormat.ts"
 export * as Period from "./metering/Period.ts"
+export { makeOutboxStore } from "./outbox/outboxStore.ts"
+export { recordEvent } from "./outbox/recordEvent.ts"
 export {
   type AuthorizeRequestResult,
   type AuthorizingKeyBucket,
@@ -12,6 +14,9 @@ export {
   type RequestLike
 } from "./protect/authorizeRequest.ts"
 export type { RequireApiKeyOptions } from "./protect/RequireApiKeyOptions.ts"
+export { watchNodeResponse } from "./protect/watchNodeResponse.ts"
+export { moveEvents } from "./relay/moveEvents.ts"
+export { makePollPending } from "./relay/pollPending.ts"
 export { abortablePromise } from "./runtime/abortablePromise.ts"
 export { BodyNotRestorableError } from "./runtime/BodyNotRestorableError.ts"
 export { ChunkedSort } from "./runtime/ChunkedSort.ts"
@@ -20,3 +25,4 @@ export * as Options from "./runtime/Options.ts"
 export { fromWebResponse, readBody, type TransportRequest, type TransportResponse } from "./runtime/Transport.ts"
 export { BatchQueue } from "./store/BatchQueue.ts"
 export { type ErrorClass, makeRetryTransient, type RetryTransient } from "./store/retryTransient.ts"
+export { withCallerTime } from "./store/withCallerTime.ts"

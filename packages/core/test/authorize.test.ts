@@ -10,6 +10,7 @@ import {
   MeteringBuckets,
   makeAuthorize,
   Plans,
+  Reservations,
   Subscriptions,
   Tollgate,
   Usage
@@ -63,7 +64,7 @@ const setUp = Effect.fnUntraced(function* (plan: object = {}, key: object = {}) 
       customerExternalId: "c"
     }
   })
-  const authorize = makeAuthorize({ store: yield* Store, keys, usage: yield* Usage })
+  const authorize = makeAuthorize({ store: yield* Store, keys, usage: yield* Usage, reservations: yield* Reservations })
   const keyParams = { ...bucket, consumerName: name, keyId: created.value.id }
   const subscriptionParams = { bucketId, subscriptionId: subscription.value.id }
   return {
@@ -280,7 +281,7 @@ describe.each(stores)("authorize, on %s", (_, store) => {
         const mine = yield* setUp({ rateLimits: { steady: { limit: 1, per: "day" } } }, { scopes: ["orders:read"] })
         const other = yield* Layer.build(Layer.fresh(Tollgate.layer({ secret })))
         const otherServices = Effect.provideContext(
-          Effect.all({ store: Store, keys: ApiKeys, usage: Usage, plans: Plans }),
+          Effect.all({ store: Store, keys: ApiKeys, usage: Usage, reservations: Reservations, plans: Plans }),
           other
         )
         const { plans, ...services } = yield* otherServices

@@ -28,6 +28,7 @@ import {
 } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { makeFaultyStore } from "@tollgate/store-testkit"
+import { isEventMove } from "@tollgate/testing"
 import { Clock, Context, DateTime, Effect, Layer, References } from "effect"
 import { TestClock } from "effect/testing"
 import { branch, content, createUploadUrl, writeLegacyDeployment } from "./processes.ts"
@@ -86,7 +87,7 @@ describe("an account", () => {
       for (const [label, write] of Object.entries(writes)) {
         for (let call = 1, isOver = false; !isOver; call++) {
           const memory = MemoryStore.open()
-          const { store, injectAt, calls } = makeFaultyStore(memory)
+          const { store, injectAt, calls } = makeFaultyStore(memory, isEventMove)
           const process = yield* start(store)
           injectAt(call, "fail")
           yield* Effect.ignore(write(process))
@@ -108,7 +109,7 @@ describe("an account", () => {
 
   it.effect("costs a process one store call, at the first write", () =>
     Effect.gen(function* () {
-      const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
+      const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open(), isEventMove)
       const process = yield* start(store)
       const countCalls = (write: Effect.Effect<unknown, unknown>) =>
         Effect.gen(function* () {
@@ -116,12 +117,13 @@ describe("an account", () => {
           yield* write
           return calls()
         })
-      // The account, the key bucket and the consumer; then the consumer only.
-      assert.strictEqual(yield* countCalls(createConsumer(process)), 3)
+      // The account, the key bucket and the consumer; then the consumer only. Two more calls before the first event of a
+      // partition: they read and write its entry in the directory of events.
+      assert.strictEqual(yield* countCalls(createConsumer(process)), 3 + 2)
       assert.strictEqual(yield* countCalls(createConsumer(process, "bob")), 1)
       const staging = { ...production, bucketName: KeyBucketName.make("staging") }
-      assert.strictEqual(yield* countCalls(createConsumer(process, "bob", staging)), 2)
-      assert.strictEqual(yield* countCalls(createMeteringBucket(process)), 2)
+      assert.strictEqual(yield* countCalls(createConsumer(process, "bob", staging)), 2 + 2)
+      assert.strictEqual(yield* countCalls(createMeteringBucket(process)), 2 + 2)
     }).pipe(Effect.scoped)
   )
 

@@ -9,7 +9,7 @@ import { ApiKeys, ConsumerName, Consumers, KeyId, type ServiceOptions, Tollgate 
 import { type Change, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
-import { temporaryFolder } from "@tollgate/testing"
+import { temporaryFolder, waitForEvents } from "@tollgate/testing"
 import { Cause, Context, DateTime, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { KeyUse } from "../src/keys/KeyUse.ts"
@@ -304,6 +304,8 @@ describe("a store that does not respond", () => {
       const { inProcess, close } = yield* startProcess(hanging)
       const [key] = yield* inProcess(createKeys(1))
       yield* inProcess(check(key?.key))
+      // Otherwise the end of the process waits for them first.
+      yield* waitForEvents(store)
       isHanging = true
       const closing = yield* Effect.forkChild(close, { startImmediately: true })
       yield* TestClock.adjust("4 seconds")

@@ -31,6 +31,25 @@ describe("option limits", () => {
   })
 })
 
+describe("metersPerMeteringBucket", () => {
+  it("counts the names of all plans that a metering bucket ever had", async () => {
+    const gate = await open({ metersPerMeteringBucket: 3 })
+    const { plans } = await gate.account("acme").meteringBuckets.ensure("default")
+    const isRefused = (change: Promise<unknown>) =>
+      change.then(
+        () => false,
+        (error: unknown) => error instanceof LimitReached && error.limit === "metersPerMeteringBucket"
+      )
+    const free = await plans.create({ label: "free", meters: { requests: { max: 1 }, tokens: { max: 1 } } })
+    assert.isFalse(await isRefused(plans.update(free.id, { meters: { requests: { max: 2 } } })))
+    assert.isFalse(await isRefused(plans.create({ label: "pro", meters: { tokens: { max: 1 }, files: { max: 1 } } })))
+    assert.isTrue(await isRefused(plans.create({ label: "new", meters: { bytes: { max: 1 } } })))
+    assert.isTrue(await isRefused(plans.update(free.id, { meters: { bytes: { max: 1 } } })))
+    assert.isFalse(await isRefused(plans.create({ label: "same", meters: { tokens: { max: 1 } } })))
+    await gate.close()
+  })
+})
+
 describe("LimitReached", () => {
   it("names the limit, its value and the remedy in its message", () => {
     const { message } = new LimitReached({ limit: "projectsPerAccount", max: 1_000 })

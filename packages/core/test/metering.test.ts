@@ -14,6 +14,7 @@ import { Period } from "@tollgate/core/internal"
 import { Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
+import { eventually, isEventMove } from "@tollgate/testing"
 import { Arbitrary, DateTime, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { secret } from "./stores.ts"
@@ -421,12 +422,18 @@ describe("quotas", () => {
 })
 
 describe("threshold notifications", () => {
+  const waitFor = (check: () => void) => Effect.promise(() => eventually(check))
+
   it.effect("are sent once for each threshold and period, also after the plan changes", () =>
     Effect.gen(function* () {
       const events: Array<readonly [string, number, number]> = []
+      let isFirst = true
       const onQuotaThreshold = ({ meter, threshold, used }: { meter: string; threshold: number; used: number }) => {
+        if (isFirst) {
+          isFirst = false
+          throw new Error("a hook that fails must not affect counting")
+        }
         events.push([meter, threshold, used])
-        throw new Error("a failing hook must not affect counting")
       }
       yield* Effect.gen(function* () {
         const { bucketId, plan, subscribe, usage } = yield* setUp()
@@ -435,7 +442,7 @@ describe("threshold notifications", () => {
         assert.deepStrictEqual(events, [])
         yield* usage.consumeMeters(bucketId, id, { requests: 1 })
         yield* usage.consumeMeters(bucketId, id, { requests: 1 })
-        assert.deepStrictEqual(events, [["requests", 0.8, 8]])
+        yield* waitFor(() => assert.deepStrictEqual(events, [["requests", 0.8, 8]]))
         yield* usage.consumeMeters(bucketId, id, { requests: 1 })
         yield* Effect.flip(usage.consumeMeters(bucketId, id, { requests: 1 }))
         yield* (yield* Plans).update({
@@ -443,16 +450,18 @@ describe("threshold notifications", () => {
           payload: { meters: { requests: { max: 20 } } }
         })
         yield* usage.consumeMeters(bucketId, id, { requests: 6 })
-        assert.deepStrictEqual(events, [
+        const ofFirstPeriod: typeof events = [
           ["requests", 0.8, 8],
           ["requests", 1, 10]
-        ])
+        ]
+        yield* waitFor(() => assert.deepStrictEqual(events, ofFirstPeriod))
         yield* TestClock.adjust("40 days")
         yield* usage.consumeMeters(bucketId, id, { requests: 20 })
-        assert.deepStrictEqual(events.slice(2), [
+        const ofSecondPeriod: typeof events = [
           ["requests", 0.8, 20],
           ["requests", 1, 20]
-        ])
+        ]
+        yield* waitFor(() => assert.deepStrictEqual(events, [...ofFirstPeriod, ...ofSecondPeriod]))
       }).pipe(Effect.provide(makeServices(MemoryStore.open(), { onQuotaThreshold })))
     })
   )
@@ -484,7 +493,7 @@ describe("threshold notifications", () => {
         assert.deepStrictEqual(events, [])
         isFailing = false
         yield* usage.consumeMeters(bucketId, id, { requests: 1 })
-        assert.deepStrictEqual(events, [0.8])
+        yield* waitFor(() => assert.deepStrictEqual(events, [0.8]))
       }).pipe(Effect.provide(makeServices(unreliable, { onQuotaThreshold })))
     })
   )
@@ -524,7 +533,7 @@ describe("authorize", () => {
     await gate.close()
   })
 
-  const prepare = async (store: StoreOperations) => {
+  const prepare = async (store: StoreOperations, max = 2) => {
     const gate = await createTollgate({ store, secret })
     const keyBucket = gate.account("acme").keyBucket("b")
     const { apiKeys } = await keyBucket.consumers.create({ name: "alice", tags: { plan: "pro" } }, { withApiKey: true })
@@ -533,7 +542,7 @@ describe("authorize", () => {
     const plan = await meteringBucket.plans.create({
       label: "P",
       planExternalId: "p",
-      meters: { requests: { max: 2 } }
+      meters: { requests: { max } }
     })
     const subscribe = (fields: object = {}) =>
       meteringBucket.subscriptions.create({
@@ -626,12 +635,13 @@ describe("authorize", () => {
       Object.entries(inner).map(([name, operation]) => [
         name,
         (...args: ReadonlyArray<never>) => {
-          calls.push(name)
+          if (!isEventMove(name, args[0] ?? "", args[1])) calls.push(name)
           return (operation as (...args: ReadonlyArray<never>) => unknown)(...args)
         }
       ])
     ) as unknown as StoreOperations
-    const { gate, subscribe, authorize } = await prepare(recordingStore)
+    // So large that no threshold is reached: that would be recorded, once.
+    const { gate, subscribe, authorize } = await prepare(recordingStore, 100)
     await subscribe()
     await authorize()
     calls.length = 0

@@ -16,14 +16,18 @@ import {
   Authenticator,
   Consumers,
   Deployments,
+  Events,
   KeyBuckets,
   MeteringBuckets,
   Plans,
   Projects,
+  Reservations,
   Subscriptions,
   Tollgate,
   Uploads,
-  Usage
+  Usage,
+  UsageHistory,
+  Webhooks
 } from "@tollgate/core/effect"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
@@ -69,9 +73,13 @@ const services = {
   Plans,
   Subscriptions,
   Usage,
+  UsageHistory,
+  Reservations,
   Projects,
   Deployments,
-  Uploads
+  Uploads,
+  Events,
+  Webhooks
 }
 
 /** The handle that has the methods of a group. */
@@ -92,7 +100,10 @@ const getMethods = (gate: any, { group, name }: OperationDescription): Record<st
     buckets: account.meteringBuckets,
     plans: metering.plans,
     subscriptions: metering.subscriptions,
-    deployments: account.project("web").deployments
+    usage: metering.usage,
+    deployments: account.project("web").deployments,
+    events: account.events,
+    webhooks: account.webhooks
   }[group] as Record<string, unknown>
 }
 
@@ -167,7 +178,14 @@ const sampleValid = <A>(codec: Schema.Codec<A>) =>
       }) as A
   )
 
-const sampleError = (error: Schema.Top) => sampleValid(error as Schema.Codec<object>)
+/** One sample for each error class: many operations declare the same errors. */
+const errorSamples = new Map<Schema.Top, object>()
+
+const sampleError = Effect.fnUntraced(function* (error: Schema.Top) {
+  const sample = errorSamples.get(error) ?? (yield* sampleValid(error as Schema.Codec<object>))
+  errorSamples.set(error, sample)
+  return sample
+})
 
 /** A valid request of an operation. */
 const sampleRequest = ({ path, isPaged, payload }: OperationDescription) =>

@@ -6,7 +6,8 @@ import {
   type AuthorizingKeyBucket,
   makeAuthorizeRequest,
   type RequestConsumer,
-  type RequireApiKeyOptions
+  type RequireApiKeyOptions,
+  watchNodeResponse
 } from "@tollgate/core/internal"
 import { toNodeHandler } from "@tollgate/node"
 import type { Request, RequestHandler } from "express"
@@ -53,6 +54,7 @@ export const requireApiKey = (
       const result = await authorizeRequest({ header: (name) => req.get(name), query: (name) => req.query[name] }, req)
       res.set(result.headers)
       if (!result.allowed) return void res.status(result.status).send(JSON.stringify(result.problem))
+      if (result.reportOutcome !== undefined) watchNodeResponse(res, result.reportOutcome)
       if (result.consumer !== undefined) req.consumer = result.consumer
     } catch (error) {
       return next(error)

@@ -1,9 +1,11 @@
-import type { IncomingHttpHeaders } from "node:http"
+import type { IncomingHttpHeaders, ServerResponse } from "node:http"
+import type { Http2ServerResponse } from "node:http2"
 import {
   type AuthorizingKeyBucket,
   makeAuthorizeRequest,
   type RequestConsumer,
-  type RequireApiKeyOptions
+  type RequireApiKeyOptions,
+  watchNodeResponse
 } from "@tollgate/core/internal"
 import type { FastifyRequest } from "fastify"
 
@@ -21,6 +23,7 @@ interface ProtectedRequest {
   consumer?: RequestConsumer | undefined
 }
 interface ProtectedReply {
+  readonly raw: ServerResponse | Http2ServerResponse
   code(status: number): unknown
   headers(headers: Readonly<Record<string, string>>): unknown
   send(payload: string): unknown
@@ -63,6 +66,7 @@ export const requireApiKey = (
       // Fastify ends the request if a hook returns the reply.
       return reply.send(JSON.stringify(result.problem))
     }
+    if (result.reportOutcome !== undefined) watchNodeResponse(reply.raw, result.reportOutcome)
     if (result.consumer !== undefined) request.consumer = result.consumer
     return undefined
   }

@@ -1,10 +1,11 @@
 /**
  * Runs every operation of every service, and makes each of its store calls fail in every way, on every store. The
- * operation succeeds or fails with `StoreUnavailable`, is applied completely or not at all, and succeeds when repeated.
+ * operation succeeds or fails with `StoreUnavailable`, is applied with its events or not at all, and succeeds when repeated.
  */
 import type { Fault } from "@tollgate/store-testkit"
 import { afterAll, describe, expect, it } from "vitest"
 import { makeFixture, operations } from "./operations.ts"
+import { getNewEventTypes } from "./storedEvents.ts"
 import { setUpStore, stores } from "./stores.ts"
 
 const getOutcome = (run: Promise<unknown>): Promise<unknown> =>
@@ -17,7 +18,9 @@ describe.each(stores)("on %s", (name, layer) => {
   const makeEmptyStore = setUpStore(layer)
   let [runs, cleanFailures] = [0, 0]
   afterAll(() => {
-    console.log(`injected faults, ${name}: ${runs} runs, ${cleanFailures} failed cleanly, none was partially applied`)
+    console.log(
+      `injected faults, ${name}: ${runs} runs, ${cleanFailures} failed cleanly, none was partially applied or without its events`
+    )
     expect(runs).toBeGreaterThan(300)
   })
 
@@ -26,10 +29,11 @@ describe.each(stores)("on %s", (name, layer) => {
     (fault) => {
       it.each(Object.entries(operations))(
         "%s",
-        async (_, { run, isDone, isMultiStep, errorWhenRepeated }) => {
+        async (_, operation) => {
+          const { run, isDone, isMultiStep, errorWhenRepeated, events = [], appliesAgain } = operation
           for (let call = 1; ; call++) {
-            const { fixture, injectAt, calls, hash } = await makeFixture(makeEmptyStore())
-            const before = await hash()
+            const { fixture, injectAt, calls, readState } = await makeFixture(makeEmptyStore(), operation)
+            const before = await readState()
             injectAt(call, fault)
             const outcome = await getOutcome(run(fixture))
             const isPastLastCall = calls() < call
@@ -39,10 +43,12 @@ describe.each(stores)("on %s", (name, layer) => {
               expect(outcome).toMatchObject({ _tag: "StoreUnavailable" })
               cleanFailures++
               if (isMultiStep !== true) {
-                const isUnchanged = (await hash()) === before
+                const after = await readState()
+                const isUnchanged = after.records === before.records
                 expect(isUnchanged || (await isDone?.(fixture)) === true, `partially applied after call ${call}`).toBe(
                   true
                 )
+                expect(getNewEventTypes(before, after), `events after call ${call}`).toEqual(isUnchanged ? [] : events)
               }
               const repeated = await getOutcome(run(fixture))
               if (repeated !== "done") {
@@ -51,11 +57,14 @@ describe.each(stores)("on %s", (name, layer) => {
               }
             }
             if (isDone !== undefined) expect(await isDone(fixture), `applied in the end, call ${call}`).toBe(true)
+            const recorded = getNewEventTypes(before, await readState()).filter((type) => !type.startsWith("quota."))
+            if (appliesAgain === true) expect(new Set(recorded)).toEqual(new Set(events))
+            else expect(recorded, `events in the end, call ${call}`).toEqual(events)
             await fixture.gate.close()
             if (isPastLastCall) break
           }
         },
-        60_000
+        300_000
       )
     }
   )

@@ -14,6 +14,7 @@ import { makeFaultyStore, StoreState } from "@tollgate/store-testkit"
 import { makeSubscription } from "@tollgate/testing"
 import { Effect } from "effect"
 import { expect } from "vitest"
+import { exemptRelay, readVisibleState } from "./storedEvents.ts"
 import { secret } from "./stores.ts"
 
 export interface Fixture {
@@ -24,6 +25,8 @@ export interface Fixture {
   readonly web: ProjectHandle
   readonly planId: string
   readonly subscriptionId: string
+  /** Holds 5 tokens. */
+  readonly reservationId: string
   readonly key: { readonly id: string; readonly value: string }
   readonly deployment: string
   readonly statusId: string
@@ -34,8 +37,14 @@ export interface Fixture {
 
 /** Runs an operation, and checks whether it has been applied. */
 export interface Operation {
+  /** Needs a deployment, its status and upload URLs. */
+  readonly needsDeployment?: true
   readonly run: (fixture: Fixture) => Promise<unknown>
   readonly isDone?: (fixture: Fixture) => Promise<boolean>
+  /** The types of the events that it records, sorted. */
+  readonly events?: ReadonlyArray<string>
+  /** Has no idempotency key: a repeated call is applied again, and records what it changes. */
+  readonly appliesAgain?: true
   /** Consists of several commits. If one fails, the next call completes the operation. */
   readonly isMultiStep?: true
   /** The error of a repeated call, if the first call was applied but its reply was lost. */
@@ -60,14 +69,18 @@ export const operations: Readonly<Record<string, Operation>> = {
     run: ({ keyBucket }) => keyBucket.consumers.get("alice", { apiKeys: true })
   },
   "consumers.create": {
+    events: ["consumer.created", "key.created"],
     run: ({ keyBucket }) => keyBucket.consumers.create({ name: "bob" }, { withApiKey: true, ...idempotency }),
     isDone: async ({ keyBucket }) => (await keyBucket.keys.list("bob").catch(() => ({ total: 0 }))).total === 1
   },
   "consumers.update": {
+    events: ["consumer.updated"],
+    appliesAgain: true,
     run: ({ keyBucket }) => keyBucket.consumers.update("alice", { tags: { team: "red" } }),
     isDone: async ({ keyBucket }) => (await keyBucket.consumers.list({ tags: { team: "red" } })).total === 1
   },
   "consumers.remove": {
+    events: ["consumer.deleted"],
     run: ({ keyBucket }) => keyBucket.consumers.remove("alice"),
     isDone: async ({ keyBucket, key }) =>
       (await failsWith(keyBucket.consumers.get("alice"), "ConsumerNotFound")) &&
@@ -75,6 +88,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     errorWhenRepeated: "ConsumerNotFound"
   },
   "consumers.rollKey": {
+    events: ["consumer.key_rolled", "key.created"],
     run: ({ keyBucket }) => keyBucket.consumers.rollKey("alice", { expiresOn: expiry }, idempotency),
     isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 2
   },
@@ -82,23 +96,29 @@ export const operations: Readonly<Record<string, Operation>> = {
   "keys.get": { run: ({ keyBucket, key }) => keyBucket.keys.get("alice", key.id) },
   "keys.verify": { run: ({ keyBucket, key }) => keyBucket.verify(key.value) },
   "keys.create": {
+    events: ["key.created"],
     run: ({ keyBucket }) => keyBucket.keys.create("alice", {}, idempotency),
     isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 2
   },
   "keys.createMany": {
+    events: ["key.created", "key.created", "key.created"],
     run: ({ keyBucket }) => keyBucket.keys.createMany("alice", [{}, {}, {}], idempotency),
     isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 4
   },
   "keys.import": {
+    events: ["key.created"],
     run: ({ keyBucket }) =>
       keyBucket.keys.import("alice", { keys: [{ hash: "0".repeat(64), algorithm: "sha256" }] }, idempotency),
     isDone: async ({ keyBucket }) => (await keyBucket.keys.list("alice")).total === 2
   },
   "keys.update": {
+    events: ["key.updated"],
+    appliesAgain: true,
     run: ({ keyBucket, key }) => keyBucket.keys.update("alice", key.id, { description: "new" }),
     isDone: async ({ keyBucket, key }) => (await keyBucket.keys.get("alice", key.id)).description === "new"
   },
   "keys.remove": {
+    events: ["key.deleted"],
     run: ({ keyBucket, key }) => keyBucket.keys.remove("alice", key.id),
     isDone: async ({ keyBucket, key }) => !(await keyBucket.verify(key.value)).valid,
     errorWhenRepeated: "KeyNotFound"
@@ -106,16 +126,19 @@ export const operations: Readonly<Record<string, Operation>> = {
   "meteringBuckets.list": { run: ({ acme }) => acme.meteringBuckets.list() },
   "meteringBuckets.get": { run: ({ acme, meteringBucket }) => acme.meteringBuckets.get(meteringBucket.id) },
   "meteringBuckets.create": {
+    events: ["metering_bucket.created"],
     run: ({ acme }) => acme.meteringBuckets.create({}, idempotency),
     isDone: async ({ acme }) => (await acme.meteringBuckets.list()).total === 2,
     isMultiStep: true
   },
   "meteringBuckets.ensure": {
+    events: ["metering_bucket.created"],
     run: ({ acme }) => acme.meteringBuckets.ensure("default"),
     isDone: async ({ acme }) => (await acme.meteringBuckets.list({ name: "default" })).total === 1,
     isMultiStep: true
   },
   "meteringBuckets.remove": {
+    events: ["metering_bucket.deleted"],
     run: ({ acme, meteringBucket }) => acme.meteringBuckets.remove(meteringBucket.id),
     isDone: async ({ acme }) => (await acme.meteringBuckets.list()).total === 0,
     isMultiStep: true,
@@ -124,6 +147,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   "plans.list": { run: ({ meteringBucket }) => meteringBucket.plans.list() },
   "plans.get": { run: ({ meteringBucket, planId }) => meteringBucket.plans.get(planId) },
   "plans.create": {
+    events: ["plan.created"],
     run: ({ meteringBucket }) =>
       meteringBucket.plans.create(
         { label: "Free", planExternalId: "free", meters: { requests: { max: 1 } } },
@@ -132,6 +156,8 @@ export const operations: Readonly<Record<string, Operation>> = {
     isDone: async ({ meteringBucket }) => (await meteringBucket.plans.list()).total === 2
   },
   "plans.update": {
+    events: ["plan.updated"],
+    appliesAgain: true,
     run: ({ meteringBucket, planId }) => meteringBucket.plans.update(planId, { label: "Other" }),
     isDone: async ({ meteringBucket, planId }) => (await meteringBucket.plans.get(planId)).label === "Other"
   },
@@ -148,17 +174,21 @@ export const operations: Readonly<Record<string, Operation>> = {
     run: ({ meteringBucket, subscriptionId }) => meteringBucket.subscriptions.get(subscriptionId)
   },
   "subscriptions.create": {
+    events: ["subscription.created"],
     run: ({ meteringBucket, planId }) =>
       meteringBucket.subscriptions.create(makeProSubscription(planId, "s-2"), idempotency),
     isDone: async ({ meteringBucket }) => (await meteringBucket.subscriptions.list()).total === 2
   },
   "subscriptions.update": {
+    events: ["subscription.status_changed", "subscription.updated"],
+    appliesAgain: true,
     run: ({ meteringBucket, subscriptionId }) =>
       meteringBucket.subscriptions.update(subscriptionId, { status: "past-due" }),
     isDone: async ({ meteringBucket, subscriptionId }) =>
       (await meteringBucket.subscriptions.get(subscriptionId)).status === "past-due"
   },
   "subscriptions.remove": {
+    events: ["subscription.deleted"],
     run: ({ meteringBucket, subscriptionId }) => meteringBucket.subscriptions.remove(subscriptionId),
     isDone: ({ meteringBucket, subscriptionId }) =>
       failsWith(meteringBucket.subscriptions.get(subscriptionId), "SubscriptionNotFound"),
@@ -173,6 +203,34 @@ export const operations: Readonly<Record<string, Operation>> = {
     isDone: async ({ meteringBucket, subscriptionId }) =>
       (await meteringBucket.usage.quotas(subscriptionId)).meters["requests"]?.used === 3
   },
+  "usage.series": {
+    run: ({ meteringBucket, subscriptionId }) => meteringBucket.usage.series(subscriptionId, { step: "hour" })
+  },
+  "usage.totals": { run: ({ meteringBucket }) => meteringBucket.usage.totals() },
+  "usage.record": {
+    run: ({ meteringBucket }) =>
+      meteringBucket.usage.record({ customerKey: "alice", meters: { requests: 30 } }, idempotency),
+    isDone: async ({ meteringBucket, subscriptionId }) =>
+      (await meteringBucket.usage.quotas(subscriptionId)).meters["requests"]?.used === 30
+  },
+  "usage.reserve": {
+    run: ({ meteringBucket, subscriptionId }) =>
+      meteringBucket.usage.reserve(subscriptionId, { meters: { requests: 4 }, expiresIn: 3_600 }, idempotency),
+    isDone: async ({ meteringBucket, subscriptionId }) =>
+      (await meteringBucket.usage.quotas(subscriptionId)).meters["requests"]?.used === 4
+  },
+  "usage.settle": {
+    run: ({ meteringBucket, subscriptionId, reservationId }) =>
+      meteringBucket.usage.settle(subscriptionId, reservationId, { meters: { tokens: 2 } }, idempotency),
+    isDone: async ({ meteringBucket, subscriptionId }) =>
+      (await meteringBucket.usage.quotas(subscriptionId)).meters["tokens"]?.used === 2
+  },
+  "usage.release": {
+    run: ({ meteringBucket, subscriptionId, reservationId }) =>
+      meteringBucket.usage.release(subscriptionId, reservationId, idempotency),
+    isDone: async ({ meteringBucket, subscriptionId }) =>
+      (await meteringBucket.usage.quotas(subscriptionId)).meters["tokens"]?.used === 0
+  },
   authorize: {
     run: ({ keyBucket, meteringBucket, key }) =>
       keyBucket.authorize(key.value, { metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } } }),
@@ -180,12 +238,14 @@ export const operations: Readonly<Record<string, Operation>> = {
     isDone: async ({ meteringBucket, subscriptionId }) =>
       ((await meteringBucket.usage.quotas(subscriptionId)).meters["requests"]?.used ?? 0) >= 1
   },
-  "deployments.list": { run: ({ web }) => web.deployments.list() },
-  "deployments.get": { run: ({ web, deployment }) => web.deployments.get(deployment) },
+  "deployments.list": { needsDeployment: true, run: ({ web }) => web.deployments.list() },
+  "deployments.get": { needsDeployment: true, run: ({ web, deployment }) => web.deployments.get(deployment) },
   "deployments.status": {
+    needsDeployment: true,
     run: ({ web, statusId }) => web.deployments.status(statusId)
   },
   "deployments.createSource": {
+    needsDeployment: true,
     run: ({ web }) => web.deployments.createSource({ branchName: "x" }, idempotency),
     // The same idempotency key returns the same URL, whether or not the first reply was lost.
     isDone: async ({ web }) => {
@@ -195,18 +255,23 @@ export const operations: Readonly<Record<string, Operation>> = {
     }
   },
   "deployments.upload": {
+    events: ["deployment.created"],
+    needsDeployment: true,
     run: ({ acme, uploadUrl }) => acme.project("other").deployments.upload(uploadUrl, new Uint8Array(10)),
     isDone: async ({ acme }) => (await acme.project("other").deployments.list()).total === 1,
     isMultiStep: true,
     errorWhenRepeated: "AlreadyUploaded"
   },
   "deployments.upload of a second version": {
+    needsDeployment: true,
     run: ({ web, nextUrl }) => web.deployments.upload(nextUrl, new Uint8Array(10)),
     isDone: ({ web, nextUrl }) => failsWith(web.deployments.upload(nextUrl, new Uint8Array(10)), "AlreadyUploaded"),
     isMultiStep: true,
     errorWhenRepeated: "AlreadyUploaded"
   },
   "deployments.remove": {
+    events: ["deployment.deleted"],
+    needsDeployment: true,
     run: ({ web, deployment }) => web.deployments.remove(deployment),
     isDone: ({ web, deployment }) => failsWith(web.deployments.get(deployment), "DeploymentNotFound"),
     isMultiStep: true,
@@ -214,14 +279,31 @@ export const operations: Readonly<Record<string, Operation>> = {
   }
 }
 
-/** Creates every record that an operation may need, in an empty store that can be made to fail. */
-export const makeFixture = async (emptyStore: StoreOperations) => {
+/** Deploys a first version of `main`, and asks for the next uploads. */
+const deploy = async (acme: LocalAccountHandle) => {
+  const [web, main] = [acme.project("web"), { branchName: "main" }]
+  const first = await web.deployments.createSource(main)
+  const { id: statusId } = await web.deployments.upload(first.uploadUrl, new Uint8Array(5))
+  await expect
+    .poll(async () => (await web.deployments.status(statusId)).status, { interval: 5, timeout: 30_000 })
+    .toBe("SUCCESS")
+  const { uploadUrl } = await acme.project("other").deployments.createSource(main)
+  const { uploadUrl: nextUrl } = await web.deployments.createSource(main)
+  const [deployment] = (await web.deployments.list()).data
+  return { deployment: deployment?.name ?? "", statusId, uploadUrl, nextUrl }
+}
+
+/** Creates every record that the operations may need, in an empty store that can be made to fail. */
+export const makeFixture = async (emptyStore: StoreOperations, ...operations: ReadonlyArray<Operation>) => {
   const { store: watched, state } = StoreState.watch(emptyStore)
-  const { store, injectAt, calls } = makeFaultyStore(watched)
+  const faulty = makeFaultyStore(watched)
+  const { injectAt, calls } = faulty
+  const store = exemptRelay(faulty.store, watched)
   let isStalled = false
   const target = { ...memoryTarget(), check: () => (isStalled ? Effect.never : Effect.void) }
   const deployments = { sources: memorySourceStore(), target }
-  const gate = await createTollgate({ store, secret, publicUrl: "http://gate", deployments })
+  const openGate = (store: StoreOperations) => createTollgate({ store, secret, publicUrl: "http://gate", deployments })
+  const gate = await openGate(store)
   const acme = gate.account("acme")
   const [keyBucket, web] = [acme.keyBucket("b"), acme.project("web")]
   const alice = await keyBucket.consumers.create({ name: "alice", tags: { team: "blue" } }, { withApiKey: true })
@@ -229,20 +311,16 @@ export const makeFixture = async (emptyStore: StoreOperations) => {
   const plan = await meteringBucket.plans.create({
     label: "Pro",
     planExternalId: "pro",
-    meters: { requests: { max: 10 } }
+    meters: { requests: { max: 10 }, tokens: { max: 10 } }
   })
   const { id: subscriptionId } = await meteringBucket.subscriptions.create(makeProSubscription(plan.id, "s-1"))
-  const main = { branchName: "main" }
-  const first = await web.deployments.createSource(main)
-  const { id: statusId } = await web.deployments.upload(first.uploadUrl, new Uint8Array(5))
-  await expect
-    .poll(async () => (await web.deployments.status(statusId)).status, { interval: 5, timeout: 30_000 })
-    .toBe("SUCCESS")
+  const tokens = { meters: { tokens: 5 }, expiresIn: 3_600 }
+  const { id: reservationId } = await meteringBucket.usage.reserve(subscriptionId, tokens)
+  const deployed = operations.some(({ needsDeployment }) => needsDeployment)
+    ? await deploy(acme)
+    : { deployment: "", statusId: "", uploadUrl: "", nextUrl: "" }
   // From here on, runs never finish, so that operations are tested during a run.
   isStalled = true
-  const { uploadUrl } = await acme.project("other").deployments.createSource(main)
-  const { uploadUrl: nextUrl } = await web.deployments.createSource(main)
-  const [deployment] = (await web.deployments.list()).data
   const [key] = alice.apiKeys
   const fixture: Fixture = {
     gate,
@@ -252,11 +330,22 @@ export const makeFixture = async (emptyStore: StoreOperations) => {
     web,
     planId: plan.id,
     subscriptionId,
+    reservationId,
     key: { id: key.id, value: key.key ?? "" },
-    deployment: deployment?.name ?? "",
-    statusId,
-    uploadUrl,
-    nextUrl
+    ...deployed
   }
-  return { fixture, injectAt, calls, hash: () => Effect.runPromise(state.hash) }
+  /** The same records, used by a gate of its own as in a second process: its store calls never fail. */
+  const openOtherProcess = async (): Promise<Fixture> => {
+    const gate = await openGate(watched)
+    const acme = gate.account("acme")
+    return {
+      ...fixture,
+      gate,
+      acme,
+      keyBucket: acme.keyBucket("b"),
+      meteringBucket: acme.meteringBucket(meteringBucket.id),
+      web: acme.project("web")
+    }
+  }
+  return { fixture, openOtherProcess, injectAt, calls, readState: () => readVisibleState(state) }
 }

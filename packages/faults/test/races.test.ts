@@ -1,5 +1,6 @@
 /**
- * Runs every pair of writing operations, the second one completely between two store calls of the first. The outcomes
+ * Runs every pair of writing operations, the second one, as in another process, completely between two store calls of
+ * the first. The outcomes
  * and the final state are as if one operation had run after the other.
  */
 import { MemoryStore } from "@tollgate/memory"
@@ -37,7 +38,7 @@ const describeResult = async (
 
 /** Runs both operations, one after the other. */
 const runSequentially = async (first: Operation, second: Operation, isFirstFirst: boolean): Promise<string> => {
-  const { fixture } = await makeFixture(MemoryStore.open())
+  const { fixture } = await makeFixture(MemoryStore.open(), first, second)
   const [earlier, later] = isFirstFirst ? [first, second] : [second, first]
   const [earlierOutcome, laterOutcome] = [await getOutcome(earlier, fixture), await getOutcome(later, fixture)]
   const outcomes = isFirstFirst ? ([earlierOutcome, laterOutcome] as const) : ([laterOutcome, earlierOutcome] as const)
@@ -58,11 +59,12 @@ describe.each(writingOperations)("%s", (_, first) => {
         ...(canBothSucceed(first, second) ? ["done / done; applied: true / true"] : [])
       ]
       for (let call = 1; ; call++) {
-        const { fixture, injectAt, calls } = await makeFixture(MemoryStore.open())
+        const { fixture, openOtherProcess, injectAt, calls } = await makeFixture(MemoryStore.open(), first, second)
+        const otherFixture = await openOtherProcess()
         let secondOutcome = Promise.resolve("never called")
         injectAt(call, {
           interleave: Effect.promise(() => {
-            secondOutcome = getOutcome(second, fixture)
+            secondOutcome = getOutcome(second, otherFixture)
             return secondOutcome
           })
         })
@@ -76,7 +78,7 @@ describe.each(writingOperations)("%s", (_, first) => {
             await describeResult(fixture, first, second, [firstOutcome, await secondOutcome])
           )
         }
-        await fixture.gate.close()
+        await Promise.all([fixture.gate.close(), otherFixture.gate.close()])
         if (isPastLastCall) break
       }
     },

@@ -5,8 +5,10 @@ import {
   type RequestConsumer,
   type RequireApiKeyOptions
 } from "@tollgate/core/internal"
+import { finishResponse, reportAbort } from "./finishResponse.ts"
 
 export type Policy = "deny" | "allow"
+export type Charge = "request" | "success"
 
 /** The options, with the type of `onStoreUnavailable` as a parameter. */
 export type PolicyOptions<
@@ -16,19 +18,30 @@ export type PolicyOptions<
   readonly onStoreUnavailable?: OnStoreUnavailable | undefined
 }
 
+/** The function that `charge: "success"` needs, to know how the request ended. */
+export type FinishUnder<ChargeOn extends Charge> = ChargeOn extends "success"
+  ? {
+      /**
+       * Takes your response, and returns the response to send: with the `RateLimit` headers, and charged when it is sent.
+       * Without this call, nothing is charged.
+       */
+      readonly finish: (response: Response) => Response
+    }
+  : { readonly finish?: undefined }
+
 /** With `onStoreUnavailable: "allow"`, a request may have no consumer. */
 export type ConsumerUnder<OnStoreUnavailable extends Policy> = OnStoreUnavailable extends "deny"
   ? RequestConsumer
   : RequestConsumer | undefined
 
-export type RequireApiKeyResult<Consumer = RequestConsumer> =
-  | {
+export type RequireApiKeyResult<Consumer = RequestConsumer, ChargeOn extends Charge = "request"> =
+  | ({
       readonly allowed: true
       /** The consumer whose API key authorized the request. */
       readonly consumer: Consumer
       /** `RateLimit-Policy` and `RateLimit`, if the route has limits or quotas: add them to your response. */
       readonly headers: Readonly<Record<string, string>>
-    }
+    } & FinishUnder<ChargeOn>)
   | {
       readonly allowed: false
       /** The problem response, with status 401, 403, 429 or 503. */
@@ -41,10 +54,27 @@ const getQueryParameter = (url: string, name: string): unknown => {
   return values.length > 1 ? values : values[0]
 }
 
-const toResult = (result: AuthorizeRequestResult): RequireApiKeyResult<RequestConsumer | undefined> => {
-  if (result.allowed) return result
-  const { status, headers, problem } = result
-  return { allowed: false, response: new Response(JSON.stringify(problem), { status, headers }) }
+export const toProblemResponse = ({
+  status,
+  headers,
+  problem
+}: Extract<AuthorizeRequestResult, { readonly allowed: false }>): Response =>
+  new Response(JSON.stringify(problem), { status, headers })
+
+/** Validates the options, and returns the function that authorizes each request. */
+export const makeCheck = <HostRequest extends Request>(
+  keyBucket: AuthorizingKeyBucket,
+  options: RequireApiKeyOptions<HostRequest> | undefined
+) => {
+  const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
+  return async (request: HostRequest): Promise<AuthorizeRequestResult> => {
+    const { headers, url } = request
+    const result = await authorizeRequest(
+      { header: (name) => headers.get(name) ?? undefined, query: (name) => getQueryParameter(url, name) },
+      request
+    )
+    return reportAbort(request, result)
+  }
 }
 
 /**
@@ -59,19 +89,35 @@ const toResult = (result: AuthorizeRequestResult): RequireApiKeyResult<RequestCo
  *   return result.allowed ? c.text(`Hello, ${result.consumer.name}`, 200, result.headers) : result.response
  * })
  * ```
+ *
+ * With `charge: "success"`, pass your response to `finish`, also if it is an error. If your code may throw, `withApiKey`
+ * is simpler.
+ *
+ * @example
+ * ```ts
+ * const protect = requireApiKey(production, { metering, charge: "success" })
+ * app.get("/hello", async (c) => {
+ *   const result = await protect(c.req.raw)
+ *   return result.allowed ? result.finish(c.text(`Hello, ${result.consumer.name}`)) : result.response
+ * })
+ * ```
  */
-export const requireApiKey = <OnStoreUnavailable extends Policy = "deny", HostRequest extends Request = Request>(
+export const requireApiKey = <
+  OnStoreUnavailable extends Policy = "deny",
+  HostRequest extends Request = Request,
+  ChargeOn extends Charge = "request"
+>(
   keyBucket: AuthorizingKeyBucket,
-  options?: PolicyOptions<OnStoreUnavailable, HostRequest>
-): ((request: HostRequest) => Promise<RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>>>) => {
-  const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
+  options?: PolicyOptions<OnStoreUnavailable, HostRequest> & { readonly charge?: ChargeOn | undefined }
+): ((request: HostRequest) => Promise<RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>, ChargeOn>>) => {
+  type Result = RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>, ChargeOn>
+  const check = makeCheck(keyBucket, options)
   return async (request) => {
-    const { headers, url } = request
-    const result = await authorizeRequest(
-      { header: (name) => headers.get(name) ?? undefined, query: (name) => getQueryParameter(url, name) },
-      request
-    )
+    const result = await check(request)
+    if (!result.allowed) return { allowed: false, response: toProblemResponse(result) }
+    const { consumer, headers } = result
+    const finish = (response: Response) => finishResponse(request, response, result)
     // There is always a consumer, unless `onStoreUnavailable` is `allow`.
-    return toResult(result) as RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>>
+    return { allowed: true, consumer, headers, ...(options?.charge === "success" ? { finish } : {}) } as Result
   }
 }

@@ -1,19 +1,6 @@
 import type { AuthorizingKeyBucket } from "@tollgate/core/internal"
-import { type ConsumerUnder, type Policy, type PolicyOptions, requireApiKey } from "./requireApiKey.ts"
-
-/** Adds headers that the response does not have, in place if possible. */
-const addHeaders = (response: Response, headers: Readonly<Record<string, string>>): Response => {
-  const missing = Object.entries(headers).filter(([name]) => !response.headers.has(name))
-  try {
-    for (const [name, value] of missing) response.headers.set(name, value)
-    return response
-  } catch {
-    // The headers of a response from `fetch` or `Response.redirect` are immutable.
-    const copy = new Response(response.body, response)
-    for (const [name, value] of missing) copy.headers.set(name, value)
-    return copy
-  }
-}
+import { finishResponse } from "./finishResponse.ts"
+import { type ConsumerUnder, makeCheck, type Policy, type PolicyOptions, toProblemResponse } from "./requireApiKey.ts"
 
 /**
  * Wraps a handler: it runs only for requests with a valid API key, and its response carries the `RateLimit` headers.
@@ -40,10 +27,17 @@ export const withApiKey = <
     ...rest: Rest
   ) => Response | Promise<Response>
 ): ((request: HostRequest, ...rest: Rest) => Promise<Response>) => {
-  const protect = requireApiKey(keyBucket, options)
+  const check = makeCheck(keyBucket, options)
   return async (request, ...rest) => {
-    const result = await protect(request)
-    if (!result.allowed) return result.response
-    return addHeaders(await handler(request, { consumer: result.consumer }, ...rest), result.headers)
+    const result = await check(request)
+    if (!result.allowed) return toProblemResponse(result)
+    // There is always a consumer, unless `onStoreUnavailable` is `allow`.
+    const consumer = result.consumer as ConsumerUnder<OnStoreUnavailable>
+    try {
+      return finishResponse(request, await handler(request, { consumer }, ...rest), result)
+    } catch (error) {
+      result.reportOutcome?.("failure")
+      throw error
+    }
   }
 }

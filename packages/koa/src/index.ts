@@ -6,7 +6,8 @@ import {
   type AuthorizingKeyBucket,
   makeAuthorizeRequest,
   type RequestConsumer,
-  type RequireApiKeyOptions
+  type RequireApiKeyOptions,
+  watchNodeResponse
 } from "@tollgate/core/internal"
 import { type NodeHandlerOptions, toNodeHandler } from "@tollgate/node"
 import type { Context, Middleware } from "koa"
@@ -81,6 +82,8 @@ export function requireApiKey(
       return
     }
     ctx.set(result.headers)
+    // Koa responds to an error that is thrown, so the response tells of it.
+    if (result.reportOutcome !== undefined) watchNodeResponse(ctx.res, result.reportOutcome)
     if (result.consumer !== undefined) ctx.state.consumer = result.consumer
     await next()
   }

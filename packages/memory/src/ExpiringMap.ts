@@ -24,6 +24,10 @@ export class ExpiringMap<A> {
     this.set(name, value, Math.max(expires, this.#entries.get(name)?.expires ?? 0), now)
   }
 
+  delete(name: string): void {
+    this.#entries.delete(name)
+  }
+
   /** The entries that have not expired. */
   *entries(now: number): Generator<{ readonly name: string; readonly value: A; readonly expires: number }> {
     for (const [name, { value, expires }] of this.#entries) if (expires > now) yield { name, value, expires }

@@ -92,8 +92,9 @@ export class PartitionState {
     if (updates instanceof StoreConflict) return updates
 
     const totals = new Map<string, number>()
-    for (const { counter, value, total, ttl } of updates) {
-      this.#counters.setAndExtend(counter, value, now + ttl, now)
+    for (const { counter, value, total, ttl, isRemoved } of updates) {
+      if (isRemoved) this.#counters.delete(counter)
+      else this.#counters.setAndExtend(counter, value, now + ttl, now)
       totals.set(counter, total)
     }
     const result = { versions: this.#writeRecords(changes), totals }

@@ -58,6 +58,38 @@ const collect = async <A>(items: AsyncIterable<A>): Promise<ReadonlyArray<A>> =>
 }
 
 describe("createClient, over HTTP", () => {
+  it("rejects an actor before it sends anything, because the actor is its credential", async () => {
+    const options = { actor: "user-1" }
+    const { project, meteringBuckets } = acme
+    const { consumers, keys } = acme.keyBucket("b")
+    const { plans, subscriptions, usage } = acme.meteringBucket("bckt_x")
+    const { deployments } = project("web")
+    let requests = 0
+    const count = () => requests++
+    server.on("request", count)
+    for (const attempt of [
+      () => consumers.create({ name: "actor" }, options),
+      () => consumers.update("actor", {}, options),
+      () => consumers.remove("actor", options),
+      () => consumers.rollKey("actor", { expiresOn: "2040-01-01T00:00:00Z" }, options),
+      () => keys.createMany("actor", [{}], options),
+      () => meteringBuckets.create({}, options),
+      () => meteringBuckets.ensure("actor", options),
+      () => plans.create({ label: "Pro", meters: { requests: { max: 1 } } }, options),
+      () => subscriptions.create({ customerKey: "alice", planExternalIds: ["pro"] }, options),
+      () => usage.consume("sbsc_x", { requests: 1 }, options),
+      () => deployments.createSource({ branchName: "main" }, options)
+    ]) {
+      const error = await getError(attempt())
+      expect(error).toBeInstanceOf(InvalidInput)
+      expect(error.errors).toEqual([
+        { parameter: "actor", detail: "is possible only in process: over HTTP, the actor is the credential" }
+      ])
+    }
+    server.off("request", count)
+    expect(requests).toBe(0)
+  })
+
   it("returns the same results as the gate", async () => {
     const [keyBucket, localKeyBucket] = [acme.keyBucket("b"), local.keyBucket("b")]
     const created = await keyBucket.consumers.create(

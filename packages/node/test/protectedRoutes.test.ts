@@ -6,7 +6,7 @@ import { createClient } from "@tollgate/core/client"
 import type { RequireApiKeyOptions } from "@tollgate/fetch"
 import { MemoryStore } from "@tollgate/memory"
 import { type FaultyStore, makeFaultyStore } from "@tollgate/store-testkit"
-import { makeSubscription } from "@tollgate/testing"
+import { isEventMove, makeSubscription } from "@tollgate/testing"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { frameworks, type ProtectedRoute } from "./protectingFrameworks.ts"
 
@@ -17,7 +17,7 @@ let meteringBucketId: string
 let planId: string
 
 beforeAll(async () => {
-  faulty = makeFaultyStore(MemoryStore.open())
+  faulty = makeFaultyStore(MemoryStore.open(), isEventMove)
   gate = await createTollgate({ store: faulty.store, secret: "test-secret-with-at-least-32-characters" })
   production = gate.account("acme").keyBucket("production")
   const billing = await gate.account("acme").meteringBuckets.ensure("billing")
@@ -219,7 +219,11 @@ describe.each(frameworks)("requireApiKey in $name", ({ serve, requireApiKey }) =
     ["keyFrom", { keyFrom: { query: "" } }],
     ["keyFrom", { keyFrom: { header: 5 } }],
     ["keyFrom", { keyFrom: { header: "x-api-key", query: "api_key" } }],
-    ["onStoreUnavailable", { onStoreUnavailable: "ignore" }]
+    ["onStoreUnavailable", { onStoreUnavailable: "ignore" }],
+    ["charge", { charge: "answer" }],
+    ["charge", { charge: "success" }],
+    ["charge", { charge: "success", metering: undefined }],
+    ["charge", { charge: "success", metering: { meteringBucketId: "bckt_1" } }]
   ])("rejects an invalid option when it is created: %s of %o", (option, options) => {
     const create = () => requireApiKey(production, options as RequireApiKeyOptions)
     expect(create).toThrow(ConfigurationError)

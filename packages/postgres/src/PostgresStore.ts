@@ -2,10 +2,9 @@
  * A store in PostgreSQL that any number of processes can share.
  */
 import type { ConfigurationError } from "@tollgate/core"
-import { makeRetryTransient, Options } from "@tollgate/core/internal"
+import { makeRetryTransient, Options, withCallerTime } from "@tollgate/core/internal"
 import {
   type ClosableStore,
-  MicrosecondClock,
   Store,
   type StoreContents,
   type StoreOpenError,
@@ -40,7 +39,6 @@ const makeOperations = (
 
   const lookups = makeLookups(database, schema, retryTransient)
   const commit = makeCommit(database, schema, retryTransient, sweeper.onCommit)
-  const microseconds = new MicrosecondClock("caller")
   const listSql = `SELECT q.position, p.total, p.version, p.header, p.body
     FROM ROWS FROM (jsonb_to_recordset($2::jsonb) AS (terms text[], "offset" bigint, "limit" bigint, descending boolean))
       WITH ORDINALITY q (terms, skip, count, descending, position)
@@ -81,11 +79,7 @@ const makeOperations = (
   const operations = Store.make({
     ...lookups,
     list,
-    commit:
-      clock === "caller"
-        ? (partition, changes, idempotency) =>
-            Effect.clockWith((clock) => commit(partition, changes, idempotency, microseconds.read(clock)))
-        : commit,
+    commit: withCallerTime(clock, commit),
     clear
   })
   return { ...operations, contents: makeContents(database, schema, retryTransient) }

@@ -18,7 +18,7 @@ export class Sweeper {
     this.#sql = `SELECT ${schema}.tollgate_sweep($1)`
   }
 
-  /** Starts a step, unless the last one was a moment ago. Nobody waits for it. */
+  /** Starts a step, unless the last one was a moment ago. Commits do not wait for it. */
   readonly onCommit = (): void => {
     const now = performance.now()
     if (now - this.#sweptAt < intervalMs) return

@@ -1,5 +1,5 @@
 /**
- * Look-ups by name. Those of several callers, also in different partitions, are gathered into one call of a function.
+ * Look-ups by name. Those of several callers, also in different partitions, share one call of a function.
  */
 import { BatchQueue, type RetryTransient } from "@tollgate/core/internal"
 import type { Partition, StoreOperations, StoreRecord, StoreUnavailable } from "@tollgate/core/store"

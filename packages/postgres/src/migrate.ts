@@ -12,11 +12,13 @@ import { recordFunctions } from "./sql/recordFunctions.ts"
 import { tables } from "./sql/tables.ts"
 
 /**
- * Each entry migrates from one version to the next. Never change an entry; append a new one. Processes of the previous
- * release go on while a new one migrates: a function whose arguments change gets a new name.
+ * Each entry migrates from one version to the next. Never change an entry; append a new one. A change of a function also
+ * needs a new entry, which replaces the function in schemas that have it. Processes of the previous release go on while a
+ * new one migrates: a function whose arguments change gets a new name.
  */
 const migrations: ReadonlyArray<(schema: string) => string> = [
-  (schema) => [tables, recordFunctions, commitFunction, readFunctions].map((make) => make(schema)).join("")
+  (schema) => [tables, recordFunctions, commitFunction, readFunctions].map((make) => make(schema)).join(""),
+  commitFunction
 ]
 
 export const latestVersion = migrations.length

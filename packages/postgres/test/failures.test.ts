@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Change, type StoreConflict, type StoreOperations, type StoreUnavailable } from "@tollgate/core/store"
-import { loseReplies, type PostgresServer, startFaultyProxy, startPostgres } from "@tollgate/testing"
+import { Change, type StoreOperations } from "@tollgate/core/store"
+import { loseReplies, type PostgresServer, startFaultyProxy, startPostgres, surviveOutage } from "@tollgate/testing"
 import { Effect, Fiber } from "effect"
 import { Client } from "pg"
 import { add, open, openPool, partition, put } from "./helpers.ts"
@@ -188,22 +188,7 @@ describe("a Postgres store", () => {
     Effect.gen(function* () {
       const postgres = yield* server
       const store = yield* open(postgres.url)
-      yield* store.commit(partition, [put("kept")])
-      yield* postgres.kill
-      const calls: ReadonlyArray<Effect.Effect<unknown, StoreUnavailable | StoreConflict>> = [
-        store.get(partition, ["kept"]),
-        store.commit(partition, [put("a")]),
-        store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 1 }])
-      ]
-      for (const call of calls) {
-        const error = yield* Effect.timeout(Effect.flip(call), "3 seconds")
-        assert.strictEqual(error._tag, "StoreUnavailable")
-        assert.isTrue("retryable" in error && error.retryable)
-      }
-      yield* postgres.restart
-      const records = yield* Effect.retry(store.get(partition, ["kept"]), { times: 10 })
-      assert.strictEqual(records[0]?.key, "kept")
-      yield* writeAndCheck(store, "b")
+      yield* surviveOutage(store, postgres)
     })
   )
 

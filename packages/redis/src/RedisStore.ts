@@ -3,13 +3,12 @@
  */
 import { randomUUID } from "node:crypto"
 import type { ConfigurationError } from "@tollgate/core"
-import { BatchQueue, makeRetryTransient, Options } from "@tollgate/core/internal"
+import { BatchQueue, makeRetryTransient, Options, withCallerTime } from "@tollgate/core/internal"
 import {
   type Change,
   type ClosableStore,
   type CommitResult,
   type IdempotencyRecord,
-  MicrosecondClock,
   type Partition,
   type RecordWithParent,
   Store,
@@ -138,8 +137,6 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
   }
   const counterBatches = new BatchQueue(runCounterBatch, batchOptions)
 
-  const microseconds = new MicrosecondClock("caller")
-
   const commit = (
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>,
@@ -204,11 +201,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
         const values = await client.mget(names.map((name) => keys.expiringKey(toCounterMember(name))))
         return values.map((value) => Number(value ?? 0))
       }),
-    commit:
-      clock === "caller"
-        ? (partition, changes, idempotency) =>
-            Effect.clockWith((clock) => commit(partition, changes, idempotency, microseconds.read(clock)))
-        : commit,
+    commit: withCallerTime(clock, commit),
     clear
   })
   return { ...operations, contents: makeContents(connection, retryTransient, write) }

@@ -170,10 +170,15 @@ for _, change in ipairs(changes) do
     redis.call('HDEL', records, change.key)
     for _, term in ipairs(change.removed_terms) do redis.call('ZREM', term, change.key) end
   elseif change.is_counter then
-    redis.call('SET', change.key, format_integer(change.value), 'KEEPTTL')
     totals[#totals + 1] = format_integer(change.total or change.value)
-    if redis.call('PTTL', change.key) < tonumber(change.ttl) then redis.call('PEXPIRE', change.key, change.ttl) end
-    add_expiring('counter:' .. change.name, change.ttl)
+    if change.tag == 'A' and change.amount < 0 and change.value == 0 then
+      redis.call('DEL', change.key)
+      redis.call('ZREM', expiring, 'counter:' .. change.name)
+    else
+      redis.call('SET', change.key, format_integer(change.value), 'KEEPTTL')
+      if redis.call('PTTL', change.key) < tonumber(change.ttl) then redis.call('PEXPIRE', change.key, change.ttl) end
+      add_expiring('counter:' .. change.name, change.ttl)
+    end
   end
 end
 
@@ -234,6 +239,7 @@ end
 local counters = {}
 for i = 4, #KEYS do counters[i - 3] = KEYS[i] end
 local stored_values = read_in_chunks(counters, function(...) return redis.call('MGET', ...) end)
+-- The TTL of each counter that has changed; 0 if it is removed.
 local values, ttls = {}, {}
 for i = 1, #counters do values[i] = tonumber(stored_values[i] or '0') end
 
@@ -276,7 +282,10 @@ while position <= last do
         total = value - now
       end
       values[counter] = value
-      if ttl > (ttls[counter] or 0) then ttls[counter] = ttl end
+      if bound >= 0 and amount < 0 and value == 0 then
+        -- A later commit that changes the counter starts a new one, with its own TTL.
+        ttls[counter], stored_values[counter] = 0, false
+      elseif ttl > (ttls[counter] or 0) then ttls[counter] = ttl end
       total = total or value
       -- Return larger totals as strings, which clients read exactly.
       outcomes[#outcomes + 1] = total < 1e15 and total or format_integer(total)
@@ -295,7 +304,10 @@ if next(ttls) then
   local expiries = read_in_chunks(members, function(...) return redis.call('ZMSCORE', expiring, ...) end)
   for counter, ttl in pairs(ttls) do
     local key, value = counters[counter], format_integer(values[counter])
-    if not stored_values[counter] or milliseconds + ttl > tonumber(expiries[counter] or 0) then
+    if ttl == 0 then
+      redis.call('DEL', key)
+      redis.call('ZREM', expiring, members[counter])
+    elseif not stored_values[counter] or milliseconds + ttl > tonumber(expiries[counter] or 0) then
       -- Extend the TTL a little further, so that the next changes need not extend it again.
       ttl = ttl + math.floor(math.min(ttl / 8, 60000))
       redis.call('SET', key, value, 'PX', format_integer(ttl))

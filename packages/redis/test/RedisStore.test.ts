@@ -1,23 +1,18 @@
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import {
-  Change,
-  Partition,
-  type StoreConflict,
-  StoreOpenError,
-  type StoreOperations,
-  type StoreUnavailable
-} from "@tollgate/core/store"
+import { Change, Partition, StoreOpenError, type StoreOperations } from "@tollgate/core/store"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
 import { storeContract } from "@tollgate/store-testkit"
 import {
+  bringCountersToZero,
   Contention,
   findFreePort,
   loseReplies,
   runWorkers,
   startFaultyProxy,
   startRedis,
-  startRedisCluster
+  startRedisCluster,
+  surviveOutage
 } from "@tollgate/testing"
 import { Effect, Fiber, Layer, Logger, References, type Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
@@ -176,22 +171,7 @@ describe("a Redis store", () => {
     Effect.gen(function* () {
       const server = yield* startRedis({ tcp: true, arguments: ["--appendfsync", "always"] })
       const store = yield* open(server.url)
-      yield* store.commit(partition, [put("kept")])
-      yield* server.kill
-      const calls: ReadonlyArray<Effect.Effect<unknown, StoreUnavailable | StoreConflict>> = [
-        store.get(partition, ["kept"]),
-        store.commit(partition, [put("a")]),
-        store.list(partition, [{ indexTerms: ["t"], offset: 0, limit: 1 }])
-      ]
-      for (const call of calls) {
-        const error = yield* Effect.timeout(Effect.flip(call), "3 seconds")
-        assert.strictEqual(error._tag, "StoreUnavailable")
-        assert.isTrue("retryable" in error && error.retryable)
-      }
-      yield* server.restart
-      const records = yield* Effect.retry(store.get(partition, ["kept"]), { times: 10 })
-      assert.strictEqual(records[0]?.key, "kept")
-      yield* store.commit(partition, [put("b")])
+      yield* surviveOutage(store, server)
     })
   )
 
@@ -316,6 +296,25 @@ describe("a Redis store", () => {
         assert.isTrue(remaining > ttl - 10_000 && remaining <= ttl * 1.2, `${remaining} of ${ttl}`)
         yield* Effect.promise(() => host.del(key))
       }
+    })
+  )
+
+  it.live("removes a counter that a batch brings to 0, unless a later commit of the batch changes it again", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startRedis()
+      const [store, admin] = [yield* open(url), yield* client(url)]
+      yield* bringCountersToZero(store, partition)
+      const prefix = `tollgate:{${partition}}:`
+      const members = yield* Effect.promise(() => admin.zrange(`${prefix}expiring`, "0", "-1"))
+      assert.deepStrictEqual(members.sort(), ["counter:raised", "counter:restarted"])
+      const keys = yield* Effect.promise(() => admin.keys("*:counter:*"))
+      assert.deepStrictEqual(
+        keys.sort(),
+        members.map((member) => prefix + member)
+      )
+      for (const key of keys) assert.isBelow(yield* Effect.promise(() => admin.pttl(key)), 120_000)
+      yield* store.commit(partition, [add("restarted", -3), add("raised", -1), put("a")])
+      assert.deepStrictEqual(yield* Effect.promise(() => admin.zrange(`${prefix}expiring`, "0", "-1")), [])
     })
   )
 

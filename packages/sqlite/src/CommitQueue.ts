@@ -9,6 +9,7 @@ import { StoreUnavailable } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import { Effect } from "effect"
 import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
+import type { TransactionCounters } from "./TransactionCounters.ts"
 import type { VersionCache } from "./VersionCache.ts"
 
 /** Milliseconds for which a commit waits for the lock. */
@@ -22,17 +23,23 @@ interface Job {
   readonly fail: (error: StoreUnavailable) => void
 }
 
+/** What the jobs of a transaction keep in memory. */
+interface TransactionState {
+  readonly versions: VersionCache
+  readonly counters: TransactionCounters
+}
+
 export class CommitQueue {
   readonly #database: Database
-  readonly #versions: VersionCache
+  readonly #state: TransactionState
   #pending: Array<Job> = []
   #isScheduled = false
   #isClosed = false
   #onIdle: (() => void) | undefined
 
-  constructor(database: Database, versions: VersionCache) {
+  constructor(database: Database, state: TransactionState) {
     this.#database = database
-    this.#versions = versions
+    this.#state = state
   }
 
   /** Runs `run` inside the next transaction, and again from the start if that transaction has to be retried. */
@@ -84,16 +91,19 @@ export class CommitQueue {
       this.#requeue(jobs, undefined)
       return
     }
+    const { versions, counters } = this.#state
     let isCommitting = false
     try {
       this.#database.exec("BEGIN IMMEDIATE")
-      this.#versions.onBegin()
+      versions.onBegin()
       const resumes = jobs.map(({ run }) => run())
+      counters.flush()
       isCommitting = true
       this.#database.exec("COMMIT")
       for (const resume of resumes) resume()
     } catch (error) {
-      this.#versions.reset()
+      versions.reset()
+      counters.reset()
       if (this.#database.open && this.#database.inTransaction) this.#database.exec("ROLLBACK")
       if (isBusy(error)) this.#requeue(jobs, error)
       // One failing commit must not fail the others in the transaction: retry each in its own transaction.

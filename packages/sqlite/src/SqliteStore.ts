@@ -103,7 +103,7 @@ const makeOperations = (database: Database, operations: SyncOperations, queue: C
       read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),
     list: (partition, queries) => read("list", () => operations.list(partition, queries)),
     counters: (partition, names) =>
-      Effect.clockWith((clock) => read("counters", () => operations.counters(partition, names, clock))),
+      Effect.clockWith((clock) => read("counters", () => operations.readCounters(partition, names, clock))),
     commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) =>
         queue
@@ -126,10 +126,10 @@ const make = Effect.fnUntraced(function* (
   const microseconds = new MicrosecondClock(decoded.clock)
   const operations = new SyncOperations(database, sql, microseconds)
   const queue = yield* Effect.acquireRelease(
-    Effect.sync(() => new CommitQueue(database, operations.versions)),
+    Effect.sync(() => new CommitQueue(database, operations)),
     (queue) => Effect.promise(() => queue.close())
   )
-  const syncContents = new SyncContents(sql, operations.versions, microseconds)
+  const syncContents = new SyncContents(sql, operations, microseconds)
   return {
     ...makeOperations(database, operations, queue),
     contents: makeContents(database, syncContents, queue),

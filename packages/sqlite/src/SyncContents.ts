@@ -6,6 +6,7 @@ import type { Clock } from "effect"
 import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
 import { decodeReplay, encodeReplay } from "./replays.ts"
 import type { Statements } from "./statements.ts"
+import type { TransactionCounters } from "./TransactionCounters.ts"
 import type { VersionCache } from "./VersionCache.ts"
 
 /** The rows of an index that one step reads. */
@@ -44,11 +45,17 @@ const takeStep = <Row extends readonly [name: string, ...rest: ReadonlyArray<unk
 export class SyncContents {
   readonly #sql: Statements
   readonly #versions: VersionCache
+  readonly #counters: TransactionCounters
   readonly #microseconds: MicrosecondClock
 
-  constructor(sql: Statements, versions: VersionCache, microseconds: MicrosecondClock) {
+  constructor(
+    sql: Statements,
+    { versions, counters }: { readonly versions: VersionCache; readonly counters: TransactionCounters },
+    microseconds: MicrosecondClock
+  ) {
     this.#sql = sql
     this.#versions = versions
+    this.#counters = counters
     this.#microseconds = microseconds
   }
 
@@ -96,6 +103,7 @@ export class SyncContents {
   }
 
   write(partition: Partition.Partition, entries: ReadonlyArray<StoreEntry>): void {
+    this.#counters.flush()
     const id = this.#sql.partition.get(partition) ?? requireRow(this.#sql.insertPartition.get(partition))
     for (const entry of entries) this.#writeEntry(id, entry)
   }
@@ -112,7 +120,7 @@ export class SyncContents {
         insertRecord(sql, partition, entry.record)
         break
       case "Counter":
-        sql.replaceCounter.run(partition, entry.name, entry.value, entry.expiresAt)
+        sql.setCounter.run(partition, entry.name, entry.value, entry.expiresAt)
         break
       case "Replay":
         sql.insertReplay.run(partition, entry.id, encodeReplay(entry), entry.expiresAt)

@@ -21,6 +21,7 @@ import type { Clock } from "effect"
 import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
 import { encodeReplay, toCommitResult } from "./replays.ts"
 import type { RecordWithParentRow, Statements } from "./statements.ts"
+import { TransactionCounters } from "./TransactionCounters.ts"
 import { VersionCache } from "./VersionCache.ts"
 
 type Names = ReadonlyArray<string>
@@ -47,14 +48,17 @@ export class SyncOperations {
   readonly #microseconds: MicrosecondClock
   readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
 
-  /** Caches the versions that commits check. The owner of a transaction calls `onBegin`, and `reset` on rollback. */
+  /** The versions that commits check. */
   readonly versions: VersionCache
+  /** The counters of the current transaction. */
+  readonly counters: TransactionCounters
 
   constructor(database: Database, sql: Statements, microseconds: MicrosecondClock) {
     this.#database = database
     this.#microseconds = microseconds
     this.#sql = sql
     this.versions = VersionCache.forDatabase(database)
+    this.counters = new TransactionCounters(sql)
   }
 
   get(partition: Partition.Partition, keys: Names): ReadonlyArray<StoreRecord | undefined> {
@@ -78,7 +82,7 @@ export class SyncOperations {
     return this.#database.transaction(() => queries.map((query) => this.#readPage(id, query)))()
   }
 
-  counters(partition: Partition.Partition, names: Names, clock: Clock.Clock): ReadonlyArray<number> {
+  readCounters(partition: Partition.Partition, names: Names, clock: Clock.Clock): ReadonlyArray<number> {
     const now = this.#microseconds.readMillis(clock)
     const id = this.#findPartitionId(partition)
     return this.#readSnapshot(names, (name) => this.#sql.counter.get(id, name, now) ?? 0)
@@ -104,7 +108,7 @@ export class SyncOperations {
       version: (key) => this.versions.get(existingId, key, this.#readVersion),
       owner: (uniqueKey) => sql.uniqueKeyOwner.get(existingId, uniqueKey),
       total: (term) => sql.term.get(existingId, term)?.total ?? 0,
-      counter: (name) => sql.counter.get(existingId, name, now) ?? 0,
+      counter: (name) => this.counters.get(existingId, name, now),
       time: { clock, microseconds: this.#microseconds }
     })
     if (updates instanceof StoreConflict) return updates
@@ -116,8 +120,9 @@ export class SyncOperations {
 
     const id = existingId === missingPartitionId ? requireRow(sql.insertPartition.get(partition)) : existingId
     const totals = new Map<string, number>()
-    for (const { counter, value, total, ttl } of updates) {
-      sql.setCounter.run(id, counter, value, writtenAt + ttl)
+    for (const { counter, value, total, ttl, isRemoved } of updates) {
+      if (isRemoved) this.counters.remove(id, counter)
+      else this.counters.set(id, counter, value, ttl, writtenAt)
       totals.set(counter, total)
     }
     const result = { versions: this.#writeRecords(id, changes), totals }
@@ -133,6 +138,7 @@ export class SyncOperations {
 
   /** Removes one batch of records, counters and idempotency records. Returns whether there were any. */
   clearBatch(partition: Partition.Partition, count: number): boolean {
+    this.counters.flush()
     const id = this.#sql.partition.get(partition) ?? missingPartitionId
     const keys = this.#sql.keys.all(id, count)
     for (const key of keys) this.#removeUniqueKeys(id, key)
@@ -146,6 +152,7 @@ export class SyncOperations {
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < sweepIntervalMs) return
     this.#sweptAt = now
+    this.counters.flush()
     this.#sql.deleteExpiredCounters.run(now)
     this.#sql.deleteExpiredReplays.run(now)
   }

@@ -112,14 +112,17 @@ export const prepareStatements = (database: Sqlite.Database) => {
     countersFrom: row<[number, string, number], [name: string, value: number, expires: number]>(
       "SELECT name, value, expires FROM tollgate_counters WHERE partition = ? AND name >= ? AND expires > ? ORDER BY name"
     ),
-    replaceCounter: write<[number, string, number, number]>(
-      `INSERT INTO tollgate_counters VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires`
+    counterRow: row<[number, string], [value: number, expires: number]>(
+      "SELECT value, expires FROM tollgate_counters WHERE partition = ? AND name = ?"
     ),
     setCounter: write<[number, string, number, number]>(
       `INSERT INTO tollgate_counters VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET value = excluded.value, expires = max(expires, excluded.expires)`
+       ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires`
     ),
+    updateCounter: write<[number, number, string]>(
+      "UPDATE tollgate_counters SET value = ? WHERE partition = ? AND name = ?"
+    ),
+    deleteCounter: write<[number, string]>("DELETE FROM tollgate_counters WHERE partition = ? AND name = ?"),
     replay: value<[number, string, number], string>(
       "SELECT committed FROM tollgate_once WHERE partition = ? AND id = ? AND expires > ?"
     ),

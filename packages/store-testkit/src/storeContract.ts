@@ -20,6 +20,7 @@ import { clear } from "./contract/clear.ts"
 import { commits } from "./contract/commits.ts"
 import { concurrency } from "./contract/concurrency.ts"
 import { contents } from "./contract/contents.ts"
+import { counterRemoval } from "./contract/counterRemoval.ts"
 import { counters } from "./contract/counters.ts"
 import { idempotency } from "./contract/idempotency.ts"
 import { listing } from "./contract/listing.ts"
@@ -49,6 +50,7 @@ export const makeContractCases = ({ clock = "caller" }: ContractOptions = {}): R
   ...commits,
   ...parents,
   ...counters,
+  ...counterRemoval,
   ...(clock === "caller"
     ? makeCallerCases({ ...rateLimits, ...callerRateLimits })
     : makeServerCases({ ...rateLimits, ...serverRateLimits })),

@@ -154,6 +154,25 @@ const aroundNegativeAdd = (
     change._tag === "Add" && change.by < 0 ? run(change, value, commit) : commit
   )
 
+const isRemoval = (change: CounterChange, value: number): boolean =>
+  change._tag === "Add" && change.by < 0 && value + change.by <= 0
+
+/** Gives every `Add` the longest time to live that any had. */
+const keepLongestTtl: BreakStore = (inner) => {
+  let longest = 0
+  return {
+    ...inner,
+    commit: (partition, changes, idempotency) => {
+      for (const change of changes) if (change._tag === "Add") longest = Math.max(longest, change.ttl)
+      return inner.commit(
+        partition,
+        changes.map((change) => (change._tag === "Add" ? { ...change, ttl: longest } : change)),
+        idempotency
+      )
+    }
+  }
+}
+
 const refuse = (counter: string): Commit =>
   Effect.fail(new StoreConflict({ reason: "counter-exceeded", subject: counter }))
 
@@ -349,6 +368,40 @@ export const brokenCounters: ReadonlyArray<BrokenStore> = [
     breakStore: aroundNegativeAdd(({ counter, by, max = Number.MAX_SAFE_INTEGER }, value, commit) =>
       value + by > max ? refuse(counter) : commit
     )
+  },
+  {
+    fault: "a counter that returns to 0 is kept",
+    caughtBy: "a counter that a negative add brings to 0 is removed",
+    breakStore: (inner) => ({
+      ...inner,
+      commit: (partition, changes, idempotency) =>
+        Effect.tap(inner.commit(partition, changes, idempotency), ({ totals }) =>
+          Effect.forEach(totals, ([counter, total]) =>
+            total > 0 ? Effect.void : inner.commit(partition, [Change.Raise({ counter, to: 0, ttl: 600_000 })])
+          )
+        )
+    })
+  },
+  {
+    fault: "a counter is removed after its commit, with what was added meanwhile",
+    caughtBy: "the last of several concurrent commits decides whether a counter is removed",
+    breakStore: aroundCounter((change, value, commit, lower) =>
+      isRemoval(change, value)
+        ? Effect.tap(commit, Effect.andThen(Effect.yieldNow, lower(-Number.MAX_SAFE_INTEGER)))
+        : commit
+    )
+  },
+  {
+    fault: "raise removes a counter that it leaves at 0",
+    caughtBy: "raise keeps a counter that it leaves at 0",
+    breakStore: aroundCounter((change, value, commit, lower) =>
+      change._tag === "Raise" && change.to + value === 0 ? Effect.tap(commit, lower(-1)) : commit
+    )
+  },
+  {
+    fault: "a new counter has the expiry of the removed one",
+    caughtBy: "a counter that was removed starts again with its own time to live",
+    breakStore: keepLongestTtl
   },
   {
     fault: "a descending query is ascending",

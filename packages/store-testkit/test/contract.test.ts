@@ -110,9 +110,14 @@ describe("the contract", () => {
           idempotency
         )
     })
+    // One run of the random sequences finds the fault in most cases, not in all.
+    const maxRuns = 20
     for (const contractCase of model) {
-      const exit = await run(contractCase, () => dropFirstTerm(MemoryStore.open()))
-      expect(String(exit)).toContain("Replay: ")
+      let exit = "Success"
+      for (let count = 0; count < maxRuns && exit.startsWith("Success"); count++) {
+        exit = String(await run(contractCase, () => dropFirstTerm(MemoryStore.open())))
+      }
+      expect(exit).toContain("Replay: ")
     }
   })
 })

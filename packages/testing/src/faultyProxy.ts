@@ -1,9 +1,8 @@
 /**
  * A TCP proxy that can cut a connection after the server has received a request and before the client gets the reply.
  */
-import { once } from "node:events"
-import { connect, createServer, type Socket } from "node:net"
 import { Effect, type Scope } from "effect"
+import { startProxy } from "./startProxy.ts"
 
 export interface FaultyProxy {
   readonly port: number
@@ -22,20 +21,9 @@ export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy,
     let cuts = 0
     let lastSilenced = 0
     let connections = 0
-    const sockets = new Set<Socket>()
-    const server = createServer((client) => {
-      const upstream = connect(socketPath)
+    const { port } = yield* startProxy({ path: socketPath }, (client, upstream) => {
       let isCutting = false
       const number = ++connections
-      for (const socket of [client, upstream]) {
-        sockets.add(socket)
-        socket.on("error", () => undefined)
-        socket.on("close", () => {
-          sockets.delete(socket)
-          client.destroy()
-          upstream.destroy()
-        })
-      }
       client.on("data", (data) => {
         if (marker !== undefined && data.includes(marker)) {
           marker = undefined
@@ -50,18 +38,8 @@ export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy,
         client.destroy()
       })
     })
-    yield* Effect.acquireRelease(
-      Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
-      () =>
-        Effect.promise(async () => {
-          for (const socket of sockets) socket.destroy()
-          server.close()
-          await once(server, "close")
-        })
-    )
-    const address = server.address()
     return {
-      port: typeof address === "object" && address !== null ? address.port : 0,
+      port,
       cutReplyTo: (nextMarker) => {
         marker = nextMarker
       },

@@ -2,9 +2,8 @@
  * A TCP proxy in front of PostgreSQL that ends connections as soon as they are open, as an administrator or a restart
  * may: the client gets the end in the same packet as the server's readiness for the first query.
  */
-import { once } from "node:events"
-import { connect, createServer, type Socket } from "node:net"
 import { Effect, type Scope } from "effect"
+import { startProxy } from "./startProxy.ts"
 
 export interface TerminatingProxy {
   /** The URL of the server behind the proxy. */
@@ -30,21 +29,9 @@ const makeFatalError = (): Buffer => {
 export const startTerminatingProxy = (serverUrl: string): Effect.Effect<TerminatingProxy, never, Scope.Scope> =>
   Effect.gen(function* () {
     const url = new URL(serverUrl)
-    const serverPort = Number(url.port)
-    const sockets = new Set<Socket>()
     let [remaining, terminations] = [0, 0]
-    const server = createServer((client) => {
-      const upstream = connect(serverPort, url.hostname)
+    const { port } = yield* startProxy({ port: Number(url.port), host: url.hostname }, (client, upstream) => {
       let isOpen = false
-      for (const socket of [client, upstream]) {
-        sockets.add(socket)
-        socket.on("error", () => undefined)
-        socket.on("close", () => {
-          sockets.delete(socket)
-          client.destroy()
-          upstream.destroy()
-        })
-      }
       client.on("data", (data) => upstream.write(data))
       upstream.on("data", (data) => {
         const isOpening = !isOpen && data.subarray(-readyForQuery.length).equals(readyForQuery)
@@ -55,17 +42,7 @@ export const startTerminatingProxy = (serverUrl: string): Effect.Effect<Terminat
         client.end(Buffer.concat([data, makeFatalError()]))
       })
     })
-    yield* Effect.acquireRelease(
-      Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
-      () =>
-        Effect.promise(async () => {
-          for (const socket of sockets) socket.destroy()
-          server.close()
-          await once(server, "close")
-        })
-    )
-    const address = server.address()
-    url.port = String(typeof address === "object" && address !== null ? address.port : 0)
+    url.port = String(port)
     return {
       url: url.href,
       terminateNext: (connections) => {

@@ -10,6 +10,7 @@ import { Api } from "@tollgate/core/effect"
 import { startPostgres, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
+import { eventTypesPage, generateEventTypes } from "../src/buildEventTypes.ts"
 
 const root = join(import.meta.dirname, "../../..")
 const folder = mkdtempSync(join(root, ".readme-"))
@@ -97,6 +98,10 @@ describe("docs/http-api.md", () => {
     expect(declared.length).toBeGreaterThan(40)
     expect(listed.sort()).toEqual(declared.sort())
   })
+})
+
+it("docs/event-types.md matches the schemas of the events", () => {
+  expect(readFileSync(eventTypesPage, "utf8")).toBe(generateEventTypes())
 })
 
 it("keeps the README within 450 words", () => {

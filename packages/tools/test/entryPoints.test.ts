@@ -38,10 +38,10 @@ describe("the entry points of @tollgate/core", () => {
     expect([...names].filter((name) => !/^[A-Z]/.test(name))).toEqual(["isTollgateError"])
   })
 
-  it("exports at most 90 names from the first", () => {
+  it("exports at most 100 names from the first", () => {
     const names = new Set(listExports("packages/core/src/index.ts"))
     expect(names).toContain("createTollgate")
-    expect(names.size).toBeLessThanOrEqual(90)
+    expect(names.size).toBeLessThanOrEqual(100)
   })
 
   it("keeps internal names out of the other four", () => {

@@ -11,14 +11,23 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of calls that change something. */
+export interface WriteCallOptions extends CallOptions {
+  /**
+   * Who makes the change, for example a user of your application: at most 256 characters. The event of the change has it
+   * as `actor: { type: "host", id }`. Only in process: over HTTP the actor is the credential.
+   */
+  readonly actor?: string | undefined
+}
+
 /** Options of calls that create something or count usage. */
-export interface IdempotentCallOptions extends CallOptions {
+export interface IdempotentCallOptions extends WriteCallOptions {
   /** Makes retries safe: Tollgate applies calls with the same key and input once, and returns the first result again. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** Options of calls that change or remove an item. */
-export interface ConditionalCallOptions extends CallOptions {
+export interface ConditionalCallOptions extends WriteCallOptions {
   /** Applies the change only if the item still has this version, or one of these versions. */
   readonly ifMatch?: number | ReadonlyArray<number> | undefined
 }

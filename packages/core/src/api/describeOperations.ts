@@ -7,6 +7,7 @@ import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from 
 import { Authenticated } from "./Authenticated.ts"
 import { IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
 import { getInProcessFields, getParameterDocs } from "./parameters.ts"
+import { getToCsv } from "./withCsv.ts"
 import { withRateLimitsAnnotation } from "./withRateLimits.ts"
 
 /**
@@ -19,6 +20,8 @@ export interface ResponseDescription {
   /** The codec of the body. */
   readonly body: Schema.Codec<unknown, unknown>
   readonly contentType: string
+  /** Writes the result as CSV, for clients that prefer it. */
+  readonly toCsv?: ((result: unknown) => string) | undefined
 }
 
 export interface OperationDescription {
@@ -85,7 +88,14 @@ const describeResponse = (successes: Successes): ResponseDescription => {
         throw new Error(`responses in ${encoding._tag} are not supported`)
       }
       const contentType = encoding?.contentType ?? "application/json"
-      return { kind, isEmpty, status, body: body as Schema.Codec<unknown, unknown>, contentType } as const
+      return {
+        kind,
+        isEmpty,
+        status,
+        body: body as Schema.Codec<unknown, unknown>,
+        contentType,
+        toCsv: getToCsv(body)
+      } as const
     })
   )
   const [response, ...alternatives] = declared.filter(({ isEmpty }) => !isEmpty)

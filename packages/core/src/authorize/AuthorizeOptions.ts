@@ -62,9 +62,16 @@ export class ParsedAuthorizeOptions {
   readonly scopes: ReadonlyArray<string>
   /** The limits, or a function that returns them. It is called only if the key is valid and has the scopes. */
   readonly limits: ParsedLimits | (() => Promise<ParsedLimits>)
+  /** Whether meters are only reserved, because the outcome of the request decides whether it is charged. */
+  readonly isReserving: boolean
 
-  constructor(scopes: ReadonlyArray<string> = [], limits: ParsedAuthorizeOptions["limits"] = noLimits) {
+  constructor(
+    scopes: ReadonlyArray<string> = [],
+    limits: ParsedAuthorizeOptions["limits"] = noLimits,
+    isReserving = false
+  ) {
     this.scopes = scopes
     this.limits = limits
+    this.isReserving = isReserving
   }
 }

@@ -11,6 +11,7 @@ import type { UsedSubscription } from "../metering/ConsumeResult.ts"
 import type { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import type { Amounts, Quotas } from "../metering/Quota.ts"
 import type { QuotaExceeded, UnknownMeter } from "../metering/QuotaError.ts"
+import type { Reservations } from "../metering/Reservations.ts"
 import type { SubscriptionRefusal, Usage } from "../metering/Usage.ts"
 import type { RateLimited } from "../rateLimits/RateLimitError.ts"
 import {
@@ -42,6 +43,15 @@ interface Allowed {
   readonly quotas?: Quotas | undefined
   /** What is left of the rate limits: those of the call, then those of the plans. */
   readonly rateLimits?: ReadonlyArray<RateLimitStatus> | undefined
+  /** Charges the request, or not, if its meters were only reserved. */
+  readonly charge?: RequestCharge | undefined
+}
+
+/** Ends the reservation of a request. Only the first call of either has an effect. */
+export interface RequestCharge {
+  readonly reservationId: string
+  readonly settle: Effect.Effect<void, unknown>
+  readonly release: Effect.Effect<void, unknown>
 }
 
 /** A refusal of a valid key. */
@@ -104,9 +114,10 @@ interface Services {
   readonly store: Store["Service"]
   readonly keys: ApiKeys["Service"]
   readonly usage: Usage["Service"]
+  readonly reservations: Reservations["Service"]
 }
 
-export const makeAuthorize = ({ store, keys, usage }: Services) => {
+export const makeAuthorize = ({ store, keys, usage, reservations }: Services) => {
   /** Takes from rate limits that are counted in the key bucket's partition. */
   const takeFromLimits = (bucket: KeyBucket, takes: ReadonlyArray<RateLimitTake>) =>
     Effect.matchEffect(
@@ -125,7 +136,8 @@ export const makeAuthorize = ({ store, keys, usage }: Services) => {
   const takeAndCount = (
     bucket: KeyBucket,
     verified: Verified,
-    { rateLimits, metering }: ParsedLimits
+    { rateLimits, metering }: ParsedLimits,
+    isReserving: boolean
   ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
     const { consumer, keyId, scopes } = verified
     const takes = makeTakes(rateLimits, verified)
@@ -138,16 +150,29 @@ export const makeAuthorize = ({ store, keys, usage }: Services) => {
       })
     }
     const { meteringBucketId, meters } = metering
-    const request = { amounts: meters ?? noAmounts, rateLimitTakes: takes }
-    return Effect.matchEffect(usage.consumeForCustomer(bucket.accountName, meteringBucketId, consumer.name, request), {
+    const request = { amounts: meters ?? noAmounts, rateLimitTakes: takes, kind: "consume" } as const
+    const counting =
+      isReserving && meters !== undefined
+        ? reservations.reserveForCustomer(bucket.accountName, meteringBucketId, consumer.name, request)
+        : usage.countForCustomer(bucket.accountName, meteringBucketId, consumer.name, request)
+    return Effect.matchEffect(counting, {
       onSuccess: (outcome): Effect.Effect<AuthorizeResult> => {
         if (typeof outcome === "string") return Effect.succeed({ allowed: false, reason: outcome, consumer, keyId })
-        const { subscription, quotas, rateLimits: statuses = [] } = outcome
+        const { subscription, quotas, rateLimits: statuses = [], reservation } = outcome
         return Effect.succeed({
           ...allowed,
           subscription,
           ...(meters === undefined ? {} : { quotas }),
-          ...(statuses.length === 0 ? {} : { rateLimits: statuses })
+          ...(statuses.length === 0 ? {} : { rateLimits: statuses }),
+          ...(reservation === undefined
+            ? {}
+            : {
+                charge: {
+                  reservationId: reservation.value.id,
+                  settle: reservations.settleRequest(meteringBucketId, reservation),
+                  release: reservations.releaseRequest(meteringBucketId, reservation)
+                }
+              })
         })
       },
       onFailure: (error) => refuse(error, verified)
@@ -157,7 +182,7 @@ export const makeAuthorize = ({ store, keys, usage }: Services) => {
   const decide = (
     bucket: KeyBucket,
     verified: Verified,
-    { scopes, limits }: ParsedAuthorizeOptions
+    { scopes, limits, isReserving }: ParsedAuthorizeOptions
   ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
     const { consumer, keyId } = verified
     const missing = findMissingScopes(verified.scopes, scopes)
@@ -165,8 +190,8 @@ export const makeAuthorize = ({ store, keys, usage }: Services) => {
       return Effect.succeed({ allowed: false, reason: "missing-scope", consumer, keyId, scopes: missing })
     }
     return typeof limits === "function"
-      ? Effect.flatMap(resolveLimits(limits), (limits) => takeAndCount(bucket, verified, limits))
-      : takeAndCount(bucket, verified, limits)
+      ? Effect.flatMap(resolveLimits(limits), (limits) => takeAndCount(bucket, verified, limits, isReserving))
+      : takeAndCount(bucket, verified, limits, isReserving)
   }
 
   return (
@@ -183,7 +208,7 @@ export const makeAuthorize = ({ store, keys, usage }: Services) => {
     )
 }
 
-type UsageError = Effect.Error<ReturnType<Usage["Service"]["consumeForCustomer"]>> | RateLimited | QuotaExceeded
+type UsageError = Effect.Error<ReturnType<Usage["Service"]["countForCustomer"]>> | RateLimited | QuotaExceeded
 
 /** Refusals are results; all other errors fail. */
 const refuse = (error: UsageError, { consumer, keyId }: Verified): Effect.Effect<AuthorizeResult, AuthorizeError> => {
@@ -196,6 +221,15 @@ const refuse = (error: UsageError, { consumer, keyId }: Verified): Effect.Effect
       const { meter, max, resetsOn, policy } = error
       return Effect.succeed({ allowed: false, reason: "over-quota", consumer, keyId, meter, max, resetsOn, policy })
     }
+    case "ReservationLimit":
+      return Effect.succeed({
+        allowed: false,
+        reason: "rate-limited",
+        consumer,
+        keyId,
+        limit: "open-reservations",
+        retryAfterMs: 1_000
+      })
     case "SubscriptionNotActive":
       return Effect.succeed({ allowed: false, reason: "subscription-not-active", consumer, keyId })
     case "IdempotencyKeyReused":

@@ -13,7 +13,12 @@ import {
 import { RequiredScopes } from "../records/Scope.ts"
 import * as Options from "../runtime/Options.ts"
 import { RateLimitName } from "../schema/Names.ts"
-import { type AppliedRateLimit, ParsedAuthorizeOptions, type RateLimitBy } from "./AuthorizeOptions.ts"
+import {
+  type AppliedRateLimit,
+  ParsedAuthorizeOptions,
+  type ParsedLimits,
+  type RateLimitBy
+} from "./AuthorizeOptions.ts"
 
 const byMessage = { message: 'must be "consumer", "key", or { value } with a non-empty string' }
 const By = Schema.Union([
@@ -90,13 +95,10 @@ export const rejectBothRateLimitOptions = Schema.makeFilter(
 
 export const AuthorizeInput = Schema.Struct(authorizeFields).pipe(Schema.check(rejectBothRateLimitOptions))
 
-export const toParsedOptions = ({
-  scopes,
-  rateLimit,
-  rateLimits = [],
+export const toParsedLimits = ({ rateLimit, rateLimits = [], metering }: typeof AuthorizeInput.Type): ParsedLimits => ({
+  rateLimits: (rateLimit === undefined ? rateLimits : [rateLimit]).map(toAppliedRateLimit),
   metering
-}: typeof AuthorizeInput.Type): ParsedAuthorizeOptions =>
-  new ParsedAuthorizeOptions(scopes, {
-    rateLimits: (rateLimit === undefined ? rateLimits : [rateLimit]).map(toAppliedRateLimit),
-    metering
-  })
+})
+
+export const toParsedOptions = (input: typeof AuthorizeInput.Type): ParsedAuthorizeOptions =>
+  new ParsedAuthorizeOptions(input.scopes, toParsedLimits(input))

@@ -62,6 +62,7 @@ export const createClient = (options: ClientOptions): TollgateClient => {
     accounts: makeAccountsMethods(call),
     account: makeAccountHandles({
       call,
+      actorProblem: "is possible only in process: over HTTP, the actor is the credential",
       makeKeyBucket: (handle, _names, verify) =>
         Object.assign(handle, {
           verify: (key: string | undefined) => (isTransmittable(key) ? verify({ key }) : Promise.resolve(notVerified))

@@ -10,6 +10,7 @@ import { SecretBox } from "../crypto/SecretBox.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
 import { KeyLimitReached, KeyValueTaken } from "../keys/KeyError.ts"
 import { KeyUse } from "../keys/KeyUse.ts"
+import { recordKeyEvent } from "../keys/keyEvents.ts"
 import * as KeyResults from "../keys/keyResults.ts"
 import { makeKey } from "../keys/newKeys.ts"
 import { VerifyCache } from "../keys/VerifyCache.ts"
@@ -33,6 +34,7 @@ import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import { ConsumersApi, type ConsumersMethods } from "./ConsumersApi.ts"
+import { recordConsumerEvent } from "./consumerEvents.ts"
 
 /** Optional parts of a returned consumer. */
 interface ConsumerInclude {
@@ -184,7 +186,9 @@ const make = Effect.gen(function* () {
           [
             consumerRecords.insert(stored),
             ...keys.map((key) => keyRecords.insert(key.stored)),
-            consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1)
+            consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1),
+            yield* recordConsumerEvent("consumer.created", bucket, toConsumer(stored, {})),
+            ...(yield* Effect.forEach(keys, (key) => recordKeyEvent("key.created", bucket, key.stored)))
           ],
           idempotency,
           withApiKeys(plaintextKeys.map(omitValueIfHashOnly))
@@ -244,7 +248,10 @@ const make = Effect.gen(function* () {
           ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
           updatedOn: yield* DateTime.now
         }
-        const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [consumerRecords.replace(entry, value)])
+        const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [
+          consumerRecords.replace(entry, value),
+          yield* recordConsumerEvent("consumer.updated", bucket, toConsumer(value, {}))
+        ])
         return { value: toConsumer(value, {}), version: consumerRecords.getVersion(commitResult, name) }
       })
       return yield* withCacheInvalidation(bucket, retryOnConflict(attempt))
@@ -259,7 +266,8 @@ const make = Effect.gen(function* () {
         yield* store.commit(getKeyBucketPartition(bucket), [
           consumerRecords.remove(entry),
           keyRecords.assertAtMost(byConsumer(name), keys.length),
-          ...keys.map(keyRecords.remove)
+          ...keys.map(keyRecords.remove),
+          yield* recordConsumerEvent("consumer.deleted", bucket, toConsumer(entry.value, {}))
         ])
       })
       // Retry when a key was created after the keys were listed, so that it is removed too.
@@ -290,7 +298,9 @@ const make = Effect.gen(function* () {
             keyRecords.assertAtMost(withoutExpiryByConsumer(name), keysWithoutExpiry.length),
             keyRecords.assertAtMost(byConsumer(name), maxKeysPerConsumer - 1),
             ...keysWithoutExpiry.map((key) => keyRecords.replace(key, { ...key.value, expiresOn, updatedOn: now })),
-            keyRecords.insert(newKey.stored)
+            keyRecords.insert(newKey.stored),
+            yield* recordConsumerEvent("consumer.key_rolled", bucket, toConsumer(entry.value, {})),
+            yield* recordKeyEvent("key.created", bucket, newKey.stored)
           ],
           idempotency,
           omitValueIfHashOnly(plaintextKey)

@@ -17,8 +17,10 @@ import {
   deploymentUrl,
   requireConfig
 } from "./config/DeploymentConfig.ts"
+import { recordDeploymentEvent } from "./config/recordDeploymentEvent.ts"
+import { toDeployment } from "./config/toDeployment.ts"
 import { DeploymentsApi, type DeploymentsMethods } from "./DeploymentsApi.ts"
-import { type Deployment, DeployResult } from "./model/Deployment.ts"
+import { DeployResult } from "./model/Deployment.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./model/DeploymentError.ts"
 import { StatusId } from "./model/DeploymentStatus.ts"
 import type { DeploymentVersion } from "./model/DeploymentVersion.ts"
@@ -40,25 +42,6 @@ import { readAllVersions, readNewestVersions } from "./model/readVersions.ts"
 import * as Transitions from "./model/versionTransitions.ts"
 import { DeploymentScheduler } from "./runner/DeploymentScheduler.ts"
 import { finishRemoval } from "./runner/finishRemoval.ts"
-
-const toDeployment = (config: DeploymentConfigShape, record: DeploymentRecord): Deployment => {
-  const { name, accountName, projectName, branchName, createdOn, updatedOn, message, served } = record
-  return {
-    name,
-    url: deploymentUrl(config, name),
-    label: branchName,
-    urlParameter: name,
-    createdOn,
-    updatedOn,
-    loggingId: [accountName, projectName, branchName, name].join("::"),
-    accountName,
-    projectName,
-    state: served !== undefined ? "STARTED" : message === "" ? "PENDING" : "ERRORED",
-    message,
-    branchName,
-    environmentType: branchName === config.productionBranch ? "PRODUCTION" : "PREVIEW"
-  }
-}
 
 const toDeploymentVersion = ({ served }: DeploymentRecord, version: Version): DeploymentVersion => {
   const { id, createdOn, status, buildResult, sourceBytes } = version
@@ -82,7 +65,7 @@ const make = Effect.gen(function* () {
   const idempotentDeploy = makeIdempotentCommits(store, secretBox, DeployResult)
 
   /** Removes the deployment and its versions from the store, and records the sources and releases still to remove. */
-  const removeDeployment = (name: string, ifMatch: ReadonlyArray<number> | undefined) =>
+  const removeDeployment = (config: DeploymentConfigShape, name: string, ifMatch: ReadonlyArray<number> | undefined) =>
     retryOnConflict(
       Effect.gen(function* () {
         const deployment = yield* findDeployment(name)
@@ -101,7 +84,8 @@ const make = Effect.gen(function* () {
         const commitResult = yield* store.commit(partition, [
           removals.insert(removal),
           deployments.remove(deployment),
-          ...entries.map(versions.remove)
+          ...entries.map(versions.remove),
+          yield* recordDeploymentEvent("deployment.deleted", config, deployment.value)
         ])
         return { value: removal, version: removals.getVersion(commitResult, removal.id) }
       })
@@ -171,7 +155,7 @@ const make = Effect.gen(function* () {
       const config = yield* getConfig
       const { value: deployment } = yield* findDeployment(name)
       yield* markProjectActive(deployment)
-      const removal = yield* removeDeployment(name, ifMatch)
+      const removal = yield* removeDeployment(config, name, ifMatch)
       yield* runBestEffort(`Removing the files of ${name}`, finishRemoval(config, deployment, removal))
     })
   })

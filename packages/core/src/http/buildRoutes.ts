@@ -7,8 +7,10 @@ import { Forbidden } from "../access/AccessError.ts"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Principal } from "../access/Principal.ts"
 import type { OperationDescription, ResponseDescription } from "../api/describeOperations.ts"
+import { prefersCsv } from "../api/withCsv.ts"
 import type { WithRateLimits } from "../api/withRateLimits.ts"
 import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
+import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
 import { bodyIssues, headerIssues, type InputIssue, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
@@ -94,10 +96,20 @@ type EncodeResult = (
   request: AnyRequest
 ) => Effect.Effect<TransportResponse, ResponseEncodingError, RequestContext>
 
+const csvType = "text/csv; charset=utf-8; header=present"
+
 const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locate | undefined): EncodeResult => {
   const encodeBody = makeBodyEncoder(response)
-  const { kind, status } = response
+  const { kind, status, toCsv } = response
   if (kind === "empty") return () => Effect.succeed({ status, headers: {}, body: undefined })
+  if (kind === "plain" && toCsv !== undefined) {
+    return (result) =>
+      Effect.flatMap(RequestContext, ({ request }) =>
+        prefersCsv(request.headers["accept"])
+          ? Effect.succeed({ status, headers: { "content-type": csvType, vary: "Accept" }, body: toCsv(result) })
+          : encodeBody(result, { vary: "Accept" })
+      )
+  }
   if (kind === "plain") return (result) => encodeBody(result, {})
   if (kind === "versioned") {
     return (result) => {
@@ -188,7 +200,10 @@ export const buildRoutes = Effect.fnUntraced(function* ({
       if (isCrossSite(request)) return rejectCrossSite
       const authorized = authorizeCaller(description, authenticate(request), match.params["accountName"])
       return Effect.flatMap(authorized, (principal) =>
-        Effect.provideService(handle(request, match), Principal, principal)
+        handle(request, match).pipe(
+          Effect.provideService(Principal, principal),
+          Effect.provideService(CurrentActor, { type: "token", id: principal.id })
+        )
       )
     }
   }

@@ -1,29 +1,32 @@
 /**
- * Encodes a page as JSON in chunks, so that a large page neither blocks the event loop nor is held in memory as one
- * string.
+ * Encodes a page or a series as JSON in chunks, so that a large one neither blocks the event loop nor is held in memory as
+ * one string.
  */
 import { setImmediate } from "node:timers/promises"
 import { Effect, Exit } from "effect"
-import type { Page } from "../schema/Page.ts"
 
 /** Target size of a chunk, in characters. */
 const chunkSize = 256 * 1024
 /** Pages up to this size are sent as one string, with a Content-Length; larger ones are streamed. */
 const maxBufferedSize = 1024 * 1024
 
+interface Page {
+  readonly data: ReadonlyArray<unknown>
+}
+
 /** Encodes a page, or a part of one. */
-type Encode<E> = (page: Page<unknown>) => Exit.Exit<unknown, E>
+type Encode<E> = (page: Page) => Exit.Exit<unknown, E>
 
 interface EncodedPage {
   readonly data: ReadonlyArray<unknown>
   readonly [field: string]: unknown
 }
 
-export const isPage = (value: unknown): value is Page<unknown> =>
-  typeof value === "object" && value !== null && "data" in value && Array.isArray(value.data) && "total" in value
+export const isPage = (value: unknown): value is Page =>
+  typeof value === "object" && value !== null && "data" in value && Array.isArray(value.data)
 
 /** Yields the JSON of a page in chunks. Each chunk is encoded when the consumer pulls it. */
-function* encodeChunks<E>(page: Page<unknown>, encode: Encode<E>): Generator<Exit.Exit<string, E>, void> {
+function* encodeChunks<E>(page: Page, encode: Encode<E>): Generator<Exit.Exit<string, E>, void> {
   let [offset, size] = [0, 1]
   let opening = '{"data":['
   let fields: object = {}
@@ -68,10 +71,7 @@ const toStream = <E>(
 }
 
 /** Encodes a page as JSON: a string if it is small, a stream if it is large. */
-export const encodePage = <E>(
-  page: Page<unknown>,
-  encode: Encode<E>
-): Effect.Effect<string | ReadableStream<Uint8Array>, E> =>
+export const encodePage = <E>(page: Page, encode: Encode<E>): Effect.Effect<string | ReadableStream<Uint8Array>, E> =>
   Effect.gen(function* () {
     const chunks = encodeChunks(page, encode)
     const buffered: Array<string> = []

@@ -23,6 +23,7 @@ import { KeyBuckets } from "./KeyBuckets.ts"
 import { KeyNotFound } from "./KeyError.ts"
 import { KeysApi, type KeysMethods } from "./KeysApi.ts"
 import { KeyUse } from "./KeyUse.ts"
+import { recordKeyEvent } from "./keyEvents.ts"
 import { patchFields } from "./keyFields.ts"
 import { makeToApiKeys } from "./keyResults.ts"
 import { replaceValue } from "./keyValues.ts"
@@ -129,7 +130,8 @@ const make = Effect.gen(function* () {
         const masked = yield* Effect.catchTag(toApiKey(bucket, stored, "masked"), "KeyNotRetained", Effect.die)
         const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [
           consumerRecords.assertUnchanged(consumer),
-          keyRecords.replace(entry, stored)
+          keyRecords.replace(entry, stored),
+          yield* recordKeyEvent("key.updated", bucket, stored)
         ])
         const value = newValue === undefined ? masked : { ...masked, key: newValue }
         return { value, version: keyRecords.getVersion(commitResult, bucket.keyId) }
@@ -143,7 +145,8 @@ const make = Effect.gen(function* () {
         yield* checkVersion(entry, ifMatch)
         yield* store.commit(getKeyBucketPartition(bucket), [
           consumerRecords.assertUnchanged(consumer),
-          keyRecords.remove(entry)
+          keyRecords.remove(entry),
+          yield* recordKeyEvent("key.deleted", bucket, entry.value)
         ])
       })
       yield* cache.invalidateAfter(getKeyBucketPartition(bucket), retryOnConflict(attempt))

@@ -16,6 +16,7 @@ import { retryOnConflict } from "../store/retryOnConflict.ts"
 import type { CommitResult, StoreOperations } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import { KeyLimitReached, KeyValueTaken } from "./KeyError.ts"
+import { recordKeyEvent } from "./keyEvents.ts"
 import { omitValueIfHashOnly, toApiKeyWithValue } from "./keyResults.ts"
 import type { NewKey } from "./newKeys.ts"
 
@@ -64,7 +65,8 @@ export const makeInsertKeys = (store: StoreOperations, secretBox: SecretBox["Ser
         [
           consumerRecords.assertUnchanged(consumer),
           keyRecords.assertAtMost(byConsumer(consumerName), Math.max(0, maxKeysPerConsumer - keys.length)),
-          ...keys.map(({ stored }) => keyRecords.insert(stored))
+          ...keys.map(({ stored }) => keyRecords.insert(stored)),
+          ...(yield* Effect.forEach(keys, ({ stored }) => recordKeyEvent("key.created", bucket, stored)))
         ],
         idempotency,
         toPage(plaintextKeys.map((key) => omitValueIfHashOnly(secretBox, key)))

@@ -1,6 +1,6 @@
 /**
- * Re-encrypts and re-hashes every key under the primary secret while the service runs, so that the other secrets can be
- * removed.
+ * Re-encrypts and re-hashes every key, and the secrets of webhooks, under the primary secret while the service runs, so
+ * that the other secrets can be removed.
  */
 import { Effect, Option } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
@@ -10,20 +10,21 @@ import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { keyRecords } from "../records/keyRecords.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
+import { reencryptWebhooks } from "../webhooks/reencryptWebhooks.ts"
 import type { KeyBuckets } from "./KeyBuckets.ts"
 import { hashImportedKey, hashKeyValue, isImportedHash } from "./keyHashes.ts"
 import * as KeyValues from "./keyValues.ts"
 import { deleteOtherSecretIds } from "./secretRecords.ts"
 
-/** How many keys were processed, by outcome. */
+/** How many keys and webhooks were processed, by outcome. */
 export interface ReencryptResult {
-  /** Keys that are now under the primary secret. */
+  /** Keys and webhooks that are now under the primary secret. */
   readonly reencrypted: number
-  /** Keys that already were under the primary secret, and keys that were deleted meanwhile. */
+  /** Those that already were under the primary secret, and those that were deleted meanwhile. */
   readonly unchanged: number
   /** Keys whose value is not stored. They verify only while the secret they were created under is configured. */
   readonly notStored: number
-  /** Keys whose ciphertext is damaged, was moved, or was encrypted with a secret that is not configured. */
+  /** Keys and webhooks whose ciphertext is damaged, was moved, or was encrypted with a secret that is not configured. */
   readonly undecryptable: number
 }
 
@@ -93,6 +94,7 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
         }
       }
     }
+    for (const outcome of yield* reencryptWebhooks(secretBox)) counts[outcome]++
     if (counts.notStored + counts.undecryptable === 0) yield* deleteOtherSecretIds(secretBox)
     return counts
   }

@@ -1,9 +1,14 @@
 /**
  * What a request used: the subscription, its quotas, and the rate limits that it took from.
  */
+import { DateTime } from "effect"
 import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
 import { type HeaderPolicy, toHeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
+import type { Entry } from "../store/Collection.ts"
+import type { CountReceipt } from "./CountReceipt.ts"
+import type { Period } from "./Period.ts"
 import type { Quota, Quotas } from "./Quota.ts"
+import type { StoredReservation } from "./reservationRecords.ts"
 import type { StoredSubscription } from "./Subscription.ts"
 
 /** The subscription that a request used. */
@@ -26,6 +31,10 @@ export interface ConsumedMeters {
 
 export interface ConsumeResult extends ConsumedMeters {
   readonly subscription: UsedSubscription
+  /** The period, the limits and the reservation: of the first request, if this is a replay. */
+  readonly receipt: CountReceipt
+  /** The reservation that was made; `undefined` for a replay. */
+  readonly reservation?: Entry<StoredReservation> | undefined
 }
 
 /** In epoch milliseconds. */
@@ -34,6 +43,11 @@ export interface QuotaPeriod {
   readonly end: number
 }
 
+export const toQuotaPeriod = ({ start, end }: Period): QuotaPeriod => ({
+  start: DateTime.toEpochMillis(start),
+  end: DateTime.toEpochMillis(end)
+})
+
 /** A quota as the `RateLimit` headers describe it. */
 export const toQuotaPolicy = (
   name: string,
@@ -41,6 +55,13 @@ export const toQuotaPolicy = (
   { start, end }: QuotaPeriod,
   now: number
 ): HeaderPolicy => ({ name, quota: max, windowMs: end - start, remaining, resetAfterMs: Math.max(1, end - now) })
+
+/** What counted usage reports in the `RateLimit` headers. A replay used nothing, so it has nothing to report. */
+export const getPolicies = ({ quotas, rateLimits }: ConsumedMeters, now: DateTime.Utc): ReadonlyArray<HeaderPolicy> => {
+  if (rateLimits === undefined) return []
+  const period = toQuotaPeriod({ start: quotas.periodStart, end: quotas.resetsOn })
+  return toPolicies(rateLimits, quotas.meters, period, DateTime.toEpochMillis(now))
+}
 
 /** The rate limits and quotas of a request, for the `RateLimit` headers: limits first, then meters. */
 export const toPolicies = (

@@ -15,6 +15,7 @@ import type { StoredPlan } from "./Plan.ts"
 import { planRecords } from "./planRecords.ts"
 import type { StoredSubscription } from "./Subscription.ts"
 import { subscriptionRecords } from "./subscriptionRecords.ts"
+import { getUsedCounter } from "./usageCounters.ts"
 
 export interface Entitlement {
   readonly bucketEntry: Entry<MeteringBucket>
@@ -83,14 +84,10 @@ export interface PeriodLimits {
 
 const cachedLimits = new WeakMap<Entitlement, PeriodLimits>()
 
-/** The name of the usage counter of a meter in one period. */
-export const getCounterName = (subscriptionId: string, meter: string, periodStart: DateTime.Utc): string =>
-  `usage:${subscriptionId}:${meter}:${DateTime.toEpochMillis(periodStart)}`
-
 /** Counters outlive their period by a day, because the clocks of other processes may be behind. */
 const counterGracePeriodMs = 24 * 60 * 60 * 1000
 
-/** How long the counters of a period are kept, in milliseconds from now. */
+/** How long the counters of notified thresholds in a period are kept, in milliseconds from now. */
 export const getCounterTtl = ({ end }: Period.Period, now: DateTime.Utc): number =>
   DateTime.toEpochMillis(end) - DateTime.toEpochMillis(now) + counterGracePeriodMs
 
@@ -103,7 +100,7 @@ export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLim
   const meters = new Map(
     [...computeLimits(entitlement, period)].map(([meter, max]) => [
       meter,
-      { max, counter: getCounterName(id, meter, period.start) }
+      { max, counter: getUsedCounter(id, meter, DateTime.toEpochMillis(period.start)) }
     ])
   )
   const limits = { period, meters }

@@ -8,6 +8,8 @@ import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import { EventRetention } from "../outbox/EventRetention.ts"
+import { moveEvents } from "../relay/moveEvents.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
@@ -30,6 +32,7 @@ import {
   meteringBucketRecords
 } from "./meteringBucketRecords.ts"
 import { byAccount, directoryRecords, pendingRemovalTerm, withName } from "./meteringDirectoryRecords.ts"
+import { recordBucketEvent } from "./meteringEvents.ts"
 
 /** How often the background job looks for interrupted removals. */
 const sweepInterval = "5 minutes"
@@ -46,6 +49,7 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const { meteringBucketsPerAccount } = yield* Limits
   const withStore = Effect.provideService(Store, store)
+  const withRetention = Effect.provideService(EventRetention, yield* EventRetention)
   const idempotentCreate = makeIdempotentCommits(store, secretBox, MeteringBucket)
 
   /**
@@ -59,6 +63,8 @@ const make = Effect.gen(function* () {
         const bucketEntry = yield* getBucketEntry(id)
         if (Option.isSome(bucketEntry))
           yield* store.commit(partition, [meteringBucketRecords.remove(bucketEntry.value)])
+        // Its last events, before they are cleared too.
+        yield* withRetention(moveEvents(partition))
         yield* store.clear(partition)
         const entry = yield* directoryRecords.get(Partition.meteringDirectory, id)
         if (Option.isSome(entry))
@@ -159,7 +165,8 @@ const make = Effect.gen(function* () {
       const bucketCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
       const directoryChanges = [
         directoryRecords.insert({ bucket, deleting: false }),
-        directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1)
+        directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1),
+        yield* recordBucketEvent("metering_bucket.created", bucket)
       ]
       const commitResult = yield* idempotentCreate
         .commit(Partition.meteringDirectory, directoryChanges, idempotency, bucket)
@@ -187,11 +194,14 @@ const make = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         yield* checkVersion(bucketEntry, ifMatch)
         const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
+        // An earlier call was interrupted.
+        if (Option.isSome(entry) && entry.value.value.deleting) return bucketEntry.value
         const markedEntry = { bucket: bucketEntry.value, deleting: true }
         yield* store.commit(Partition.meteringDirectory, [
           Option.isSome(entry)
             ? directoryRecords.replace(entry.value, markedEntry)
-            : directoryRecords.insert(markedEntry)
+            : directoryRecords.insert(markedEntry),
+          yield* recordBucketEvent("metering_bucket.deleted", bucketEntry.value)
         ])
         return bucketEntry.value
       })

@@ -6,6 +6,7 @@ import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import { Limits } from "../runtime/Limits.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -14,6 +15,8 @@ import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
+import { recordPlanEvent } from "./meteringEvents.ts"
+import { registerMeters } from "./meterRecords.ts"
 import { Plan, PlanId, type RateLimits, type StoredPlan } from "./Plan.ts"
 import { PlanExternalIdTaken, PlanInUse } from "./PlanError.ts"
 import { PlansApi, type PlansMethods } from "./PlansApi.ts"
@@ -27,6 +30,7 @@ const omitEmptyRateLimits = <P extends { readonly rateLimits?: RateLimits }>(pla
 }
 
 const make = Effect.gen(function* () {
+  const { metersPerMeteringBucket } = yield* Limits
   const store = yield* Store
   const secretBox = yield* SecretBox
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Plan)
@@ -84,13 +88,14 @@ const make = Effect.gen(function* () {
           ...omitEmptyRateLimits(input)
         }
         const plan = { ...stored, hasSubscriptions: false }
-        const changes = [meteringBucketRecords.assertUnchanged(bucketEntry), planRecords.insert(stored)]
-        const commitResult = yield* idempotentCreate.commit(
-          Partition.forMeteringBucket(bucketId),
-          changes,
-          idempotency,
-          plan
-        )
+        const partition = Partition.forMeteringBucket(bucketId)
+        const changes = [
+          meteringBucketRecords.assertUnchanged(bucketEntry),
+          ...(yield* registerMeters(partition, Object.keys(stored.meters), metersPerMeteringBucket)),
+          planRecords.insert(stored),
+          yield* recordPlanEvent("plan.created", bucketEntry.value, plan)
+        ]
+        const commitResult = yield* idempotentCreate.commit(partition, changes, idempotency, plan)
         return toCommittedEntry(commitResult.previousResult ?? plan, commitResult)
       })
       const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
@@ -113,11 +118,16 @@ const make = Effect.gen(function* () {
         const entry = yield* findPlan(bucketId, planId)
         yield* checkVersion(entry, ifMatch)
         const value: StoredPlan = omitEmptyRateLimits({ ...entry.value, ...patch, updatedOn: yield* DateTime.now })
-        const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
+        const partition = Partition.forMeteringBucket(bucketId)
+        // Before the commit, because it reads from the store: an update that was applied must not fail.
+        const { value: plan } = yield* toPlanEntry(bucketId, { ...entry, value })
+        const commitResult = yield* store.commit(partition, [
           meteringBucketRecords.assertUnchanged(bucketEntry),
-          planRecords.replace(entry, value)
+          ...(yield* registerMeters(partition, Object.keys(value.meters), metersPerMeteringBucket)),
+          planRecords.replace(entry, value),
+          yield* recordPlanEvent("plan.updated", bucketEntry.value, plan)
         ])
-        return yield* toPlanEntry(bucketId, { value, version: planRecords.getVersion(commitResult, planId) })
+        return toCommittedEntry(plan, commitResult)
       })
       return yield* mapUniqueKeyConflict(patch.planExternalId, retryOnConflict(attempt))
     }),
@@ -130,7 +140,8 @@ const make = Effect.gen(function* () {
         yield* store.commit(Partition.forMeteringBucket(bucketId), [
           meteringBucketRecords.assertUnchanged(bucketEntry),
           subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0),
-          planRecords.remove(entry)
+          planRecords.remove(entry),
+          yield* recordPlanEvent("plan.deleted", bucketEntry.value, { ...entry.value, hasSubscriptions: false })
         ])
       })
       yield* retryOnConflict(attempt).pipe(

@@ -20,6 +20,7 @@ import { parameters } from "../api/parameters.ts"
 import { noQuery, page } from "../api/query.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
 import { withVersion } from "../api/withVersion.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
@@ -44,7 +45,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       headers: idempotencyKeyHeader,
       payload: PlanCreate,
       success: withVersion(Plan),
-      error: [MeteringBucketNotFound, PlanExternalIdTaken, ...idempotencyErrors, ...bodyErrors]
+      error: [MeteringBucketNotFound, PlanExternalIdTaken, LimitReached, ...idempotencyErrors, ...bodyErrors]
     }).annotate(OpenApi.Summary, "Create a plan"),
     HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
       params: planParams,
@@ -57,7 +58,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       headers: ifMatchHeader,
       payload: PlanUpdate,
       success: withVersion(Plan),
-      error: [MeteringBucketNotFound, PlanNotFound, PlanExternalIdTaken, VersionMismatch, ...bodyErrors]
+      error: [MeteringBucketNotFound, PlanNotFound, PlanExternalIdTaken, LimitReached, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a plan"),

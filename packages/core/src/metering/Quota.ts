@@ -10,6 +10,8 @@ export const Quota = Schema.Struct({ max: Schema.Finite, used: Schema.Finite, re
 })
 export type Quota = typeof Quota.Type
 
+export const makeQuota = (max: number, used = 0): Quota => ({ max, used, remaining: Math.max(0, max - used) })
+
 export const Quotas = Schema.Struct({
   meters: Schema.Record(Schema.String, Quota),
   periodStart: Timestamp,

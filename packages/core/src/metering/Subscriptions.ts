@@ -1,29 +1,34 @@
 /**
  * Operations on subscriptions: list, create, get, update and remove.
  */
-import { Context, type DateTime, Effect, Layer, Option } from "effect"
+import { Clock, Context, type DateTime, Effect, Layer, Option } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import { asSystem } from "../outbox/CurrentActor.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
-import { retryOnConflict } from "../store/retryOnConflict.ts"
+import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { type RecordUnreadable, StoreConflict, type StoreError } from "../store/StoreError.ts"
 import { bumpCustomerVersion, readCustomerVersion } from "./customerRecords.ts"
+import { forEachMarkedBucket, makeMarkOnce } from "./markedBuckets.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
+import { trialsTerm } from "./meteringDirectoryRecords.ts"
+import { recordStatusChange, recordSubscriptionEvent } from "./meteringEvents.ts"
 import * as Period from "./Period.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { UnknownPlan } from "./PlanError.ts"
 import { persistEndedTrials } from "./persistEndedTrials.ts"
 import { byPlanExternalId, planRecords } from "./planRecords.ts"
+import { isNewReservation, removeUsage } from "./removeUsage.ts"
 import { type StoredSubscription, Subscription, SubscriptionId, type SubscriptionStatus } from "./Subscription.ts"
 import { SubscriptionExternalIdTaken } from "./SubscriptionError.ts"
-import { SubscriptionsApi, type SubscriptionsMethods, type UsageMethods } from "./SubscriptionsApi.ts"
+import { type QuotaMethods, SubscriptionsApi, type SubscriptionsMethods } from "./SubscriptionsApi.ts"
 import {
   byCustomer,
   byCustomerExternalId,
@@ -33,6 +38,7 @@ import {
   subscriptionRecords
 } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
+import { readExternalIds, toSubscription } from "./toSubscription.ts"
 
 interface SubscriptionFilter {
   readonly customerKey?: string
@@ -51,11 +57,26 @@ const toIndexTerms = ({ customerKey, customerExternalId, subscriptionExternalId,
 const haveSameIds = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): boolean =>
   left.length === right.length && left.every((id) => right.includes(id))
 
+/** How often the background job looks for trials that have ended. */
+const trialInterval = "20 seconds"
+
 const make = Effect.gen(function* () {
   const store = yield* Store
   const secretBox = yield* SecretBox
   const trustedClock = yield* TrustedClock
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Subscription)
+  const markTrials = makeMarkOnce(trialsTerm)
+
+  yield* Effect.flatMap(trustedClock.now, (now) =>
+    forEachMarkedBucket(trialsTerm, "Ending trials", (bucketId) => persistEndedTrials(bucketId, now))
+  ).pipe(
+    Effect.catchCause((cause) => Effect.logDebug("Looking for ended trials failed", cause)),
+    // Only the pause uses the real clock: which trials have ended depends on the clock of the services.
+    Effect.andThen(Effect.provideService(Effect.sleep(trialInterval), Clock.Clock, liveClock)),
+    Effect.forever,
+    Effect.provideService(Store, store),
+    Effect.forkScoped({ startImmediately: true })
+  )
 
   /** The plans with these external ids, in the order of the ids. */
   const findPlansByExternalId = Effect.fnUntraced(function* (bucketId: string, planExternalIds: ReadonlyArray<string>) {
@@ -72,18 +93,6 @@ const make = Effect.gen(function* () {
             )
           : planRecords.decode(match.record)
     )
-  })
-
-  /** The external ids of plans, read in one store call. */
-  const readExternalIds = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
-    const records = yield* store.get(Partition.forMeteringBucket(bucketId), planIds.map(planRecords.recordKey))
-    const externalIds = new Map<string, string>()
-    for (const record of records) {
-      if (record === undefined) continue
-      const { value } = yield* planRecords.decode(record)
-      externalIds.set(value.id, value.planExternalId)
-    }
-    return externalIds
   })
 
   /** Converts stored subscriptions for the caller, with their effective status. */
@@ -108,17 +117,6 @@ const make = Effect.gen(function* () {
       }
       return subscriptions.map((subscription) => toSubscription(subscription, externalIds, now))
     })
-
-  const toSubscription = (
-    { prorated: _, nextBillingCycle, ...stored }: StoredSubscription,
-    externalIds: ReadonlyMap<string, string>,
-    now: DateTime.Utc
-  ): Subscription => ({
-    ...stored,
-    planExternalIds: stored.planIds.map((id) => externalIds.get(id) ?? ""),
-    status: Trial.statusAt(stored, now),
-    nextBillingCycle: nextBillingCycle ?? Period.periodAt(stored.quotaResetAnchor, stored.renewalStrategy, now).end
-  })
 
   const toSubscriptionEntry = Effect.fnUntraced(function* (
     bucketId: string,
@@ -191,6 +189,7 @@ const make = Effect.gen(function* () {
             now
           )
         }
+        if (stored.status === "trialing") yield* markTrials(bucketId)
         const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
         const subscription = toSubscription(stored, externalIds, now)
         const commitResult = yield* idempotentCreate.commit(
@@ -199,7 +198,8 @@ const make = Effect.gen(function* () {
             meteringBucketRecords.assertUnchanged(bucketEntry),
             ...plans.map(planRecords.assertUnchanged),
             bumpCustomerVersion(yield* readCustomerVersion(bucketId, stored.customerKey)),
-            subscriptionRecords.insert(stored)
+            subscriptionRecords.insert(stored),
+            yield* recordSubscriptionEvent("subscription.created", bucketEntry.value, subscription)
           ],
           idempotency,
           subscription
@@ -234,9 +234,10 @@ const make = Effect.gen(function* () {
         const plans =
           planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
         const { prorated: _, ...rest } = entry.value
+        const previousStatus = Trial.statusAt(entry.value, now)
         const value: StoredSubscription = {
           ...rest,
-          status: Trial.statusAt(entry.value, now),
+          status: previousStatus,
           ...fields,
           ...computePlanChange(
             entry.value,
@@ -246,16 +247,27 @@ const make = Effect.gen(function* () {
           ),
           updatedOn: now
         }
+        if (value.status === "trialing") yield* markTrials(bucketId)
+        // Before the commit, because it reads from the store: an update that was applied must not fail.
+        const planIds = [...new Set([...entry.value.planIds, ...value.planIds])]
+        const externalIds = yield* readExternalIds(bucketId, planIds)
+        const subscription = toSubscription(value, externalIds, now)
+        const previous = toSubscription({ ...entry.value, updatedOn: now }, externalIds, now)
         const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
           meteringBucketRecords.assertUnchanged(bucketEntry),
           ...(plans ?? []).map(planRecords.assertUnchanged),
           bumpCustomerVersion(yield* readCustomerVersion(bucketId, value.customerKey)),
-          subscriptionRecords.replace(entry, value)
+          subscriptionRecords.replace(entry, value),
+          // The trial has ended, and no job has noticed it yet.
+          ...(previousStatus === entry.value.status
+            ? []
+            : [yield* asSystem(recordStatusChange(bucketEntry.value, previous, entry.value.status))]),
+          yield* recordSubscriptionEvent("subscription.updated", bucketEntry.value, subscription),
+          ...(value.status === previousStatus
+            ? []
+            : [yield* recordStatusChange(bucketEntry.value, subscription, previousStatus)])
         ])
-        return yield* toSubscriptionEntry(bucketId, {
-          value,
-          version: subscriptionRecords.getVersion(commitResult, value.id)
-        })
+        return toCommittedEntry(subscription, commitResult)
       })
       return yield* retryOnConflict(attempt)
     }),
@@ -265,13 +277,18 @@ const make = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         const entry = yield* findSubscription(bucketId, subscriptionId)
         yield* checkVersion(entry, ifMatch)
-        yield* store.commit(Partition.forMeteringBucket(bucketId), [
+        const partition = Partition.forMeteringBucket(bucketId)
+        const externalIds = yield* readExternalIds(bucketId, entry.value.planIds)
+        const subscription = toSubscription(entry.value, externalIds, yield* trustedClock.now)
+        yield* store.commit(partition, [
           meteringBucketRecords.assertUnchanged(bucketEntry),
           bumpCustomerVersion(yield* readCustomerVersion(bucketId, entry.value.customerKey)),
-          subscriptionRecords.remove(entry)
+          subscriptionRecords.remove(entry),
+          ...(yield* removeUsage(partition, subscriptionId)),
+          yield* recordSubscriptionEvent("subscription.deleted", bucketEntry.value, subscription)
         ])
       })
-      yield* retryOnConflict(attempt)
+      yield* retryOnConflict(attempt, isNewReservation)
     })
   })
 })
@@ -298,7 +315,7 @@ const computePlanChange = (
   return { ...newPlans, prorated: { periodStart, share: prorate } }
 }
 
-type SubscriptionOperations = Omit<Operations<typeof SubscriptionsApi, SubscriptionsMethods>, keyof UsageMethods>
+type SubscriptionOperations = Omit<Operations<typeof SubscriptionsApi, SubscriptionsMethods>, keyof QuotaMethods>
 
 export class Subscriptions extends Context.Service<Subscriptions, SubscriptionOperations>()(
   "@tollgate/core/metering/Subscriptions"

@@ -163,8 +163,8 @@ export interface SubscriptionsMethods {
   remove(subscriptionId: string, options?: ConditionalCallOptions): Promise<void>
 }
 
-/** The usage of the subscriptions of a metering bucket. */
-export interface UsageMethods {
+/** The quotas of the subscriptions of a metering bucket. */
+export interface QuotaMethods {
   /** Returns the quotas of a subscription, and their usage in the current period. */
   quotas(subscriptionId: string, options?: CallOptions): Promise<QuotasJson>
   /**

@@ -12,7 +12,7 @@ import { findMeteringBucket } from "./meteringBucketRecords.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { planRecords } from "./planRecords.ts"
 import { consumingStatuses, type StoredSubscription } from "./Subscription.ts"
-import { byCustomer, byStatus, subscriptionRecords } from "./subscriptionRecords.ts"
+import { byCustomer, byStatus, findSubscription, subscriptionRecords } from "./subscriptionRecords.ts"
 import { maxTrialEndStatusLength } from "./Trial.ts"
 
 /** How many of a customer's newest subscriptions in one status are considered. */
@@ -32,7 +32,7 @@ export interface CustomerEntitlements {
  * Drops the fields that quotas do not depend on, because they may be large and entitlements are cached. Truncates a
  * long `trialEndStatus`, but to one character more than the longest known value, so that it still matches none.
  */
-export const keepQuotaFields = (subscription: StoredSubscription): StoredSubscription => {
+const keepQuotaFields = (subscription: StoredSubscription): StoredSubscription => {
   const { metadata: _metadata, productKey: _productKey, trialEndStatus, ...value } = subscription
   return trialEndStatus === undefined
     ? value
@@ -40,13 +40,21 @@ export const keepQuotaFields = (subscription: StoredSubscription): StoredSubscri
 }
 
 /** The plans with these ids. Missing plans are skipped. */
-export const readPlans = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
+const readPlans = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
   const store = yield* Store
   const records = yield* store.get(Partition.forMeteringBucket(bucketId), planIds.map(planRecords.recordKey))
   return yield* Effect.forEach(
     records.filter((record) => record !== undefined),
     planRecords.decode
   )
+})
+
+/** Reads the entitlement of a subscription. */
+export const readEntitlement = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
+  const bucketEntry = yield* findMeteringBucket(bucketId)
+  const { value, version } = yield* findSubscription(bucketId, subscriptionId)
+  const plans = yield* readPlans(bucketId, value.planIds)
+  return Entitlement.make({ bucketEntry, subscription: { value: keepQuotaFields(value), version }, plans })
 })
 
 /** Reads the entitlements of a customer. Fails if the metering bucket belongs to another account. */

@@ -6,10 +6,21 @@ import * as Collection from "../store/Collection.ts"
 import { MeteringBucket } from "./MeteringBucket.ts"
 
 /** `deleting`, the collection `listing` and the index terms are stored names and cannot change. */
-const DirectoryEntry = Schema.Struct({ bucket: MeteringBucket, deleting: Schema.Boolean })
+const DirectoryEntry = Schema.Struct({
+  bucket: MeteringBucket,
+  deleting: Schema.Boolean,
+  /** Whether the bucket ever had a reservation. */
+  reserves: Schema.optionalKey(Schema.Boolean),
+  /** Whether the bucket ever had a subscription on trial. */
+  trials: Schema.optionalKey(Schema.Boolean)
+})
 
 /** The index term of buckets whose removal has started. */
 export const pendingRemovalTerm = "deleting"
+/** The index term of buckets that ever had a reservation. */
+export const reservesTerm = "reserves"
+/** The index term of buckets that ever had a subscription on trial. */
+export const trialsTerm = "trials"
 export const withName = (name: string): string => `name:${name}`
 export const byAccount = (accountName: string): string => `account:${accountName}`
 /** Neither name may contain a slash. */
@@ -22,9 +33,11 @@ export const directoryRecords = Collection.make({
   schema: DirectoryEntry,
   key: ({ bucket }) => bucket.id,
   uniqueKeys: ({ bucket: { accountName, name } }) => (name === undefined ? [] : [byName(accountName, name)]),
-  indexTerms: ({ bucket, deleting }) => [
+  indexTerms: ({ bucket, deleting, reserves, trials }) => [
     byAccount(bucket.accountName),
     ...(bucket.name === undefined ? [] : [withName(bucket.name)]),
-    ...(deleting ? [pendingRemovalTerm] : [])
+    ...(deleting ? [pendingRemovalTerm] : []),
+    ...(reserves === true ? [reservesTerm] : []),
+    ...(trials === true ? [trialsTerm] : [])
   ]
 })

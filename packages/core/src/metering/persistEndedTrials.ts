@@ -1,8 +1,9 @@
 /**
- * Updates the stored status of subscriptions whose trial has ended. Runs before subscriptions are listed by status,
- * because the status index reflects the stored status.
+ * Updates the stored status of subscriptions whose trial has ended, and records the change. Runs in the background, and
+ * before subscriptions are listed by status, because the status index reflects the stored status.
  */
 import { type DateTime, Effect } from "effect"
+import { asSystem } from "../outbox/CurrentActor.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
@@ -10,9 +11,11 @@ import { Store } from "../store/Store.ts"
 import { bumpCustomerVersion, readCustomerVersion } from "./customerRecords.ts"
 import type { MeteringBucket } from "./MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
+import { recordStatusChange } from "./meteringEvents.ts"
 import type { StoredSubscription } from "./Subscription.ts"
 import { byStatus, subscriptionRecords } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
+import { readExternalIds, toSubscription } from "./toSubscription.ts"
 import { endedTrialTerms, trialIndexedTerm } from "./trialEnds.ts"
 
 const pageSize = 200
@@ -67,17 +70,31 @@ const writeStatuses = Effect.fnUntraced(function* (
 ) {
   const store = yield* Store
   const customers = new Set(entries.map(({ value }) => value.customerKey))
+  const bucket = bucketEntry.value
   const customerVersions = yield* Effect.forEach(customers, (customerKey) =>
-    readCustomerVersion(bucketEntry.value.id, customerKey)
+    readCustomerVersion(bucket.id, customerKey)
   )
-  yield* store.commit(Partition.forMeteringBucket(bucketEntry.value.id), [
+  const planIds = [...new Set(entries.flatMap(({ value }) => value.planIds))]
+  const externalIds = yield* readExternalIds(bucket.id, planIds)
+  const changes = yield* Effect.forEach(
+    entries,
+    Effect.fnUntraced(function* (entry) {
+      const previousStatus = entry.value.status
+      const status = Trial.statusAt(entry.value, now)
+      // Only its index terms are written again.
+      if (status === previousStatus) return [subscriptionRecords.replace(entry, entry.value)]
+      const value = { ...entry.value, status, updatedOn: now }
+      const subscription = toSubscription(value, externalIds, now)
+      return [
+        subscriptionRecords.replace(entry, value),
+        yield* recordStatusChange(bucket, subscription, previousStatus)
+      ]
+    }, asSystem)
+  )
+  yield* store.commit(Partition.forMeteringBucket(bucket.id), [
     meteringBucketRecords.assertUnchanged(bucketEntry),
     ...customerVersions.map(bumpCustomerVersion),
-    ...entries.map((entry) => {
-      const status = Trial.statusAt(entry.value, now)
-      const updatedOn = status === entry.value.status ? entry.value.updatedOn : now
-      return subscriptionRecords.replace(entry, { ...entry.value, status, updatedOn })
-    })
+    ...changes.flat()
   ])
 })
 

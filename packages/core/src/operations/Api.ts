@@ -9,11 +9,14 @@ import { SystemApi } from "../api/SystemApi.ts"
 import { ConsumersApi } from "../consumers/ConsumersApi.ts"
 import { DeploymentsApi, UploadsApi } from "../deployments/DeploymentsApi.ts"
 import { ProjectsApi } from "../deployments/ProjectsApi.ts"
+import { EventsApi } from "../events/EventsApi.ts"
 import { KeyBucketsApi } from "../keys/KeyBucketsApi.ts"
 import { KeysApi } from "../keys/KeysApi.ts"
 import { MeteringBucketsApi } from "../metering/MeteringBucketsApi.ts"
 import { PlansApi } from "../metering/PlansApi.ts"
 import { SubscriptionsApi } from "../metering/SubscriptionsApi.ts"
+import { UsageApi } from "../metering/UsageApi.ts"
+import { WebhooksApi } from "../webhooks/WebhooksApi.ts"
 import { completeOpenApi } from "./openApi.ts"
 
 class Declarations extends HttpApi.make("tollgate")
@@ -25,9 +28,12 @@ class Declarations extends HttpApi.make("tollgate")
   .add(MeteringBucketsApi)
   .add(PlansApi)
   .add(SubscriptionsApi)
+  .add(UsageApi)
   .add(ProjectsApi)
   .add(DeploymentsApi)
   .add(UploadsApi)
+  .add(EventsApi)
+  .add(WebhooksApi)
   .add(SystemApi) {}
 
 export class Api extends Declarations.annotateMerge(

@@ -7,15 +7,19 @@ import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { AccountsApi, AccountsMethods } from "../accounts/AccountsApi.ts"
 import type { AccessApi, AccessMethods } from "../api/AccessApi.ts"
 import type { OperationRequest, OperationResult } from "../api/Operations.ts"
+import type { WithRateLimits } from "../api/withRateLimits.ts"
 import type { ConsumersApi, ConsumersMethods } from "../consumers/ConsumersApi.ts"
 import type { DeploymentsApi, DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
 import type { ProjectsApi, ProjectsMethods } from "../deployments/ProjectsApi.ts"
+import type { EventsApi, EventsMethods } from "../events/EventsApi.ts"
 import type { KeyBucketsApi, KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysApi, KeysMethods } from "../keys/KeysApi.ts"
 import type { MeteringBucketsApi, MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
 import type { PlansApi, PlansMethods } from "../metering/PlansApi.ts"
-import type { SubscriptionsApi, SubscriptionsMethods, UsageMethods } from "../metering/SubscriptionsApi.ts"
+import type { QuotaMethods, SubscriptionsApi, SubscriptionsMethods } from "../metering/SubscriptionsApi.ts"
+import type { UsageApi, UsageMethods } from "../metering/UsageApi.ts"
 import type { Entry } from "../store/Collection.ts"
+import type { WebhooksApi, WebhooksMethods } from "../webhooks/WebhooksApi.ts"
 
 /** What a value is as plain JSON. */
 type Plain<T> = [Schema.Json] extends [T] ? T : PlainEach<T>
@@ -30,7 +34,11 @@ type PlainEach<T> = T extends DateTime.DateTime
         : T
 
 type Result<E extends HttpApiEndpoint.Constraint> =
-  OperationResult<E> extends Entry<infer Item> ? Plain<Item> & { readonly version: number } : Plain<OperationResult<E>>
+  OperationResult<E> extends Entry<infer Item>
+    ? Plain<Item> & { readonly version: number }
+    : OperationResult<E> extends WithRateLimits<infer Item>
+      ? Plain<Item>
+      : Plain<OperationResult<E>>
 
 /** Parameters that a handle knows are not options. */
 type HandleParameterName = "accountName" | "projectName"
@@ -46,6 +54,9 @@ type OptionNames<E extends HttpApiEndpoint.ConstraintRequest> =
     >
   | "signal"
 
+/** An option of every call that changes something. It is not a parameter of the operation. */
+type CommonOptionName = "actor"
+
 /** The options are the last argument. */
 type LastArgument<Args extends ReadonlyArray<unknown>> =
   Required<Args> extends readonly [...infer _, infer Last] ? NonNullable<Last> : never
@@ -56,7 +67,7 @@ type AnyMethod = (...args: never) => PromiseLike<unknown>
 type CheckMethod<E extends HttpApiEndpoint.ConstraintRequest, M extends AnyMethod> =
   Exclude<OptionNames<E>, keyof LastArgument<Parameters<M>>> extends infer Missing
     ? [Missing] extends [never]
-      ? [Exclude<keyof LastArgument<Parameters<M>>, OptionNames<E>>] extends [never]
+      ? [Exclude<keyof LastArgument<Parameters<M>>, OptionNames<E> | CommonOptionName>] extends [never]
         ? Result<E> extends Awaited<ReturnType<M>>
           ? true
           : { readonly resultShouldBe: Result<E> }
@@ -89,6 +100,9 @@ export type MethodChecks = [
   Expect<CheckMethods<typeof KeysApi, KeysMethods>>,
   Expect<CheckMethods<typeof MeteringBucketsApi, MeteringBucketsMethods>>,
   Expect<CheckMethods<typeof PlansApi, PlansMethods>>,
-  Expect<CheckMethods<typeof SubscriptionsApi, SubscriptionsMethods & Pick<UsageMethods, "quotas">>>,
-  Expect<CheckMethods<typeof DeploymentsApi, DeploymentsMethods>>
+  Expect<CheckMethods<typeof SubscriptionsApi, SubscriptionsMethods & Pick<QuotaMethods, "quotas">>>,
+  Expect<CheckMethods<typeof UsageApi, UsageMethods>>,
+  Expect<CheckMethods<typeof DeploymentsApi, DeploymentsMethods>>,
+  Expect<CheckMethods<typeof EventsApi, EventsMethods>>,
+  Expect<CheckMethods<typeof WebhooksApi, WebhooksMethods>>
 ]

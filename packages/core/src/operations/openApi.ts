@@ -80,6 +80,9 @@ export const completeOpenApi = (spec: Json, descriptions: ReadonlyArray<Operatio
     for (const operation of Object.values<Json>(path)) {
       const description = descriptions.find(({ id }) => id === operation.operationId)
       if (description?.isBodyOptional === true) operation.requestBody.required = false
+      if (description?.response.toCsv !== undefined) {
+        operation.responses[description.response.status].content["text/csv"] = { schema: { type: "string" } }
+      }
       for (const [status, response] of Object.entries<Json>(operation.responses)) {
         response.headers = { ...getResponseHeaders(status), ...response.headers }
       }

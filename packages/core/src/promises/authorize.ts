@@ -4,6 +4,7 @@
 import { DateTime, Effect } from "effect"
 import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import { type AuthorizeResult, makeAuthorize, type Refusal } from "../authorize/authorize.ts"
+import { makeReportOutcome, type ReportOutcome } from "../authorize/reportOutcome.ts"
 import type { KeyRefusalReason, Verified } from "../keys/Verification.ts"
 import { encodeQuotas, type QuotasJson } from "../metering/Quota.ts"
 import type { SubscriptionStatus } from "../metering/Subscription.ts"
@@ -11,6 +12,7 @@ import type { SubscriptionRefusal } from "../metering/Usage.ts"
 import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
 import { formatRefusalHeaders, type HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
+import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
 import { runPossiblySync } from "./run.ts"
 
 type Consumer = (typeof Verified.Encoded)["consumer"]
@@ -51,11 +53,16 @@ export type AuthorizeResultJson =
     })
   | (Refusal<"over-quota", Consumer> & { readonly meter: string; readonly max: number; readonly resetsOn: string })
 
-/** Written by hand for speed. The policy of a refusal stays on the object for the response headers, but hidden. */
-const encode = (result: AuthorizeResult): AuthorizeResultJson => {
+/**
+ * Written by hand for speed. What only `requireApiKey` needs stays on the object, but hidden: the policy of a refusal, for
+ * the response headers, and `reportOutcome` of a request that has reserved its meters.
+ */
+const encode = (result: AuthorizeResult, tasks: BackgroundTasks): AuthorizeResultJson => {
   if (result.allowed) {
-    const { quotas, ...rest } = result
-    return quotas === undefined ? rest : { ...rest, quotas: encodeQuotas(quotas) }
+    const { quotas, charge, ...rest } = result
+    const encoded = quotas === undefined ? rest : { ...rest, quotas: encodeQuotas(quotas) }
+    if (charge === undefined) return encoded
+    return Object.defineProperty(encoded, "reportOutcome", { value: makeReportOutcome(charge, tasks) })
   }
   if (result.reason !== "over-quota" && result.reason !== "rate-limited") return result
   const { policy, ...rest } = result
@@ -69,14 +76,19 @@ export const getRefusalHeaders = (refusal: object): Readonly<Record<string, stri
   return policy === undefined ? {} : formatRefusalHeaders(policy)
 }
 
+/** The function to call when a request has ended, if the request has reserved its meters. */
+export const getReportOutcome = (result: object): ReportOutcome | undefined =>
+  (result as { readonly reportOutcome?: ReportOutcome | undefined }).reportOutcome
+
 /** Makes the `authorize` method of key buckets. */
-export const makeAuthorizeMethod = (services: Parameters<typeof makeAuthorize>[0]) => {
+export const makeAuthorizeMethod = (services: Parameters<typeof makeAuthorize>[0], tasks: BackgroundTasks) => {
   const authorize = makeAuthorize(services)
   return (bucket: KeyBucket) =>
     (key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson> => {
       try {
         // A value that is not a string is treated like any other malformed key.
-        return runPossiblySync(Effect.map(authorize(bucket, typeof key === "string" ? key : "", options), encode))
+        const decision = authorize(bucket, typeof key === "string" ? key : "", options)
+        return runPossiblySync(Effect.map(decision, (result) => encode(result, tasks)))
       } catch (error) {
         // A proxy as options may throw.
         return Promise.reject(error)

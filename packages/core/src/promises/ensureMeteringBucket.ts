@@ -1,4 +1,4 @@
-import type { CallOptions } from "../api/Methods.ts"
+import type { WriteCallOptions } from "../api/Methods.ts"
 import { MeteringBucketNameTaken } from "../metering/MeteringBucketError.ts"
 import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
 import { parsePathSegment } from "./pathSegment.ts"
@@ -10,14 +10,14 @@ import { parsePathSegment } from "./pathSegment.ts"
 export const ensureMeteringBucket = async (
   meteringBuckets: MeteringBucketsMethods,
   name: string,
-  options: CallOptions | undefined
+  { actor, ...options }: WriteCallOptions
 ): Promise<string> => {
   parsePathSegment("name", name)
   for (let attempt = 1; ; attempt++) {
     const { data } = await meteringBuckets.list({ ...options, name, limit: 1 })
     if (data[0] !== undefined) return data[0].id
     try {
-      return (await meteringBuckets.create({ name }, options)).id
+      return (await meteringBuckets.create({ name }, { actor, ...options })).id
     } catch (error) {
       if (!(error instanceof MeteringBucketNameTaken) || attempt === 3) throw error
     }

@@ -2,17 +2,21 @@
  * The handles of the promise API: an account, and what belongs to it. `createTollgate` and `createClient` have the same
  * handles; a key bucket in process can also authorize requests.
  */
-import type { CallOptions } from "../api/Methods.ts"
+import type { CallOptions, WriteCallOptions } from "../api/Methods.ts"
 import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
 import type { DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
 import type { ProjectsMethods } from "../deployments/ProjectsApi.ts"
 import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
+import type { EventsMethods } from "../events/EventsApi.ts"
 import type { KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysMethods } from "../keys/KeysApi.ts"
 import type { VerificationJson } from "../keys/Verification.ts"
 import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
 import type { PlansMethods } from "../metering/PlansApi.ts"
-import type { SubscriptionsMethods, UsageMethods } from "../metering/SubscriptionsApi.ts"
+import type { SubscriptionsMethods } from "../metering/SubscriptionsApi.ts"
+import type { UsageMethods } from "../metering/UsageApi.ts"
+import type { EventJson } from "../outbox/Event.ts"
+import type { WebhooksMethods } from "../webhooks/WebhooksApi.ts"
 
 /** A key bucket: consumers and their API keys. */
 export interface KeyBucketHandle {
@@ -39,7 +43,7 @@ export interface MeteringBucketsHandle extends MeteringBucketsMethods {
    * Returns the metering bucket with this name, and creates it if it does not exist. Safe to call at every start, and in
    * several processes at once.
    */
-  ensure(name: string, options?: CallOptions): Promise<MeteringBucketHandle>
+  ensure(name: string, options?: WriteCallOptions): Promise<MeteringBucketHandle>
 }
 
 /** The result of an upload. */
@@ -61,6 +65,25 @@ export interface ProjectHandle {
   }
 }
 
+export interface FollowOptions extends CallOptions {
+  /** Start after the event with this id. Default: with the next event. */
+  readonly after?: string | undefined
+}
+
+export interface EventsHandle extends EventsMethods {
+  /**
+   * Follows the log: returns events as they arrive, oldest first, until you leave the loop or abort `signal`. Remember
+   * the id of the last event that you have handled, and pass it as `after` to go on there.
+   *
+   * @example
+   * ```ts
+   * const { events } = gate.account("acme")
+   * for await (const event of events.follow()) console.log(event.type, event.subject.id)
+   * ```
+   */
+  follow(options?: FollowOptions): AsyncIterable<EventJson>
+}
+
 /** An account. Its handles reach what belongs to the account, and nothing else. */
 export interface AccountHandle<KeyBucket extends KeyBucketHandle = KeyBucketHandle> {
   readonly accountName: string
@@ -73,4 +96,8 @@ export interface AccountHandle<KeyBucket extends KeyBucketHandle = KeyBucketHand
   readonly projects: ProjectsMethods
   /** A project of the account. It exists as soon as it has a deployment. Throws if the name is invalid. */
   project(name: string): ProjectHandle
+  /** Who changed what in the account, and when. */
+  readonly events: EventsHandle
+  /** Endpoints to which the events of the account are sent. */
+  readonly webhooks: WebhooksMethods
 }

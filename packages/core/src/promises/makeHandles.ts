@@ -3,29 +3,40 @@
  */
 import { Effect, Schema } from "effect"
 import type { AccountsMethods } from "../accounts/AccountsApi.ts"
-import type { CallOptions, IdempotentCallOptions } from "../api/Methods.ts"
+import type { CallOptions, IdempotentCallOptions, WriteCallOptions } from "../api/Methods.ts"
 import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
 import type { DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
 import { UploadForbidden } from "../deployments/model/DeploymentError.ts"
 import type { ProjectsMethods } from "../deployments/ProjectsApi.ts"
 import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
 import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
+import type { EventsMethods } from "../events/EventsApi.ts"
 import type { KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysMethods } from "../keys/KeysApi.ts"
 import type { VerificationJson } from "../keys/Verification.ts"
 import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
 import type { PlansMethods } from "../metering/PlansApi.ts"
 import type { Amounts, QuotasJson } from "../metering/Quota.ts"
-import type { SubscriptionsMethods, UsageMethods } from "../metering/SubscriptionsApi.ts"
+import type { QuotaMethods, SubscriptionsMethods } from "../metering/SubscriptionsApi.ts"
+import type { UsageMethods } from "../metering/UsageApi.ts"
 import { descriptions } from "../operations/AllOperations.ts"
 import type { CallerScope } from "../operations/checkOwner.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { invalidParameters } from "../schema/InvalidInput.ts"
 import { AccountName, KeyBucketName, ProjectName } from "../schema/Names.ts"
+import type { WebhooksMethods } from "../webhooks/WebhooksApi.ts"
 import { ensureMeteringBucket } from "./ensureMeteringBucket.ts"
-import type { AccountHandle, KeyBucketHandle, MeteringBucketHandle, ProjectHandle, UploadedSource } from "./handles.ts"
+import { followEvents } from "./followEvents.ts"
+import type {
+  AccountHandle,
+  FollowOptions,
+  KeyBucketHandle,
+  MeteringBucketHandle,
+  ProjectHandle,
+  UploadedSource
+} from "./handles.ts"
 import { withLazyProperty } from "./lazyProperty.ts"
-import { type CallOperation, makeMethods, parseOptions } from "./makeMethods.ts"
+import { type CallOperation, makeMethods, parseOptions, parseWriteOptions } from "./makeMethods.ts"
 import { addPlanDefaults, addSubscriptionDefaults } from "./meteringDefaults.ts"
 import { parsePathSegment } from "./pathSegment.ts"
 import { captureCaller, rejectIfThrows, run, withCallerStack } from "./run.ts"
@@ -35,6 +46,8 @@ type Verify = (input: { readonly key: string }) => Promise<VerificationJson>
 /** What differs between a Tollgate in process and a client. */
 export interface HandleImplementation<Handle extends KeyBucketHandle> {
   readonly call: CallOperation
+  /** Why calls cannot name their actor, if they cannot. */
+  readonly actorProblem?: string
   /** Adds to the handle of a key bucket. `verify` is the operation, without a fast path. */
   readonly makeKeyBucket: (methods: Omit<KeyBucketHandle, "verify">, names: KeyBucket, verify: Verify) => Handle
   /** Consumes meters without the checks of `usage.consume`; returns `undefined` if the input needs them. */
@@ -50,8 +63,8 @@ interface VerifyMethod {
   readonly verify: Verify
 }
 
-/** The operations of usage as they are declared. */
-interface QuotaMethods extends Pick<UsageMethods, "quotas"> {
+/** The operations on quotas as they are declared. */
+interface DeclaredQuotaMethods extends Pick<QuotaMethods, "quotas"> {
   consume(
     subscriptionId: string,
     input: { readonly meters: Amounts },
@@ -95,27 +108,35 @@ export const makeAccountsMethods = (call: CallOperation): AccountsMethods =>
 /** Makes the function that returns the handle of an account. */
 export const makeAccountHandles = <Handle extends KeyBucketHandle>({
   call,
+  actorProblem,
   makeKeyBucket,
   tryConsume,
   upload
 }: HandleImplementation<Handle>): ((accountName: string) => AccountHandle<Handle>) => {
   const methods = <Methods>(group: string, scope: CallerScope & Readonly<Record<string, string>>): Methods =>
-    makeMethods(descriptions, group, call, scope)
+    makeMethods(descriptions, group, call, scope, actorProblem)
 
   const makeMeteringBucket = (accountName: AccountName, id: string): MeteringBucketHandle => {
     const scope = { accountName, bucketId: id }
     const plans = methods<PlansMethods>("plans", scope)
-    const { quotas, consume, ...subscriptions } = methods<SubscriptionsMethods & QuotaMethods>("subscriptions", scope)
+    const { quotas, consume, ...subscriptions } = methods<SubscriptionsMethods & DeclaredQuotaMethods>(
+      "subscriptions",
+      scope
+    )
     return {
       accountName,
       id,
       plans: { ...plans, create: async (input, options) => plans.create(addPlanDefaults(input), options) },
       subscriptions: {
         ...subscriptions,
-        create: async (input, options) =>
-          subscriptions.create(await addSubscriptionDefaults(plans, input, options), options)
+        create: async (input, options) => {
+          // Before the plans are read.
+          const { signal, values } = parseWriteOptions(options, actorProblem)
+          return subscriptions.create(await addSubscriptionDefaults(plans, input, values, signal), options)
+        }
       },
       usage: {
+        ...methods<Omit<UsageMethods, keyof QuotaMethods>>("usage", scope),
         quotas,
         consume: (subscriptionId, meters, options) =>
           rejectIfThrows(
@@ -149,8 +170,11 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
     const meteringBuckets = methods<MeteringBucketsMethods>("buckets", { accountName })
     return {
       ...meteringBuckets,
-      ensure: (name: string, options?: CallOptions) =>
-        ensureMeteringBucket(meteringBuckets, name, options).then(getHandle)
+      ensure: async (name: string, options?: WriteCallOptions) => {
+        // Before the buckets are read.
+        const { values, ...rest } = parseWriteOptions(options, actorProblem)
+        return getHandle(await ensureMeteringBucket(meteringBuckets, name, { ...values, ...rest }))
+      }
     }
   }
 
@@ -182,6 +206,15 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
     const withKeyBuckets = withLazyProperty(withMeteringBuckets, "keyBuckets", () =>
       methods<KeyBucketsMethods>("keyBuckets", { accountName })
     )
-    return withLazyProperty(withKeyBuckets, "projects", () => methods<ProjectsMethods>("projects", { accountName }))
+    const withProjects = withLazyProperty(withKeyBuckets, "projects", () =>
+      methods<ProjectsMethods>("projects", { accountName })
+    )
+    const withWebhooks = withLazyProperty(withProjects, "webhooks", () =>
+      methods<WebhooksMethods>("webhooks", { accountName })
+    )
+    return withLazyProperty(withWebhooks, "events", () => {
+      const events = methods<EventsMethods>("events", { accountName })
+      return { ...events, follow: (options?: FollowOptions) => followEvents(events, options) }
+    })
   }
 }

@@ -9,10 +9,12 @@ import type { ApiKeys } from "../keys/ApiKeys.ts"
 import { type KeyCheck, notVerified, type VerificationJson } from "../keys/Verification.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { encodeQuotas, parseAmounts } from "../metering/Quota.ts"
+import type { Reservations } from "../metering/Reservations.ts"
 import type { Usage } from "../metering/Usage.ts"
 import type { AllOperations } from "../operations/AllOperations.ts"
 import { checkOwner, type Owners } from "../operations/checkOwner.ts"
 import { findOperation } from "../operations/findOperation.ts"
+import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
 import type { StoreOperations } from "../store/Store.ts"
 import { type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
 import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
@@ -51,11 +53,22 @@ interface LocalServices {
   readonly owners: Owners
   readonly keys: ApiKeys["Service"]
   readonly usage: Usage["Service"]
+  readonly reservations: Reservations["Service"]
   readonly uploads: Uploads["Service"]
+  readonly tasks: BackgroundTasks
 }
 
-export const makeLocalHandles = ({ store, operations, owners, keys, usage, uploads }: LocalServices) => {
-  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage })
+export const makeLocalHandles = ({
+  store,
+  operations,
+  owners,
+  keys,
+  usage,
+  reservations,
+  uploads,
+  tasks
+}: LocalServices) => {
+  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations }, tasks)
   const call: CallOperation = (description, scope, request) =>
     Effect.flatMap(
       checkOwner(owners, description, scope, request),

@@ -9,6 +9,7 @@ import { getInProcessFields } from "../api/parameters.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
 import type { WithRateLimits } from "../api/withRateLimits.ts"
 import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
+import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { clonePlain } from "../runtime/deepFreeze.ts"
 import { bodyIssues, InvalidInput, invalidBody, invalidParameter, invalidParameters } from "../schema/InvalidInput.ts"
 import { findUnsafeJson } from "../schema/SafeJson.ts"
@@ -47,10 +48,14 @@ const isPlainObject = (value: unknown): value is Fields =>
 const pick = (values: Fields, names: ReadonlyArray<string>): Fields =>
   Object.fromEntries(names.flatMap((name) => (Object.hasOwn(values, name) ? [[name, values[name]]] : [])))
 
+interface ParsedOptions {
+  readonly signal: AbortSignal | undefined
+  /** The parameters of the operation. */
+  readonly values: Fields
+}
+
 /** Splits the options of a call into its signal and the parameters of the operation. */
-export const parseOptions = (
-  options: unknown = {}
-): { readonly signal: AbortSignal | undefined; readonly values: Fields } => {
+export const parseOptions = (options: unknown = {}): ParsedOptions => {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw invalidParameter("options", "must be an object")
   }
@@ -64,6 +69,27 @@ export const parseOptions = (
   }
   const copies = entries.map(([name, value]) => [name, isPlainObject(value) ? { ...value } : value])
   return { signal, values: Object.fromEntries(copies) }
+}
+
+const maxActorLength = 256
+
+interface ParsedWriteOptions extends ParsedOptions {
+  readonly actor: string | undefined
+}
+
+/**
+ * Splits the options of a call that changes something: only those calls have an actor. `actorProblem` says why the actor
+ * cannot be given, if it cannot.
+ */
+export const parseWriteOptions = (options: unknown, actorProblem: string | undefined): ParsedWriteOptions => {
+  const { signal, values } = parseOptions(options)
+  const { actor, ...rest } = values
+  if (actor === undefined) return { signal, actor, values: rest }
+  if (actorProblem !== undefined) throw invalidParameter("actor", actorProblem)
+  if (typeof actor !== "string" || actor.length < 1 || actor.length > maxActorLength || !actor.isWellFormed()) {
+    throw invalidParameter("actor", `must be a string of 1 to ${maxActorLength} characters`)
+  }
+  return { signal, actor, values: rest }
 }
 
 /** The decoders and the encoder of an operation. They are built on its first call, because few programs call all. */
@@ -140,8 +166,13 @@ const toPagePromise = <Item>(
   })
 
 /** Makes one method. `scope` holds the path parameters that its handle knows. */
-const makeMethod = (description: OperationDescription, call: CallOperation, scope: CallerScope & Fields) => {
-  const { path, payload, owner, name, isPaged } = description
+const makeMethod = (
+  description: OperationDescription,
+  call: CallOperation,
+  scope: CallerScope & Fields,
+  actorProblem: string | undefined
+) => {
+  const { path, payload, owner, name, isPaged, isReadOnly } = description
   const openParams = [...path.matchAll(/:(\w+)/g)].flatMap(([, param = ""]) => (param in scope ? [] : [param]))
   const hasPayload = payload !== undefined
   /** The names of the handle that the request carries in its body or query instead of its path. */
@@ -157,16 +188,21 @@ const makeMethod = (description: OperationDescription, call: CallOperation, scop
     const [argument, options] = hasPayload ? rest : [undefined, rest[0]]
     const body = argument === undefined && name === "create" ? {} : argument
     const input = isPlainObject(body) && !isOpaque(body) ? { ...body, ...namesInRequest } : body
-    const { signal, values } = parseOptions(options)
-    return { pathParams, input, signal, parameters: { ...values, ...(hasPayload ? {} : namesInRequest) } }
+    const { signal, actor, values } = isReadOnly
+      ? { actor: undefined, ...parseOptions(options) }
+      : parseWriteOptions(options, actorProblem)
+    return { pathParams, input, signal, actor, parameters: { ...values, ...(hasPayload ? {} : namesInRequest) } }
   }
 
-  const start = ({ pathParams, input, signal, parameters }: ReturnType<typeof prepare>): Promise<unknown> => {
+  const start = ({ pathParams, input, signal, actor, parameters }: ReturnType<typeof prepare>): Promise<unknown> => {
     const { decodeRequest, encodeResult } = getCodecs(description)
     const operation = Effect.flatMap(decodeRequest(pathParams, input, parameters), (request) =>
       Effect.map(call(description, scope, request), encodeResult)
     )
-    return run(operation, signal)
+    return run(
+      actor === undefined ? operation : Effect.provideService(operation, CurrentActor, { type: "host", id: actor }),
+      signal
+    )
   }
 
   const method = (...args: ReadonlyArray<unknown>): Promise<unknown> => {
@@ -192,10 +228,11 @@ export const makeMethods = <Methods>(
   descriptions: ReadonlyArray<OperationDescription>,
   group: string,
   call: CallOperation,
-  scope: CallerScope & Fields
+  scope: CallerScope & Fields,
+  actorProblem?: string
 ): Methods => {
   const methods = descriptions.filter((description) => description.group === group)
   return Object.fromEntries(
-    methods.map((description) => [description.name, makeMethod(description, call, scope)])
+    methods.map((description) => [description.name, makeMethod(description, call, scope, actorProblem)])
   ) as Methods
 }

@@ -6,7 +6,6 @@ import { UnknownPlan } from "../metering/PlanError.ts"
 import type { PlanCreateInput, PlansMethods } from "../metering/PlansApi.ts"
 import type { SubscriptionCreateInput } from "../metering/SubscriptionsApi.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
-import { parseOptions } from "./makeMethods.ts"
 
 /** Uses the label as `planExternalId`, and the other way round. */
 export const addPlanDefaults = (input: PlanCreateInput) => {
@@ -52,10 +51,9 @@ const makeSubscriptionExternalId = (customerKey: string, idempotencyKey: string 
 export const addSubscriptionDefaults = async (
   plans: PlansMethods,
   input: SubscriptionCreateInput,
-  options: IdempotentCallOptions | undefined
+  { idempotencyKey }: Pick<IdempotentCallOptions, "idempotencyKey">,
+  signal: AbortSignal | undefined
 ) => {
-  const { signal, values } = parseOptions(options)
-  const { idempotencyKey } = values as IdempotentCallOptions
   const fields: Partial<SubscriptionCreateInput> = input ?? {}
   // Of another type, it is rejected when the body is decoded.
   const customerKey = typeof fields.customerKey === "string" ? fields.customerKey : ""

@@ -24,6 +24,13 @@ export interface RequireApiKeyOptions<Request = any> extends Pick<AuthorizeOptio
    * `undefined` leaves the request unmetered.
    */
   readonly metering?: FromRequest<Request, MeteringOptions | undefined> | undefined
+  /**
+   * When the meters are charged. `request` (the default) counts when a request comes in. `success` reserves when a request
+   * comes in, for up to an hour. It counts when the request is answered completely, with a status below 400; otherwise it
+   * gives back: if the status is 400 or higher, if the handler throws, or if the client disconnects. A request that takes
+   * longer than an hour counts when it ends. Needs `metering` with `meters`.
+   */
+  readonly charge?: "request" | "success" | undefined
   /** The header or query parameter that contains the key. Default: `Authorization: Bearer`. */
   readonly keyFrom?: { readonly header: string } | { readonly query: string } | undefined
   /**

@@ -6,6 +6,7 @@ import { Clock, DateTime } from "effect"
 import { MissingScope, Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
 import type { AuthorizeOptions, ParsedAuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
+import type { ReportOutcome } from "../authorize/reportOutcome.ts"
 import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
@@ -13,7 +14,7 @@ import { toPolicies } from "../metering/ConsumeResult.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import type { QuotasJson } from "../metering/Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
-import { type AuthorizeResultJson, getRefusalHeaders } from "../promises/authorize.ts"
+import { type AuthorizeResultJson, getRefusalHeaders, getReportOutcome } from "../promises/authorize.ts"
 import { RateLimited } from "../rateLimits/RateLimitError.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
@@ -60,6 +61,8 @@ export type AuthorizeRequestResult =
       /** `undefined` if the store cannot be reached and `onStoreUnavailable` is `allow`. */
       readonly consumer: RequestConsumer | undefined
       readonly headers: Headers
+      /** Set if the request has reserved its meters: call it when the request has ended. */
+      readonly reportOutcome?: ReportOutcome | undefined
     }
   | { readonly allowed: false; readonly status: number; readonly headers: Headers; readonly problem: ProblemJson }
 
@@ -89,7 +92,12 @@ const toRefusal = (result: Extract<AuthorizeResultJson, { readonly allowed: fals
       }
     case "rate-limited": {
       const { limit, retryAfterMs } = result
-      return { error: new RateLimited({ limit, retryAfterMs }), headers: getRefusalHeaders(result) }
+      // There is no policy if the subscription has too many requests in flight.
+      const headers = {
+        "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))),
+        ...getRefusalHeaders(result)
+      }
+      return { error: new RateLimited({ limit, retryAfterMs }), headers }
     }
     case "over-quota": {
       const { meter, max, resetsOn } = result
@@ -136,20 +144,15 @@ const toRefusalResult = ({ error, headers }: RefusalProblem, instance: string): 
   problem: encodeProblem(error, instance)
 })
 
-const toAllowedResult = ({
-  consumer,
-  keyId,
-  scopes,
-  subscription,
-  quotas,
-  rateLimits
-}: AllowedJson): AuthorizeRequestResult => {
+const toAllowedResult = (result: AllowedJson): AuthorizeRequestResult => {
+  const { consumer, keyId, scopes, subscription, quotas, rateLimits } = result
   const { meters = {}, periodStart = "", resetsOn = "" } = quotas ?? {}
   const period = { start: Date.parse(periodStart), end: Date.parse(resetsOn) }
   const policies = toPolicies(rateLimits ?? [], meters, period, clock.currentTimeMillisUnsafe())
   return {
     allowed: true,
     headers: formatRateLimitHeaders(policies),
+    reportOutcome: getReportOutcome(result),
     consumer: {
       name: consumer.name,
       id: consumer.id,

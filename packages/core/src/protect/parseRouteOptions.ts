@@ -12,7 +12,7 @@ import {
   authorizeFields,
   isRateLimitBy,
   rejectBothRateLimitOptions,
-  toParsedOptions
+  toParsedLimits
 } from "../authorize/authorizeSchemas.ts"
 import { parseAuthorizeOptions } from "../authorize/parseAuthorizeOptions.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
@@ -35,6 +35,7 @@ const keyFrom = Options.value((value): value is KeyFrom => {
 /** The options without those that are functions. */
 const staticOptions = Schema.Struct({
   keyFrom: Options.optional(keyFrom),
+  charge: Options.optional(Options.literals(["request", "success"])),
   onStoreUnavailable: Options.optional(Options.literals(["deny", "allow"])),
   ...authorizeFields
 }).pipe(Schema.check(rejectBothRateLimitOptions))
@@ -128,13 +129,20 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
     metering: isFunction(metering) ? undefined : metering
   }
   const decoded = Options.decodeSync(staticOptions, isPlainObject(options) ? withoutFunctions : options)
-  const parsed = toParsedOptions(decoded)
-  const { keyFrom, onStoreUnavailable } = decoded
+  const { keyFrom, onStoreUnavailable, scopes } = decoded
+  const isReserving = decoded.charge === "success"
+  // A function may return the meters.
+  if (isReserving && !isFunction(metering) && decoded.metering?.meters === undefined) {
+    throw new ConfigurationError({ option: "charge", problem: '"success" needs metering with meters to charge' })
+  }
+  const limits = toParsedLimits(decoded)
   const hasFunctions =
     isFunction(metering) || limitFunctions.some(({ by, cost }) => by !== undefined || cost !== undefined)
-  if (!hasFunctions) return { keyFrom, onStoreUnavailable, toAuthorizeOptions: () => parsed }
+  if (!hasFunctions) {
+    const parsed = new ParsedAuthorizeOptions(scopes, limits, isReserving)
+    return { keyFrom, onStoreUnavailable, toAuthorizeOptions: () => parsed }
+  }
 
-  const limits = parsed.limits as ParsedLimits
   const resolveLimits = async (request: unknown): Promise<ParsedLimits> => {
     const [resolvedMetering, ...resolvedLimits] = await Promise.all([
       isFunction(metering) ? resolveMetering(metering, request) : limits.metering,
@@ -149,6 +157,6 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
   return {
     keyFrom,
     onStoreUnavailable,
-    toAuthorizeOptions: (request) => new ParsedAuthorizeOptions(parsed.scopes, () => resolveLimits(request))
+    toAuthorizeOptions: (request) => new ParsedAuthorizeOptions(scopes, () => resolveLimits(request), isReserving)
   }
 }

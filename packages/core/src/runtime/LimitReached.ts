@@ -3,7 +3,7 @@ import { defineError } from "../errors/defineError.ts"
 import { type LimitName, limitNames } from "./Limits.ts"
 
 interface LimitMessage {
-  readonly owner: "An account" | "A key bucket"
+  readonly owner: "An account" | "A key bucket" | "A metering bucket"
   readonly items: string
   readonly remedy: string
 }
@@ -12,8 +12,14 @@ const limitMessages: Readonly<Record<LimitName, LimitMessage>> = {
   consumersPerKeyBucket: { owner: "A key bucket", items: "consumers", remedy: "Remove one first" },
   keyBucketsPerAccount: { owner: "An account", items: "key buckets", remedy: "Use an existing one" },
   meteringBucketsPerAccount: { owner: "An account", items: "metering buckets", remedy: "Remove one first" },
+  metersPerMeteringBucket: {
+    owner: "A metering bucket",
+    items: "names of meters in all plans that it ever had",
+    remedy: "Use an existing name"
+  },
   projectsPerAccount: { owner: "An account", items: "projects", remedy: "Remove one first" },
   deploymentsPerAccount: { owner: "An account", items: "deployments", remedy: "Remove one first" },
+  webhooksPerAccount: { owner: "An account", items: "webhooks", remedy: "Remove one first" },
   openUploadsPerAccount: {
     owner: "An account",
     items: "unused upload URLs",

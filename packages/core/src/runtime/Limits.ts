@@ -8,9 +8,12 @@ export interface LimitsShape {
   readonly consumersPerKeyBucket: number
   readonly keyBucketsPerAccount: number
   readonly meteringBucketsPerAccount: number
+  /** Names of meters in all plans that a metering bucket ever had. */
+  readonly metersPerMeteringBucket: number
   /** Projects that have at least one deployment. */
   readonly projectsPerAccount: number
   readonly deploymentsPerAccount: number
+  readonly webhooksPerAccount: number
   /** Upload URLs that are neither used nor expired. */
   readonly openUploadsPerAccount: number
   /** Concurrent uploads; multiplied by `sourceLimit`, it bounds the disk space of unfinished uploads. */
@@ -23,8 +26,10 @@ const defaultLimits: LimitsShape = {
   consumersPerKeyBucket: 1_000_000,
   keyBucketsPerAccount: 10_000,
   meteringBucketsPerAccount: 10_000,
+  metersPerMeteringBucket: 1_000,
   projectsPerAccount: 1_000,
   deploymentsPerAccount: 1_000,
+  webhooksPerAccount: 20,
   openUploadsPerAccount: 100,
   concurrentUploadsPerAccount: 32
 }

@@ -5,8 +5,11 @@ import { Schema } from "effect"
 
 export const randomCharacters = 24
 
-/** Consumer, API key, manager, manager invite, metering bucket, plan and subscription. Part of the HTTP API. */
-export type Prefix = "csmr" | "key" | "mgr" | "inv" | "bckt" | "plan" | "sbsc"
+/**
+ * Consumer, API key, manager, manager invite, metering bucket, plan, subscription, reservation, event, webhook and
+ * delivery. Part of the HTTP API.
+ */
+export type Prefix = "csmr" | "key" | "mgr" | "inv" | "bckt" | "plan" | "sbsc" | "rsv" | "evt" | "whk" | "dlv"
 
 export const Id = (prefix: Prefix) =>
   Schema.String.pipe(Schema.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}$`, "u"))))

@@ -23,6 +23,7 @@ import { Effect, Option, Schema } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
 import { forEachYielding } from "../runtime/forEachYielding.ts"
+import { skipChecks } from "../schema/skipChecks.ts"
 import { copyUnknownFields } from "./copyUnknownFields.ts"
 import type { Partition } from "./Partition.ts"
 import { retryOnConflict } from "./retryOnConflict.ts"
@@ -132,7 +133,8 @@ const maxCachedBody = 4_096
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
   const { name, format, chooseFormat = () => format, key, indexTerms, uniqueKeys, parent } = options
   const json = Schema.fromJsonString(options.schema)
-  const encodeBody = Schema.encodeSync(json)
+  const encode = Schema.encodeSync(options.schema, skipChecks)
+  const encodeBody = (value: A): string => JSON.stringify(encode(value))
   const decodeBody = Schema.decodeUnknownEffect(json)
 
   /** Every body starts with its format version. Those that this version reads, the oldest first. */

@@ -44,3 +44,15 @@ export const forProject = (accountName: string, projectName: string): Partition 
 
 /** The directory of deployment names, which maps each name to its project. */
 export const deploymentDirectory: Partition = makePartition("deployments")
+
+/** The event log of one account, its webhooks and their deliveries. */
+export const forEvents = (accountName: string): Partition => makePartition("events", accountName)
+
+/** The account whose event log a partition holds; `undefined` for other partitions. */
+export const getEventsAccount = (partition: Partition): string | undefined => {
+  const [kind, accountName] = partition.split("/")
+  return kind === "events" && accountName !== undefined ? decodeURIComponent(accountName) : undefined
+}
+
+/** The directory of all partitions whose events may still have to be moved to a log. */
+export const eventsDirectory: Partition = makePartition("events")

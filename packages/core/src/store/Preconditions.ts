@@ -29,6 +29,8 @@ export interface CounterUpdate {
   /** The value to return in `totals`. */
   readonly total: number
   readonly ttl: number
+  /** Whether the store must remove the counter instead. */
+  readonly isRemoved: boolean
 }
 
 const evaluateCounter = (change: CounterChange, state: CommitState): StoreConflict | CounterUpdate => {
@@ -39,11 +41,11 @@ const evaluateCounter = (change: CounterChange, state: CommitState): StoreConfli
       const value = Math.max(0, current + change.by)
       return change.by > 0 && value > (change.max ?? Number.MAX_SAFE_INTEGER)
         ? new StoreConflict({ reason: "counter-exceeded", subject: counter })
-        : { counter, value, total: value, ttl }
+        : { counter, value, total: value, ttl, isRemoved: change.by < 0 && value === 0 }
     }
     case "Raise": {
       const value = Math.max(current, change.to)
-      return { counter, value, total: value, ttl }
+      return { counter, value, total: value, ttl, isRemoved: false }
     }
     case "Take": {
       const { clock, microseconds } = state.time
@@ -51,7 +53,7 @@ const evaluateCounter = (change: CounterChange, state: CommitState): StoreConfli
       const now = microseconds.read(clock, current - change.burst * change.interval)
       const result = take(change, current, now)
       return result.allowed
-        ? { counter, value: result.fullAt, total: result.untilFull, ttl }
+        ? { counter, value: result.fullAt, total: result.untilFull, ttl, isRemoved: false }
         : new StoreConflict({ reason: "rate-limited", subject: counter, retryAfter: result.retryAfter })
     }
   }

@@ -67,8 +67,10 @@ export type Change = Data.TaggedEnum<{
   AtMost: { readonly term: string; readonly atMost: number }
   /**
    * Adds an integer other than 0 to a counter. A positive amount fails the commit if the counter would exceed `max`. A
-   * negative amount, which gives back what was reserved, never fails: the counter stops at 0. The store keeps the counter
-   * for at least `ttl` more milliseconds and may delete it after that, here and in `Raise` and `Take`.
+   * negative amount, which gives back what was reserved, never fails: the counter stops at 0. A counter that a negative
+   * amount brings to 0 is removed with its expiry, so that it takes no space; `Raise` and `Take` never remove one. The
+   * store keeps any other counter for at least `ttl` more milliseconds and may delete it after that, here and in `Raise`
+   * and `Take`.
    */
   Add: { readonly counter: string; readonly by: number; readonly max?: number; readonly ttl: number }
   /** Sets a counter to `to`, unless it is already higher. */

@@ -1,6 +1,6 @@
 /**
  * Completes the directories of a store that an older version of Tollgate wrote: adds the missing accounts, the missing
- * projects, and the missing dates. A record marks a store that is complete, so that later starts read only that record.
+ * projects, the missing dates and marks. A record marks a store that is complete, so that later starts read only that record.
  *
  * Every step can be repeated, and several processes may run it at once.
  */
@@ -10,7 +10,9 @@ import { countLegacyNames } from "../deployments/model/countLegacyNames.ts"
 import { nameReservations } from "../deployments/model/nameRecords.ts"
 import { readProjects } from "../deployments/model/readProjects.ts"
 import { readKeyBuckets } from "../keys/keyBucketRecords.ts"
-import { directoryRecords } from "../metering/meteringDirectoryRecords.ts"
+import { markBucket } from "../metering/markedBuckets.ts"
+import { directoryRecords, trialsTerm } from "../metering/meteringDirectoryRecords.ts"
+import { byStatus, subscriptionRecords } from "../metering/subscriptionRecords.ts"
 import { runBestEffort } from "../runtime/runBestEffort.ts"
 import type { AccountName } from "../schema/Names.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
@@ -20,7 +22,7 @@ import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 
 /** Increase it when the directories need to be completed again. */
-const currentVersion = 1
+const currentVersion = 2
 /** Bounds the reads and the commit of each step. */
 const pageSize = 100
 /** How long a start waits. After that the server starts, and the work continues in the background. */
@@ -76,6 +78,13 @@ const forEachPage = Effect.fnUntraced(function* <P extends { readonly total: num
   }
 })
 
+/** Marks a metering bucket that has subscriptions on trial, so that their end is noticed. */
+const markIfTrialing = Effect.fnUntraced(function* (bucketId: string) {
+  const query = { where: [byStatus("trialing")], offset: 0, limit: 0 }
+  const { total } = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), query)
+  if (total > 0) yield* markBucket(trialsTerm, bucketId)
+})
+
 const complete = Effect.gen(function* () {
   /** The date of the oldest content of each account. */
   const dates = new Map<AccountName, DateTime.Utc>()
@@ -91,9 +100,14 @@ const complete = Effect.gen(function* () {
   yield* forEachPage(
     (range) => directoryRecords.page(Partition.meteringDirectory, range),
     ({ entries }) =>
-      Effect.sync(() => {
-        for (const { value } of entries) addContent(value.bucket.accountName, value.bucket.createdOn)
-      })
+      Effect.forEach(
+        entries,
+        ({ value: { bucket } }) => {
+          addContent(bucket.accountName, bucket.createdOn)
+          return markIfTrialing(bucket.id)
+        },
+        { discard: true }
+      )
   )
   yield* forEachPage(
     (range) => nameReservations.page(Partition.deploymentDirectory, range),

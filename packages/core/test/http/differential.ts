@@ -67,7 +67,7 @@ const notDeclared = new Set([401, 403, 405, 408, 413, 415, 500, 501, 503])
 
 /** Input that the declaration allows and Tollgate rejects: unsafe JSON, and rules across several fields. */
 const isStricter = (detail: string): boolean =>
-  /nested deeper|U\+0000|surrogate|too large|__proto__|more than|UTF-8|is required, because|cannot be renamed|not valid JSON|percent-encoding|wrong checksum/.test(
+  /nested deeper|U\+0000|surrogate|too large|__proto__|more than|UTF-8|is required, because|cannot be renamed|not valid JSON|percent-encoding|wrong checksum|must not be before|which was reserved|must be in the years/.test(
     detail
   )
 
@@ -134,7 +134,8 @@ const compare = async (exchange: Exchange): Promise<Difference | undefined> => {
   const isRoutedDifferently = path.includes("%") || path.endsWith("/") || /[^/]{101}/.test(url.pathname)
   // A page of many megabytes takes minutes to decode and to encode again.
   const isLarge = responseBody.length > 1_000_000
-  if (description === undefined || notDeclared.has(status) || isRoutedDifferently || isLarge) return undefined
+  const isCsv = responseHeaders.get("content-type")?.startsWith("text/csv") === true
+  if (description === undefined || notDeclared.has(status) || isRoutedDifferently || isLarge || isCsv) return undefined
   const problem = status >= 400 ? JSON.parse(responseBody) : {}
   if (problem.code === "not-found" || isStricter(String(problem.detail))) return undefined
   outcome = decodeOutcome(description, exchange)

@@ -53,6 +53,9 @@ const writerTtl = 7_200_000
 /** Milliseconds by which the life of a counter is extended at most, so that the index on its expiry rarely changes. */
 const maxCounterExtension = 60_000
 
+/** In place of the time to keep a counter: a negative add has brought it to 0, so it is removed. */
+const removed = -1
+
 /**
  * The settings of every function. No object of another schema can take the place of a built-in one. The plans do not depend
  * on statistics, which a new table does not have, nor on settings of your application: each loops over the names in an
@@ -117,7 +120,7 @@ DECLARE
   versions bigint[];
   counts bigint[];
   expiries bigint[];
-  -- For each counter that has changed, the time to keep it. NULL if it has not.
+  -- For each counter that has changed, the time to keep it, or ${removed} if it is removed. NULL if it has not.
   ttls bigint[];
   -- The value of each changed counter after the current commit, by the position of the change.
   next_counts bigint[];
@@ -181,8 +184,8 @@ BEGIN
         `${schema}.tollgate_counters`,
         "c",
         "c.value, c.expires",
-        `c.name = ${scoped("n.name")} AND c.expires > now_millis`
-      )} ON true;
+        `c.name = ${scoped("n.name")}`
+      )} ON c.expires > now_millis;
     ttls := array_fill(NULL::bigint, ARRAY[cardinality(counter_names)]);
   END IF;
   IF put_list IS NOT NULL THEN
@@ -196,8 +199,12 @@ BEGIN
 
     replay := replay_list -> (commit_number - 1);
     IF jsonb_typeof(replay) = 'object' THEN
-      SELECT r.content, r.numbers INTO replay_content, replay_numbers FROM ${schema}.tollgate_replays r
-        WHERE r.id = ${scoped("(replay ->> 'id')")} AND r.expires > now_millis;
+      SELECT r.content, r.numbers INTO replay_content, replay_numbers FROM ${lookUp(
+        `${schema}.tollgate_replays`,
+        "r",
+        "r.content, r.numbers, r.expires",
+        `r.id = ${scoped("(replay ->> 'id')")}`
+      )} WHERE r.expires > now_millis;
       IF FOUND THEN
         outcomes := outcomes || ARRAY[${outcomes.replayed}, cardinality(replay_numbers)] || replay_numbers;
         next_outcome := cardinality(outcomes) + 1;
@@ -310,7 +317,13 @@ BEGIN
           CONTINUE;
         WHEN ${kinds.add}, ${kinds.raise}, ${kinds.take} THEN
           counts[subject] := next_counts[change];
-          ttls[subject] := greatest(ttls[subject], ${field("change", "ttl")});
+          IF ${field("change", "kind")} = ${kinds.add} AND ${field("change", "amount")} < 0 AND counts[subject] = 0 THEN
+            -- A later commit that changes the counter starts a new one, with its own expiry.
+            ttls[subject] := ${removed};
+            expiries[subject] := 0;
+          ELSE
+            ttls[subject] := greatest(ttls[subject], ${field("change", "ttl")});
+          END IF;
           outcomes[next_outcome] := next_counts[change];
           IF ${field("change", "kind")} = ${kinds.take} THEN
             outcomes[next_outcome] := next_counts[change] - now_micros;
@@ -339,8 +352,15 @@ BEGIN
     INSERT INTO ${schema}.tollgate_counters AS c (name, original_name, value, expires)
       SELECT ${scoped("n.name")}, original_names ->> n.name, n.value,
         CASE WHEN now_millis + n.ttl > n.expires THEN now_millis + n.ttl + least(n.ttl / 8, ${maxCounterExtension}) ELSE n.expires END
-      FROM unnest(counter_names, counts, ttls, expiries) n (name, value, ttl, expires) WHERE n.ttl IS NOT NULL
+      FROM unnest(counter_names, counts, ttls, expiries) n (name, value, ttl, expires) WHERE n.ttl <> ${removed}
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires;
+  END IF;
+  IF ${removed} = ANY (ttls) THEN
+    DELETE FROM ${schema}.tollgate_counters c WHERE c.ctid = ANY (ARRAY(
+      SELECT c.ctid FROM unnest(counter_names, ttls) n (name, ttl)
+      CROSS JOIN ${lookUp(`${schema}.tollgate_counters`, "c", "c.ctid", `c.name = ${scoped("n.name")}`)}
+      WHERE n.ttl = ${removed}
+    ));
   END IF;
   -- Refusals are kept too if an earlier attempt may still arrive, which must not be applied then.
   IF is_any_applied OR is_retry THEN

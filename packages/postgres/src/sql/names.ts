@@ -17,7 +17,8 @@ export const inPartition = (column: string, partitionId = "partition_id"): strin
 
 /**
  * The rows of a table for each row before it in the FROM clause. The subquery cannot be reordered, so PostgreSQL looks
- * them up in the index, whatever its statistics are.
+ * them up in the index, whatever its statistics are. Compare an expiry outside of it: on an empty table, a plan that knows
+ * both conditions may use the index on the expiry, and later read all counters for each name.
  */
 export const lookUp = (table: string, alias: string, columns: string, condition: string): string =>
   `LATERAL (SELECT ${columns} FROM ${table} ${alias} WHERE ${condition} OFFSET 0) ${alias}`

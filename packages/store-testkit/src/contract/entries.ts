@@ -7,6 +7,10 @@ import type { StoreEntry } from "@tollgate/core/store"
 export const toKeys = (entries: ReadonlyArray<StoreEntry>): ReadonlyArray<string> =>
   entries.flatMap((entry) => (entry._tag === "Record" ? [entry.record.key] : []))
 
+/** The names of the counters and rate limits, sorted. */
+export const toCounterNames = (entries: ReadonlyArray<StoreEntry>): ReadonlyArray<string> =>
+  entries.flatMap((entry) => (entry._tag === "Counter" ? [entry.name] : [])).sort()
+
 const getName = (entry: StoreEntry): string => {
   if (entry._tag === "Counter") return `1 ${entry.name}`
   return entry._tag === "Replay" ? `2 ${entry.id}` : "0"

@@ -1,11 +1,12 @@
 import { deepEqual } from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { Change, type CommitResult, StoreConflict, type StoreOperations } from "@tollgate/core/store"
-import { Arbitrary, Clock, Effect, Result, Schema } from "effect"
+import { Arbitrary, Clock, Effect, Result, Schema, Stream } from "effect"
 import * as ReferenceModel from "../stores/ReferenceModel.ts"
 import { type Snapshot, StoreState } from "../stores/StoreState.ts"
 import { type ContractCase, makeFixture, type StoreFixture } from "./ContractCase.ts"
 import { type ClockSource, ManualClock } from "./ContractTime.ts"
+import { toCounterNames } from "./entries.ts"
 
 const Key = Schema.Literals(["a", "b", "c", "d"])
 const Names = Schema.Array(Schema.Literals(["x", "y", "z"])).check(Schema.isMaxLength(3))
@@ -163,7 +164,8 @@ const compareWithModel = Effect.fnUntraced(function* (actions: ReadonlyArray<Act
   const manualClock = new ManualClock()
   const fixture = yield* makeFixture
   const real = StoreState.watch(fixture.store)
-  const model = StoreState.watch(ReferenceModel.make())
+  const modelStore = ReferenceModel.make()
+  const model = StoreState.watch(modelStore)
   const realFixture = fixture.withStore(real.store)
   const modelFixture = fixture.withStore(model.store)
   // The model's limits do not recover while the real ones, which are slow, are compared on a server.
@@ -178,6 +180,9 @@ const compareWithModel = Effect.fnUntraced(function* (actions: ReadonlyArray<Act
   }
   const snapshot = yield* onRealClock(real.state.snapshot)
   deepEqual(toComparable(snapshot), toComparable(yield* onManualClock(model.state.snapshot)))
+
+  const modelBatches = yield* Stream.runCollect(modelStore.contents.read(fixture.partition))
+  deepEqual(toCounterNames(yield* onRealClock(fixture.readEntries)), toCounterNames(modelBatches.flat()))
 
   const copy = yield* onRealClock(fixture.copy)
   deepEqual(yield* onRealClock(real.snapshotOf(redirect(copy))), snapshot)

@@ -33,13 +33,25 @@ const unavailable = (operation: Operation, fault: Fault) =>
 
 const yieldToOtherFibers = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
 
-export const makeFaultyStore = (store: StoreOperations): FaultyStore => {
+/**
+ * Wraps a store. Calls that `isIgnored` accepts are neither counted nor disturbed: use it for background jobs, which call
+ * at any time. It gets the name of the operation and its arguments.
+ */
+export const makeFaultyStore = (
+  store: StoreOperations,
+  isIgnored: (operation: Operation, partition: string, items: unknown) => boolean = () => false
+): FaultyStore => {
   let calls = 0
   let faultyCall = 0
   let fault: Fault = "fail"
 
-  const inject = <A, E>(operation: Operation, run: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+  const inject = <A, E>(
+    operation: Operation,
+    [partition, items]: readonly [string, unknown?, ...ReadonlyArray<unknown>],
+    run: () => Effect.Effect<A, E>
+  ): Effect.Effect<A, E | StoreUnavailable> =>
     Effect.suspend((): Effect.Effect<A, E | StoreUnavailable> => {
+      if (isIgnored(operation, partition, items)) return run()
       if (++calls !== faultyCall) return run()
       if (fault === "fail") return Effect.fail(unavailable(operation, fault))
       if (fault === "lose-reply") return Effect.andThen(run(), Effect.fail(unavailable(operation, fault)))
@@ -48,12 +60,12 @@ export const makeFaultyStore = (store: StoreOperations): FaultyStore => {
 
   return {
     store: {
-      get: (...args) => inject("get", () => store.get(...args)),
-      getByUniqueKey: (...args) => inject("getByUniqueKey", () => store.getByUniqueKey(...args)),
-      list: (...args) => inject("list", () => store.list(...args)),
-      counters: (...args) => inject("counters", () => store.counters(...args)),
-      commit: (...args) => inject("commit", () => store.commit(...args)),
-      clear: (...args) => inject("clear", () => store.clear(...args))
+      get: (...args) => inject("get", args, () => store.get(...args)),
+      getByUniqueKey: (...args) => inject("getByUniqueKey", args, () => store.getByUniqueKey(...args)),
+      list: (...args) => inject("list", args, () => store.list(...args)),
+      counters: (...args) => inject("counters", args, () => store.counters(...args)),
+      commit: (...args) => inject("commit", args, () => store.commit(...args)),
+      clear: (...args) => inject("clear", args, () => store.clear(...args))
     },
     injectAt: (call, nextFault) => {
       calls = 0

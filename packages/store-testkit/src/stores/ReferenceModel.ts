@@ -48,10 +48,20 @@ const findByTerms = (state: State, terms: ReadonlyArray<string>) =>
 
 const makeConflict = (reason: StoreConflict["reason"], subject: string) => new StoreConflict({ reason, subject })
 
+const without = <A>(map: ReadonlyMap<string, A>, name: string): ReadonlyMap<string, A> =>
+  new Map([...map].filter(([other]) => other !== name))
+
 const setCounter = (state: State, name: string, value: number): State => ({
   ...state,
   counters: new Map([...state.counters, [name, value]]),
-  buckets: new Map([...state.buckets].filter(([other]) => other !== name))
+  buckets: without(state.buckets, name)
+})
+
+const removeCounter = (state: State, name: string): State => ({
+  ...state,
+  counters: without(state.counters, name),
+  buckets: without(state.buckets, name),
+  expiries: without(state.expiries, name)
 })
 
 const getCounter = (state: State, name: string): number => state.counters.get(name) ?? 0
@@ -73,7 +83,11 @@ interface Times {
   readonly wall: number
 }
 
-const extendExpiry = (state: State, change: CounterChange, wall: number): State => {
+/** Extends the expiry of a counter that was changed, or removes the counter if a negative add has brought it to 0. */
+const extendOrRemove = (state: State, change: CounterChange, wall: number): State => {
+  if (change._tag === "Add" && change.by < 0 && getCounter(state, change.counter) === 0) {
+    return removeCounter(state, change.counter)
+  }
   const expiry = Math.max(state.expiries.get(change.counter) ?? 0, wall + change.ttl)
   return { ...state, expiries: new Map([...state.expiries, [change.counter, expiry]]) }
 }
@@ -161,7 +175,7 @@ const commit = (
   const totals = new Map<string, number>()
   for (const change of changes) {
     after = applyChange(after, change, now)
-    if ("counter" in change) after = extendExpiry(after, change, wall)
+    if ("counter" in change) after = extendOrRemove(after, change, wall)
     if (change._tag === "Put") versions.set(change.key, after.sequence)
     else if (change._tag === "Take") totals.set(change.counter, getLevel(after, change.counter, now))
     else if ("counter" in change) totals.set(change.counter, getCounter(after, change.counter))

@@ -2,6 +2,7 @@
  * Upload records in the directory: the upload URLs that were issued, and a lease for each upload in progress.
  */
 import { DateTime, Effect, Schema } from "effect"
+import { Actor } from "../../outbox/CurrentActor.ts"
 import { AccountName } from "../../schema/Names.ts"
 import { Timestamp } from "../../schema/Timestamp.ts"
 import * as Collection from "../../store/Collection.ts"
@@ -14,7 +15,9 @@ export const UploadUrl = Schema.Struct({
   ...storedBranchFields,
   id: StatusId,
   expiresOn: Timestamp,
-  used: Schema.Boolean
+  used: Schema.Boolean,
+  /** Who asked for the URL. */
+  actor: Schema.optionalKey(Actor)
 })
 export type UploadUrl = typeof UploadUrl.Type
 

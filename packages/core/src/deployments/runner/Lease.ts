@@ -3,6 +3,7 @@
  * the process still holds the lease.
  */
 import { Data, DateTime, Effect, Option, Schedule } from "effect"
+import { asSystem } from "../../outbox/CurrentActor.ts"
 import type { Partition } from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { type Change, Store } from "../../store/Store.ts"
@@ -86,13 +87,14 @@ export const update = (
     )
 
 /**
- * Ends the run and updates the deployment atomically. Fails with `LeaseLost` if this process no longer holds the lease.
+ * Ends the run, updates the deployment and records the outcome atomically. Fails with `LeaseLost` if this process no longer holds the lease.
  * Returns the deployment before the update.
  */
 export const complete = (
   lease: Lease,
   change: (version: Version, now: DateTime.Utc) => Version,
-  updateDeployment: (deployment: DeploymentRecord, now: DateTime.Utc) => DeploymentRecord
+  updateDeployment: (deployment: DeploymentRecord, now: DateTime.Utc) => DeploymentRecord,
+  recordOutcome: (deployment: DeploymentRecord) => Effect.Effect<Change>
 ): Effect.Effect<DeploymentRecord | undefined, LeaseLost | StoreError, Store> =>
   retryOnConflict(
     Effect.gen(function* () {
@@ -107,11 +109,12 @@ export const complete = (
       // A previous try of this commit was applied, but the store's reply was lost.
       if (value.attempt === version.attempt && value.status === next.status) return undefined
       if (!isHeldBy(lease, value) || deployment.value.value.latest !== version.id) return yield* new LeaseLost()
-      const changes: ReadonlyArray<Change> = [
+      const updated = updateDeployment(deployment.value.value, now)
+      yield* store.commit(partition, [
         versions.replace(current.value, change(value, now)),
-        deployments.replace(deployment.value, updateDeployment(deployment.value.value, now))
-      ]
-      yield* store.commit(partition, changes)
+        deployments.replace(deployment.value, updated),
+        yield* asSystem(recordOutcome(updated))
+      ])
       return deployment.value.value
     })
   ).pipe(retryTransient)

@@ -7,6 +7,7 @@ import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import type * as Partition from "../../store/Partition.ts"
 import { Change, Store } from "../../store/Store.ts"
 import type { DeploymentConfigShape } from "../config/DeploymentConfig.ts"
+import { recordDeploymentEvent } from "../config/recordDeploymentEvent.ts"
 import type { DeploymentMessage } from "../model/Deployment.ts"
 import {
   artifactId,
@@ -118,7 +119,8 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
       yield* Lease.complete(
         lease,
         (current, now) => withLog(Transitions.fail(current, problem, now, exitCode)),
-        (deployment, updatedOn) => ({ ...deployment, message, updatedOn })
+        (deployment, updatedOn) => ({ ...deployment, message, updatedOn }),
+        (deployment) => recordDeploymentEvent("deployment.failed", config, deployment)
       )
       yield* discard(config, releaseId(version))
     })
@@ -183,7 +185,8 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
     const previous = yield* Lease.complete(
       lease,
       (current, now) => withLog(Transitions.succeed(current, now)),
-      (deployment, updatedOn) => ({ ...deployment, message: "", updatedOn, served: release.id })
+      (deployment, updatedOn) => ({ ...deployment, message: "", updatedOn, served: release.id }),
+      (deployment) => recordDeploymentEvent("deployment.succeeded", config, deployment)
     )
     if (previous?.served !== undefined) yield* discard(config, previous.served)
   })

@@ -7,6 +7,7 @@ import type { Operations } from "../../api/Operations.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import { SecureRandom } from "../../crypto/SecureRandom.ts"
 import type { PayloadTooLarge, RequestTimeout } from "../../errors/requestErrors.ts"
+import { CurrentActor } from "../../outbox/CurrentActor.ts"
 import { LimitReached } from "../../runtime/LimitReached.ts"
 import { Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
@@ -17,7 +18,8 @@ import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
 import { isOutcomeUnknown, StoreConflict, type StoreError } from "../../store/StoreError.ts"
-import { DeploymentConfig, requireConfig } from "../config/DeploymentConfig.ts"
+import { DeploymentConfig, type DeploymentConfigShape, requireConfig } from "../config/DeploymentConfig.ts"
+import { recordDeploymentEvent } from "../config/recordDeploymentEvent.ts"
 import { DeploymentsApi, type DeploymentsMethods } from "../DeploymentsApi.ts"
 import {
   AlreadyUploaded,
@@ -84,6 +86,7 @@ const make = Effect.gen(function* () {
 
   /** Creates the version of a stored source, and the deployment if it is the first, atomically. */
   const acceptUpload = (
+    config: DeploymentConfigShape,
     { upload, name }: UploadLease,
     source: string,
     { bytes, digest }: ReceivedSource,
@@ -109,9 +112,14 @@ const make = Effect.gen(function* () {
         }
         if (Option.isNone(existing)) {
           const branch = { accountName, projectName, branchName }
+          const deployment = { ...branch, name, createdOn: now, updatedOn: now, message: "" as const, latest: id }
+          const actor = upload.actor ?? (yield* CurrentActor)
           yield* store.commit(partition, [
             versions.insert(version),
-            deployments.insert({ ...branch, name, createdOn: now, updatedOn: now, message: "", latest: id })
+            deployments.insert(deployment),
+            yield* recordDeploymentEvent("deployment.created", config, deployment).pipe(
+              Effect.provideService(CurrentActor, actor)
+            )
           ])
           return
         }
@@ -155,7 +163,8 @@ const make = Effect.gen(function* () {
           branchName,
           id: yield* makeStatusId,
           expiresOn,
-          used: false
+          used: false,
+          actor: yield* CurrentActor
         }
         const commitResult = yield* recordUpload(upload, idempotency)
         return { uploadUrl: signUploadUrl(publicUrl, commitResult.previousResult ?? upload) }
@@ -185,7 +194,7 @@ const make = Effect.gen(function* () {
             const createVersion = Effect.gen(function* () {
               yield* markProjectActive(upload)
               yield* leases.renew(lease)
-              yield* acceptUpload(lease, key, getResult(), startedOn)
+              yield* acceptUpload(config, lease, key, getResult(), startedOn)
             })
             // Uninterruptible: the source is stored, so a client that disconnects must not interrupt the commits below.
             yield* createVersion.pipe(

@@ -1,0 +1,76 @@
+/**
+ * What usage over time costs: consuming, compared with the same commits without what is only for usage over time; and reserving and settling, compared with consuming.
+ */
+import { join } from "node:path"
+import type { Change, StoreOperations } from "@tollgate/core/store"
+import { MemoryStore } from "@tollgate/memory"
+import { PostgresStore } from "@tollgate/postgres"
+import { RedisStore } from "@tollgate/redis"
+import { SqliteStore } from "@tollgate/sqlite"
+import { concurrency, loadCustomers } from "./customers.ts"
+import { compare, type Effort, runConcurrently } from "./measure.ts"
+import type { Row } from "./report.ts"
+import type { Resources } from "./resources.ts"
+
+/** What a count does only for usage over time: it checks the ledger, and adds to the total of the day. */
+const isForHistory = (change: Change): boolean =>
+  change._tag === "Check"
+    ? change.key.startsWith("usage/")
+    : "counter" in change && change.counter.startsWith("usage-day:")
+
+/** The same store, but commits leave out what is only for usage over time. */
+const withoutHistory = (store: StoreOperations): StoreOperations => ({
+  ...store,
+  commit: (partition, changes, idempotency) =>
+    store.commit(
+      partition,
+      changes.filter((change) => !isForHistory(change)),
+      idempotency
+    )
+})
+
+const measure = async (storeName: string, store: StoreOperations, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const withUsage = await loadCustomers(store, "with-history")
+  const withoutUsage = await loadCustomers(withoutHistory(store), "without-history")
+  const consume = runConcurrently(concurrency, withUsage.consume)
+  const rows = [
+    {
+      name: `consume, ${storeName}, 64 concurrent`,
+      comparedWith: "the same without usage over time",
+      target: 0.8,
+      ...(await compare(consume, runConcurrently(concurrency, withoutUsage.consume), effort))
+    },
+    {
+      name: `reserve and settle, ${storeName}, 64 concurrent`,
+      comparedWith: "consume",
+      ...(await compare(runConcurrently(concurrency, withUsage.reserveAndSettle), consume, effort))
+    }
+  ]
+  await withUsage.gate.close()
+  await withoutUsage.gate.close()
+  return rows
+}
+
+export const usageInMemory = (effort: Effort): Promise<ReadonlyArray<Row>> =>
+  measure("memory", MemoryStore.open(), effort)
+
+export const usageOnSqlite = async ({ folder }: Resources, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const store = await SqliteStore.open(join(folder, "usage.db"))
+  const rows = await measure("SQLite file", store, effort)
+  await store.close()
+  return rows
+}
+
+export const usageOnPostgres = async ({ postgres }: Resources, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const store = await PostgresStore.open(postgres, { schema: "usage" })
+  const rows = await measure("Postgres", store, effort)
+  await store.close()
+  return rows
+}
+
+export const usageOnRedis = async ({ redis }: Resources, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const store = await RedisStore.open(redis, { prefix: "usage:" })
+  const rows = await measure("Redis", store, effort)
+  await store.close()
+  return rows
+}

@@ -1,0 +1,46 @@
+/**
+ * A reservation: amounts that are held while work of unknown cost is done. It is settled at what was used, released, or
+ * given back when it expires.
+ */
+import { Schema } from "effect"
+import { Id } from "../schema/Id.ts"
+import { MeterName } from "../schema/Names.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
+import { Amounts, Quotas } from "./Quota.ts"
+
+export const ReservationId = Id("rsv").pipe(Schema.brand("ReservationId"))
+export type ReservationId = typeof ReservationId.Type
+
+/** In seconds. */
+export const maxReservationSeconds = 3_600
+export const defaultReservationSeconds = 60
+
+export const ReservationCreate = Schema.Struct({
+  meters: Amounts,
+  /** Seconds until the reservation expires. */
+  expiresIn: Schema.optionalKey(
+    Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 1, maximum: maxReservationSeconds })))
+  )
+}).annotate({ identifier: "ReservationCreate" })
+
+export const Reservation = Schema.Struct({
+  id: ReservationId,
+  meters: Schema.Record(Schema.String, Schema.Finite),
+  expiresOn: Timestamp,
+  /** The quotas of the reserved meters, with the reservation counted as used. */
+  quotas: Quotas
+}).annotate({ identifier: "Reservation" })
+export type Reservation = typeof Reservation.Type
+/** As plain JSON, as the promise API returns it. */
+export type ReservationJson = typeof Reservation.Encoded
+
+const SettledAmount = Schema.Int.pipe(
+  Schema.check(
+    Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, { expected: "a non-negative integer" })
+  )
+)
+
+/** What was used of each reserved meter. Meters that are not named were not used. */
+export const Settlement = Schema.Struct({
+  meters: Schema.Record(MeterName, SettledAmount).pipe(Schema.check(Schema.isMaxProperties(50)))
+}).annotate({ identifier: "Settlement" })

@@ -1,0 +1,196 @@
+/**
+ * Reservations: amounts that are held while work of unknown cost is done. They count as used at once. Each ends exactly
+ * once, because the commit that ends it removes its record: it is settled, released, or given back after it has expired.
+ */
+import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
+import * as Id from "../crypto/Id.ts"
+import { SecretBox } from "../crypto/SecretBox.ts"
+import { TrustedClock } from "../runtime/TrustedClock.ts"
+import { invalidBody } from "../schema/InvalidInput.ts"
+import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
+import * as Partition from "../store/Partition.ts"
+import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
+import { type CommitResult, Store } from "../store/Store.ts"
+import { getPolicies } from "./ConsumeResult.ts"
+import { CountReceipt, toQuotas } from "./CountReceipt.ts"
+import { readEntitlement } from "./customerEntitlements.ts"
+import { commitWithTotals } from "./dayTotals.ts"
+import * as Entitlement from "./Entitlement.ts"
+import { endReservation } from "./endReservation.ts"
+import { giveBack, hasExpired } from "./giveBackExpired.ts"
+import { makeMarkOnce } from "./markedBuckets.ts"
+import { reservesTerm } from "./meteringDirectoryRecords.ts"
+import { makeQuota, type Quotas } from "./Quota.ts"
+import { defaultReservationSeconds, ReservationId } from "./Reservation.ts"
+import { ReservationExpired, ReservationNotFound, ReservationSettled } from "./ReservationError.ts"
+import { makeRequestReservations, type RequestReservations } from "./requestReservations.ts"
+import {
+  endings,
+  readEnding,
+  rememberEnding,
+  reservationRecords,
+  type StoredReservation
+} from "./reservationRecords.ts"
+import { sweepReservations } from "./sweepReservations.ts"
+import { Usage } from "./Usage.ts"
+import { UsageApi, type UsageMethods } from "./UsageApi.ts"
+import { type MeterAmounts, noAmounts } from "./UsageLedger.ts"
+import { getUsedCounter } from "./usageCounters.ts"
+
+/** How often the background job looks for expired reservations. */
+const sweepInterval = "1 minute"
+
+/** Stored for replays of a settled reservation: its period, the limits, and the usage of the meters that it did not change. */
+const SettlementReceipt = Schema.Struct({ ...CountReceipt.fields, used: Schema.Record(Schema.String, Schema.Finite) })
+type SettlementReceipt = typeof SettlementReceipt.Type
+
+/** The quotas of the reserved meters after a reservation was settled, for the first request and for replays. */
+const toSettledQuotas = (
+  { subscriptionId = "", periodStart, resetsOn, maxima, used }: SettlementReceipt,
+  { totals }: CommitResult
+): Quotas => {
+  const meters = Object.entries(maxima).map(([meter, max]) => {
+    const counter = getUsedCounter(subscriptionId, meter, DateTime.toEpochMillis(periodStart))
+    return [meter, makeQuota(max, totals.get(counter) ?? used[meter])] as const
+  })
+  return { meters: Object.fromEntries(meters), periodStart, resetsOn }
+}
+
+/** Fails unless every meter was reserved, and at least as much as was used. */
+const checkReserved = ({ meters }: StoredReservation, used: MeterAmounts) =>
+  Effect.forEach(
+    used,
+    ([meter, amount]) => {
+      const reserved = Object.hasOwn(meters, meter) ? (meters[meter] ?? 0) : 0
+      return amount <= reserved
+        ? Effect.void
+        : invalidBody(`/meters/${meter}`, `must be at most ${reserved}, which was reserved`)
+    },
+    { discard: true }
+  )
+
+interface ReservationPath {
+  readonly bucketId: string
+  readonly subscriptionId: string
+  readonly reservationId: string
+}
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const secretBox = yield* SecretBox
+  const usage = yield* Usage
+  const trustedClock = yield* TrustedClock
+  const withStore = Effect.provideService(Store, store)
+  const { replayIfFailed } = makeIdempotentCommits(store, secretBox, CountReceipt)
+  const idempotentSettle = makeIdempotentCommits(store, secretBox, SettlementReceipt)
+  const ensureMarked = makeMarkOnce(reservesTerm)
+
+  yield* Effect.flatMap(trustedClock.now, sweepReservations).pipe(
+    Effect.catchCause((cause) => Effect.logDebug("Scanning for expired reservations failed", cause)),
+    // Only the pause uses the real clock: what has expired depends on the clock of the services.
+    Effect.andThen(Effect.provideService(Effect.sleep(sweepInterval), Clock.Clock, liveClock)),
+    Effect.forever,
+    withStore,
+    Effect.forkScoped({ startImmediately: true })
+  )
+
+  /** Finds an open reservation. Gives it back if it has expired. */
+  const findOpen = Effect.fnUntraced(function* (path: ReservationPath, now: DateTime.Utc) {
+    const { bucketId, subscriptionId, reservationId } = path
+    const partition = Partition.forMeteringBucket(bucketId)
+    const entry = yield* reservationRecords.get(partition, reservationId)
+    if (Option.isSome(entry) && entry.value.value.subscriptionId === subscriptionId) {
+      if (!hasExpired(entry.value.value, now)) return entry.value
+      yield* giveBack(bucketId, [entry.value], now)
+    }
+    const ending = yield* readEnding(partition, { id: reservationId, subscriptionId })
+    if (ending === 0) return yield* new ReservationNotFound({ reservationId })
+    return yield* ending === endings.settled
+      ? new ReservationSettled({ reservationId })
+      : new ReservationExpired({ reservationId })
+  })
+
+  /** The usage of the meters whose counters do not change, because all that was reserved was used. */
+  const readUnchanged = Effect.fnUntraced(function* (
+    partition: Partition.Partition,
+    { subscriptionId, periodStart, meters }: StoredReservation,
+    used: MeterAmounts
+  ) {
+    const names = Object.entries(meters).flatMap(([meter, reserved]) => (used.get(meter) === reserved ? [meter] : []))
+    const values = yield* store.counters(
+      partition,
+      names.map((meter) => getUsedCounter(subscriptionId, meter, periodStart))
+    )
+    return Object.fromEntries(names.map((meter, index) => [meter, values[index] ?? 0]))
+  })
+
+  /** Ends a reservation at what was used. */
+  const end = Effect.fnUntraced(function* (path: ReservationPath, used: MeterAmounts) {
+    const partition = Partition.forMeteringBucket(path.bucketId)
+    const idempotency = yield* CurrentIdempotency
+    const attempt = Effect.gen(function* () {
+      const entitlement = yield* readEntitlement(path.bucketId, path.subscriptionId)
+      const now = yield* trustedClock.now
+      const entry = yield* findOpen(path, now)
+      yield* checkReserved(entry.value, used)
+      const { period, meters } = Entitlement.limitsAt(entitlement, DateTime.makeUnsafe(entry.value.periodStart))
+      const names = Object.keys(entry.value.meters)
+      const nowMs = DateTime.toEpochMillis(now)
+      const receipt: SettlementReceipt = {
+        subscriptionId: path.subscriptionId,
+        periodStart: period.start,
+        resetsOn: period.end,
+        maxima: Object.fromEntries(names.map((meter) => [meter, meters.get(meter)?.max ?? 0])),
+        used: yield* readUnchanged(partition, entry.value, used)
+      }
+      const changes = [
+        ...(yield* endReservation(partition, entry, used, nowMs)),
+        ...rememberEnding(entry.value, "settled", { endedAt: nowMs, now: nowMs })
+      ]
+      const commitResult = yield* commitWithTotals(changes, (changes) =>
+        idempotentSettle.commit(partition, changes, idempotency, receipt)
+      )
+      return toSettledQuotas(commitResult.previousResult ?? receipt, commitResult)
+    })
+    return yield* idempotentSettle.replayIfFailed(partition, idempotency, toSettledQuotas, retryOnConflict(attempt))
+  })
+
+  const operations = implementOperations(UsageApi, store, {
+    reserve: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId }, payload: { meters, expiresIn } }) {
+      const idempotency = yield* CurrentIdempotency
+      yield* ensureMarked(bucketId)
+      const id = ReservationId.make(yield* Id.generate("rsv"))
+      const kind = { id, expiresInMs: (expiresIn ?? defaultReservationSeconds) * 1_000 }
+      const request = { amounts: meters, rateLimitTakes: [], kind }
+      const toResult = ({ reservation }: CountReceipt, quotas: Quotas) => {
+        if (reservation === undefined) throw new Error("The receipt of a reservation does not name it")
+        return { ...reservation, meters, quotas }
+      }
+      const attempt = Effect.gen(function* () {
+        const reserved = yield* usage.countForSubscription(bucketId, subscriptionId, request, idempotency)
+        const value = toResult(reserved.receipt, reserved.quotas)
+        return { value, policies: getPolicies(reserved, yield* trustedClock.now) }
+      })
+      const replay = (receipt: CountReceipt, commitResult: CommitResult) => ({
+        value: toResult(receipt, toQuotas(subscriptionId, meters, receipt, commitResult)),
+        policies: []
+      })
+      return yield* replayIfFailed(Partition.forMeteringBucket(bucketId), idempotency, replay, attempt)
+    }),
+
+    settle: ({ params, payload: { meters } }) => end(params, new Map(Object.entries(meters))),
+
+    release: ({ params }) => Effect.asVoid(end(params, noAmounts))
+  })
+
+  return Reservations.of({ ...operations, ...makeRequestReservations({ store, usage, trustedClock, ensureMarked }) })
+})
+
+export class Reservations extends Context.Service<
+  Reservations,
+  Pick<Operations<typeof UsageApi, UsageMethods>, "reserve" | "settle" | "release"> & RequestReservations
+>()("@tollgate/core/metering/Reservations") {
+  static readonly layer = Layer.effect(Reservations, make)
+}

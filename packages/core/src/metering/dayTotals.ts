@@ -1,0 +1,31 @@
+/**
+ * The totals of all subscriptions of a metering bucket, per meter and day. Every commit that counts adds to them.
+ */
+import { Effect } from "effect"
+import { Change } from "../store/Store.ts"
+import { StoreConflict } from "../store/StoreError.ts"
+import { dayTtlMs, getDayCounter, isDayCounter } from "./usageCounters.ts"
+
+/** Changes that add amounts to the totals of a day. */
+export const addToDay = (amounts: Readonly<Record<string, number>>, day: number): ReadonlyArray<Change> =>
+  Object.entries(amounts).map(([meter, by]) => Change.Add({ counter: getDayCounter(meter, day), by, ttl: dayTtlMs }))
+
+const isTotalFull = (error: unknown): error is StoreConflict =>
+  error instanceof StoreConflict && error.reason === "counter-exceeded" && isDayCounter(error.subject)
+
+/**
+ * Commits changes. If a total would exceed 2^53 - 1, it stays as it is: the usage of one customer must not stop that of
+ * the others.
+ */
+export const commitWithTotals = <A, E>(
+  changes: ReadonlyArray<Change>,
+  commit: (changes: ReadonlyArray<Change>) => Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  Effect.catch(commit(changes), (error) =>
+    isTotalFull(error)
+      ? commitWithTotals(
+          changes.filter((change) => !("counter" in change) || change.counter !== error.subject),
+          commit
+        )
+      : Effect.fail(error)
+  )

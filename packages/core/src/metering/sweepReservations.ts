@@ -1,0 +1,38 @@
+/**
+ * Gives back expired reservations in the background, in all metering buckets that ever had one: any process does it for
+ * all, so it also happens after a crash.
+ */
+import { type DateTime, Effect } from "effect"
+import * as Partition from "../store/Partition.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
+import { giveBack } from "./giveBackExpired.ts"
+import { forEachMarkedBucket } from "./markedBuckets.ts"
+import { reservesTerm } from "./meteringDirectoryRecords.ts"
+import { reservationRecords } from "./reservationRecords.ts"
+
+/** Maximum reservations in one read. */
+const pageSize = 200
+
+/** Maximum reservations of one bucket that one run looks at, oldest first. The oldest ones have expired. */
+const maxPerBucket = 5_000
+
+const sweepBucket = Effect.fnUntraced(function* (bucketId: string, now: DateTime.Utc) {
+  let offset = 0
+  while (offset < maxPerBucket) {
+    const { entries, total } = yield* reservationRecords.page(Partition.forMeteringBucket(bucketId), {
+      offset,
+      limit: pageSize
+    })
+    const givenBack = yield* giveBack(bucketId, entries, now)
+    // Those that were given back are not in the list any more.
+    offset += entries.length - givenBack
+    if (entries.length === 0 || offset >= total - givenBack) return
+  }
+})
+
+/** Gives back all expired reservations. If it fails for one bucket, the others continue. */
+export const sweepReservations = Effect.fnUntraced(function* (now: DateTime.Utc) {
+  yield* forEachMarkedBucket(reservesTerm, "Giving back expired reservations", (bucketId) =>
+    retryOnConflict(sweepBucket(bucketId, now))
+  )
+})

@@ -1,0 +1,37 @@
+/**
+ * The counters of usage, in the partition of a metering bucket. Their names are stored and cannot change.
+ */
+import { dayMs } from "./clockSteps.ts"
+
+/** Usage of a meter in a period, with what is reserved. `periodStart` is in epoch milliseconds. */
+export const getUsedCounter = (subscriptionId: string, meter: string, periodStart: number): string =>
+  `usage:${subscriptionId}:${meter}:${periodStart}`
+
+/** The part of it that is reserved and not settled yet. */
+export const getHeldCounter = (subscriptionId: string, meter: string, periodStart: number): string =>
+  `held:${subscriptionId}:${meter}:${periodStart}`
+
+/** The counter of what is held, for a counter of usage; `undefined` for any other counter. */
+export const toHeldCounter = (counter: string): string | undefined =>
+  counter.startsWith("usage:") ? `held:${counter.slice("usage:".length)}` : undefined
+
+const dayPrefix = "usage-day:"
+
+/** Usage of a meter on one day, of all subscriptions of the metering bucket. */
+export const getDayCounter = (meter: string, day: number): string => `${dayPrefix}${meter}:${day}`
+
+export const isDayCounter = (counter: string): boolean => counter.startsWith(dayPrefix)
+
+/**
+ * For how long a period's counters are kept, in milliseconds: as long as the subscription may last. They are removed when
+ * the period is closed, or with the subscription.
+ */
+export const usageTtlMs = 36_525 * dayMs
+
+/** Days are kept for 400 days after their end. */
+export const keptDays = 400
+/** Hours are kept for 8 days after their end. */
+export const keptHours = 8 * 24
+
+/** For how long a day's counter is kept, in milliseconds. */
+export const dayTtlMs = (keptDays + 2) * dayMs

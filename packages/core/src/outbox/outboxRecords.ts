@@ -1,0 +1,8 @@
+/**
+ * The outbox of a partition: the events of its changes, in the order of the changes, each written in the commit of its
+ * change. The relay moves them to the log of the account.
+ */
+import * as Collection from "../store/Collection.ts"
+import { Event } from "./Event.ts"
+
+export const outboxRecords = Collection.make({ name: "outbox", format: 1, schema: Event, key: ({ id }) => id })

@@ -1,0 +1,33 @@
+import { DateTime, Effect } from "effect"
+import * as Id from "../crypto/Id.ts"
+import type { AccountName } from "../schema/Names.ts"
+import type { Change } from "../store/Store.ts"
+import { boundData } from "./boundData.ts"
+import { CurrentActor } from "./CurrentActor.ts"
+import { type Event, type EventData, EventId, type EventType, type Subject } from "./Event.ts"
+import { outboxRecords } from "./outboxRecords.ts"
+
+export interface EventFields {
+  readonly accountName: AccountName
+  readonly subject: Subject
+  /** The resource as plain JSON. */
+  readonly data: EventData
+}
+
+export const makeEvent = Effect.fnUntraced(function* (
+  type: string,
+  { data, ...fields }: EventFields
+): Effect.fn.Return<Event> {
+  return {
+    id: EventId.make(yield* Id.generate("evt")),
+    type,
+    occurredOn: yield* DateTime.now,
+    actor: yield* CurrentActor,
+    ...fields,
+    data: boundData(data)
+  }
+})
+
+/** The change that records an event. Commit it together with what it tells of. */
+export const recordEvent = (type: EventType, fields: EventFields): Effect.Effect<Change> =>
+  Effect.map(makeEvent(type, fields), outboxRecords.insert)

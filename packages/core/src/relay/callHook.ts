@@ -1,0 +1,133 @@
+/**
+ * Calls a hook for the events of an account, one after the other and at least once each. A process claims the account
+ * first, so that only one calls the hook; if it dies, another goes on when the claim has expired.
+ */
+import { Cause, Clock, DateTime, Effect, Option, Schedule } from "effect"
+import { countEventsBefore } from "../outbox/countEventsBefore.ts"
+import { byType, eventRecords } from "../outbox/eventRecords.ts"
+import type { Entry } from "../store/Collection.ts"
+import * as Partition from "../store/Partition.ts"
+import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
+import { Store } from "../store/Store.ts"
+import type { EventHook } from "./EventHooks.ts"
+import { type HookState, hookStates } from "./hookRecords.ts"
+
+const claimDuration = { seconds: 60 }
+const renewalInterval = "20 seconds"
+const pageSize = 100
+
+/** A hook that fails is called five times for an event, in 15 seconds. Then the next event follows. */
+const retries = { schedule: Schedule.exponential("1 second"), times: 4 }
+
+const toTerms = ({ type }: EventHook): ReadonlyArray<string> => (type === undefined ? [] : [byType(type)])
+
+/** The version of the last event that is older than the hook; 0 if there is none. */
+const findFirstPosition = Effect.fnUntraced(function* (partition: Partition.Partition, registeredOn: DateTime.Utc) {
+  for (let offset = 0; ; offset += pageSize) {
+    const { entries, total } = yield* eventRecords.page(partition, { offset, limit: pageSize, descending: true })
+    const older = entries.find(({ value }) => DateTime.isLessThan(value.occurredOn, registeredOn))
+    if (older !== undefined) return older.version
+    if (offset + pageSize >= total) return 0
+  }
+})
+
+interface Call {
+  readonly accountName: string
+  readonly hook: EventHook
+  /** When the hook was first configured. */
+  readonly registeredOn: DateTime.Utc
+  /** Identifies this process. */
+  readonly holder: string
+}
+
+/** Claims the account for this process, or renews its claim. Returns none if another process has claimed it. */
+const claim = ({ accountName, hook, registeredOn, holder }: Call) =>
+  retryOnConflict(
+    Effect.gen(function* () {
+      const store = yield* Store
+      const partition = Partition.forEvents(accountName)
+      const now = yield* DateTime.now
+      const entry = yield* hookStates.get(partition, hook.name)
+      const current = Option.isSome(entry) ? entry.value.value : undefined
+      const isTaken =
+        current?.claim !== undefined &&
+        current.claim.holder !== holder &&
+        DateTime.isGreaterThan(current.claim.until, now)
+      if (isTaken) return Option.none<Entry<HookState>>()
+      const value: HookState = {
+        hook: hook.name,
+        handledTo: current?.handledTo ?? (yield* findFirstPosition(partition, registeredOn)),
+        claim: { holder, until: DateTime.add(now, claimDuration) }
+      }
+      const change = Option.isSome(entry) ? hookStates.replace(entry.value, value) : hookStates.insert(value)
+      const commitResult = yield* store.commit(partition, [change])
+      return Option.some<Entry<HookState>>({ value, version: hookStates.getVersion(commitResult, hook.name) })
+    })
+  )
+
+/** Records that an event was handled, unless another process has taken over. */
+const setHandled = ({ accountName, hook, holder }: Call, handledTo: number) =>
+  hookStates.modify(Partition.forEvents(accountName), hook.name, (state) =>
+    Effect.succeed(state.claim?.holder === holder ? { ...state, handledTo } : state)
+  )
+
+const release = ({ accountName, hook, holder }: Call) =>
+  hookStates.modify(Partition.forEvents(accountName), hook.name, (state) => {
+    const { claim, ...rest } = state
+    return Effect.succeed(claim?.holder === holder ? rest : state)
+  })
+
+/** Events after a position in the log. */
+const readAfter = Effect.fnUntraced(function* (accountName: string, hook: EventHook, handledTo: number) {
+  const [partition, where] = [Partition.forEvents(accountName), toTerms(hook)]
+  for (;;) {
+    const handled = yield* countEventsBefore(partition, where, handledTo + 1)
+    const offset = Math.max(0, handled - 1)
+    const { entries } = yield* eventRecords.page(partition, { where, offset, limit: pageSize })
+    // Unless the page begins with the last event that was handled, old events were dropped meanwhile, and it skips some.
+    if (offset === 0 || (entries[0]?.version ?? 0) <= handledTo) {
+      return entries.filter(({ version }) => version > handledTo)
+    }
+  }
+})
+
+const handleAll = Effect.fnUntraced(function* (call: Call, first: number) {
+  const { accountName, hook } = call
+  for (let handledTo = first; ; ) {
+    const entries = yield* readAfter(accountName, hook, handledTo)
+    if (entries.length === 0) return
+    for (const { value: event, version } of entries) {
+      yield* Effect.suspend(() => hook.handle(event)).pipe(
+        Effect.retry(retries),
+        Effect.provideService(Clock.Clock, liveClock),
+        Effect.catchCause((cause) =>
+          Cause.hasInterruptsOnly(cause)
+            ? Effect.interrupt
+            : Effect.logError(`${hook.name} failed for ${event.type} ${event.id}`, cause)
+        )
+      )
+      yield* setHandled(call, version)
+      handledTo = version
+    }
+  }
+})
+
+/** Calls the hook for all new events of an account. Returns whether they are handled: another process may do it. */
+export const callHook = Effect.fnUntraced(function* (call: Call) {
+  const { accountName, hook } = call
+  const state = yield* hookStates.get(Partition.forEvents(accountName), hook.name)
+  if (Option.isSome(state)) {
+    const entries = yield* readAfter(accountName, hook, state.value.value.handledTo)
+    if (entries.length === 0) return true
+  }
+  const claimed = yield* claim(call)
+  if (Option.isNone(claimed)) return false
+  const renew = Effect.andThen(
+    Effect.provideService(Effect.sleep(renewalInterval), Clock.Clock, liveClock),
+    claim(call)
+  )
+  yield* Effect.raceFirst(handleAll(call, claimed.value.value.handledTo), Effect.forever(renew)).pipe(
+    Effect.ensuring(Effect.ignoreCause(release(call)))
+  )
+  return true
+})

@@ -1,0 +1,54 @@
+/**
+ * The delivery of one event to one webhook.
+ */
+import { Schema } from "effect"
+import { Event, EventId } from "../outbox/Event.ts"
+import { Id } from "../schema/Id.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
+import { WebhookId } from "./Webhook.ts"
+
+export const DeliveryId = Id("dlv").pipe(Schema.brand("DeliveryId"))
+export type DeliveryId = typeof DeliveryId.Type
+
+export const Attempt = Schema.Struct({
+  startedOn: Timestamp,
+  durationMs: Schema.Int,
+  /** The status of the response, if there was one. */
+  statusCode: Schema.optionalKey(Schema.Int),
+  /** Why there was no response. */
+  error: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "DeliveryAttempt" })
+export type Attempt = typeof Attempt.Type
+
+const fields = {
+  id: DeliveryId,
+  eventId: EventId,
+  /** The type of the event. */
+  type: Schema.String,
+  status: Schema.Literals(["pending", "succeeded", "failed"]),
+  attempts: Schema.Array(Attempt),
+  /** When the delivery is attempted next. A delivery that is being attempted is repeated then, if its process dies. */
+  nextAttemptOn: Schema.optionalKey(Timestamp)
+}
+
+export const Delivery = Schema.Struct(fields).annotate({ identifier: "Delivery" })
+export type Delivery = typeof Delivery.Type
+/** As plain JSON, as the promise API returns it. */
+export type DeliveryJson = typeof Delivery.Encoded
+
+export const StoredDelivery = Schema.Struct({
+  ...fields,
+  webhookId: WebhookId,
+  /** Whether the delivery waits for its first attempt, or for one that was asked for. */
+  isNew: Schema.Boolean,
+  /** A test event, which is not in the log. */
+  event: Schema.optionalKey(Event)
+})
+export type StoredDelivery = typeof StoredDelivery.Type
+
+export const toDelivery = ({
+  webhookId: _webhookId,
+  isNew: _isNew,
+  event: _event,
+  ...delivery
+}: StoredDelivery): Delivery => delivery

@@ -1,0 +1,18 @@
+import { Schema } from "effect"
+
+/** The DNS says that the name does not exist. */
+export class HostNotFound extends Schema.TaggedError<HostNotFound>()("HostNotFound", {}) {}
+
+/** The DNS does not answer, or its server fails. A later attempt can succeed. */
+export class ResolutionFailed extends Schema.TaggedError<ResolutionFailed>()("ResolutionFailed", {}) {}
+
+export type ResolutionError = HostNotFound | ResolutionFailed
+
+export const getErrorCode = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : undefined
+
+/** From an error of `node:dns`. */
+export const toResolutionError = (error: unknown): ResolutionError => {
+  const code = getErrorCode(error)
+  return code === "ENOTFOUND" || code === "EBADNAME" ? new HostNotFound() : new ResolutionFailed()
+}

@@ -1,0 +1,91 @@
+/**
+ * A webhook: an endpoint of a tenant to which events are sent.
+ */
+import { Schema } from "effect"
+import { eventTypePatterns } from "../outbox/Event.ts"
+import { Id } from "../schema/Id.ts"
+import { AccountName } from "../schema/Names.ts"
+import { LongText } from "../schema/Text.ts"
+import { Timestamp } from "../schema/Timestamp.ts"
+
+export const WebhookId = Id("whk").pipe(Schema.brand("WebhookId"))
+export type WebhookId = typeof WebhookId.Type
+
+/** All types of events. */
+export const allEvents = "*"
+
+const EventPatterns = Schema.Array(Schema.Literals([allEvents, ...eventTypePatterns])).pipe(
+  Schema.check(Schema.isMinLength(1), Schema.isMaxLength(100))
+)
+
+const Url = Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(2_048)))
+
+const State = Schema.Literals(["enabled", "disabled"])
+
+const fields = {
+  id: WebhookId,
+  url: Schema.String,
+  /** Types of events, groups such as `consumer.*`, or `*` for all. */
+  events: Schema.Array(Schema.String),
+  description: Schema.optionalKey(Schema.String),
+  state: State,
+  /** Why Tollgate disabled the webhook. */
+  disabledReason: Schema.optionalKey(Schema.String),
+  createdOn: Timestamp,
+  updatedOn: Timestamp
+}
+
+export const Webhook = Schema.Struct(fields).annotate({ identifier: "Webhook" })
+export type Webhook = typeof Webhook.Type
+/** As plain JSON, as the promise API returns it. */
+export type WebhookJson = typeof Webhook.Encoded
+
+/** A new webhook, with the secret that signs its requests. The secret is never shown again. */
+export const WebhookWithSecret = Schema.Struct({ ...fields, secret: Schema.String }).annotate({
+  identifier: "WebhookWithSecret"
+})
+export type WebhookWithSecret = typeof WebhookWithSecret.Type
+export type WebhookWithSecretJson = typeof WebhookWithSecret.Encoded
+
+export const WebhookSecret = Schema.Struct({ secret: Schema.String }).annotate({ identifier: "WebhookSecret" })
+
+export const WebhookCreate = Schema.Struct({
+  url: Url,
+  events: Schema.optionalKey(EventPatterns),
+  description: Schema.optionalKey(LongText)
+}).annotate({ identifier: "WebhookCreate" })
+export type WebhookCreate = typeof WebhookCreate.Type
+
+/** A missing field stays unchanged; `null` clears the description. */
+export const WebhookUpdate = Schema.Struct({
+  url: Schema.optionalKey(Url),
+  events: Schema.optionalKey(EventPatterns),
+  description: Schema.optionalKey(Schema.NullOr(LongText)),
+  state: Schema.optionalKey(State)
+}).annotate({ identifier: "WebhookUpdate" })
+export type WebhookUpdate = typeof WebhookUpdate.Type
+
+export const StoredWebhook = Schema.Struct({
+  ...fields,
+  accountName: AccountName,
+  /** The secrets that sign, encrypted, the newest first. All but the newest expire. */
+  secrets: Schema.Array(Schema.Struct({ encrypted: Schema.String, expiresOn: Schema.optionalKey(Timestamp) })),
+  /** Since when every attempt has failed. */
+  failingSince: Schema.optionalKey(Timestamp),
+  /** Whether the webhook was deleted, and its deliveries are still to be removed. */
+  isDeleted: Schema.optionalKey(Schema.Boolean)
+})
+export type StoredWebhook = typeof StoredWebhook.Type
+
+export const toWebhook = ({
+  accountName: _accountName,
+  secrets: _secrets,
+  failingSince: _failingSince,
+  isDeleted: _isDeleted,
+  ...webhook
+}: StoredWebhook): Webhook => webhook
+
+/** Whether events of this type are sent to the webhook. */
+export const receives = ({ state, events }: StoredWebhook, type: string): boolean =>
+  state === "enabled" &&
+  events.some((pattern) => (pattern.endsWith("*") ? type.startsWith(pattern.slice(0, -1)) : pattern === type))

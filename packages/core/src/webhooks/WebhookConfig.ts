@@ -1,0 +1,22 @@
+import { Context } from "effect"
+import * as Options from "../runtime/Options.ts"
+
+export interface WebhookOptions {
+  /**
+   * Whether webhooks may be sent to private networks, and over plain http. Off by default: a tenant could otherwise reach
+   * servers that only your server can reach. For development, or if all tenants are trusted.
+   */
+  readonly allowPrivateNetworks?: boolean | undefined
+}
+
+export const webhookOptions = Options.struct<WebhookOptions>()({
+  allowPrivateNetworks: Options.optional(Options.literals([true, false]))
+})
+
+const defaults = { allowPrivateNetworks: false }
+
+export const WebhookConfig = Context.Reference("@tollgate/core/webhooks/WebhookConfig", {
+  defaultValue: () => defaults
+})
+
+export const resolveWebhookOptions = (options: WebhookOptions = {}) => Options.withDefaults(defaults, options)

@@ -1,0 +1,210 @@
+/**
+ * Operations on webhooks and their deliveries. Each change is one commit, with its event.
+ */
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Accounts } from "../accounts/Accounts.ts"
+import { implementOperations } from "../api/implementOperations.ts"
+import type { Operations } from "../api/Operations.ts"
+import * as Id from "../crypto/Id.ts"
+import { SecretBox } from "../crypto/SecretBox.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
+import { Limits } from "../runtime/Limits.ts"
+import { checkVersion } from "../schema/VersionMismatch.ts"
+import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
+import * as Partition from "../store/Partition.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
+import { Store } from "../store/Store.ts"
+import { checkWebhookUrl } from "./checkWebhookUrl.ts"
+import { Delivery, DeliveryId, type StoredDelivery, toDelivery } from "./Delivery.ts"
+import { makeDelivery } from "./planDeliveries.ts"
+import { makeWebhookEvent, recordWebhookEvent } from "./recordWebhookEvent.ts"
+import { allEvents, type StoredWebhook, toWebhook, WebhookId, WebhookSecret, WebhookWithSecret } from "./Webhook.ts"
+import { WebhookConfig } from "./WebhookConfig.ts"
+import { DeliveryNotFound, WebhookDisabled } from "./WebhookError.ts"
+import { WebhooksApi, type WebhooksMethods } from "./WebhooksApi.ts"
+import { byWebhook, deliveryRecords, findWebhook, liveTerm, webhookRecords } from "./webhookRecords.ts"
+import { rotateSecrets } from "./webhookSecrets.ts"
+
+/** A replay has the same result. */
+const keepResult = <A>(result: A): A => result
+
+const make = Effect.gen(function* () {
+  const store = yield* Store
+  const accounts = yield* Accounts
+  const secretBox = yield* SecretBox
+  const { allowPrivateNetworks } = yield* WebhookConfig
+  const { webhooksPerAccount } = yield* Limits
+  const idempotentCreate = makeIdempotentCommits(store, secretBox, WebhookWithSecret)
+  const idempotentRotate = makeIdempotentCommits(store, secretBox, WebhookSecret)
+  const idempotentSend = makeIdempotentCommits(store, secretBox, Delivery)
+
+  const findEnabled = Effect.fnUntraced(function* (accountName: string, webhookId: string) {
+    const webhook = yield* findWebhook(accountName, webhookId)
+    return webhook.value.state === "disabled" ? yield* new WebhookDisabled() : webhook
+  })
+
+  const findDelivery = Effect.fnUntraced(function* (accountName: string, webhookId: string, deliveryId: string) {
+    const entry = Schema.is(DeliveryId)(deliveryId)
+      ? yield* deliveryRecords.get(Partition.forEvents(accountName), deliveryId)
+      : Option.none()
+    return Option.isNone(entry) || entry.value.value.webhookId !== webhookId
+      ? yield* new DeliveryNotFound({ deliveryId: String(deliveryId) })
+      : entry.value
+  })
+
+  return Webhooks.of(
+    implementOperations(WebhooksApi, store, {
+      list: Effect.fnUntraced(function* ({ params: { accountName }, query: { limit, offset } }) {
+        const query = { where: [liveTerm], limit, offset }
+        const { entries, total } = yield* webhookRecords.page(Partition.forEvents(accountName), query)
+        return { data: entries.map(({ value }) => toWebhook(value)), limit, offset, total }
+      }),
+
+      create: Effect.fnUntraced(function* ({ params: { accountName }, payload }) {
+        const idempotency = yield* CurrentIdempotency
+        const partition = Partition.forEvents(accountName)
+        const { url, events = [allEvents], ...rest } = payload
+        const now = yield* DateTime.now
+        const id = WebhookId.make(yield* Id.generate("whk"))
+        const { secret, secrets } = yield* rotateSecrets(secretBox, { accountName, id }, [], now)
+        const fields = { id, url, events, ...rest, state: "enabled" as const, createdOn: now, updatedOn: now }
+        const stored: StoredWebhook = { ...fields, accountName, secrets }
+        const commit = Effect.gen(function* () {
+          const changes = [
+            webhookRecords.insert(stored),
+            webhookRecords.assertAtMost(liveTerm, webhooksPerAccount - 1),
+            ...(yield* recordWebhookEvent("webhook.created", stored))
+          ]
+          const created = { ...toWebhook(stored), secret }
+          const commitResult = yield* idempotentCreate.commit(partition, changes, idempotency, created)
+          const value = commitResult.previousResult ?? created
+          return { value, version: webhookRecords.getVersion(commitResult, value.id) }
+        })
+        const attempt = Effect.gen(function* () {
+          yield* checkWebhookUrl(url, allowPrivateNetworks)
+          yield* accounts.ensureListed(accountName)
+          return yield* Effect.mapError(retryOnConflict(commit), (error) =>
+            error._tag === "StoreConflict" && error.reason === "too-many-records"
+              ? new LimitReached({ limit: "webhooksPerAccount", max: webhooksPerAccount })
+              : error
+          )
+        })
+        return yield* idempotentCreate.replayIfFailed(
+          partition,
+          idempotency,
+          (value, commitResult) => ({ value, version: webhookRecords.getVersion(commitResult, value.id) }),
+          attempt
+        )
+      }),
+
+      get: Effect.fnUntraced(function* ({ params: { accountName, webhookId } }) {
+        const { value, version } = yield* findWebhook(accountName, webhookId)
+        return { value: toWebhook(value), version }
+      }),
+
+      update: Effect.fnUntraced(function* ({
+        params: { accountName, webhookId },
+        headers: { ifMatch } = {},
+        payload: { description, ...patch }
+      }) {
+        if (patch.url !== undefined) yield* checkWebhookUrl(patch.url, allowPrivateNetworks)
+        const attempt = Effect.gen(function* () {
+          const entry = yield* findWebhook(accountName, webhookId)
+          yield* checkVersion(entry, ifMatch)
+          const { description: previous, disabledReason, failingSince, ...kept } = entry.value
+          const newDescription = description === undefined ? previous : (description ?? undefined)
+          // An endpoint that is enabled again, or replaced, starts anew.
+          const isReset = patch.state === "enabled" || patch.url !== undefined
+          const value: StoredWebhook = {
+            ...kept,
+            ...(newDescription === undefined ? {} : { description: newDescription }),
+            ...(disabledReason === undefined || patch.state !== undefined ? {} : { disabledReason }),
+            ...(failingSince === undefined || isReset ? {} : { failingSince }),
+            ...patch,
+            updatedOn: yield* DateTime.now
+          }
+          const commitResult = yield* store.commit(Partition.forEvents(accountName), [
+            webhookRecords.replace(entry, value),
+            ...(yield* recordWebhookEvent("webhook.updated", value))
+          ])
+          return { value: toWebhook(value), version: webhookRecords.getVersion(commitResult, value.id) }
+        })
+        return yield* retryOnConflict(attempt)
+      }),
+
+      remove: Effect.fnUntraced(function* ({ params: { accountName, webhookId }, headers: { ifMatch } = {} }) {
+        const attempt = Effect.gen(function* () {
+          const entry = yield* findWebhook(accountName, webhookId)
+          yield* checkVersion(entry, ifMatch)
+          // Its secrets go at once; the worker removes its deliveries, and then this record.
+          const tombstone: StoredWebhook = { ...entry.value, state: "disabled", secrets: [], isDeleted: true }
+          yield* store.commit(Partition.forEvents(accountName), [
+            webhookRecords.replace(entry, tombstone),
+            ...(yield* recordWebhookEvent("webhook.deleted", entry.value))
+          ])
+        })
+        yield* retryOnConflict(attempt)
+      }),
+
+      rotateSecret: Effect.fnUntraced(function* ({ params: { accountName, webhookId } }) {
+        const idempotency = yield* CurrentIdempotency
+        const partition = Partition.forEvents(accountName)
+        const attempt = Effect.gen(function* () {
+          const entry = yield* findWebhook(accountName, webhookId)
+          const now = yield* DateTime.now
+          const { secret, secrets } = yield* rotateSecrets(secretBox, entry.value, entry.value.secrets, now)
+          const value = { ...entry.value, secrets, updatedOn: now }
+          const changes = [
+            webhookRecords.replace(entry, value),
+            ...(yield* recordWebhookEvent("webhook.updated", value))
+          ]
+          const { previousResult } = yield* idempotentRotate.commit(partition, changes, idempotency, { secret })
+          return previousResult ?? { secret }
+        })
+        return yield* idempotentRotate.replayIfFailed(partition, idempotency, keepResult, retryOnConflict(attempt))
+      }),
+
+      test: Effect.fnUntraced(function* ({ params: { accountName, webhookId } }) {
+        const idempotency = yield* CurrentIdempotency
+        const partition = Partition.forEvents(accountName)
+        const attempt = Effect.gen(function* () {
+          const webhook = yield* findEnabled(accountName, webhookId)
+          const event = yield* makeWebhookEvent("webhook.test", webhook.value)
+          const stored: StoredDelivery = { ...(yield* makeDelivery(webhook.value.id, event)), event }
+          const changes = [webhookRecords.assertUnchanged(webhook), deliveryRecords.insert(stored)]
+          const { previousResult } = yield* idempotentSend.commit(partition, changes, idempotency, toDelivery(stored))
+          return previousResult ?? toDelivery(stored)
+        })
+        return yield* idempotentSend.replayIfFailed(partition, idempotency, keepResult, retryOnConflict(attempt))
+      }),
+
+      deliveries: Effect.fnUntraced(function* ({ params: { accountName, webhookId }, query: { limit, offset } }) {
+        yield* findWebhook(accountName, webhookId)
+        const query = { where: [byWebhook(webhookId)], limit, offset, descending: true }
+        const { entries, total } = yield* deliveryRecords.page(Partition.forEvents(accountName), query)
+        return { data: entries.map(({ value }) => toDelivery(value)), limit, offset, total }
+      }),
+
+      retry: Effect.fnUntraced(function* ({ params: { accountName, webhookId, deliveryId } }) {
+        const idempotency = yield* CurrentIdempotency
+        const partition = Partition.forEvents(accountName)
+        const attempt = Effect.gen(function* () {
+          yield* findEnabled(accountName, webhookId)
+          const entry = yield* findDelivery(accountName, webhookId, deliveryId)
+          const { nextAttemptOn: _, ...rest } = entry.value
+          const value: StoredDelivery = { ...rest, status: "pending", isNew: true }
+          const changes = [deliveryRecords.replace(entry, value)]
+          const { previousResult } = yield* idempotentSend.commit(partition, changes, idempotency, toDelivery(value))
+          return previousResult ?? toDelivery(value)
+        })
+        return yield* idempotentSend.replayIfFailed(partition, idempotency, keepResult, retryOnConflict(attempt))
+      })
+    })
+  )
+})
+
+export class Webhooks extends Context.Service<Webhooks, Operations<typeof WebhooksApi, WebhooksMethods>>()(
+  "@tollgate/core/webhooks/Webhooks"
+) {
+  static readonly layer = Layer.effect(Webhooks, make)
+}

@@ -1,0 +1,149 @@
+/**
+ * Declares the operations on webhooks. `Webhooks.ts` implements them.
+ */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Authenticated } from "../api/Authenticated.ts"
+import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
+import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
+import type {
+  CallOptions,
+  ConditionalCallOptions,
+  IdempotentCallOptions,
+  Input,
+  PageOptions,
+  PagePromise,
+  Versioned
+} from "../api/Methods.ts"
+import { Owner } from "../api/Owner.ts"
+import { parameters } from "../api/parameters.ts"
+import { noQuery, page, pageNewestFirst } from "../api/query.ts"
+import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { withVersion } from "../api/withVersion.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
+import { AccountName } from "../schema/Names.ts"
+import { Page } from "../schema/Page.ts"
+import { VersionMismatch } from "../schema/VersionMismatch.ts"
+import { Delivery, type DeliveryJson } from "./Delivery.ts"
+import {
+  Webhook,
+  WebhookCreate,
+  type WebhookJson,
+  WebhookSecret,
+  WebhookUpdate,
+  WebhookWithSecret,
+  type WebhookWithSecretJson
+} from "./Webhook.ts"
+import { DeliveryNotFound, InvalidWebhookUrl, WebhookDisabled, WebhookNotFound } from "./WebhookError.ts"
+
+const accountParams = { accountName: AccountName }
+const webhookParams = { ...accountParams, webhookId: Schema.String }
+const deliveryParams = { ...webhookParams, deliveryId: Schema.String }
+
+const webhooksPath = "/accounts/:accountName/webhooks"
+const webhookPath = `${webhooksPath}/:webhookId` as const
+
+export class WebhooksApi extends HttpApiGroup.make("webhooks")
+  .add(
+    HttpApiEndpoint.get("list", webhooksPath, {
+      params: accountParams,
+      query: parameters(page),
+      success: Page(Webhook)
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "List webhooks"),
+    HttpApiEndpoint.post("create", webhooksPath, {
+      params: accountParams,
+      headers: idempotencyKeyHeader,
+      payload: WebhookCreate,
+      success: withVersion(WebhookWithSecret),
+      error: [InvalidWebhookUrl, LimitReached, ...idempotencyErrors, ...bodyErrors]
+    }).annotate(OpenApi.Summary, "Create a webhook, and show its secret once"),
+    HttpApiEndpoint.get("get", webhookPath, {
+      params: webhookParams,
+      success: withVersion(Webhook),
+      error: [WebhookNotFound]
+    }).annotate(OpenApi.Summary, "Get a webhook"),
+    HttpApiEndpoint.patch("update", webhookPath, {
+      params: webhookParams,
+      query: noQuery,
+      headers: ifMatchHeader,
+      payload: WebhookUpdate,
+      success: withVersion(Webhook),
+      error: [WebhookNotFound, InvalidWebhookUrl, VersionMismatch, ...bodyErrors]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "Update a webhook"),
+    HttpApiEndpoint.delete("remove", webhookPath, {
+      params: webhookParams,
+      query: noQuery,
+      headers: ifMatchHeader,
+      success: HttpApiSchema.NoContent,
+      error: [WebhookNotFound, VersionMismatch]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "Delete a webhook and its deliveries"),
+    HttpApiEndpoint.post("rotateSecret", `${webhookPath}/rotate-secret`, {
+      params: webhookParams,
+      headers: idempotencyKeyHeader,
+      success: WebhookSecret,
+      error: [WebhookNotFound, ...idempotencyErrors, ...bodyErrors]
+    }).annotate(OpenApi.Summary, "Replace the secret of a webhook; for 24 hours both sign"),
+    HttpApiEndpoint.post("test", `${webhookPath}/test`, {
+      params: webhookParams,
+      headers: idempotencyKeyHeader,
+      success: Delivery,
+      error: [WebhookNotFound, WebhookDisabled, ...idempotencyErrors, ...bodyErrors]
+    }).annotate(OpenApi.Summary, "Send an event of the type webhook.test to a webhook"),
+    HttpApiEndpoint.get("deliveries", `${webhookPath}/deliveries`, {
+      params: webhookParams,
+      query: parameters(pageNewestFirst),
+      success: Page(Delivery),
+      error: [WebhookNotFound]
+    })
+      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(OpenApi.Summary, "List the deliveries of a webhook"),
+    HttpApiEndpoint.post("retry", `${webhookPath}/deliveries/:deliveryId/retry`, {
+      params: deliveryParams,
+      headers: idempotencyKeyHeader,
+      success: Delivery,
+      error: [WebhookNotFound, DeliveryNotFound, WebhookDisabled, ...idempotencyErrors, ...bodyErrors]
+    }).annotate(OpenApi.Summary, "Attempt a delivery again now")
+  )
+  .prefix("/v1")
+  .middleware(Authenticated)
+  .annotate(Owner, "account")
+  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
+  .annotateMerge(OpenApi.annotations({ title: "Webhooks" })) {}
+
+/** The webhooks of an account: endpoints to which its events are sent. */
+export interface WebhooksMethods {
+  /** Returns a page of webhooks, oldest first. Iterate over it to get all pages. */
+  list(options?: PageOptions): PagePromise<WebhookJson>
+  /**
+   * Creates a webhook. The result contains the secret with which the receiver verifies the requests; it is never shown
+   * again.
+   */
+  create(
+    input: Input<typeof WebhookCreate.Encoded>,
+    options?: IdempotentCallOptions
+  ): Promise<Versioned<WebhookWithSecretJson>>
+  /** Returns a webhook. */
+  get(webhookId: string, options?: CallOptions): Promise<Versioned<WebhookJson>>
+  /** Updates a webhook. A field that is missing stays unchanged; `null` clears the description. */
+  update(
+    webhookId: string,
+    patch: Input<typeof WebhookUpdate.Encoded>,
+    options?: ConditionalCallOptions
+  ): Promise<Versioned<WebhookJson>>
+  /** Removes a webhook and its deliveries. */
+  remove(webhookId: string, options?: ConditionalCallOptions): Promise<void>
+  /** Replaces the secret of a webhook. For 24 hours, requests are signed with both. */
+  rotateSecret(webhookId: string, options?: IdempotentCallOptions): Promise<typeof WebhookSecret.Encoded>
+  /** Sends an event of the type `webhook.test`, which is not in the log, and returns its delivery. */
+  test(webhookId: string, options?: IdempotentCallOptions): Promise<DeliveryJson>
+  /** Returns a page of the deliveries of a webhook, newest first: all that are pending, and the last 1,000 others. */
+  deliveries(webhookId: string, options?: PageOptions): PagePromise<DeliveryJson>
+  /** Attempts a delivery again now, also one that has succeeded. */
+  retry(webhookId: string, deliveryId: string, options?: IdempotentCallOptions): Promise<DeliveryJson>
+}

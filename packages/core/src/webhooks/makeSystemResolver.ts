@@ -1,0 +1,26 @@
+/**
+ * Resolves names as other programs of the machine do, with its hosts file and search domains.
+ */
+import { lookup } from "node:dns/promises"
+import { Effect, Fiber, Semaphore } from "effect"
+import { type ResolutionError, toResolutionError } from "./ResolutionError.ts"
+
+export type LookUp = (host: string) => Promise<ReadonlyArray<{ readonly address: string }>>
+
+const lookUpAll: LookUp = (host) => lookup(host, { all: true, order: "verbatim" })
+
+/**
+ * One lookup at a time, because by default Node runs only two in its thread pool, and the host needs the other for its
+ * own connections. A lookup cannot be cancelled, so it keeps the permit until it ends, also after its caller has gone.
+ */
+export const makeSystemResolver = (lookUp: LookUp = lookUpAll) => {
+  const permits = Semaphore.makeUnsafe(1)
+  return (host: string): Effect.Effect<ReadonlyArray<string>, ResolutionError> =>
+    Effect.tryPromise({ try: () => lookUp(host), catch: toResolutionError }).pipe(
+      Effect.map((answers) => answers.map(({ address }) => address)),
+      Effect.uninterruptible,
+      permits.withPermit,
+      Effect.forkDetach,
+      Effect.flatMap((fiber) => Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe())))
+    )
+}

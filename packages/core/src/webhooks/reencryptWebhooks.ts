@@ -1,0 +1,48 @@
+/**
+ * Re-encrypts the secrets of all webhooks under the primary secret of the store.
+ */
+import { DateTime, Effect, Option } from "effect"
+import { accountRecords } from "../accounts/accountRecords.ts"
+import type { SecretBox } from "../crypto/SecretBox.ts"
+import * as Partition from "../store/Partition.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
+import { Store } from "../store/Store.ts"
+import { readWebhooks, webhookRecords } from "./webhookRecords.ts"
+import { reencryptSecrets } from "./webhookSecrets.ts"
+
+const pageSize = 200
+
+/** Accounts are never removed, and those that are added meanwhile already use the primary secret. */
+const readAccounts = Effect.fnUntraced(function* () {
+  const names: Array<string> = []
+  for (let offset = 0; ; offset += pageSize) {
+    const { entries, total } = yield* accountRecords.page(Partition.accountsDirectory, { offset, limit: pageSize })
+    names.push(...entries.map(({ value }) => value.name))
+    if (offset + pageSize >= total) return names
+  }
+})
+
+const reencryptOne = Effect.fnUntraced(function* (secretBox: SecretBox["Service"], accountName: string, id: string) {
+  const store = yield* Store
+  const entry = yield* webhookRecords.get(Partition.forEvents(accountName), id)
+  if (Option.isNone(entry)) return "unchanged" as const
+  const webhook = entry.value.value
+  const result = yield* Effect.option(reencryptSecrets(secretBox, webhook, yield* DateTime.now))
+  if (Option.isNone(result)) return "undecryptable" as const
+  if (result.value === undefined) return "unchanged" as const
+  yield* store.commit(Partition.forEvents(accountName), [
+    webhookRecords.replace(entry.value, { ...webhook, secrets: result.value })
+  ])
+  return "reencrypted" as const
+})
+
+/** Returns the outcome for each webhook. */
+export const reencryptWebhooks = Effect.fnUntraced(function* (secretBox: SecretBox["Service"]) {
+  const outcomes: Array<Effect.Success<ReturnType<typeof reencryptOne>>> = []
+  for (const accountName of yield* readAccounts()) {
+    for (const { value } of yield* readWebhooks(accountName)) {
+      outcomes.push(yield* retryOnConflict(reencryptOne(secretBox, accountName, value.id)))
+    }
+  }
+  return outcomes
+})

@@ -1,0 +1,50 @@
+/**
+ * How long the event log keeps events, by their age.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { AccountName, Events } from "@tollgate/core/effect"
+import { Store } from "@tollgate/core/store"
+import { waitForEvents } from "@tollgate/testing"
+import { Effect } from "effect"
+import { stores } from "./stores.ts"
+import { setTime, setUp, startOn } from "./usageServices.ts"
+
+const start = "2027-03-14T09:30:00Z"
+
+const listTypes = Effect.gen(function* () {
+  yield* waitForEvents(yield* Store)
+  const params = { accountName: AccountName.make("acme") }
+  const { data, total } = yield* (yield* Events).list({ params, query: { limit: 100, offset: 0, order: "asc" } })
+  assert.strictEqual(total, data.length)
+  return data.map(({ type }) => type)
+})
+
+describe.each(stores)("an event, on %s", (_, store) => {
+  it.effect("is dropped after the days that are configured, when the log is read", () =>
+    Effect.gen(function* () {
+      yield* setUp()
+      yield* setTime("2027-03-20T09:30:00Z")
+      assert.lengthOf(yield* listTypes, 2)
+      yield* setTime("2027-03-21T09:29:59Z")
+      assert.lengthOf(yield* listTypes, 2)
+      yield* setTime("2027-03-21T09:31:01Z")
+      assert.deepStrictEqual(yield* listTypes, [])
+    }).pipe(startOn(store)(start, { events: { retentionDays: 7 } }))
+  )
+
+  it.effect("is dropped after 90 days, when others are written, and not before", () =>
+    Effect.gen(function* () {
+      const { subscribe } = yield* setUp()
+      yield* waitForEvents(yield* Store)
+      yield* setTime("2027-06-12T09:29:59Z")
+      yield* subscribe()
+      assert.lengthOf(yield* listTypes, 3)
+      yield* setTime("2027-06-12T09:30:01Z")
+      const subscription = yield* subscribe()
+      // The log was read a moment ago, so that only the write drops events.
+      assert.deepStrictEqual(yield* listTypes, ["subscription.created", "subscription.created"])
+      yield* subscription.remove
+      assert.lengthOf(yield* listTypes, 3)
+    }).pipe(startOn(store)(start))
+  )
+})

@@ -1,0 +1,118 @@
+/**
+ * How a SQLite store writes counters: rarely, and with the same results as if it wrote each change.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Change, type CommitResult, Partition, StoreEntry } from "@tollgate/core/store"
+import { SqliteStore } from "@tollgate/sqlite"
+import Sqlite from "better-sqlite3"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+
+const partition = Partition.forKeyBucket("acme", "production")
+const add = (counter: string, by = 1, ttl = 60_000) => Change.Add({ counter, by, ttl })
+
+/** A store in memory, on a connection that the test can query. */
+const openStore = Effect.gen(function* () {
+  const database = yield* Effect.acquireRelease(
+    Effect.sync(() => new Sqlite(":memory:")),
+    (database) => Effect.sync(() => database.close())
+  )
+  const store = yield* Effect.acquireRelease(
+    Effect.promise(() => SqliteStore.open(database)),
+    (store) => Effect.promise(() => store.close())
+  )
+  const query = (sql: string) => database.prepare<[], number>(sql).pluck().get() ?? 0
+  return { store, database, query, readExpiry: () => query("SELECT expires FROM tollgate_counters WHERE name = 'n'") }
+})
+
+/** Runs commits, and other jobs, in one transaction. */
+const runTogether = <A, E>(jobs: ReadonlyArray<Effect.Effect<A, E>>) => Effect.all(jobs, { concurrency: "unbounded" })
+
+const getTotal = (result: CommitResult | undefined) => result?.totals.get("n")
+
+describe("the counters of a SQLite store", () => {
+  it.effect("are kept for at least their time to live, and their expiry rarely changes", () =>
+    Effect.gen(function* () {
+      const { store, readExpiry } = yield* openStore
+      for (const [ttl, extension, changes] of [
+        [3_600_000, 60_000, 4],
+        [80_000, 10_000, 22],
+        [7, 0, 200]
+      ] as const) {
+        const expiries = new Set<number>()
+        for (let second = 0; second < 200; second++) {
+          yield* store.commit(partition, [add("n", 1, ttl)])
+          const remaining = readExpiry() - (yield* Clock.currentTimeMillis)
+          assert.isAtLeast(remaining, ttl)
+          assert.isAtMost(remaining, ttl + extension)
+          expiries.add(readExpiry())
+          yield* TestClock.adjust(1_000)
+        }
+        assert.isAtMost(expiries.size, changes)
+        yield* store.clear(partition)
+      }
+    })
+  )
+
+  it.effect("keep a later expiry when an add has a shorter time to live", () =>
+    Effect.gen(function* () {
+      const { store, readExpiry } = yield* openStore
+      yield* store.commit(partition, [add("n", 1, 600_000)])
+      const expiry = readExpiry()
+      yield* store.commit(partition, [add("n", 1, 1_000)])
+      assert.strictEqual(readExpiry(), expiry)
+    })
+  )
+
+  it.effect("are written once by a transaction, however many of its commits change them", () =>
+    Effect.gen(function* () {
+      const { store, query } = yield* openStore
+      yield* store.commit(partition, [add("n")])
+      const before = query("SELECT total_changes()")
+      const results = yield* runTogether(Array.from({ length: 50 }, () => store.commit(partition, [add("n")])))
+      assert.deepStrictEqual(
+        results.map(getTotal),
+        results.map((_, index) => index + 2)
+      )
+      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [51])
+      assert.strictEqual(query("SELECT total_changes()"), before + 1)
+    })
+  )
+
+  it.effect("forget the changes of a transaction that is rolled back", () =>
+    Effect.gen(function* () {
+      const { store, database } = yield* openStore
+      database.exec(
+        "CREATE TRIGGER refuse BEFORE INSERT ON tollgate_records BEGIN SELECT RAISE(ABORT, 'refused by the host'); END"
+      )
+      const refusedPut = Change.Put({ key: "x", expect: 0, body: "", indexTerms: [], uniqueKeys: [] })
+      const commits = [[add("n")], [add("n", 10), refusedPut], [add("n"), add("m")]]
+      const results = yield* runTogether(commits.map((changes) => Effect.result(store.commit(partition, changes))))
+      assert.deepStrictEqual(
+        results.map((result) => (result._tag === "Success" ? getTotal(result.success) : result.failure._tag)),
+        [1, "StoreUnavailable", 2]
+      )
+      assert.deepStrictEqual(yield* store.counters(partition, ["n", "m"]), [2, 1])
+    })
+  )
+
+  it.effect("are cleared, copied and removed in the order of the jobs of a transaction", () =>
+    Effect.gen(function* () {
+      const { store, query } = yield* openStore
+      const expiresAt = (yield* Clock.currentTimeMillis) + 60_000
+      const entry = StoreEntry.Counter({ name: "n", value: 100, expiresAt })
+      const write = Effect.as(store.contents.write(partition, [entry]), undefined)
+      const clear = Effect.as(store.clear(partition), undefined)
+      const commit = (by: number) => store.commit(partition, [add("n", by)])
+      // The first commit removes what has expired, and writes its counters for that.
+      yield* store.commit(partition, [add("first")])
+      const written = yield* runTogether([commit(3), write, commit(1), commit(-200), commit(2)])
+      assert.deepStrictEqual(written.map(getTotal), [3, undefined, 101, 0, 2])
+      assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [2])
+      const cleared = yield* runTogether([commit(3), clear, commit(1)])
+      assert.deepStrictEqual(cleared.map(getTotal), [5, undefined, 1])
+      yield* runTogether([commit(3), commit(-3), clear])
+      assert.strictEqual(query("SELECT count(*) FROM tollgate_counters"), 0)
+    })
+  )
+})

@@ -1,0 +1,43 @@
+/**
+ * Events are moved from the partitions of their changes to the logs of their accounts in the background. These functions
+ * let a test wait for that, or leave it out when it counts the calls of operations.
+ */
+import { Partition, type StoreOperations, type StoreQuery } from "@tollgate/core/store"
+import { Effect } from "effect"
+import { eventually } from "./eventually.ts"
+
+const outboxTerm = "outbox"
+const everyEntry = { offset: 0, limit: 10_000 }
+
+const isQuery = (value: unknown): value is StoreQuery =>
+  typeof value === "object" && value !== null && "indexTerms" in value
+
+const isRemovalFromOutbox = (change: object): boolean =>
+  "_tag" in change && change._tag === "Delete" && "key" in change && String(change.key).startsWith(`${outboxTerm}/`)
+
+/** Whether the call of a store moves events. The arguments are those of the operation after the partition. */
+export const isEventMove = (operation: string, partition: string, items: unknown): boolean => {
+  if (partition.startsWith(`${Partition.eventsDirectory}/`)) return true
+  if (!Array.isArray(items)) return false
+  if (operation === "commit") return items.length > 0 && items.every(isRemovalFromOutbox)
+  const isOutboxQuery = (item: unknown) => isQuery(item) && item.indexTerms.includes(outboxTerm)
+  return operation === "list" && (partition === Partition.eventsDirectory || items.every(isOutboxQuery))
+}
+
+const countEvents = Effect.fnUntraced(function* (store: StoreOperations) {
+  const [directory] = yield* store.list(Partition.eventsDirectory, [{ indexTerms: ["pending"], ...everyEntry }])
+  const partitions = (directory?.records ?? []).map(({ key }) => key.slice("pending/".length) as Partition.Partition)
+  const counts = yield* Effect.forEach(partitions, (partition) =>
+    Effect.map(store.list(partition, [{ indexTerms: [outboxTerm], ...everyEntry }]), ([page]) => page?.total ?? 0)
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+})
+
+/** Waits, on the real clock, until all events of a store are in the logs of their accounts. */
+export const waitForEvents = (store: StoreOperations) =>
+  Effect.promise(() =>
+    eventually(async () => {
+      const count = await Effect.runPromise(countEvents(store))
+      if (count > 0) throw new Error(`${count} events have not been moved`)
+    })
+  )
