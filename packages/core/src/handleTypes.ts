@@ -1,6 +1,8 @@
 /**
  * The types of handles, methods and JSON, which a Tollgate in process and a client have in common.
  */
+export type { AccountsMethods } from "./accounts/AccountsApi.ts"
+export type { AccessMethods } from "./api/AccessApi.ts"
 export type {
   CallOptions,
   ConditionalCallOptions,
@@ -10,17 +12,24 @@ export type {
   PagePromise,
   Versioned
 } from "./api/Methods.ts"
-export type { ConsumerWithKeysJson } from "./consumers/ConsumersApi.ts"
+export type { ConsumersMethods, ConsumerWithKeysJson } from "./consumers/ConsumersApi.ts"
+export type { DeploymentsMethods } from "./deployments/DeploymentsApi.ts"
 export type { DeploymentJson } from "./deployments/model/Deployment.ts"
 export type { DeploymentStatusJson } from "./deployments/model/DeploymentStatus.ts"
+export type { ProjectsMethods } from "./deployments/ProjectsApi.ts"
+export type { EventsMethods } from "./events/EventsApi.ts"
+export type { KeyBucketsMethods } from "./keys/KeyBucketsApi.ts"
+export type { KeysMethods } from "./keys/KeysApi.ts"
 export type { VerificationJson } from "./keys/Verification.ts"
 export type { MeteringBucketJson } from "./metering/MeteringBucket.ts"
+export type { MeteringBucketsMethods } from "./metering/MeteringBucketsApi.ts"
 export type { PlanJson } from "./metering/Plan.ts"
-export type { PlanCreateInput } from "./metering/PlansApi.ts"
+export type { PlanCreateInput, PlansMethods } from "./metering/PlansApi.ts"
 export type { QuotasJson } from "./metering/Quota.ts"
 export type { ReservationJson } from "./metering/Reservation.ts"
 export type { SubscriptionJson } from "./metering/Subscription.ts"
-export type { SubscriptionCreateInput } from "./metering/SubscriptionsApi.ts"
+export type { QuotaMethods, SubscriptionCreateInput, SubscriptionsMethods } from "./metering/SubscriptionsApi.ts"
+export type { UsageMethods } from "./metering/UsageApi.ts"
 export type { UsageSeriesJson } from "./metering/UsageSeries.ts"
 export type { EventJson } from "./outbox/Event.ts"
 export type {
@@ -36,3 +45,4 @@ export type { ApiKeyJson } from "./records/ApiKey.ts"
 export type { ConsumerJson } from "./records/Consumer.ts"
 export type { DeliveryJson } from "./webhooks/Delivery.ts"
 export type { WebhookJson } from "./webhooks/Webhook.ts"
+export type { WebhooksMethods } from "./webhooks/WebhooksApi.ts"

@@ -34,7 +34,21 @@ assert.equal(verification.valid, true)
 await assert.rejects(production.consumers.get("bob"), ConsumerNotFound)
 assert.equal(ConsumerNotFound, RemoteConsumerNotFound)
 export const protect = [Express.requireApiKey(production), Koa.requireApiKey(production)] as const
-export const remote = client.account("acme").keyBucket("production").consumers
+export const remote = client.account("acme")
+export const methods = {
+  accounts: [gate.accounts, client.accounts],
+  keyBuckets: remote.keyBuckets,
+  consumers: remote.keyBucket("production").consumers,
+  keys: remote.keyBucket("production").keys,
+  meteringBuckets: remote.meteringBuckets,
+  plans: remote.meteringBucket("production").plans,
+  subscriptions: remote.meteringBucket("production").subscriptions,
+  usage: remote.meteringBucket("production").usage,
+  deployments: remote.project("shop").deployments,
+  projects: remote.projects,
+  events: remote.events,
+  webhooks: remote.webhooks
+}
 
 const params = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("production") }
 export const program = Effect.gen(function* () {

@@ -38,10 +38,11 @@ describe("the entry points of @tollgate/core", () => {
     expect([...names].filter((name) => !/^[A-Z]/.test(name))).toEqual(["isTollgateError"])
   })
 
-  it("exports at most 100 names from the first", () => {
-    const names = new Set(listExports("packages/core/src/index.ts"))
+  it("exports at most 65 names from the first, beside the errors", () => {
+    const errors = new Set(listExports("packages/core/src/allErrors.ts"))
+    const names = new Set(listExports("packages/core/src/index.ts").filter((name) => !errors.has(name)))
     expect(names).toContain("createTollgate")
-    expect(names.size).toBeLessThanOrEqual(100)
+    expect(names.size).toBeLessThanOrEqual(65)
   })
 
   it("keeps internal names out of the other four", () => {
