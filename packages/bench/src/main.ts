@@ -1,9 +1,10 @@
 /**
  * `npm run bench` runs all benchmarks. With `--quick` it takes less than two minutes: fewer keys, and fewer and shorter
- * rounds.
+ * rounds. With `--only events` it runs the scenarios whose names contain this text, and nothing else.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { cpus } from "node:os"
+import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { adapters } from "./adapters.ts"
 import { measureHttp } from "./http.ts"
@@ -14,7 +15,8 @@ import { runInChildProcess, scenarios } from "./scenarios.ts"
 import { measureStartup } from "./startup.ts"
 import { measureUpload } from "./upload.ts"
 
-const isQuick = process.argv.includes("--quick")
+const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string" } } })
+const isQuick = values.quick === true
 const effort = isQuick ? { rounds: 5, milliseconds: 60 } : { rounds: 15, milliseconds: 200 }
 const keys = isQuick ? 10_000 : 100_000
 
@@ -36,9 +38,11 @@ const addRows = async (result: Promise<Row | ReadonlyArray<Row>>) => {
 const withResources = <A>(run: (resources: Resources) => Promise<A>): Promise<A> =>
   Effect.runPromise(Effect.scoped(Effect.flatMap(openResources, (resources) => Effect.promise(() => run(resources)))))
 
-for (const index of scenarios.keys()) {
-  await addRows(withResources((resources) => runInChildProcess(index, { resources, keys, effort })))
+const wanted = values.only?.toLowerCase() ?? ""
+for (const name of Object.keys(scenarios).filter((name) => name.toLowerCase().includes(wanted))) {
+  await addRows(withResources((resources) => runInChildProcess(name, { resources, keys, effort })))
 }
+if (values.only !== undefined) process.exit()
 await addRows(measureHttp(effort))
 const startup = await withResources((resources) => measureStartup(resources, keys, isQuick ? 3 : 7))
 console.log("\nThroughput of Tollgate relative to the baseline: median of all rounds, no round discarded")

@@ -3,7 +3,7 @@
  */
 import { scenarios, type Task } from "./scenarios.ts"
 
-process.once("message", async ({ index, task }: { readonly index: number; readonly task: Task }) => {
-  const rows = [(await scenarios[index]?.(task)) ?? []].flat()
+process.once("message", async ({ name, task }: { readonly name: string; readonly task: Task }) => {
+  const rows = [(await scenarios[name]?.(task)) ?? []].flat()
   process.send?.(rows, () => process.exit())
 })

@@ -23,41 +23,42 @@ export interface Task {
 
 type Scenario = (task: Task) => Promise<Row | ReadonlyArray<Row>>
 
-export const scenarios: ReadonlyArray<Scenario> = [
-  ({ keys, effort }) => verifyInMemory(keys, effort),
-  ({ resources, keys, effort }) => verifyOnSqlite(resources, keys, effort),
-  ({ resources, keys, effort }) => verifyOnPostgres(resources, keys, effort),
-  ({ resources, keys, effort }) => verifyOnRedis(resources, keys, effort),
-  ({ resources, effort }) => verifyAndConsumeOnSqlite(resources, effort),
-  ({ resources, effort }) => consumeOnPostgres(resources, effort),
-  ({ resources, effort }) => consumeOnRedis(resources, effort),
-  ({ effort }) => limitersInMemory(effort),
-  ({ resources, effort }) => limitersOnSqlite(resources, effort),
-  ({ resources, effort }) => limitersOnPostgres(resources, effort),
-  ({ resources, effort }) => limitersOnRedis(resources, effort),
-  ({ effort }) => usageInMemory(effort),
-  ({ resources, effort }) => usageOnSqlite(resources, effort),
-  ({ resources, effort }) => usageOnPostgres(resources, effort),
-  ({ resources, effort }) => usageOnRedis(resources, effort),
-  ({ resources, effort }) => createKeyOnSqlite(resources, effort),
-  ({ resources, effort }) => createKeyOnPostgres(resources, effort),
-  ({ effort }) => eventsInMemory(effort),
-  ({ resources, effort }) => eventsOnSqlite(resources, effort),
-  ({ resources, effort }) => eventsOnPostgres(resources, effort),
-  ({ resources, effort }) => eventsOnRedis(resources, effort),
-  ({ keys, effort }) => growthInMemory(keys, effort),
-  ({ resources, keys, effort }) => growthOnSqlite(resources, keys, effort),
-  ({ resources, keys, effort }) => growthOnPostgres(resources, keys, effort),
-  ({ resources, keys, effort }) => growthOnRedis(resources, keys, effort)
-]
+/** By name; `--only text` runs those whose name contains the text. */
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  verifyInMemory: ({ keys, effort }) => verifyInMemory(keys, effort),
+  verifyOnSqlite: ({ resources, keys, effort }) => verifyOnSqlite(resources, keys, effort),
+  verifyOnPostgres: ({ resources, keys, effort }) => verifyOnPostgres(resources, keys, effort),
+  verifyOnRedis: ({ resources, keys, effort }) => verifyOnRedis(resources, keys, effort),
+  verifyAndConsumeOnSqlite: ({ resources, effort }) => verifyAndConsumeOnSqlite(resources, effort),
+  consumeOnPostgres: ({ resources, effort }) => consumeOnPostgres(resources, effort),
+  consumeOnRedis: ({ resources, effort }) => consumeOnRedis(resources, effort),
+  limitersInMemory: ({ effort }) => limitersInMemory(effort),
+  limitersOnSqlite: ({ resources, effort }) => limitersOnSqlite(resources, effort),
+  limitersOnPostgres: ({ resources, effort }) => limitersOnPostgres(resources, effort),
+  limitersOnRedis: ({ resources, effort }) => limitersOnRedis(resources, effort),
+  usageInMemory: ({ effort }) => usageInMemory(effort),
+  usageOnSqlite: ({ resources, effort }) => usageOnSqlite(resources, effort),
+  usageOnPostgres: ({ resources, effort }) => usageOnPostgres(resources, effort),
+  usageOnRedis: ({ resources, effort }) => usageOnRedis(resources, effort),
+  createKeyOnSqlite: ({ resources, effort }) => createKeyOnSqlite(resources, effort),
+  createKeyOnPostgres: ({ resources, effort }) => createKeyOnPostgres(resources, effort),
+  eventsInMemory: ({ effort }) => eventsInMemory(effort),
+  eventsOnSqlite: ({ resources, effort }) => eventsOnSqlite(resources, effort),
+  eventsOnPostgres: ({ resources, effort }) => eventsOnPostgres(resources, effort),
+  eventsOnRedis: ({ resources, effort }) => eventsOnRedis(resources, effort),
+  growthInMemory: ({ keys, effort }) => growthInMemory(keys, effort),
+  growthOnSqlite: ({ resources, keys, effort }) => growthOnSqlite(resources, keys, effort),
+  growthOnPostgres: ({ resources, keys, effort }) => growthOnPostgres(resources, keys, effort),
+  growthOnRedis: ({ resources, keys, effort }) => growthOnRedis(resources, keys, effort)
+}
 
 /** Runs a scenario in a child process. */
-export const runInChildProcess = (index: number, task: Task): Promise<ReadonlyArray<Row>> =>
+export const runInChildProcess = (name: string, task: Task): Promise<ReadonlyArray<Row>> =>
   new Promise((resolve, reject) => {
     const child = fork(new URL("./scenario.worker.ts", import.meta.url), {
       execArgv: ["--conditions=@tollgate/source"]
     })
     child.once("message", (rows) => resolve(rows as ReadonlyArray<Row>))
-    child.once("exit", (code) => reject(new Error(`A scenario exited with ${code} without a result`)))
-    child.send({ index, task })
+    child.once("exit", (code) => reject(new Error(`${name} exited with ${code} without a result`)))
+    child.send({ name, task })
   })
