@@ -15,6 +15,7 @@ import { Events } from "./events/Events.ts"
 import { buildRoutes } from "./http/buildRoutes.ts"
 import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
 import { getCaller } from "./http/getCaller.ts"
+import { makeMetricsRoute } from "./http/metrics.ts"
 import { makeRequestHandler } from "./http/requestPipeline.ts"
 import { locateRolledKey } from "./http/rollKeyResponse.ts"
 import { makeRoutes, sitesPath } from "./http/routes.ts"
@@ -34,6 +35,7 @@ import type { Owners } from "./operations/checkOwner.ts"
 import { findOperation } from "./operations/findOperation.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
 import { Store } from "./store/Store.ts"
+import { emptyHostContext, type HostContext } from "./telemetry/makeHostContext.ts"
 import { Webhooks } from "./webhooks/Webhooks.ts"
 
 export interface HttpOptions {
@@ -50,6 +52,11 @@ export interface HttpOptions {
    * it. If your `authenticate` reads a cookie, the browser sends the cookie instead.
    */
   readonly docs?: DocsOption | undefined
+  /**
+   * Whether `/metrics` serves the metrics to Prometheus, for credentials for all accounts. Default: false. `gate.metrics()`
+   * returns the same text, for a route of your own.
+   */
+  readonly metrics?: boolean | undefined
 }
 
 /** The services that the HTTP API calls. */
@@ -114,14 +121,18 @@ const makeApiRoutes = Effect.gen(function* () {
   })
 })
 
-const makeRouteHandlers = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
+const makeRouteHandlers = Effect.fnUntraced(function* (
+  { docs, metrics }: { readonly docs: DocsOption; readonly metrics: boolean },
+  publicUrl: string | undefined
+) {
   const sitesHandler = yield* SitesHttp
   const routeHandlers = [
     ...(yield* makeApiRoutes),
     ...(yield* makeDocsRoutes(docs, publicUrl)),
+    ...(metrics ? [yield* makeMetricsRoute] : []),
     ...(sitesHandler === undefined ? [] : [["GET", sitesPath, sitesHandler] as const])
   ]
-  return { routeHandlers, routes: makeRoutes({ docs: docs !== false, sites: sitesHandler !== undefined }) }
+  return { routeHandlers, routes: makeRoutes({ docs: docs !== false, metrics, sites: sitesHandler !== undefined }) }
 })
 
 /** 499: the client disconnected before the response was ready. This response is never sent. */
@@ -140,9 +151,12 @@ const exitToResponse = (exit: Exit.Exit<TransportResponse>): Promise<TransportRe
  * If the fiber finishes synchronously, it returns without registering for the abort.
  */
 const runRequest =
-  (context: Context.Context<never>, handleRequest: (request: TransportRequest) => Effect.Effect<TransportResponse>) =>
+  (
+    enter: () => Context.Context<never>,
+    handleRequest: (request: TransportRequest) => Effect.Effect<TransportResponse>
+  ) =>
   (request: TransportRequest): Promise<TransportResponse> => {
-    const fiber = Effect.runForkWith(context)(handleRequest(request))
+    const fiber = Effect.runForkWith(enter())(handleRequest(request))
     const exit = fiber.pollUnsafe()
     if (exit !== undefined) return exitToResponse(exit)
     const signal = request.signal()
@@ -165,10 +179,10 @@ export interface HttpHandlers {
   readonly dispose: () => Promise<void>
 }
 
-/** Builds the HTTP API over the services. `dispose` releases everything that the layer acquired. */
-export const toWebHandler = <E>(
+export const makeHttpHandlers = <E>(
   services: Layer.Layer<Services | SecretBox | Authenticator | Store, E>,
-  { bodyLimit = 1024 * 1024, publicUrl, docs = true }: HttpOptions = {}
+  { bodyLimit = 1024 * 1024, publicUrl, docs = true, metrics = false }: HttpOptions,
+  host: HostContext
 ): HttpHandlers => {
   const apiUrl = publicUrl?.replace(/\/+$/, "")
   const config = { bodyLimit, basePath: apiUrl && new URL(apiUrl).pathname.replace(/\/$/, "") }
@@ -177,9 +191,14 @@ export const toWebHandler = <E>(
   const initializing = Effect.runPromise(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
-      const { routeHandlers, routes } = yield* Effect.provideContext(makeRouteHandlers(docs, apiUrl), context)
+      const { routeHandlers, routes } = yield* Effect.provideContext(
+        makeRouteHandlers({ docs, metrics }, apiUrl),
+        context
+      )
       const sites = Context.get(context, DeploymentConfig)?.sites
-      handle = runRequest(context, makeRequestHandler(routeHandlers, routes, { ...config, sites }))
+      const requestContext = Context.merge(host.context, context)
+      const handleRequest = makeRequestHandler(routeHandlers, routes, { ...config, sites })
+      handle = runRequest(() => host.withActiveSpan(requestContext), handleRequest)
       return handle
     })
   )
@@ -193,3 +212,9 @@ export const toWebHandler = <E>(
     dispose: () => Effect.runPromise(Scope.close(scope, Exit.void))
   }
 }
+
+/** Builds the HTTP API over the services. `dispose` releases everything that the layer acquired. */
+export const toWebHandler = <E>(
+  services: Layer.Layer<Services | SecretBox | Authenticator | Store, E>,
+  options: HttpOptions = {}
+): HttpHandlers => makeHttpHandlers(services, options, emptyHostContext)

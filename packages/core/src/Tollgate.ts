@@ -15,7 +15,7 @@ import { Projects } from "./deployments/Projects.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { Events } from "./events/Events.ts"
-import { allOperations, makeOwners, type Services, toWebHandler } from "./Http.ts"
+import { allOperations, makeHttpHandlers, makeOwners, type Services } from "./Http.ts"
 import { normalizePath } from "./http/normalizePath.ts"
 import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
@@ -51,6 +51,10 @@ import { skipChecks } from "./schema/skipChecks.ts"
 import { Store } from "./store/Store.ts"
 import type { StoreError } from "./store/StoreError.ts"
 import { type ServiceOptions, serviceOptions, type TollgateOptions, tollgateOptions } from "./TollgateOptions.ts"
+import { instruments } from "./telemetry/instruments.ts"
+import { type HostContext, makeHostContext } from "./telemetry/makeHostContext.ts"
+import { measuredStoreLayer } from "./telemetry/measureStore.ts"
+import { Telemetry, telemetryLayer } from "./telemetry/Telemetry.ts"
 import { completeDirectories } from "./upgrade/completeDirectories.ts"
 import { DeliveryWorker } from "./webhooks/DeliveryWorker.ts"
 import { resolveWebhookOptions, WebhookConfig } from "./webhooks/WebhookConfig.ts"
@@ -72,7 +76,7 @@ const trackInFlight = (dispatch: (request: TransportRequest) => Promise<Transpor
     return response
   }
   const drain = (): Promise<void> => settleWithin(drainTimeoutMs, Promise.all(inFlight))
-  return { handle, drain }
+  return { handle, drain, count: () => inFlight.size }
 }
 
 const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
@@ -158,7 +162,9 @@ const makeServices = ({
       )
     ),
     Layer.provide(outboxStoreLayer),
-    Layer.provide(RelaySignals.layer)
+    Layer.provide(RelaySignals.layer),
+    Layer.provide(measuredStoreLayer),
+    Layer.provideMerge(telemetryLayer)
   )
 }
 
@@ -217,6 +223,8 @@ export interface Tollgate {
   matches(path: string, host?: string): boolean
   /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
   isSitesHost(host: string): boolean
+  /** The metrics of this Tollgate in the text format of Prometheus, for a route of your own. */
+  metrics(): Promise<string>
   /**
    * Waits up to 5 seconds for requests in flight, and until requests that ended are charged, then stops all background
    * work. A store that you opened stays open; a store that you passed as a layer is closed.
@@ -224,7 +232,7 @@ export interface Tollgate {
   close(): Promise<void>
 }
 
-const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks) {
+const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks, host: HostContext) {
   return makeLocalHandles({
     store: yield* Store,
     operations: yield* allOperations,
@@ -233,7 +241,9 @@ const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks) {
     usage: yield* Usage,
     reservations: yield* Reservations,
     uploads: yield* Uploads,
-    tasks
+    telemetry: yield* Telemetry,
+    tasks,
+    host
   })
 })
 
@@ -252,32 +262,46 @@ const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks) {
 export const createTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
   const unsupportedNode = checkNodeVersion(process.versions.node)
   if (unsupportedNode !== undefined) throw unsupportedNode
-  const { store, tokens, authenticate, bodyLimit, docs, ...rest } = Options.decodeSync(tollgateOptions, options)
+  const { store, tokens, authenticate, bodyLimit, docs, metrics, logger, telemetry, ...rest } = Options.decodeSync(
+    tollgateOptions,
+    options
+  )
   const { publicUrl, deployments } = rest
+  const host = await makeHostContext(logger, telemetry)
   const scope = Scope.makeUnsafe()
   const close = () => run(Scope.close(scope, Exit.void))
   const services = Layer.mergeAll(makeServices(rest), authenticatorLayer({ tokens, authenticate })).pipe(
     Layer.provideMerge(storeLayer(store))
   )
   try {
-    const context = await run(Layer.buildWithScope(services, scope))
-    const { dispatch, dispose } = toWebHandler(Layer.succeedContext(context), { bodyLimit, publicUrl, docs })
-    const { handle, drain } = trackInFlight(dispatch)
-    const tasks = makeBackgroundTasks()
-    const { matchesRoute } = makeRoutes({ docs: docs !== false, sites: deployments?.target.serve !== undefined })
+    const context = await run(Layer.buildWithScope(services, scope), undefined, host.context)
+    const httpOptions = { bodyLimit, publicUrl, docs, metrics }
+    const { dispatch, dispose } = makeHttpHandlers(Layer.succeedContext(context), httpOptions, host)
+    const { handle, drain, count } = trackInFlight(dispatch)
+    const { format, observe } = Context.get(context, Telemetry)
+    const stopObserving = observe(instruments.httpActiveRequests, count)
+    const tasks = makeBackgroundTasks(host.context)
+    const { matchesRoute } = makeRoutes({
+      docs: docs !== false,
+      metrics: metrics === true,
+      sites: deployments?.target.serve !== undefined
+    })
     const sites = Context.get(context, DeploymentConfig)?.sites
     const isSitesHost = (host: string): boolean => sites?.matchHost(host) !== undefined
     return {
-      ...(await run(Effect.provideContext(makeHandles(tasks), context))),
-      reencryptKeys: () => run(Context.get(context, ApiKeys).reencryptKeys()),
+      ...(await run(Effect.provideContext(makeHandles(tasks, host), context))),
+      reencryptKeys: () =>
+        run(Context.get(context, ApiKeys).reencryptKeys(), undefined, host.withActiveSpan(host.context)),
       handler: async (request, context) => toWebResponse(await handle(fromWebRequest(request, context))),
       dispatch: handle,
       matches: (path, host = "") => isSitesHost(host) || matchesRoute(normalizePath(path.split("?", 1)[0] ?? "")),
       isSitesHost,
+      metrics: format,
       close: async () => {
         await Promise.all([drain(), tasks.stop(drainTimeoutMs)])
         await dispose()
         await close()
+        stopObserving()
       }
     }
   } catch (error) {

@@ -19,6 +19,8 @@ import { type EventRetentionOptions, eventRetentionOptions } from "./outbox/Even
 import { type LimitOptions, limitOptions } from "./runtime/Limits.ts"
 import * as Options from "./runtime/Options.ts"
 import type { Store, StoreOperations } from "./store/Store.ts"
+import { type HostLogger, hostLogger } from "./telemetry/HostLogger.ts"
+import { type TelemetryOptions, telemetryOptions } from "./telemetry/makeHostContext.ts"
 import { type WebhookOptions, webhookOptions } from "./webhooks/WebhookConfig.ts"
 
 type PrincipalJson = typeof PrincipalShape.Encoded
@@ -80,6 +82,13 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
    * the binding returns.
    */
   readonly authenticate?: AuthenticateOption | undefined
+  /**
+   * Where Tollgate logs: an object with the methods `debug`, `info`, `warn` and `error`, such as the console or a logger of
+   * pino or winston. Default: lines of JSON on the standard error.
+   */
+  readonly logger?: HostLogger | undefined
+  /** What spans may contain. Spans and metrics appear if your program has registered an OpenTelemetry SDK. */
+  readonly telemetry?: TelemetryOptions | undefined
 }
 
 const quotaThresholdOptions = Options.struct<QuotaThresholdOptions>()({
@@ -140,6 +149,9 @@ export const tollgateOptions = Options.struct<TollgateOptions>()({
   ),
   bodyLimit: Options.optional(Options.positiveInteger("must be a number of bytes, a positive integer")),
   docs: Options.optional(Options.literals([true, false, "protected"], 'must be true, false or "protected"')),
+  metrics: Options.optional(Options.literals([true, false], "must be true or false")),
+  logger: Options.optional(hostLogger),
+  telemetry: Options.optional(telemetryOptions),
   ...serviceFields
 }).check(
   Schema.makeFilter(checkDeploymentOptions),

@@ -32,6 +32,7 @@ export {
   type IdempotencyRecord,
   type RecordWithParent,
   Store,
+  type StoreDescription,
   type StoreOperations,
   type StorePage,
   type StoreQuery,

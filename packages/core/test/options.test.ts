@@ -37,7 +37,10 @@ const all: { readonly [Name in keyof Required<TollgateOptions>]: TollgateOptions
   tokens: [{ token, account: "acme" }],
   authenticate: undefined,
   bodyLimit: 1000,
-  docs: true
+  docs: true,
+  metrics: true,
+  logger: console,
+  telemetry: { spanNames: true }
 }
 const required = { store: all.store, secret }
 

@@ -57,6 +57,7 @@ const make = ({ clock: source }: MemoryStoreOptions = {}): StoreWithContents => 
   })
 
   const operations = Store.make({
+    description: { system: "memory" },
     get: (partition, keys) => Effect.sync(() => keys.map((key) => read(partition).get(key))),
     getByUniqueKey: (partition, uniqueKeys) =>
       Effect.sync(() => uniqueKeys.map((uniqueKey) => read(partition).getByUniqueKey(uniqueKey))),

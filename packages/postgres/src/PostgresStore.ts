@@ -2,7 +2,7 @@
  * A store in PostgreSQL that any number of processes can share.
  */
 import type { ConfigurationError } from "@tollgate/core"
-import { makeRetryTransient, Options, withCallerTime } from "@tollgate/core/internal"
+import { makeRetryTransient, Options, StoreActivity, withCallerTime } from "@tollgate/core/internal"
 import {
   type ClosableStore,
   Store,
@@ -35,10 +35,16 @@ const makeOperations = (
 ): StoreWithContents => {
   const schema = escapeIdentifier(name)
   const sweeper = new Sweeper(database, schema)
-  const retryTransient = makeRetryTransient({ isClosed: database.isClosed, classifyError, redactError: withoutData })
+  const activity = new StoreActivity()
+  const retryTransient = makeRetryTransient({
+    activity,
+    isClosed: database.isClosed,
+    classifyError,
+    redactError: withoutData
+  })
 
-  const lookups = makeLookups(database, schema, retryTransient)
-  const commit = makeCommit(database, schema, retryTransient, sweeper.onCommit)
+  const lookups = makeLookups(database, schema, retryTransient, activity)
+  const commit = makeCommit(database, schema, retryTransient, activity, sweeper.onCommit)
   const listSql = `SELECT q.position, p.total, p.version, p.header, p.body
     FROM ROWS FROM (jsonb_to_recordset($2::jsonb) AS (terms text[], "offset" bigint, "limit" bigint, descending boolean))
       WITH ORDINALITY q (terms, skip, count, descending, position)
@@ -77,6 +83,7 @@ const makeOperations = (
     )
 
   const operations = Store.make({
+    description: activity.describe("postgresql"),
     ...lookups,
     list,
     commit: withCallerTime(clock, commit),

@@ -6,7 +6,7 @@
  * partition and writer, so a batch that is sent again, because its reply was lost, is applied once.
  */
 import { randomUUID } from "node:crypto"
-import { BatchQueue, type RetryTransient } from "@tollgate/core/internal"
+import { BatchQueue, type RetryTransient, type StoreActivity } from "@tollgate/core/internal"
 import {
   type Change,
   type CommitResult,
@@ -55,6 +55,7 @@ export const makeCommit = (
   database: Database,
   schema: string,
   retryTransient: RetryTransient,
+  activity: StoreActivity,
   onCommit: () => void
 ) => {
   const writer = randomUUID()
@@ -105,6 +106,7 @@ export const makeCommit = (
     )
 
   const queue = new BatchQueue(sendBatch, {
+    activity,
     maxBatchWeight,
     maxRunningBatches: 1,
     weigh: weighCommit,

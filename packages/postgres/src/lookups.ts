@@ -1,7 +1,7 @@
 /**
  * Look-ups by name. Those of several callers, also in different partitions, share one call of a function.
  */
-import { BatchQueue, type RetryTransient } from "@tollgate/core/internal"
+import { BatchQueue, type RetryTransient, type StoreActivity } from "@tollgate/core/internal"
 import type { Partition, StoreOperations, StoreRecord, StoreUnavailable } from "@tollgate/core/store"
 import { toTextArray } from "./arrayLiteral.ts"
 import type { Database, Row } from "./Database.ts"
@@ -29,7 +29,8 @@ export const decodeRow = ([version, header, body]: Row): StoreRecord | undefined
 export const makeLookups = (
   database: Database,
   schema: string,
-  retryTransient: RetryTransient
+  retryTransient: RetryTransient,
+  activity: StoreActivity
 ): Pick<StoreOperations, "get" | "getByUniqueKey" | "counters"> => {
   /** The rows of the function begin with the position of the name that they are about. */
   const makeLookup = <A>(
@@ -49,6 +50,7 @@ export const makeLookups = (
           return lookups.map(({ names }) => names.map(() => decode(found.get(++position))))
         }),
       {
+        activity,
         maxBatchWeight: maxBatchSize,
         maxRunningBatches,
         weigh: ({ names }) => names.length,

@@ -3,7 +3,7 @@
  */
 import { randomUUID } from "node:crypto"
 import type { ConfigurationError } from "@tollgate/core"
-import { BatchQueue, makeRetryTransient, Options, withCallerTime } from "@tollgate/core/internal"
+import { BatchQueue, makeRetryTransient, Options, StoreActivity, withCallerTime } from "@tollgate/core/internal"
 import {
   type Change,
   type ClosableStore,
@@ -49,7 +49,7 @@ type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyA
 const clearBatchSize = 500
 
 /** Commands of a connection are pipelined, so batches need not wait. A running script blocks all clients: batches are small. */
-const batchOptions = { maxBatchWeight: 32, maxRunningBatches: Number.POSITIVE_INFINITY, weigh: () => 1 }
+const batchLimits = { maxBatchWeight: 32, maxRunningBatches: Number.POSITIVE_INFINITY, weigh: () => 1 }
 
 interface CounterBatchItem {
   readonly changes: CounterCommit
@@ -75,6 +75,8 @@ const readPage = ([total, keys, records]: PageReply): StorePage => ({
 
 const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisStoreOptions): StoreWithContents => {
   const { client, writer, prefix, isClosed } = connection
+  const activity = new StoreActivity()
+  const batchOptions = { ...batchLimits, activity }
   const getKeys = (partition: Partition.Partition) => makePartitionKeys(prefix, partition)
 
   const get = async (partition: Partition.Partition, keys: ReadonlyArray<string>) => {
@@ -125,7 +127,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
   }
 
   /** Runs an operation that is safe to repeat. */
-  const retryTransient = makeRetryTransient({ isClosed, classifyError, redactError: withoutCommand })
+  const retryTransient = makeRetryTransient({ activity, isClosed, classifyError, redactError: withoutCommand })
 
   /** Commits that only check records and change counters. A batch has one commit id and is retried as a whole. */
   const runCounterBatch = (partition: Partition.Partition, items: ReadonlyArray<CounterBatchItem>) => {
@@ -180,6 +182,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
     )
 
   const operations = Store.make({
+    description: activity.describe("redis"),
     get: (partition, keys) => retryTransient("get", () => get(partition, keys)),
     getByUniqueKey: (partition, uniqueKeys) => lookupBatches.add(partition, uniqueKeys),
     list: (partition, queries) =>

@@ -63,6 +63,10 @@ export class CommitQueue {
     })
   }
 
+  countPending(): number {
+    return this.#pending.length
+  }
+
   /** Rejects new jobs and waits for the pending ones. */
   close(): Promise<void> {
     this.#isClosed = true

@@ -98,6 +98,7 @@ const makeOperations = (database: Database, operations: SyncOperations, queue: C
       .pipe(Effect.flatMap((hasMore) => (hasMore ? clear(partition) : Effect.void)))
 
   return Store.make({
+    description: { system: "sqlite", countQueued: () => queue.countPending() },
     get: (partition, keys) => read("get", () => operations.get(partition, keys)),
     getByUniqueKey: (partition, uniqueKeys) =>
       read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),

@@ -28,7 +28,9 @@ import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import type { Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
+import type { TelemetryShape } from "../telemetry/Telemetry.ts"
 import type { AppliedRateLimit, AuthorizeOptions, ParsedAuthorizeOptions, ParsedLimits } from "./AuthorizeOptions.ts"
+import { makeMeasureDecision } from "./measureDecision.ts"
 import { parseAuthorizeOptions } from "./parseAuthorizeOptions.ts"
 
 interface Allowed {
@@ -115,9 +117,13 @@ interface Services {
   readonly keys: ApiKeys["Service"]
   readonly usage: Usage["Service"]
   readonly reservations: Reservations["Service"]
+  /** Default: nothing is measured. */
+  readonly telemetry?: TelemetryShape | undefined
 }
 
-export const makeAuthorize = ({ store, keys, usage, reservations }: Services) => {
+export const makeAuthorize = ({ store, keys, usage, reservations, telemetry }: Services) => {
+  const measure = makeMeasureDecision(telemetry)
+
   /** Takes from rate limits that are counted in the key bucket's partition. */
   const takeFromLimits = (bucket: KeyBucket, takes: ReadonlyArray<RateLimitTake>) =>
     Effect.matchEffect(
@@ -199,11 +205,14 @@ export const makeAuthorize = ({ store, keys, usage, reservations }: Services) =>
     key: string,
     options?: AuthorizeOptions | ParsedAuthorizeOptions
   ): Effect.Effect<AuthorizeResult, AuthorizeError> =>
-    Effect.flatMap(parseAuthorizeOptions(options), (parsed) =>
-      Effect.flatMap(
-        keys.verifyKey(bucket, key),
-        (check): Effect.Effect<AuthorizeResult, AuthorizeError> =>
-          check.valid ? decide(bucket, check, parsed) : Effect.succeed({ allowed: false, reason: check.reason })
+    measure(
+      bucket,
+      Effect.flatMap(parseAuthorizeOptions(options), (parsed) =>
+        Effect.flatMap(
+          keys.verifyKey(bucket, key),
+          (check): Effect.Effect<AuthorizeResult, AuthorizeError> =>
+            check.valid ? decide(bucket, check, parsed) : Effect.succeed({ allowed: false, reason: check.reason })
+        )
       )
     )
 }

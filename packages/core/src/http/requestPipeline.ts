@@ -2,21 +2,22 @@
  * Handles every HTTP request: assigns the request ID, normalizes the path, finds the route, runs its handler, and turns
  * every failure into a problem response.
  */
-import { Cause, Context, Effect, Option, References } from "effect"
-import { FindMyWay, Headers, HttpTraceContext } from "effect/http"
+import { Cause, Context, Effect, References } from "effect"
+import { FindMyWay } from "effect/http"
 import { SecureRandom } from "../crypto/SecureRandom.ts"
 import { InternalError } from "../errors/requestErrors.ts"
 import { isTollgateError, type TollgateError } from "../errors/TollgateError.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import { ResponseEncodingError, type RouteHandler } from "./buildRoutes.ts"
+import { measureRequest } from "./measureRequest.ts"
 import { normalizePath } from "./normalizePath.ts"
 import { toProblemResponse } from "./problemResponse.ts"
 import { type HttpConfig, RequestContext } from "./RequestContext.ts"
 import { RequestId, resolveRequestId } from "./RequestId.ts"
 import { MethodNotAllowed, RouteNotFound } from "./routeErrors.ts"
 import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
+import { traceRequest } from "./traceRequest.ts"
 
 const isDecodable = (text: string): boolean => {
   if (!text.includes("%")) return true
@@ -120,13 +121,29 @@ const withoutBody = ({ status, headers, body }: TransportResponse): TransportRes
   return { status, headers, body: undefined }
 }
 
+interface Route {
+  readonly name: string
+  readonly handler: RouteHandler
+}
+
+/** The path of a route with its parameters in braces, as in `/v1/accounts/{accountName}`. */
+const toRouteName = (path: string): string => path.replace(/:([A-Za-z]+)/g, "{$1}")
+
+interface MatchedRequest {
+  /** `undefined` if nothing is found at the path. */
+  readonly route: string | undefined
+  readonly handle: () => ReturnType<RouteHandler>
+}
+
+const unmatched: MatchedRequest = { route: undefined, handle: () => Effect.fail(new RouteNotFound()) }
+
 /** Builds the handler of all HTTP requests. It never fails: errors become problem responses. */
 export const makeRequestHandler = (
   handlers: ReadonlyArray<readonly [method: string, path: string, handler: RouteHandler]>,
   routes: Routes,
   config: HttpConfig
 ): ((request: TransportRequest) => Effect.Effect<TransportResponse>) => {
-  const router = FindMyWay.make<RouteHandler>({
+  const router = FindMyWay.make<Route>({
     // Longer than any valid name, so that the schema rejects a long parameter with 400 instead of a 404 here.
     maxParamLength: 4_096,
     caseSensitive: true,
@@ -134,7 +151,9 @@ export const makeRequestHandler = (
     ignoreTrailingSlash: false
   })
   const sitesHandler = handlers.find(([, path]) => path === sitesPath)?.[2]
-  for (const [method, path, handler] of handlers) router.on(method, path as `/${string}`, handler)
+  for (const [method, path, handler] of handlers) {
+    router.on(method, path as `/${string}`, { name: toRouteName(path), handler })
+  }
 
   const findRoute = (method: string, url: string) =>
     router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
@@ -147,20 +166,20 @@ export const makeRequestHandler = (
   }
 
   /** Sites hosts serve sites only: the HTTP API is not reachable there. */
-  const handleSite = (request: TransportRequest, path: string) =>
+  const handleSite = (request: TransportRequest, path: string): MatchedRequest =>
     sitesHandler === undefined || !getAllowedMethods(request, path).includes(request.method)
-      ? Effect.fail(new RouteNotFound())
-      : sitesHandler(request, { params: {}, query: {} })
+      ? unmatched
+      : { route: toRouteName(sitesPath), handle: () => sitesHandler(request, { params: {}, query: {} }) }
 
-  const handleRoute = (request: TransportRequest, { path, search }: ParsedUrl) => {
+  const matchRequest = (request: TransportRequest, { path, search }: ParsedUrl): MatchedRequest => {
     if (getSite(request) !== undefined) return handleSite(request, path)
     // The router also decodes the fixed parts of a path. Middleware in front of Tollgate that checks paths may not
     // decode them, so an encoded path could bypass it: respond with 404 instead.
-    if (path.includes("%") && !routes.matchesRoute(path)) return Effect.fail(new RouteNotFound())
-    const route = findRoute(request.method, search === "" ? path : `${path}?${search}`)
-    return route === undefined
-      ? Effect.fail(new RouteNotFound())
-      : route.handler(request, { params: route.params, query: route.searchParams })
+    if (path.includes("%") && !routes.matchesRoute(path)) return unmatched
+    const found = findRoute(request.method, search === "" ? path : `${path}?${search}`)
+    if (found === undefined) return unmatched
+    const { handler: route, params, searchParams } = found
+    return { route: route.name, handle: () => route.handler(request, { params, query: searchParams }) }
   }
 
   return (request) =>
@@ -170,19 +189,18 @@ export const makeRequestHandler = (
       const url = parseUrl(request.pathAndQuery)
       const isInvalid = url instanceof InvalidInput
       const { path, search } = isInvalid ? { path: request.pathAndQuery.split("?", 1)[0] ?? "", search: "" } : url
-      const response = isInvalid ? Effect.fail(url) : Effect.suspend(() => handleRoute(request, url))
-      return response.pipe(
+      const { route, handle } = isInvalid
+        ? { ...unmatched, handle: () => Effect.fail(url) }
+        : matchRequest(request, url)
+      return Effect.suspend<TransportResponse, unknown, RequestContext>(handle).pipe(
         Effect.catchCause((cause) =>
           causeToResponse(cause, { path, method, allowedMethods: () => getAllowedMethods(request, path) })
         ),
         Effect.map((response) =>
           method === "HEAD" ? withoutBody(withStandardHeaders(response, id)) : withStandardHeaders(response, id)
         ),
-        withSafeSpan(`http.server ${method}`, () => ({
-          kind: "server",
-          parent: Option.getOrUndefined(HttpTraceContext.fromHeaders(Headers.fromInput(headers))),
-          attributes: { "http.request.method": method, "url.path": path }
-        })),
+        traceRequest({ method, route, path, headers }),
+        measureRequest({ method, route }),
         Effect.updateContext((context: Context.Context<never>) =>
           context.pipe(
             Context.add(RequestContext, RequestContext.from(request, path, search, config)),

@@ -6,6 +6,7 @@ import { descriptions } from "../operations/AllOperations.ts"
 
 export const openApiPath = "/v1/openapi.json"
 export const docsPath = "/v1/docs"
+export const metricsPath = "/metrics"
 export const sitesPath = "/sites/*"
 
 type Route = readonly [pattern: string, method: string]
@@ -14,6 +15,7 @@ const docsRoutes: ReadonlyArray<Route> = [
   ["/v1/openapi\\.json", "GET"],
   ["/v1/docs", "GET"]
 ]
+const metricsRoutes: ReadonlyArray<Route> = [["/metrics", "GET"]]
 const sitesRoutes: ReadonlyArray<Route> = [["/sites/.+", "GET"]]
 
 /** The declared paths as regular expressions, in which a parameter such as `:keyId` matches one path segment. */
@@ -32,8 +34,17 @@ export interface Routes {
 }
 
 /** The declared routes, plus the optional ones that are enabled. */
-export const makeRoutes = (enabled: { readonly docs: boolean; readonly sites: boolean }): Routes => {
-  const routes = [...(enabled.docs ? docsRoutes : []), ...(enabled.sites ? sitesRoutes : []), ...declaredRoutes]
+export const makeRoutes = (enabled: {
+  readonly docs: boolean
+  readonly metrics: boolean
+  readonly sites: boolean
+}): Routes => {
+  const routes = [
+    ...(enabled.docs ? docsRoutes : []),
+    ...(enabled.metrics ? metricsRoutes : []),
+    ...(enabled.sites ? sitesRoutes : []),
+    ...declaredRoutes
+  ]
   const routePatterns = routes.map(([pattern, method]) => [new RegExp(`^${pattern}$`), method] as const)
   const anyRoute = new RegExp(`^(?:${routes.map(([pattern]) => pattern).join("|")})$`)
   return {

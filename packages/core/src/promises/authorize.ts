@@ -1,7 +1,7 @@
 /**
  * `authorize` as a promise, with plain JSON as its result.
  */
-import { DateTime, Effect } from "effect"
+import { type Context, DateTime, Effect } from "effect"
 import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import { type AuthorizeResult, makeAuthorize, type Refusal } from "../authorize/authorize.ts"
 import { makeReportOutcome, type ReportOutcome } from "../authorize/reportOutcome.ts"
@@ -81,14 +81,21 @@ export const getReportOutcome = (result: object): ReportOutcome | undefined =>
   (result as { readonly reportOutcome?: ReportOutcome | undefined }).reportOutcome
 
 /** Makes the `authorize` method of key buckets. */
-export const makeAuthorizeMethod = (services: Parameters<typeof makeAuthorize>[0], tasks: BackgroundTasks) => {
+export const makeAuthorizeMethod = (
+  services: Parameters<typeof makeAuthorize>[0],
+  tasks: BackgroundTasks,
+  enter: () => Context.Context<never>
+) => {
   const authorize = makeAuthorize(services)
   return (bucket: KeyBucket) =>
     (key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson> => {
       try {
         // A value that is not a string is treated like any other malformed key.
         const decision = authorize(bucket, typeof key === "string" ? key : "", options)
-        return runPossiblySync(Effect.map(decision, (result) => encode(result, tasks)))
+        return runPossiblySync(
+          Effect.map(decision, (result) => encode(result, tasks)),
+          enter()
+        )
       } catch (error) {
         // A proxy as options may throw.
         return Promise.reject(error)

@@ -154,7 +154,8 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
         const { signal } = parseOptions(options)
         return run(
           Effect.flatMap(parseUploadUrl(uploadUrl), (url) => upload(url, source)),
-          signal
+          signal,
+          call.enter?.()
         )
       }
       return withCallerStack(start(), captureCaller(uploadSource))

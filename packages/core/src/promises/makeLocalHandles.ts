@@ -16,6 +16,8 @@ import { checkOwner, type Owners } from "../operations/checkOwner.ts"
 import { findOperation } from "../operations/findOperation.ts"
 import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
 import type { StoreOperations } from "../store/Store.ts"
+import type { HostContext } from "../telemetry/makeHostContext.ts"
+import type { TelemetryShape } from "../telemetry/Telemetry.ts"
 import { type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
 import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
 import { makeAccountHandles, makeAccountsMethods } from "./makeHandles.ts"
@@ -55,7 +57,9 @@ interface LocalServices {
   readonly usage: Usage["Service"]
   readonly reservations: Reservations["Service"]
   readonly uploads: Uploads["Service"]
+  readonly telemetry: TelemetryShape
   readonly tasks: BackgroundTasks
+  readonly host: HostContext
 }
 
 export const makeLocalHandles = ({
@@ -66,22 +70,28 @@ export const makeLocalHandles = ({
   usage,
   reservations,
   uploads,
-  tasks
+  tasks,
+  telemetry,
+  host
 }: LocalServices) => {
-  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations }, tasks)
-  const call: CallOperation = (description, scope, request) =>
-    Effect.flatMap(
-      checkOwner(owners, description, scope, request),
-      (request) =>
-        findOperation(operations, description)?.(request) ??
-        Effect.die(`The operation ${description.id} has no implementation`)
-    )
+  const enter = () => host.withActiveSpan(host.context)
+  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations, telemetry }, tasks, enter)
+  const call: CallOperation = Object.assign(
+    (...[description, scope, request]: Parameters<CallOperation>) =>
+      Effect.flatMap(
+        checkOwner(owners, description, scope, request),
+        (request) =>
+          findOperation(operations, description)?.(request) ??
+          Effect.die(`The operation ${description.id} has no implementation`)
+      ),
+    { enter }
+  )
   const account = makeAccountHandles<LocalKeyBucketHandle>({
     call,
     makeKeyBucket: (handle, bucket) =>
       Object.assign(handle, {
         verify: (key: string | undefined) =>
-          runPossiblySync(Effect.map(keys.verifyKey(bucket, key ?? ""), encodeVerification)),
+          runPossiblySync(Effect.map(keys.verifyKey(bucket, key ?? ""), encodeVerification), enter()),
         authorize: makeAuthorizeFor(bucket)
       }),
     tryConsume: ({ accountName, bucketId }, subscriptionId, meters) => {
@@ -92,7 +102,10 @@ export const makeLocalHandles = ({
           ? usage.consumeMeters(bucketId, subscriptionId, amounts)
           : Effect.fail(new MeteringBucketNotFound({ bucketId }))
       )
-      return runPossiblySync(Effect.map(consumption, ({ quotas }) => encodeQuotas(quotas)))
+      return runPossiblySync(
+        Effect.map(consumption, ({ quotas }) => encodeQuotas(quotas)),
+        enter()
+      )
     },
     upload: (url, source) => uploads.receive(url, toSourceStream(source), { transferOwnership: true })
   })

@@ -2,7 +2,7 @@
  * Makes the promise API of operations from their descriptions. Input is plain JSON and is validated as it is over HTTP;
  * output is plain JSON. Path parameters that the handle does not know are arguments; the body and the options follow.
  */
-import { Effect, Schema } from "effect"
+import { type Context, Effect, Schema } from "effect"
 import type { OperationDescription } from "../api/describeOperations.ts"
 import type { PageJson, PagePromise } from "../api/Methods.ts"
 import { getInProcessFields } from "../api/parameters.ts"
@@ -19,11 +19,11 @@ import { parsePathSegment } from "./pathSegment.ts"
 import { captureCaller, run, withCallerStack } from "./run.ts"
 
 /** Calls an operation: a service in process, or the HTTP API of another process. */
-export type CallOperation = (
-  description: OperationDescription,
-  scope: CallerScope,
-  request: AnyRequest
-) => Effect.Effect<unknown, unknown>
+export interface CallOperation {
+  (description: OperationDescription, scope: CallerScope, request: AnyRequest): Effect.Effect<unknown, unknown>
+  /** The context to run in. It depends on where the method is called. */
+  readonly enter?: () => Context.Context<never>
+}
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -201,7 +201,8 @@ const makeMethod = (
     )
     return run(
       actor === undefined ? operation : Effect.provideService(operation, CurrentActor, { type: "host", id: actor }),
-      signal
+      signal,
+      call.enter?.()
     )
   }
 

@@ -1,13 +1,17 @@
 /**
  * Runs effects as promises, which reject with the errors of the operations and not with a FiberFailure.
  */
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Context, Effect, Exit } from "effect"
 import { isTollgateError } from "../errors/TollgateError.ts"
 
 /** Runs an effect. If `signal` aborts, interrupts it and rejects with the signal's reason. */
-export const run = async <A, E>(effect: Effect.Effect<A, E>, signal?: AbortSignal): Promise<A> => {
+export const run = async <A, E>(
+  effect: Effect.Effect<A, E>,
+  signal?: AbortSignal,
+  context: Context.Context<never> = Context.empty()
+): Promise<A> => {
   signal?.throwIfAborted()
-  const exit = await Effect.runPromiseExit(effect, signal === undefined ? {} : { signal })
+  const exit = await Effect.runPromiseExitWith(context)(effect, signal === undefined ? {} : { signal })
   if (Exit.isSuccess(exit)) return exit.value
   if (signal?.aborted === true && Cause.hasInterruptsOnly(exit.cause)) throw signal.reason
   throw Cause.squash(exit.cause)
@@ -17,8 +21,8 @@ const exitToPromise = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
   Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
 
 /** Like `run`, for the hot path: returns a settled promise if the effect finishes synchronously. */
-export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
-  const fiber = Effect.runFork(effect)
+export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>, context: Context.Context<never>): Promise<A> => {
+  const fiber = Effect.runForkWith(context)(effect)
   const exit = fiber.pollUnsafe()
   return exit === undefined
     ? new Promise((resolve) => fiber.addObserver((exit) => resolve(exitToPromise(exit))))

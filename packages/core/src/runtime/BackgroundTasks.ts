@@ -1,7 +1,7 @@
 /**
  * Tasks that no response waits for. Closing a Tollgate waits for them.
  */
-import { Effect, Fiber } from "effect"
+import { type Context, Effect, Fiber } from "effect"
 import { settleWithin } from "./settleWithin.ts"
 
 export interface BackgroundTasks {
@@ -10,11 +10,11 @@ export interface BackgroundTasks {
   readonly stop: (timeoutMs: number) => Promise<void>
 }
 
-export const makeBackgroundTasks = (): BackgroundTasks => {
+export const makeBackgroundTasks = (context: Context.Context<never>): BackgroundTasks => {
   const running = new Set<Fiber.Fiber<void>>()
   return {
     start: (task) => {
-      const fiber = Effect.runFork(task)
+      const fiber = Effect.runForkWith(context)(task)
       running.add(fiber)
       fiber.addObserver(() => running.delete(fiber))
     },

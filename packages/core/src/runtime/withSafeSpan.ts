@@ -1,14 +1,18 @@
-import { Effect, Tracer } from "effect"
+import { Effect, type Fiber, Tracer } from "effect"
+
+/** Whether spans are recorded. Effect's own tracer, which is the default, records none. */
+export const hasTracer = (fiber: Fiber.Fiber<unknown, unknown>): boolean =>
+  fiber.getRef(Tracer.Tracer) !== Tracer.nativeTracer
 
 /**
  * Adds a span that hides the operation's result from the tracer: the span's exit has no value, since results may
  * contain key values. Errors are not hidden. Does nothing if no tracer is configured.
  */
 export const withSafeSpan =
-  (name: string, options: () => Tracer.SpanOptions = () => ({})) =>
+  (name: string, options: (fiber: Fiber.Fiber<unknown, unknown>) => Tracer.SpanOptions = () => ({})) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.flatMap(Tracer.Tracer, (tracer) => {
-      if (tracer === Tracer.nativeTracer) return effect
+    Effect.withFiber((fiber) => {
+      if (!hasTracer(fiber)) return effect
       let success: { readonly result: A } | undefined
       const withoutResult = Effect.asVoid(
         Effect.tap(effect, (result) =>
@@ -17,7 +21,8 @@ export const withSafeSpan =
           })
         )
       )
-      return Effect.flatMap(Effect.withSpan(withoutResult, name, { ...options(), captureStackTrace: false }), () =>
-        success === undefined ? Effect.die("The span ended without a result") : Effect.succeed(success.result)
+      return Effect.flatMap(
+        Effect.withSpan(withoutResult, name, { ...options(fiber), captureStackTrace: false }),
+        () => (success === undefined ? Effect.die("The span ended without a result") : Effect.succeed(success.result))
       )
     })

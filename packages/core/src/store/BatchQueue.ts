@@ -3,8 +3,10 @@
  * running, into one batch: one round trip for all. The higher the load, the larger the batches.
  */
 import { Effect } from "effect"
+import type { StoreActivity } from "./StoreActivity.ts"
 
 export interface BatchQueueOptions<A, E> {
+  readonly activity: StoreActivity
   readonly maxBatchWeight: number
   readonly weigh: (item: A) => number
   /** The number of batches of one lane that run at the same time. */
@@ -37,6 +39,7 @@ export class BatchQueue<K, A, B, E> {
   ) {
     this.#runBatch = runBatch
     this.#options = options
+    options.activity.addQueue(() => [...this.#lanes.values()].reduce((sum, { pending }) => sum + pending.size, 0))
   }
 
   add(key: K, item: A): Effect.Effect<B, E> {

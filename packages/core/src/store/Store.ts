@@ -119,8 +119,20 @@ export interface CommitResult {
   readonly replayed?: { readonly fingerprint: string; readonly result: string }
 }
 
+/** What a store says about itself, for telemetry. */
+export interface StoreDescription {
+  /** The name of the database system in the semantic conventions of OpenTelemetry: `sqlite`, `redis`, `postgresql`. */
+  readonly system: string
+  /** How many operations wait for their batch. */
+  readonly countQueued?: (() => number) | undefined
+  /** How many attempts were repeated after a transient error since the store was opened. */
+  readonly countRetries?: (() => number) | undefined
+}
+
 /** The operations that an adapter implements and passes to `Store.make`. */
 export interface StoreOperations {
+  readonly description?: StoreDescription | undefined
+
   /** The records with these keys, in the order of the keys. */
   get(
     partition: Partition,
@@ -168,6 +180,7 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
    */
   static make(operations: StoreOperations): StoreOperations {
     return {
+      description: operations.description,
       get: (partition, keys) => (keys.length === 0 ? emptyResult : operations.get(partition, keys)),
       getByUniqueKey: (partition, uniqueKeys) =>
         uniqueKeys.length === 0 ? emptyResult : operations.getByUniqueKey(partition, uniqueKeys),

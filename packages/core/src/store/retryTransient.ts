@@ -2,6 +2,7 @@
  * Retries while the server of a store restarts or fails over. It gives up within a second, so that callers fail fast.
  */
 import { Clock, Effect, Random, Result } from "effect"
+import type { StoreActivity } from "./StoreActivity.ts"
 import { StoreUnavailable } from "./StoreError.ts"
 
 /** Milliseconds from the first failure to the last attempt. */
@@ -19,6 +20,7 @@ export interface ErrorClass {
 }
 
 export interface RetryOptions {
+  readonly activity: StoreActivity
   readonly isClosed: () => boolean
   readonly classifyError: (error: unknown) => ErrorClass
   /** Copies an error without what does not belong into a log, such as passwords and stored data. */
@@ -32,7 +34,7 @@ export type RetryTransient = <A>(
 ) => Effect.Effect<A, StoreUnavailable>
 
 export const makeRetryTransient =
-  ({ isClosed, classifyError, redactError }: RetryOptions): RetryTransient =>
+  ({ activity, isClosed, classifyError, redactError }: RetryOptions): RetryTransient =>
   (operation, attempt) => {
     const runOnce = Effect.result(Effect.tryPromise({ try: attempt, catch: (error) => ({ error }) }))
     return Effect.gen(function* () {
@@ -52,6 +54,7 @@ export const makeRetryTransient =
         if (!isTransient || performance.now() + jitteredDelay > deadline) {
           return yield* new StoreUnavailable({ operation, problem, retryable, outcome, cause: redactError(error) })
         }
+        activity.countRetry()
         // A server restarts in real time, whatever the caller's clock is.
         yield* Effect.provideService(Effect.sleep(jitteredDelay), Clock.Clock, Clock.Clock.defaultValue())
       }

@@ -21,7 +21,7 @@ export interface FaultyStore {
   readonly calls: () => number
 }
 
-type Operation = keyof StoreOperations
+type Operation = Exclude<keyof StoreOperations, "description">
 
 const unavailable = (operation: Operation, fault: Fault) =>
   new StoreUnavailable({

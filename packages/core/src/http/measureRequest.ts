@@ -1,0 +1,42 @@
+/**
+ * Records the duration of a request by method, route and status, and logs it for those who debug. Neither has the path,
+ * which contains the names of tenants.
+ */
+import { Effect, Exit } from "effect"
+import type { TransportResponse } from "../runtime/Transport.ts"
+import { instruments } from "../telemetry/instruments.ts"
+import { Telemetry } from "../telemetry/Telemetry.ts"
+import { toKnownMethod } from "./toKnownMethod.ts"
+
+export interface MeasuredRequest {
+  readonly method: string
+  readonly route: string | undefined
+}
+
+/** The status of a request whose client disconnected before the response was ready. */
+const clientClosed = 499
+
+export const measureRequest =
+  ({ method, route }: MeasuredRequest) =>
+  <R>(response: Effect.Effect<TransportResponse, never, R>): Effect.Effect<TransportResponse, never, R> =>
+    Effect.withFiber((fiber) => {
+      const { series } = fiber.getRef(Telemetry)
+      const start = performance.now()
+      return Effect.onExit(response, (exit) => {
+        const status = Exit.isSuccess(exit) ? exit.value.status : clientClosed
+        const durationMs = performance.now() - start
+        const knownMethod = toKnownMethod(method)
+        series(instruments.httpRequestDuration, {
+          "http.request.method": knownMethod,
+          ...(route === undefined ? {} : { "http.route": route }),
+          "http.response.status_code": status,
+          ...(status >= 500 ? { "error.type": String(status) } : {})
+        })(durationMs / 1_000)
+        return Effect.annotateLogs(Effect.logDebug("Handled a request"), {
+          method: knownMethod,
+          ...(route === undefined ? {} : { route }),
+          status,
+          durationMs: Math.round(durationMs * 1_000) / 1_000
+        })
+      })
+    })

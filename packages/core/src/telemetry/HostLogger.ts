@@ -1,0 +1,78 @@
+/**
+ * The logger of the host: pino, winston, the console, or any object with these methods.
+ */
+import { Cause, Logger, type LogLevel, References } from "effect"
+import * as Options from "../runtime/Options.ts"
+
+// biome-ignore lint/suspicious/noExplicitAny: loggers declare their parameters in many ways
+type Log = (...values: ReadonlyArray<any>) => unknown
+
+/** `debug`, `info`, `warn` and `error` are called with a message and an object of fields; for pino, the fields come first. */
+export interface HostLogger {
+  readonly debug: Log
+  readonly info: Log
+  readonly warn: Log
+  readonly error: Log
+}
+
+export const hostLogger = Options.value(
+  (value): value is HostLogger => Options.hasMethods(value, "debug", "info", "warn", "error"),
+  "must have the methods debug, info, warn and error, as console, pino and winston have"
+)
+
+type Fields = Readonly<Record<string, unknown>>
+
+const maxErrorLength = 8_192
+
+const toLevel = (level: LogLevel.LogLevel): keyof HostLogger => {
+  switch (level) {
+    case "Fatal":
+    case "Error":
+      return "error"
+    case "Warn":
+      return "warn"
+    case "Info":
+      return "info"
+    default:
+      return "debug"
+  }
+}
+
+/** A log entry has a message, and may have details such as the stack of an error. */
+const toMessageAndFields = ({ message, cause, fiber }: Logger.Options<unknown>) => {
+  const [first, ...details] = [message].flat().map(String)
+  const error = [...details, ...(cause.reasons.length === 0 ? [] : [Cause.pretty(cause)])]
+    .filter((text) => text !== "")
+    .join("\n")
+    .slice(0, maxErrorLength)
+  const fields: Fields = {
+    ...fiber.getRef(References.CurrentLogAnnotations),
+    ...(error === "" ? {} : { error })
+  }
+  return { message: first ?? "", fields }
+}
+
+/** Pino and bunyan take the fields first, and drop fields that follow the message. */
+const takesFieldsFirst = (logger: HostLogger): boolean =>
+  Options.hasMethods(logger, "child") && (Options.hasMethods(logger, "bindings") || "fields" in logger)
+
+export const makeHostLogger = (logger: HostLogger): Logger.Logger<unknown, void> => {
+  const fieldsFirst = takesFieldsFirst(logger)
+  return Logger.make((entry) => {
+    const { message, fields } = toMessageAndFields(entry)
+    const level = toLevel(entry.logLevel)
+    try {
+      if (Object.keys(fields).length === 0) logger[level](message)
+      else if (fieldsFirst) logger[level](fields, message)
+      else logger[level](message, fields)
+    } catch {
+      // A logger that fails must not fail the request.
+    }
+  })
+}
+
+/** Writes each entry to the standard error as a line of JSON with the time. */
+export const jsonLogger: Logger.Logger<unknown, void> = Logger.make((entry) => {
+  const { message, fields } = toMessageAndFields(entry)
+  console.error(JSON.stringify({ time: entry.date.toISOString(), level: toLevel(entry.logLevel), message, ...fields }))
+})

@@ -1,0 +1,49 @@
+/**
+ * The context in which the promise API runs: the host's logger, its tracer, and a metric registry of its own.
+ */
+import { Context, Logger, Metric, References, Tracer } from "effect"
+import * as Options from "../runtime/Options.ts"
+import { type HostLogger, jsonLogger, makeHostLogger } from "./HostLogger.ts"
+import { loadOpenTelemetry } from "./loadOpenTelemetry.ts"
+import { OpenTelemetry } from "./OpenTelemetry.ts"
+import { SpanNames } from "./SpanNames.ts"
+
+export interface TelemetryOptions {
+  /** Adds the names of accounts, key buckets and consumers to spans, and the paths of requests. Default: false. */
+  readonly spanNames?: boolean | undefined
+}
+
+export const telemetryOptions = Options.struct<TelemetryOptions>()({
+  spanNames: Options.optional(Options.literals([true, false], "must be true or false"))
+})
+
+export interface HostContext {
+  readonly context: Context.Context<never>
+  /** Adds the span that is active in the host now: the spans of the call become its children. */
+  readonly withActiveSpan: (context: Context.Context<never>) => Context.Context<never>
+}
+
+/** Without a logger, tracer and metrics of the host: for programs that use Effect, which bring their own. */
+export const emptyHostContext: HostContext = { context: Context.empty(), withActiveSpan: (context) => context }
+
+export const makeHostContext = async (
+  logger: HostLogger | undefined,
+  { spanNames = false }: TelemetryOptions = {}
+): Promise<HostContext> => {
+  const openTelemetry = await loadOpenTelemetry()
+  const withoutTracer = Context.make(Metric.MetricRegistry, new Map()).pipe(
+    Context.add(Logger.CurrentLoggers, new Set([logger === undefined ? jsonLogger : makeHostLogger(logger)])),
+    // A logger of the host has a level of its own.
+    Context.add(References.MinimumLogLevel, logger === undefined ? "Info" : "Debug"),
+    Context.add(OpenTelemetry, openTelemetry),
+    Context.add(SpanNames, spanNames)
+  )
+  if (openTelemetry?.tracer === undefined) return { context: withoutTracer, withActiveSpan: (context) => context }
+  return {
+    context: Context.add(withoutTracer, Tracer.Tracer, openTelemetry.tracer),
+    withActiveSpan: (context) => {
+      const span = openTelemetry.getActiveSpan()
+      return span === undefined ? context : Context.add(context, Tracer.ParentSpan, span)
+    }
+  }
+}
