@@ -53,7 +53,7 @@ import type { StoreError } from "./store/StoreError.ts"
 import { type ServiceOptions, serviceOptions, type TollgateOptions, tollgateOptions } from "./TollgateOptions.ts"
 import { instruments } from "./telemetry/instruments.ts"
 import { type HostContext, makeHostContext } from "./telemetry/makeHostContext.ts"
-import { measuredStoreLayer } from "./telemetry/measureStore.ts"
+import { measuredStoreLayer, measureStore } from "./telemetry/measureStore.ts"
 import { Telemetry, telemetryLayer } from "./telemetry/Telemetry.ts"
 import { completeDirectories } from "./upgrade/completeDirectories.ts"
 import { DeliveryWorker } from "./webhooks/DeliveryWorker.ts"
@@ -233,15 +233,16 @@ export interface Tollgate {
 }
 
 const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks, host: HostContext) {
+  const telemetry = yield* Telemetry
   return makeLocalHandles({
-    store: yield* Store,
+    store: measureStore(yield* Store, telemetry),
     operations: yield* allOperations,
     owners: yield* makeOwners,
     keys: yield* ApiKeys,
     usage: yield* Usage,
     reservations: yield* Reservations,
     uploads: yield* Uploads,
-    telemetry: yield* Telemetry,
+    telemetry,
     tasks,
     host
   })

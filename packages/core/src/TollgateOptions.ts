@@ -16,10 +16,10 @@ import { type VerifyCacheOptions, verifyCacheOptions } from "./keys/VerifyCache.
 import type { QuotaEvent } from "./metering/QuotaThresholds.ts"
 import type { EventJson } from "./outbox/Event.ts"
 import { type EventRetentionOptions, eventRetentionOptions } from "./outbox/EventRetention.ts"
+import { type HostLogger, hostLogger } from "./runtime/HostLogger.ts"
 import { type LimitOptions, limitOptions } from "./runtime/Limits.ts"
 import * as Options from "./runtime/Options.ts"
 import type { Store, StoreOperations } from "./store/Store.ts"
-import { type HostLogger, hostLogger } from "./telemetry/HostLogger.ts"
 import { type TelemetryOptions, telemetryOptions } from "./telemetry/makeHostContext.ts"
 import { type WebhookOptions, webhookOptions } from "./webhooks/WebhookConfig.ts"
 

@@ -117,7 +117,7 @@ export const PostgresStore = {
   ): Layer.Layer<Store | StoreContents, StoreOpenError | ConfigurationError> => Store.layer(make(source, options)),
   /** The same for callers outside Effect. */
   open: (source: PostgresSource, options?: PostgresStoreOptions): Promise<ClosableStore<StoreWithContents>> =>
-    Store.open(make(source, options)),
+    Store.open(make(source, options), options?.logger),
   /**
    * The SQL that creates or migrates the tables, for a role that may do so. `open` runs it itself if its role may.
    *

@@ -1,7 +1,7 @@
 /**
  * The options of `PostgresStore`.
  */
-import { Options } from "@tollgate/core/internal"
+import { type HostLogger, hostLogger, Options } from "@tollgate/core/internal"
 
 export interface PostgresStoreOptions {
   /** The schema of the tables and functions, which the store creates if it may. The default is `tollgate`. */
@@ -15,6 +15,8 @@ export interface PostgresStoreOptions {
    * Effect's `Clock` in each process, so that a `TestClock` controls the limits.
    */
   readonly clock?: "server" | "caller" | undefined
+  /** Where `open` logs warnings about the server's settings. The default writes lines of JSON to the standard error. */
+  readonly logger?: HostLogger | undefined
 }
 
 /** PostgreSQL shortens longer names without an error. */
@@ -33,7 +35,8 @@ export const postgresStoreOptions = Options.struct<PostgresStoreOptions>()({
   schema: Options.optional(schemaOption),
   queryTimeout: Options.optional(Options.timeout()),
   maxConnections: Options.optional(Options.positiveInteger()),
-  clock: Options.optional(Options.literals(["server", "caller"]))
+  clock: Options.optional(Options.literals(["server", "caller"])),
+  logger: Options.optional(hostLogger)
 })
 
 export const defaults = { schema: "tollgate", queryTimeout: 5_000, maxConnections: 10 } as const

@@ -235,5 +235,5 @@ export const RedisStore = {
   ): Layer.Layer<Store | StoreContents, StoreOpenError | ConfigurationError> => Store.layer(make(source, options)),
   /** The same for callers outside Effect. */
   open: (source: RedisSource, options?: RedisStoreOptions): Promise<ClosableStore<StoreWithContents>> =>
-    Store.open(make(source, options))
+    Store.open(make(source, options), options?.logger)
 }

@@ -1,7 +1,7 @@
 /**
  * The options of `RedisStore`.
  */
-import { Options } from "@tollgate/core/internal"
+import { type HostLogger, hostLogger, Options } from "@tollgate/core/internal"
 
 export interface RedisStoreOptions {
   /**
@@ -20,6 +20,8 @@ export interface RedisStoreOptions {
    * Effect's `Clock` in each process, so that a `TestClock` controls the limits.
    */
   readonly clock?: "server" | "caller" | undefined
+  /** Where `open` logs warnings about the server's settings. The default writes lines of JSON to the standard error. */
+  readonly logger?: HostLogger | undefined
 }
 
 export interface WaitReplicasOptions {
@@ -41,7 +43,8 @@ export const redisStoreOptions = Options.struct<RedisStoreOptions>()({
       timeout: Options.timeout()
     })
   ),
-  clock: Options.optional(Options.literals(["server", "caller"]))
+  clock: Options.optional(Options.literals(["server", "caller"])),
+  logger: Options.optional(hostLogger)
 })
 
 /** Finds an option of the store among the ioredis options, where ioredis would ignore it. */

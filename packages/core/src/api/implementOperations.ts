@@ -56,7 +56,7 @@ export const implementOperations = <Group extends HttpApiGroup.Constraint, Ids e
       const operation = (request: UntypedRequest) =>
         withInProcessIdempotency(id, request, implement(request)).pipe(
           Effect.provideService(Store, store),
-          withSafeSpan(id)
+          withSafeSpan(`tollgate.${id}`)
         )
       return [name, operation]
     })

@@ -16,6 +16,6 @@ export const resolveRequestId = (clientId: string | undefined, { bytes } = Secur
 }
 
 /** Logs an error with its request ID, for framework bindings that do not run in Effect. */
-export const logRequestError = (requestId: string, message: string): void => {
-  Effect.runFork(Effect.annotateLogs(Effect.logError(message), { requestId }))
+export const logRequestError = (context: Context.Context<never>, requestId: string, message: string): void => {
+  Effect.runForkWith(context)(Effect.annotateLogs(Effect.logError(message), { requestId }))
 }

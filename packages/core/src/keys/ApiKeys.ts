@@ -161,7 +161,7 @@ const make = Effect.gen(function* () {
     reencryptKeys: Effect.fnUntraced(
       makeReencryptKeys(secretBox, buckets),
       Effect.provideService(Store, store),
-      withSafeSpan("keys.reencryptKeys")
+      withSafeSpan("tollgate.keys.reencryptKeys")
     )
   })
 })

@@ -5,6 +5,8 @@
 import { Context, Effect, Layer } from "effect"
 import * as Options from "../runtime/Options.ts"
 import type { Partition } from "../store/Partition.ts"
+import { instruments } from "../telemetry/instruments.ts"
+import { observeScoped } from "../telemetry/Telemetry.ts"
 import type { Verified } from "./Verification.ts"
 
 export interface VerifyCacheOptions {
@@ -58,55 +60,68 @@ export class VerifyCache extends Context.Service<
   })
 
   static layer({ ttl, capacity = 10_000 }: VerifyCacheOptions): Layer.Layer<VerifyCache> {
-    return Layer.sync(VerifyCache, () => {
-      const entries = new Map<string, CacheEntry>()
-      const keysByPartition = new Map<Partition, Set<string>>()
-      let generation = 0
-      let totalBytes = 0
-      const evict = (key: string, { partition, bytes: evictedBytes }: CacheEntry) => {
-        entries.delete(key)
-        totalBytes -= evictedBytes
-        const keys = keysByPartition.get(partition)
-        keys?.delete(key)
-        if (keys?.size === 0) keysByPartition.delete(partition)
-      }
-      const invalidate = (partition: Partition) => {
-        generation++
-        for (const key of keysByPartition.get(partition) ?? []) {
-          const entry = entries.get(key)
-          if (entry !== undefined) evict(key, entry)
+    return Layer.effect(
+      VerifyCache,
+      Effect.gen(function* () {
+        let hits = 0
+        let misses = 0
+        const entries = new Map<string, CacheEntry>()
+        const keysByPartition = new Map<Partition, Set<string>>()
+        let generation = 0
+        let totalBytes = 0
+        const evict = (key: string, { partition, bytes: evictedBytes }: CacheEntry) => {
+          entries.delete(key)
+          totalBytes -= evictedBytes
+          const keys = keysByPartition.get(partition)
+          keys?.delete(key)
+          if (keys?.size === 0) keysByPartition.delete(partition)
         }
-      }
-      return {
-        enabled: true,
-        get: (partition, hash, now) => {
-          const entry = entries.get(`${partition} ${hash}`)
-          return entry !== undefined && entry.expiresAt > now ? entry.result : undefined
-        },
-        generation: () => generation,
-        set: (partition, hash, value, now, generationAtRead) => {
-          if (generationAtRead !== generation) return
-          const key = `${partition} ${hash}`
-          const existing = entries.get(key)
-          if (existing !== undefined) evict(key, existing)
-          for (const [oldestKey, oldest] of entries) {
-            if (entries.size < capacity && totalBytes + value.bytes <= maxBytes) break
-            evict(oldestKey, oldest)
+        const invalidate = (partition: Partition) => {
+          generation++
+          for (const key of keysByPartition.get(partition) ?? []) {
+            const entry = entries.get(key)
+            if (entry !== undefined) evict(key, entry)
           }
-          entries.set(key, { ...value, partition, expiresAt: now + ttl })
-          totalBytes += value.bytes
-          keysByPartition.set(partition, (keysByPartition.get(partition) ?? new Set()).add(key))
-        },
-        // Uninterruptible: an interrupted commit may still be applied after the invalidation, and the cache would be
-        // stale.
-        invalidateAfter: (partition, change) =>
-          Effect.uninterruptible(
-            Effect.ensuring(
-              change,
-              Effect.sync(() => invalidate(partition))
+        }
+        yield* observeScoped(instruments.cacheLookups, () => hits, { "tollgate.result": "hit" })
+        yield* observeScoped(instruments.cacheLookups, () => misses, { "tollgate.result": "miss" })
+        yield* observeScoped(instruments.cacheEntries, () => entries.size)
+        return VerifyCache.of({
+          enabled: true,
+          get: (partition, hash, now) => {
+            const entry = entries.get(`${partition} ${hash}`)
+            if (entry === undefined || entry.expiresAt <= now) {
+              misses++
+              return undefined
+            }
+            hits++
+            return entry.result
+          },
+          generation: () => generation,
+          set: (partition, hash, value, now, generationAtRead) => {
+            if (generationAtRead !== generation) return
+            const key = `${partition} ${hash}`
+            const existing = entries.get(key)
+            if (existing !== undefined) evict(key, existing)
+            for (const [oldestKey, oldest] of entries) {
+              if (entries.size < capacity && totalBytes + value.bytes <= maxBytes) break
+              evict(oldestKey, oldest)
+            }
+            entries.set(key, { ...value, partition, expiresAt: now + ttl })
+            totalBytes += value.bytes
+            keysByPartition.set(partition, (keysByPartition.get(partition) ?? new Set()).add(key))
+          },
+          // Uninterruptible: an interrupted commit may still be applied after the invalidation, and the cache would be
+          // stale.
+          invalidateAfter: (partition, change) =>
+            Effect.uninterruptible(
+              Effect.ensuring(
+                change,
+                Effect.sync(() => invalidate(partition))
+              )
             )
-          )
-      }
-    })
+        })
+      })
+    )
   }
 }

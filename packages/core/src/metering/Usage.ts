@@ -153,7 +153,7 @@ const make = Effect.gen(function* () {
       idempotency,
       replay,
       attempt
-    ).pipe(Effect.catchTag("ReservationLimit", Effect.die), withSafeSpan("subscriptions.consume"))
+    ).pipe(Effect.catchTag("ReservationLimit", Effect.die), withSafeSpan("tollgate.subscriptions.consume"))
   }
 
   /** The quotas of a subscription. Expired reservations are given back first. */

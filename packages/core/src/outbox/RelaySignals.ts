@@ -10,6 +10,8 @@ export class RelaySignals extends Context.Service<
     readonly add: (partition: Partition) => void
     /** Waits until a partition has new events. */
     readonly await: Effect.Effect<void>
+    /** How many partitions have new events. */
+    readonly count: () => number
     /** Removes and returns the partitions with new events. */
     readonly take: () => ReadonlyArray<Partition>
   }
@@ -23,6 +25,7 @@ export class RelaySignals extends Context.Service<
         latch.openUnsafe()
       },
       await: latch.await,
+      count: () => partitions.size,
       take: () => {
         const taken = [...partitions]
         partitions.clear()

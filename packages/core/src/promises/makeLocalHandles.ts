@@ -19,6 +19,7 @@ import type { StoreOperations } from "../store/Store.ts"
 import type { HostContext } from "../telemetry/makeHostContext.ts"
 import type { TelemetryShape } from "../telemetry/Telemetry.ts"
 import { type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
+import { setHandleContext } from "./handleContexts.ts"
 import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
 import { makeAccountHandles, makeAccountsMethods } from "./makeHandles.ts"
 import type { CallOperation } from "./makeMethods.ts"
@@ -88,12 +89,14 @@ export const makeLocalHandles = ({
   )
   const account = makeAccountHandles<LocalKeyBucketHandle>({
     call,
-    makeKeyBucket: (handle, bucket) =>
-      Object.assign(handle, {
+    makeKeyBucket: (handle, bucket) => {
+      setHandleContext(handle, host.context)
+      return Object.assign(handle, {
         verify: (key: string | undefined) =>
           runPossiblySync(Effect.map(keys.verifyKey(bucket, key ?? ""), encodeVerification), enter()),
         authorize: makeAuthorizeFor(bucket)
-      }),
+      })
+    },
     tryConsume: ({ accountName, bucketId }, subscriptionId, meters) => {
       const amounts = parseAmounts(meters)
       if (amounts === undefined || typeof subscriptionId !== "string") return undefined

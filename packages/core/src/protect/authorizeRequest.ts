@@ -15,6 +15,7 @@ import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import type { QuotasJson } from "../metering/Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
 import { type AuthorizeResultJson, getRefusalHeaders, getReportOutcome } from "../promises/authorize.ts"
+import { getHandleContext } from "../promises/handleContexts.ts"
 import { RateLimited } from "../rateLimits/RateLimitError.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
@@ -195,7 +196,7 @@ export const makeAuthorizeRequest = <HostRequest>(
       if (error instanceof InvalidInput) return toRefusalResult({ error, headers: {} }, getInstance())
       if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
       const instance = getInstance()
-      logRequestError(instance, error.message)
+      logRequestError(getHandleContext(bucket), instance, error.message)
       return onStoreUnavailable === "allow"
         ? { allowed: true, consumer: undefined, headers: {} }
         : toRefusalResult(toStoreRefusal(error), instance)

@@ -8,6 +8,8 @@ import { getEventsAccount, type Partition } from "../store/Partition.ts"
 import { liveClock } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import { instruments } from "../telemetry/instruments.ts"
+import { observeScoped } from "../telemetry/Telemetry.ts"
 import { DeliveryWorker } from "../webhooks/DeliveryWorker.ts"
 import { moveEvents } from "./moveEvents.ts"
 import { makePollPending, type Work } from "./pollPending.ts"
@@ -41,6 +43,7 @@ const make = Effect.gen(function* () {
   const workingAgain = new Set<Partition>()
   const hooks = yield* makeRunHooks
   const { deliver } = yield* DeliveryWorker
+  yield* observeScoped(instruments.eventQueue, () => working.size + signals.count())
 
   /** Moves the events of an outbox, or delivers those of a log. Returns the amount of work that was found. */
   const work: Work = (partition) => {

@@ -2,7 +2,7 @@
  * Appends events of one outbox to the log of an account, each exactly once, and queues their deliveries: the commit also
  * records how far the outbox has been moved, and fails if another process has moved it meanwhile.
  */
-import { Effect, Option } from "effect"
+import { Clock, DateTime, Effect, Option } from "effect"
 import { planDrops } from "../outbox/dropOldEvents.ts"
 import type { Event } from "../outbox/Event.ts"
 import { EventRetention } from "../outbox/EventRetention.ts"
@@ -11,11 +11,21 @@ import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
+import { instruments } from "../telemetry/instruments.ts"
+import { Telemetry } from "../telemetry/Telemetry.ts"
 import { planDeliveries } from "../webhooks/planDeliveries.ts"
 import { readWebhooks } from "../webhooks/webhookRecords.ts"
 
 /** Maximum events and deliveries in one commit. */
 const maxRecords = 600
+
+const recordAppended = Effect.fnUntraced(function* (events: ReadonlyArray<Event>) {
+  const { series } = yield* Telemetry
+  const now = yield* Clock.currentTimeMillis
+  series(instruments.events)(events.length)
+  const recordDelay = series(instruments.eventDelay)
+  for (const { occurredOn } of events) recordDelay(Math.max(0, now - DateTime.toEpochMillis(occurredOn)) / 1_000)
+})
 
 /** Appends as many events as fit into one commit. Returns whether there are more. */
 const appendBatch = Effect.fnUntraced(function* (
@@ -43,6 +53,7 @@ const appendBatch = Effect.fnUntraced(function* (
     ...(yield* planDeliveries(events, webhooks)),
     ...(yield* planDrops(partition, batch.length))
   ])
+  yield* recordAppended(events)
   return batch.length < newEntries.length
 })
 

@@ -9,6 +9,8 @@ import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
+import { instruments } from "../telemetry/instruments.ts"
+import { Telemetry } from "../telemetry/Telemetry.ts"
 import type { EventHook } from "./EventHooks.ts"
 import { type HookState, hookStates } from "./hookRecords.ts"
 
@@ -93,6 +95,9 @@ const readAfter = Effect.fnUntraced(function* (accountName: string, hook: EventH
 
 const handleAll = Effect.fnUntraced(function* (call: Call, first: number) {
   const { accountName, hook } = call
+  const { series } = yield* Telemetry
+  const countCall = (outcome: "succeeded" | "failed") =>
+    series(instruments.hookCalls, { "tollgate.hook": hook.name, "tollgate.outcome": outcome })(1)
   for (let handledTo = first; ; ) {
     const entries = yield* readAfter(accountName, hook, handledTo)
     if (entries.length === 0) return
@@ -100,11 +105,12 @@ const handleAll = Effect.fnUntraced(function* (call: Call, first: number) {
       yield* Effect.suspend(() => hook.handle(event)).pipe(
         Effect.retry(retries),
         Effect.provideService(Clock.Clock, liveClock),
-        Effect.catchCause((cause) =>
-          Cause.hasInterruptsOnly(cause)
-            ? Effect.interrupt
-            : Effect.logError(`${hook.name} failed for ${event.type} ${event.id}`, cause)
-        )
+        Effect.tap(Effect.sync(() => countCall("succeeded"))),
+        Effect.catchCause((cause) => {
+          if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+          countCall("failed")
+          return Effect.logError(`${hook.name} failed for ${event.type} ${event.id}`, cause)
+        })
       )
       yield* setHandled(call, version)
       handledTo = version

@@ -6,7 +6,8 @@
  * which takes data instead of a callback, so that an adapter can run it as one SQLite transaction, one call of a
  * PostgreSQL function, one Redis script or one synchronous function.
  */
-import { Cause, Context, Data, Effect, Exit, Layer, Scope } from "effect"
+import { Cause, Context, Data, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { type HostLogger, resolveLogger } from "../runtime/HostLogger.ts"
 import type { Partition } from "./Partition.ts"
 import { StoreContents, type StoreContentsOperations } from "./StoreContents.ts"
 import type { StoreConflict, StoreUnavailable } from "./StoreError.ts"
@@ -208,10 +209,15 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
 
   /**
    * Opens a scoped store for callers outside Effect. The store stays open until `close`, which is safe to call twice.
+   * Warnings go to `logger`; the default writes lines of JSON to the standard error.
    */
-  static async open<S extends StoreOperations, E>(make: Effect.Effect<S, E, Scope.Scope>): Promise<ClosableStore<S>> {
+  static async open<S extends StoreOperations, E>(
+    make: Effect.Effect<S, E, Scope.Scope>,
+    logger?: HostLogger
+  ): Promise<ClosableStore<S>> {
     const scope = Scope.makeUnsafe()
-    const exit = await Effect.runPromiseExit(Scope.provide(make, scope))
+    const context = Context.make(Logger.CurrentLoggers, new Set([resolveLogger(logger)]))
+    const exit = await Effect.runPromiseExitWith(context)(Scope.provide(make, scope))
     const close = () => Effect.runPromise(Scope.close(scope, Exit.void))
     if (Exit.isSuccess(exit)) return { ...exit.value, close }
     await close()

@@ -2,8 +2,8 @@
  * The context in which the promise API runs: the host's logger, its tracer, and a metric registry of its own.
  */
 import { Context, Logger, Metric, References, Tracer } from "effect"
+import { type HostLogger, resolveLogger } from "../runtime/HostLogger.ts"
 import * as Options from "../runtime/Options.ts"
-import { type HostLogger, jsonLogger, makeHostLogger } from "./HostLogger.ts"
 import { loadOpenTelemetry } from "./loadOpenTelemetry.ts"
 import { OpenTelemetry } from "./OpenTelemetry.ts"
 import { SpanNames } from "./SpanNames.ts"
@@ -32,7 +32,7 @@ export const makeHostContext = async (
 ): Promise<HostContext> => {
   const openTelemetry = await loadOpenTelemetry()
   const withoutTracer = Context.make(Metric.MetricRegistry, new Map()).pipe(
-    Context.add(Logger.CurrentLoggers, new Set([logger === undefined ? jsonLogger : makeHostLogger(logger)])),
+    Context.add(Logger.CurrentLoggers, new Set([resolveLogger(logger)])),
     // A logger of the host has a level of its own.
     Context.add(References.MinimumLogLevel, logger === undefined ? "Info" : "Debug"),
     Context.add(OpenTelemetry, openTelemetry),

@@ -10,11 +10,14 @@ import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import { instruments } from "../telemetry/instruments.ts"
+import { observeScoped } from "../telemetry/Telemetry.ts"
 import { attemptDelivery } from "./attemptDelivery.ts"
 import { claimDeliveries } from "./claimDeliveries.ts"
 import { failPending, purgeWebhook, removeOldDeliveries } from "./cleanDeliveries.ts"
 import { type ClaimedDelivery, makeDeliveryLanes } from "./deliveryLanes.ts"
 import { finishAttempts } from "./finishAttempts.ts"
+import { measureAttempt } from "./measureAttempt.ts"
 import { readDueDeliveries } from "./readDueDeliveries.ts"
 import type { StoredWebhook } from "./Webhook.ts"
 import { WebhookConfig } from "./WebhookConfig.ts"
@@ -42,6 +45,7 @@ const make = Effect.gen(function* () {
   const waiting = new Set<string>()
   /** The time of the next attempt of each account, in milliseconds. */
   const timers = new Map<string, number>()
+  yield* observeScoped(instruments.webhookQueue, lanes.count)
 
   const attempt = (webhook: StoredWebhook, { delivery, event, claimedUntil }: ClaimedDelivery) =>
     Effect.gen(function* () {
@@ -50,7 +54,7 @@ const make = Effect.gen(function* () {
         yield* wakeAt(webhook.accountName, claimedUntil)
         return 0
       }
-      const outcome = yield* attemptDelivery(secretBox, webhook, event)
+      const outcome = yield* measureAttempt(attemptDelivery(secretBox, webhook, event))
       const nextAttemptOn = yield* finish(webhook.accountName, { webhook, delivery, outcome })
       if (nextAttemptOn !== undefined) yield* wakeAt(webhook.accountName, DateTime.toEpochMillis(nextAttemptOn))
       return outcome.attempt.durationMs

@@ -42,6 +42,8 @@ export const makeDeliveryLanes = () => {
   }
 
   return {
+    /** How many deliveries are claimed or being attempted. */
+    count: (): number => [...lanes.values()].reduce((sum, { queue, attempts }) => sum + queue.length + attempts, 0),
     /** How many deliveries of a webhook to claim now. */
     countWanted: (webhook: StoredWebhook): number => {
       const lane = getLane(webhook)

@@ -25,7 +25,7 @@ export interface Outcome {
   readonly isFinal?: boolean
 }
 
-const isSuccess = ({ statusCode = 0 }: Attempt): boolean => statusCode >= 200 && statusCode < 300
+export const isSuccess = ({ statusCode = 0 }: Attempt): boolean => statusCode >= 200 && statusCode < 300
 
 /** How many attempts of a delivery are shown, if it is repeated again and again. More than are made without a request. */
 const maxAttempts = 50

@@ -8,6 +8,8 @@ import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import type { Entry } from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
 import { Store } from "../../store/Store.ts"
+import { instruments } from "../../telemetry/instruments.ts"
+import { observeScoped, Telemetry } from "../../telemetry/Telemetry.ts"
 import { DeploymentConfig, type DeploymentConfigShape } from "../config/DeploymentConfig.ts"
 import {
   activeProjects,
@@ -25,6 +27,7 @@ import { isReleaseInUse, isSourceInUse } from "../model/findDeployment.ts"
 import { deleteExpiredUploadUrls } from "../model/uploadRecords.ts"
 import { finishRemoval } from "./finishRemoval.ts"
 import { makeLeaseWatch } from "./LeaseWatch.ts"
+import { makeMeasureRun } from "./measureRun.ts"
 import { makeRunQueue, type QueuedRun } from "./RunQueue.ts"
 import { runVersion } from "./runVersion.ts"
 
@@ -52,6 +55,9 @@ const make = Effect.gen(function* () {
   /** Identifies this process in the leases of runs. */
   const holder = yield* Base62.random(22)
   const withStore = Effect.provideService(Store, store)
+  const measure = makeMeasureRun(yield* Telemetry)
+  yield* observeScoped(instruments.deploymentQueue, queue.countQueued)
+  yield* observeScoped(instruments.deploymentsRunning, queue.countRunning)
 
   /** Starts queued runs while slots are free. Each finished run starts the next. */
   const startQueued = (config: DeploymentConfigShape): Effect.Effect<void> =>
@@ -59,10 +65,13 @@ const make = Effect.gen(function* () {
       const next = queue.next()
       if (next === undefined) return Effect.void
       const { id } = next
-      const run = Effect.onExit(runBestEffort(`The run of ${id}`, runVersion(config, next, holder)), (exit) => {
-        queue.finish(id)
-        return Exit.isSuccess(exit) ? startQueued(config) : Effect.void
-      })
+      const run = Effect.onExit(
+        runBestEffort(`The run of ${id}`, measure(runVersion(config, next, holder))),
+        (exit) => {
+          queue.finish(id)
+          return Exit.isSuccess(exit) ? startQueued(config) : Effect.void
+        }
+      )
       return Effect.andThen(FiberSet.run(fibers, withStore(run)), startQueued(config))
     })
 

@@ -19,13 +19,13 @@ export const makeRunQueue = (slots: number) => {
   let lastTurns = new Map<string, number>()
   let turn = 0
 
-  const countRunning = (account: string): number => [...running.values()].filter((other) => other === account).length
+  const countRunningOf = (account: string): number => [...running.values()].filter((other) => other === account).length
 
   /** Picks the account with the fewest active runs and, among equals, the one that has waited longest. */
   const pickAccount = (): string | undefined => {
     const accounts = new Set(queued.map(({ project }) => project.accountName))
     const [first] = [...accounts]
-      .map((account) => ({ account, load: countRunning(account), lastTurn: lastTurns.get(account) ?? 0 }))
+      .map((account) => ({ account, load: countRunningOf(account), lastTurn: lastTurns.get(account) ?? 0 }))
       .sort((left, right) => left.load - right.load || left.lastTurn - right.lastTurn)
     return first?.account
   }
@@ -51,6 +51,8 @@ export const makeRunQueue = (slots: number) => {
       lastTurns.set(run.project.accountName, ++turn)
       return run
     },
-    finish: (id: string): void => void running.delete(id)
+    finish: (id: string): void => void running.delete(id),
+    countQueued: (): number => queued.length,
+    countRunning: (): number => running.size
   }
 }

@@ -4,8 +4,10 @@
  */
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
+import { withSafeSpan } from "../../runtime/withSafeSpan.ts"
 import type * as Partition from "../../store/Partition.ts"
 import { Change, Store } from "../../store/Store.ts"
+import type { StoreError } from "../../store/StoreError.ts"
 import type { DeploymentConfigShape } from "../config/DeploymentConfig.ts"
 import { recordDeploymentEvent } from "../config/recordDeploymentEvent.ts"
 import type { DeploymentMessage } from "../model/Deployment.ts"
@@ -87,22 +89,28 @@ const runTargetStep = Effect.fnUntraced(function* <A>(
   return yield* new StepFailed({ problem: "Internal error. See the server log for details." })
 })
 
-/** Acquires the lease of a version and runs it. Does nothing if another process holds the lease. */
+export type RunOutcome = "succeeded" | "failed"
+
+/**
+ * Acquires the lease of a version and runs it. Does nothing if another process holds the lease. Returns `undefined` if
+ * this process has not finished the run.
+ */
 export const runVersion = Effect.fnUntraced(function* (config: DeploymentConfigShape, run: QueuedRun, holder: string) {
   const { project, id, expiredRecordVersion } = run
   const acquired = yield* Lease.acquire(projectPartition(project), id, holder, expiredRecordVersion)
-  if (Option.isNone(acquired)) return
+  if (Option.isNone(acquired)) return undefined
   const lease = acquired.value
-  yield* runWithLease(config, lease).pipe(
-    Effect.catchTag("LeaseLost", () => discard(config, releaseId(lease.version))),
-    Effect.andThen(
-      runBestEffort("Pruning old versions", pruneVersions(config, lease.partition, lease.version.deployment))
-    ),
+  return yield* runWithLease(config, lease).pipe(
+    Effect.catchTag("LeaseLost", () => Effect.as(discard(config, releaseId(lease.version)), undefined)),
+    Effect.tap(runBestEffort("Pruning old versions", pruneVersions(config, lease.partition, lease.version.deployment))),
     Effect.onInterrupt(() => Lease.release(lease))
   )
 })
 
-const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape, lease: Lease.Lease) {
+const runWithLease = Effect.fnUntraced(function* (
+  config: DeploymentConfigShape,
+  lease: Lease.Lease
+): Effect.fn.Return<RunOutcome, Lease.LeaseLost | StoreError, Store> {
   const { target, sources, productionBranch } = config
   const { version, partition } = lease
   const log = makeLogBuffer(version.buildResult.log)
@@ -123,6 +131,7 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
         (deployment) => recordDeploymentEvent("deployment.failed", config, deployment)
       )
       yield* discard(config, releaseId(version))
+      return "failed" as const
     })
 
   const deployment = yield* deployments.get(partition, version.deployment)
@@ -155,7 +164,7 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
     Effect.andThen(
       update((current, now) => Transitions.startStep(current, name, now)),
       Effect.mapError(
-        runTargetStep(name, work),
+        withSafeSpan(`tollgate.deployment.${name}`)(runTargetStep(name, work)),
         ({ problem, exitCode }) => ({ _tag: "Failed", step: name, problem, exitCode }) as const
       )
     )
@@ -189,6 +198,7 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
       (deployment) => recordDeploymentEvent("deployment.succeeded", config, deployment)
     )
     if (previous?.served !== undefined) yield* discard(config, previous.served)
+    return "succeeded" as const
   })
 
   /** Writes new log lines every second. Renews the lease at least every 3 seconds; it expires after 10. */
@@ -200,7 +210,7 @@ const runWithLease = Effect.fnUntraced(function* (config: DeploymentConfigShape,
   })
 
   if (version.attempt > 1) yield* discard(config, artifactId(version, version.attempt - 1))
-  yield* Effect.raceFirst(steps, heartbeat).pipe(
+  return yield* Effect.raceFirst(steps, heartbeat).pipe(
     Effect.timeoutOrElse({
       duration: maxRunDuration,
       orElse: () => fail("interrupted", "The run took longer than 1 hour")

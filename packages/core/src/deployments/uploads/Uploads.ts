@@ -210,7 +210,7 @@ const make = Effect.gen(function* () {
         return { id: upload.id, ...getResult() }
       },
       withStore,
-      withSafeSpan("uploads.receive")
+      withSafeSpan("tollgate.uploads.receive")
     )
   })
 })

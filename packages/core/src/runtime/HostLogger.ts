@@ -2,7 +2,7 @@
  * The logger of the host: pino, winston, the console, or any object with these methods.
  */
 import { Cause, Logger, type LogLevel, References } from "effect"
-import * as Options from "../runtime/Options.ts"
+import * as Options from "./Options.ts"
 
 // biome-ignore lint/suspicious/noExplicitAny: loggers declare their parameters in many ways
 type Log = (...values: ReadonlyArray<any>) => unknown
@@ -56,7 +56,7 @@ const toMessageAndFields = ({ message, cause, fiber }: Logger.Options<unknown>) 
 const takesFieldsFirst = (logger: HostLogger): boolean =>
   Options.hasMethods(logger, "child") && (Options.hasMethods(logger, "bindings") || "fields" in logger)
 
-export const makeHostLogger = (logger: HostLogger): Logger.Logger<unknown, void> => {
+const makeHostLogger = (logger: HostLogger): Logger.Logger<unknown, void> => {
   const fieldsFirst = takesFieldsFirst(logger)
   return Logger.make((entry) => {
     const { message, fields } = toMessageAndFields(entry)
@@ -76,3 +76,6 @@ export const jsonLogger: Logger.Logger<unknown, void> = Logger.make((entry) => {
   const { message, fields } = toMessageAndFields(entry)
   console.error(JSON.stringify({ time: entry.date.toISOString(), level: toLevel(entry.logLevel), message, ...fields }))
 })
+
+export const resolveLogger = (logger: HostLogger | undefined): Logger.Logger<unknown, void> =>
+  logger === undefined ? jsonLogger : makeHostLogger(logger)

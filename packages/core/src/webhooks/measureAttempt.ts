@@ -1,0 +1,26 @@
+/**
+ * Records an attempt to deliver an event, and makes a span for it. Neither names the endpoint, which belongs to a tenant.
+ */
+import { Effect } from "effect"
+import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { instruments } from "../telemetry/instruments.ts"
+import { Telemetry } from "../telemetry/Telemetry.ts"
+import { isSuccess, type Outcome } from "./finishAttempts.ts"
+
+/** `2xx` to `5xx`, or `no-response`. */
+const toResponseClass = (statusCode: number | undefined): string =>
+  statusCode === undefined ? "no-response" : `${Math.floor(statusCode / 100)}xx`
+
+const record = Effect.fnUntraced(function* ({ attempt: { statusCode, durationMs } }: Outcome, hasSucceeded: boolean) {
+  const { series } = yield* Telemetry
+  const outcome = { "tollgate.outcome": hasSucceeded ? "succeeded" : "failed" }
+  const result = { "tollgate.result": toResponseClass(statusCode) }
+  series(instruments.webhookAttempts, { ...outcome, ...result })(1)
+  series(instruments.webhookDuration, outcome)(durationMs / 1_000)
+  yield* Effect.annotateCurrentSpan({ ...outcome, ...result })
+})
+
+export const measureAttempt = (attempt: Effect.Effect<Outcome>) =>
+  Effect.tap(attempt, (outcome) => record(outcome, isSuccess(outcome.attempt))).pipe(
+    withSafeSpan("tollgate.webhook", () => ({ kind: "client" }))
+  )
