@@ -28,9 +28,8 @@ import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import type { Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
-import type { TelemetryShape } from "../telemetry/Telemetry.ts"
 import type { AppliedRateLimit, AuthorizeOptions, ParsedAuthorizeOptions, ParsedLimits } from "./AuthorizeOptions.ts"
-import { makeMeasureDecision } from "./measureDecision.ts"
+import { traceDecision } from "./measureDecision.ts"
 import { parseAuthorizeOptions } from "./parseAuthorizeOptions.ts"
 
 interface Allowed {
@@ -117,13 +116,9 @@ interface Services {
   readonly keys: ApiKeys["Service"]
   readonly usage: Usage["Service"]
   readonly reservations: Reservations["Service"]
-  /** Default: nothing is measured. */
-  readonly telemetry?: TelemetryShape | undefined
 }
 
-export const makeAuthorize = ({ store, keys, usage, reservations, telemetry }: Services) => {
-  const measure = makeMeasureDecision(telemetry)
-
+export const makeAuthorize = ({ store, keys, usage, reservations }: Services) => {
   /** Takes from rate limits that are counted in the key bucket's partition. */
   const takeFromLimits = (bucket: KeyBucket, takes: ReadonlyArray<RateLimitTake>) =>
     Effect.matchEffect(
@@ -205,7 +200,7 @@ export const makeAuthorize = ({ store, keys, usage, reservations, telemetry }: S
     key: string,
     options?: AuthorizeOptions | ParsedAuthorizeOptions
   ): Effect.Effect<AuthorizeResult, AuthorizeError> =>
-    measure(
+    traceDecision(
       bucket,
       Effect.flatMap(parseAuthorizeOptions(options), (parsed) =>
         Effect.flatMap(

@@ -10,6 +10,12 @@ import { SpanNames } from "../telemetry/SpanNames.ts"
 import type { RecordValue, TelemetryShape } from "../telemetry/Telemetry.ts"
 import type { AuthorizeError, AuthorizeResult } from "./authorize.ts"
 
+/** Whether a request is allowed, and why not. */
+type DecisionExit = Exit.Exit<
+  { readonly allowed: true } | { readonly allowed: false; readonly reason: string },
+  unknown
+>
+
 type Decision = Effect.Effect<AuthorizeResult, AuthorizeError>
 
 /** What is recorded of decisions with one outcome and reason. */
@@ -19,22 +25,26 @@ interface DecisionSeries {
 }
 
 /** The reason of a refusal, or the code of an error. */
-const getReason = (exit: Exit.Exit<AuthorizeResult, unknown>): string => {
+const getReason = (exit: DecisionExit): string => {
   if (Exit.isSuccess(exit)) return exit.value.allowed ? "" : exit.value.reason
   if (Cause.hasInterruptsOnly(exit.cause)) return "interrupted"
   const error = Cause.squash(exit.cause)
   return isTollgateError(error) ? error.code : "internal-error"
 }
 
-const getOutcome = (exit: Exit.Exit<AuthorizeResult, unknown>): "allowed" | "refused" | "error" => {
+const getOutcome = (exit: DecisionExit): "allowed" | "refused" | "error" => {
   if (Exit.isFailure(exit)) return "error"
   return exit.value.allowed ? "allowed" : "refused"
 }
 
-const toAttributes = (exit: Exit.Exit<AuthorizeResult, unknown>) => {
+const toAttributes = (exit: DecisionExit) => {
   const reason = getReason(exit)
   return { "tollgate.outcome": getOutcome(exit), ...(reason === "" ? {} : { "tollgate.reason": reason }) }
 }
+
+/** Adds a span to a decision, if the host traces. */
+export const traceDecision = (bucket: KeyBucket, decision: Decision): Decision =>
+  Effect.withFiber((fiber) => (hasTracer(fiber) ? withSpan(bucket, decision) : decision))
 
 const withSpan = (bucket: KeyBucket, decision: Decision): Decision =>
   Effect.onExit(decision, (exit) =>
@@ -53,36 +63,23 @@ const withSpan = (bucket: KeyBucket, decision: Decision): Decision =>
     })
   ).pipe(withSafeSpan("tollgate.authorize"))
 
-export const makeMeasureDecision = (
-  telemetry: TelemetryShape | undefined
-): ((bucket: KeyBucket, decision: Decision) => Decision) => {
-  if (telemetry === undefined) return (_, decision) => decision
+/** Makes the function that records a decision that began at `start`, in milliseconds of `performance.now`. */
+export const makeRecordDecision = ({ series }: TelemetryShape) => {
   const seriesByReason = new Map<string, DecisionSeries>()
 
-  const makeSeries = (exit: Exit.Exit<AuthorizeResult, unknown>): DecisionSeries => {
+  const makeSeries = (exit: DecisionExit): DecisionSeries => {
     const attributes = toAttributes(exit)
     return {
-      count: telemetry.series(instruments.authorizations, attributes),
-      recordDuration: telemetry.series(instruments.authorizeDuration, {
-        "tollgate.outcome": attributes["tollgate.outcome"]
-      })
+      count: series(instruments.authorizations, attributes),
+      recordDuration: series(instruments.authorizeDuration, { "tollgate.outcome": attributes["tollgate.outcome"] })
     }
   }
 
-  const record = (exit: Exit.Exit<AuthorizeResult, unknown>, seconds: number): void => {
+  return (exit: DecisionExit, start: number): void => {
     const reason = getReason(exit)
-    const series = seriesByReason.get(reason) ?? makeSeries(exit)
-    seriesByReason.set(reason, series)
-    series.count(1)
-    series.recordDuration(seconds)
+    const decisionSeries = seriesByReason.get(reason) ?? makeSeries(exit)
+    seriesByReason.set(reason, decisionSeries)
+    decisionSeries.count(1)
+    decisionSeries.recordDuration((performance.now() - start) / 1_000)
   }
-
-  return (bucket, decision) =>
-    Effect.withFiber((fiber) => {
-      const start = performance.now()
-      return Effect.onExit(hasTracer(fiber) ? withSpan(bucket, decision) : decision, (exit) => {
-        record(exit, (performance.now() - start) / 1_000)
-        return Effect.void
-      })
-    })
 }

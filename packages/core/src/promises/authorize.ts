@@ -4,6 +4,7 @@
 import { type Context, DateTime, Effect } from "effect"
 import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import { type AuthorizeResult, makeAuthorize, type Refusal } from "../authorize/authorize.ts"
+import { makeRecordDecision } from "../authorize/measureDecision.ts"
 import { makeReportOutcome, type ReportOutcome } from "../authorize/reportOutcome.ts"
 import type { KeyRefusalReason, Verified } from "../keys/Verification.ts"
 import { encodeQuotas, type QuotasJson } from "../metering/Quota.ts"
@@ -13,6 +14,7 @@ import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
 import { formatRefusalHeaders, type HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
+import type { TelemetryShape } from "../telemetry/Telemetry.ts"
 import { runPossiblySync } from "./run.ts"
 
 type Consumer = (typeof Verified.Encoded)["consumer"]
@@ -83,18 +85,22 @@ export const getReportOutcome = (result: object): ReportOutcome | undefined =>
 /** Makes the `authorize` method of key buckets. */
 export const makeAuthorizeMethod = (
   services: Parameters<typeof makeAuthorize>[0],
+  telemetry: TelemetryShape,
   tasks: BackgroundTasks,
   enter: () => Context.Context<never>
 ) => {
   const authorize = makeAuthorize(services)
+  const record = makeRecordDecision(telemetry)
   return (bucket: KeyBucket) =>
     (key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson> => {
+      const start = performance.now()
       try {
         // A value that is not a string is treated like any other malformed key.
         const decision = authorize(bucket, typeof key === "string" ? key : "", options)
         return runPossiblySync(
           Effect.map(decision, (result) => encode(result, tasks)),
-          enter()
+          enter(),
+          (exit) => record(exit, start)
         )
       } catch (error) {
         // A proxy as options may throw.

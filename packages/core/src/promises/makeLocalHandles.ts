@@ -76,7 +76,7 @@ export const makeLocalHandles = ({
   host
 }: LocalServices) => {
   const enter = () => host.withActiveSpan(host.context)
-  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations, telemetry }, tasks, enter)
+  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations }, telemetry, tasks, enter)
   const call: CallOperation = Object.assign(
     (...[description, scope, request]: Parameters<CallOperation>) =>
       Effect.flatMap(

@@ -21,12 +21,23 @@ const exitToPromise = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
   Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
 
 /** Like `run`, for the hot path: returns a settled promise if the effect finishes synchronously. */
-export const runPossiblySync = <A, E>(effect: Effect.Effect<A, E>, context: Context.Context<never>): Promise<A> => {
+export const runPossiblySync = <A, E>(
+  effect: Effect.Effect<A, E>,
+  context: Context.Context<never>,
+  onExit?: (exit: Exit.Exit<A, E>) => void
+): Promise<A> => {
   const fiber = Effect.runForkWith(context)(effect)
   const exit = fiber.pollUnsafe()
-  return exit === undefined
-    ? new Promise((resolve) => fiber.addObserver((exit) => resolve(exitToPromise(exit))))
-    : exitToPromise(exit)
+  if (exit !== undefined) {
+    onExit?.(exit)
+    return exitToPromise(exit)
+  }
+  return new Promise((resolve) =>
+    fiber.addObserver((exit) => {
+      onExit?.(exit)
+      resolve(exitToPromise(exit))
+    })
+  )
 }
 
 /** Calls a function that returns a promise. If the function throws, the promise rejects: a proxy as input may throw. */

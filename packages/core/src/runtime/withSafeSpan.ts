@@ -1,8 +1,8 @@
 import { Effect, type Fiber, Tracer } from "effect"
 
 /** Whether spans are recorded. Effect's own tracer, which is the default, records none. */
-export const hasTracer = (fiber: Fiber.Fiber<unknown, unknown>): boolean =>
-  fiber.getRef(Tracer.Tracer) !== Tracer.nativeTracer
+export const hasTracer = ({ cache: { tracer } }: Fiber.Fiber<unknown, unknown>): boolean =>
+  tracer !== undefined && tracer !== Tracer.nativeTracer
 
 /**
  * Adds a span that hides the operation's result from the tracer: the span's exit has no value, since results may

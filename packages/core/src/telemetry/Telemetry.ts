@@ -2,6 +2,7 @@
  * Records metrics: in Effect's registry, from which Prometheus reads them, and with OpenTelemetry if the host uses it.
  */
 import { Context, Effect, Layer, Metric } from "effect"
+import { makeCounter, makeHistogram } from "./accumulators.ts"
 import type { Instrument } from "./instruments.ts"
 import { OpenTelemetry } from "./OpenTelemetry.ts"
 import { toPrometheusName } from "./toPrometheusName.ts"
@@ -21,34 +22,53 @@ const toOptions = ({ description }: Instrument, attributes: Attributes) => ({
   attributes: Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, String(value)]))
 })
 
-const makeMetric = (instrument: Instrument, attributes: Attributes): Metric.Metric<number, unknown> => {
-  const options = toOptions(instrument, attributes)
-  return instrument.kind === "histogram"
-    ? Metric.histogram(instrument.name, { ...options, boundaries: instrument.boundaries ?? [] })
-    : Metric.counter(instrument.name, { ...options, incremental: true })
+const noUpdates = { update: () => undefined, modify: () => undefined }
+
+const registerCounter = (
+  instrument: Instrument,
+  attributes: Attributes,
+  context: Context.Context<never>,
+  get: () => Metric.CounterState<number>
+) => {
+  const counter = Metric.counter(instrument.name, { ...toOptions(instrument, attributes), incremental: true })
+  return Metric.registerUnsafe(counter, context, { get, ...noUpdates })
+}
+
+/** Registers a metric, and returns the function that records its values. */
+const registerRecorded = (
+  instrument: Instrument,
+  attributes: Attributes,
+  context: Context.Context<never>
+): RecordValue => {
+  if (instrument.kind !== "histogram") {
+    const { record, get } = makeCounter()
+    registerCounter(instrument, attributes, context, get)
+    return record
+  }
+  const { name, boundaries = [] } = instrument
+  const { record, get } = makeHistogram(boundaries)
+  const histogram = Metric.histogram(name, { ...toOptions(instrument, attributes), boundaries })
+  Metric.registerUnsafe(histogram, context, { get, ...noUpdates })
+  return record
 }
 
 /** Registers a metric whose value is read when the metrics are collected. */
 const registerObserved = (
   instrument: Instrument,
   attributes: Attributes,
-  read: () => number,
-  context: Context.Context<never>
+  context: Context.Context<never>,
+  read: () => number
 ): Metric.Registration => {
-  const options = toOptions(instrument, attributes)
-  const noUpdates = { update: () => undefined, modify: () => undefined }
-  return instrument.kind === "counter"
-    ? Metric.registerUnsafe(Metric.counter(instrument.name, { ...options, incremental: true }), context, {
-        get: () => ({ count: read(), incremental: true }),
-        ...noUpdates
-      })
-    : Metric.registerUnsafe(Metric.gauge(instrument.name, options), context, {
-        get: () => ({ value: read() }),
-        ...noUpdates
-      })
+  if (instrument.kind === "counter") {
+    return registerCounter(instrument, attributes, context, () => ({ count: read(), incremental: true }))
+  }
+  const gauge = Metric.gauge(instrument.name, toOptions(instrument, attributes))
+  return Metric.registerUnsafe(gauge, context, { get: () => ({ value: read() }), ...noUpdates })
 }
 
 export interface TelemetryShape {
+  /** Whether the host exports metrics with OpenTelemetry. */
+  readonly isExported: boolean
   /**
    * The function that records values of a series. Call it once for each combination of attributes and keep the result,
    * where speed matters.
@@ -62,7 +82,12 @@ export interface TelemetryShape {
 
 const ignore: RecordValue = () => undefined
 
-const disabled: TelemetryShape = { series: () => ignore, observe: () => ignore as () => void, format: async () => "" }
+const disabled: TelemetryShape = {
+  isExported: false,
+  series: () => ignore,
+  observe: () => ignore as () => void,
+  format: async () => ""
+}
 
 const make = Effect.gen(function* () {
   const context = yield* Effect.context<never>()
@@ -70,14 +95,13 @@ const make = Effect.gen(function* () {
   const recorders = new Map<Instrument, Map<string, RecordValue>>()
 
   const makeRecord = (instrument: Instrument, attributes: Attributes): RecordValue => {
-    const metric = makeMetric(instrument, attributes)
+    const recordLocally = registerRecorded(instrument, attributes, context)
     const recordRemotely = meter?.makeRecord(instrument, attributes)
-    return recordRemotely === undefined
-      ? (value) => metric.updateUnsafe(value, context)
-      : (value) => {
-          metric.updateUnsafe(value, context)
-          recordRemotely(value)
-        }
+    if (recordRemotely === undefined) return recordLocally
+    return (value) => {
+      recordLocally(value)
+      recordRemotely(value)
+    }
   }
 
   const series = (instrument: Instrument, attributes: Attributes = {}): RecordValue => {
@@ -93,7 +117,7 @@ const make = Effect.gen(function* () {
   }
 
   const observe = (instrument: Instrument, read: () => number, attributes: Attributes = {}): (() => void) => {
-    const { remove } = registerObserved(instrument, attributes, read, context)
+    const { remove } = registerObserved(instrument, attributes, context, read)
     const removeRemotely = meter?.observe(instrument, read, attributes)
     return () => {
       remove()
@@ -106,7 +130,7 @@ const make = Effect.gen(function* () {
     const { formatUnsafe } = await import("effect/observability/PrometheusMetrics")
     return formatUnsafe(context, { metricNameMapper: toPrometheusName })
   }
-  return { series, observe, format } satisfies TelemetryShape
+  return { isExported: meter !== undefined, series, observe, format } satisfies TelemetryShape
 })
 
 /** The default records nothing. */

@@ -31,18 +31,21 @@ export const makeHostContext = async (
   { spanNames = false }: TelemetryOptions = {}
 ): Promise<HostContext> => {
   const openTelemetry = await loadOpenTelemetry()
-  const withoutTracer = Context.make(Metric.MetricRegistry, new Map()).pipe(
-    Context.add(Logger.CurrentLoggers, new Set([resolveLogger(logger)])),
+  const tracer = openTelemetry?.tracer
+  const references = [
+    Context.make(Metric.MetricRegistry, new Map()),
+    Context.make(Logger.CurrentLoggers, new Set([resolveLogger(logger)])),
     // A logger of the host has a level of its own.
-    Context.add(References.MinimumLogLevel, logger === undefined ? "Info" : "Debug"),
-    Context.add(OpenTelemetry, openTelemetry),
-    Context.add(SpanNames, spanNames)
-  )
-  if (openTelemetry?.tracer === undefined) return { context: withoutTracer, withActiveSpan: (context) => context }
+    Context.make(References.MinimumLogLevel, logger === undefined ? "Info" : "Debug"),
+    Context.make(OpenTelemetry, openTelemetry),
+    Context.make(SpanNames, spanNames),
+    tracer === undefined ? Context.empty() : Context.make(Tracer.Tracer, tracer)
+  ] as const
   return {
-    context: Context.add(withoutTracer, Tracer.Tracer, openTelemetry.tracer),
+    // Looking up a service is faster than in a context that was made by adding one after the other.
+    context: Context.mergeAll(...references),
     withActiveSpan: (context) => {
-      const span = openTelemetry.getActiveSpan()
+      const span = openTelemetry?.getActiveSpan()
       return span === undefined ? context : Context.add(context, Tracer.ParentSpan, span)
     }
   }

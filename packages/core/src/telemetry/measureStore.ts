@@ -2,6 +2,7 @@
  * Measures every operation of a store, and makes a span for it if the host traces.
  */
 import { Cause, Effect, Exit, Layer } from "effect"
+import { onExitSync } from "../runtime/onExitSync.ts"
 import { hasTracer, withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { type CommitResult, Store, type StoreOperations } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
@@ -22,8 +23,14 @@ const describeCommit = (exit: Exit.Exit<CommitResult, unknown>): string => {
   return exit.value.replayed === undefined ? "applied" : "replayed"
 }
 
-export const measureStore = (store: StoreOperations, { series }: TelemetryShape): StoreOperations => {
-  const system = { "db.system.name": store.description?.system ?? "other" }
+/**
+ * A store in the memory of the process is measured only if the metrics are exported: measuring an operation takes about as
+ * long as the operation.
+ */
+export const measureStore = (store: StoreOperations, { isExported, series }: TelemetryShape): StoreOperations => {
+  const { system: systemName = "other" } = store.description ?? {}
+  if (systemName === "memory" && !isExported) return store
+  const system = { "db.system.name": systemName }
   const countApplied = series(instruments.commits, { ...system, "tollgate.outcome": "applied" })
 
   const recordCommit = (exit: Exit.Exit<CommitResult, unknown>): void => {
@@ -43,12 +50,11 @@ export const measureStore = (store: StoreOperations, { series }: TelemetryShape)
     return <A, E>(effect: Effect.Effect<A, E>, onExit?: (exit: Exit.Exit<A, E>) => void): Effect.Effect<A, E> =>
       Effect.withFiber((fiber) => {
         const start = performance.now()
-        return Effect.onExit(hasTracer(fiber) ? withSpan(effect) : effect, (exit) => {
+        return onExitSync(hasTracer(fiber) ? withSpan(effect) : effect, (exit) => {
           const seconds = (performance.now() - start) / 1_000
           if (Exit.isSuccess(exit)) recordSuccess(seconds)
           else series(instruments.storeDuration, { ...attributes, "error.type": describeFailure(exit.cause) })(seconds)
           onExit?.(exit)
-          return Effect.void
         })
       })
   }
