@@ -12,6 +12,7 @@ import type { Effort } from "./measure.ts"
 import { consumeOnPostgres, verifyOnPostgres } from "./postgres.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
+import { telemetryInMemory, telemetryOnSqlite } from "./telemetry.ts"
 import { usageInMemory, usageOnPostgres, usageOnRedis, usageOnSqlite } from "./usage.ts"
 import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
 
@@ -46,6 +47,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   eventsOnSqlite: ({ resources, effort }) => eventsOnSqlite(resources, effort),
   eventsOnPostgres: ({ resources, effort }) => eventsOnPostgres(resources, effort),
   eventsOnRedis: ({ resources, effort }) => eventsOnRedis(resources, effort),
+  telemetryInMemory: ({ effort }) => telemetryInMemory(effort),
+  telemetryOnSqlite: ({ resources, effort }) => telemetryOnSqlite(resources, effort),
   growthInMemory: ({ keys, effort }) => growthInMemory(keys, effort),
   growthOnSqlite: ({ resources, keys, effort }) => growthOnSqlite(resources, keys, effort),
   growthOnPostgres: ({ resources, keys, effort }) => growthOnPostgres(resources, keys, effort),

@@ -45,8 +45,10 @@ const toMessageAndFields = ({ message, cause, fiber }: Logger.Options<unknown>) 
     .filter((text) => text !== "")
     .join("\n")
     .slice(0, maxErrorLength)
+  const { span } = fiber.cache
   const fields: Fields = {
     ...fiber.getRef(References.CurrentLogAnnotations),
+    ...(span === undefined ? {} : { traceId: span.traceId, spanId: span.spanId }),
     ...(error === "" ? {} : { error })
   }
   return { message: first ?? "", fields }

@@ -4,6 +4,10 @@ import { Effect, type Fiber, Tracer } from "effect"
 export const hasTracer = ({ cache: { tracer } }: Fiber.Fiber<unknown, unknown>): boolean =>
   tracer !== undefined && tracer !== Tracer.nativeTracer
 
+/** Whether there is a span whose child a new span would be. Work in the background mostly has none. */
+export const hasParentSpan = (fiber: Fiber.Fiber<unknown, unknown>): boolean =>
+  hasTracer(fiber) && fiber.cache.span !== undefined
+
 /**
  * Adds a span that hides the operation's result from the tracer: the span's exit has no value, since results may
  * contain key values. Errors are not hidden. Does nothing if no tracer is configured.

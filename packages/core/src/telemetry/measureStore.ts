@@ -1,9 +1,9 @@
 /**
- * Measures every operation of a store, and makes a span for it if the host traces.
+ * Measures every operation of a store, and makes a span for it if it is part of a trace.
  */
 import { Cause, Effect, Exit, Layer } from "effect"
 import { onExitSync } from "../runtime/onExitSync.ts"
-import { hasTracer, withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { hasParentSpan, withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { type CommitResult, Store, type StoreOperations } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import { instruments } from "./instruments.ts"
@@ -50,7 +50,7 @@ export const measureStore = (store: StoreOperations, { isExported, series }: Tel
     return <A, E>(effect: Effect.Effect<A, E>, onExit?: (exit: Exit.Exit<A, E>) => void): Effect.Effect<A, E> =>
       Effect.withFiber((fiber) => {
         const start = performance.now()
-        return onExitSync(hasTracer(fiber) ? withSpan(effect) : effect, (exit) => {
+        return onExitSync(hasParentSpan(fiber) ? withSpan(effect) : effect, (exit) => {
           const seconds = (performance.now() - start) / 1_000
           if (Exit.isSuccess(exit)) recordSuccess(seconds)
           else series(instruments.storeDuration, { ...attributes, "error.type": describeFailure(exit.cause) })(seconds)
