@@ -17,7 +17,7 @@ import {
   toReplayedResult
 } from "@tollgate/core/store"
 import { ExpiringMap } from "./ExpiringMap.ts"
-import * as Postings from "./Postings.ts"
+import { Postings } from "./Postings.ts"
 
 /** A record and the sequence number at which it was created, which is its position in every list. */
 export interface Slot {
@@ -38,7 +38,7 @@ export class PartitionState {
   #sequence = 0
   readonly #records = new Map<string, Slot>()
   readonly #uniqueKeys = new Map<string, Slot>()
-  readonly #terms = new Map<string, Array<Slot>>()
+  readonly #terms = new Map<string, Postings>()
   readonly #counters = new ExpiringMap<number>()
   readonly #replays = new ExpiringMap<Replay>()
 
@@ -54,14 +54,16 @@ export class PartitionState {
   }
 
   list({ indexTerms: terms, offset, limit, descending }: StoreQuery): StorePage {
-    const [shortest = []] = terms.map((term) => this.#terms.get(term) ?? []).sort((a, b) => a.length - b.length)
+    const [shortest = new Postings()] = terms
+      .map((term) => this.#terms.get(term) ?? new Postings())
+      .sort((left, right) => left.length - right.length)
     const matches =
       terms.length === 1
         ? shortest
-        : shortest.filter(({ record }) => terms.every((term) => record.indexTerms.includes(term)))
+        : shortest.slice().filter(({ record }) => terms.every((term) => record.indexTerms.includes(term)))
     const total = matches.length
     const page = descending
-      ? matches.slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).reverse()
+      ? matches.slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).toReversed()
       : matches.slice(offset, offset + limit)
     return { records: page.map(({ record }) => record), total }
   }
@@ -184,15 +186,15 @@ export class PartitionState {
   }
 
   #addToIndex(term: string, slot: Slot): void {
-    const postings = this.#terms.get(term)
-    if (postings === undefined) this.#terms.set(term, [slot])
-    else Postings.add(postings, slot)
+    const postings = this.#terms.get(term) ?? new Postings()
+    postings.add(slot)
+    this.#terms.set(term, postings)
   }
 
   #removeFromIndex(term: string, slot: Slot): void {
     const postings = this.#terms.get(term)
     if (postings === undefined) return
-    Postings.remove(postings, slot)
+    postings.remove(slot)
     if (postings.length === 0) this.#terms.delete(term)
   }
 }

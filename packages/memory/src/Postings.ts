@@ -1,26 +1,49 @@
 /**
- * The records with an index term, as an array sorted by creation sequence: a page is a slice, and a record is located
- * by binary search.
+ * The records with an index term, sorted by creation sequence: a page is a slice, and a record is located by binary
+ * search. Removing the oldest records, as event logs and outboxes do, does not move all others.
  */
 import type { Slot } from "./PartitionState.ts"
 
-/** The index of the record with this sequence number, or the index at which to insert it. */
-const findPosition = (postings: ReadonlyArray<Slot>, created: number): number => {
-  let low = 0
-  let high = postings.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((postings[middle]?.created ?? 0) < created) low = middle + 1
-    else high = middle
+export class Postings {
+  #slots: Array<Slot | undefined> = []
+  /** The index of the oldest record. Everything before it was removed. */
+  #start = 0
+
+  get length(): number {
+    return this.#slots.length - this.#start
   }
-  return low
-}
 
-export const add = (postings: Array<Slot>, slot: Slot): void => {
-  postings.splice(findPosition(postings, slot.created), 0, slot)
-}
+  /** Like the method of an array: the oldest record is at place 0. */
+  slice(from = 0, to = this.length): ReadonlyArray<Slot> {
+    return this.#slots.slice(this.#start + from, this.#start + to) as ReadonlyArray<Slot>
+  }
 
-export const remove = (postings: Array<Slot>, slot: Slot): void => {
-  const index = findPosition(postings, slot.created)
-  if (postings[index] === slot) postings.splice(index, 1)
+  add(slot: Slot): void {
+    this.#slots.splice(this.#findIndex(slot.created), 0, slot)
+  }
+
+  remove(slot: Slot): void {
+    const index = this.#findIndex(slot.created)
+    if (this.#slots[index] !== slot) return
+    if (index > this.#start) {
+      this.#slots.splice(index, 1)
+      return
+    }
+    this.#slots[this.#start++] = undefined
+    if (this.#start <= this.length) return
+    this.#slots = this.#slots.slice(this.#start)
+    this.#start = 0
+  }
+
+  /** The index of the record with this sequence number, or the index at which to insert it. */
+  #findIndex(created: number): number {
+    let low = this.#start
+    let high = this.#slots.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#slots[middle]?.created ?? 0) < created) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
 }

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest"
+import type { Slot } from "../src/PartitionState.ts"
+import { Postings } from "../src/Postings.ts"
+
+const makeSlot = (created: number): Slot => ({
+  created,
+  record: { key: String(created), version: created, body: "", indexTerms: [], uniqueKeys: [] }
+})
+
+it("keeps the order of creation when the oldest and others are removed and added in turn", () => {
+  const postings = new Postings()
+  let expected: Array<Slot> = []
+  const add = (slot: Slot) => {
+    postings.add(slot)
+    expected = [...expected, slot].sort((left, right) => left.created - right.created)
+  }
+  const remove = (index: number) => {
+    const slot = expected[index] as Slot
+    postings.remove(slot)
+    expected = expected.filter((other) => other !== slot)
+    return slot
+  }
+  const check = () => {
+    expect(postings.slice()).toEqual(expected)
+    expect(postings).toHaveLength(expected.length)
+    expect(postings.slice(1, 3)).toEqual(expected.slice(1, 3))
+    expect(postings.slice(expected.length - 1, expected.length + 5)).toEqual(expected.slice(-1))
+  }
+  for (let created = 1; created <= 20; created++) add(makeSlot(created))
+  for (let created = 21; created <= 60; created++) {
+    const oldest = remove(0)
+    check()
+    if (created % 3 === 0) add(makeSlot(created))
+    if (created % 5 === 0) remove(Math.floor(expected.length / 2))
+    // A term that a record gets later: its place is that of its creation.
+    if (created % 7 === 0) add(oldest)
+    postings.remove(makeSlot(created))
+    check()
+    if (expected.length < 2) add(makeSlot(created + 0.5))
+  }
+  while (expected.length > 0) remove(0)
+  expect(postings.slice()).toEqual([])
+  add(makeSlot(100))
+  expect(postings.slice()).toEqual(expected)
+})
