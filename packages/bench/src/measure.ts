@@ -20,9 +20,9 @@ export interface Spread {
 }
 
 export interface Comparison {
-  /** Median of the operations per second of Tollgate. */
+  /** Median of the operations per second of Tollgate; for latencies, how many calls in a row take a second. */
   readonly ours: number
-  /** Median of the operations per second of the baseline. */
+  /** The same for the baseline. */
   readonly baseline: number
   /** Tollgate divided by the baseline, per round. */
   readonly ratio: Spread
@@ -77,6 +77,42 @@ export const compare = async (ours: Work, baseline: Work, effort: Effort): Promi
     ours: toSpread(ourRates).median,
     baseline: toSpread(baselineRates).median,
     ratio: toSpread(ourRates.map((rate, round) => rate / (baselineRates[round] ?? Number.NaN)))
+  }
+}
+
+type Call = (index: number) => Promise<unknown>
+
+/** Calls two functions in turn. Returns the median latency of each in milliseconds. */
+const measureLatencies = async (calls: readonly [Call, Call], milliseconds: number) => {
+  const latencies: readonly [Array<number>, Array<number>] = [[], []]
+  const end = performance.now() + milliseconds
+  for (let index = 0; performance.now() < end; index++) {
+    for (const which of index % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+      const start = performance.now()
+      await calls[which](index)
+      latencies[which].push(performance.now() - start)
+    }
+  }
+  return { ours: toSpread(latencies[0]).median, baseline: toSpread(latencies[1]).median }
+}
+
+/**
+ * Compares the median latencies of single calls. Unlike throughput, they leave out what the process does between calls. As
+ * with `compare`, a ratio below 1 means that Tollgate is slower.
+ */
+export const compareLatency = async (
+  ours: Call,
+  baseline: Call,
+  { rounds, milliseconds }: Effort
+): Promise<Comparison> => {
+  const measureRound = () => measureLatencies([ours, baseline], milliseconds * 2)
+  for (let round = 0; round < warmUpRounds; round++) await measureRound()
+  const medians: Array<Awaited<ReturnType<typeof measureRound>>> = []
+  for (let round = 0; round < rounds; round++) medians.push(await measureRound())
+  return {
+    ours: 1000 / toSpread(medians.map(({ ours }) => ours)).median,
+    baseline: 1000 / toSpread(medians.map(({ baseline }) => baseline)).median,
+    ratio: toSpread(medians.map(({ ours, baseline }) => baseline / ours))
   }
 }
 
