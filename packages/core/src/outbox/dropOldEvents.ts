@@ -4,7 +4,7 @@
 import { DateTime, Effect } from "effect"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
-import { Store } from "../store/Store.ts"
+import { Change, Store } from "../store/Store.ts"
 import { EventRetention } from "./EventRetention.ts"
 import { eventRecords } from "./eventRecords.ts"
 
@@ -20,9 +20,16 @@ export const planDrops = Effect.fnUntraced(function* (partition: Partition.Parti
   const isExpired = ({ occurredOn }: { readonly occurredOn: DateTime.Utc }) =>
     DateTime.isLessThan(occurredOn, oldestKept)
   if (excess <= 0 && !first.entries.some(({ value }) => isExpired(value))) return []
-  const { entries } = yield* eventRecords.page(partition, { offset: 0, limit: batchSize })
-  const kept = entries.findIndex(({ value }, index) => index >= excess && !isExpired(value))
-  return entries.slice(0, kept < 0 ? entries.length : kept).map(eventRecords.remove)
+  const store = yield* Store
+  const oldest = { indexTerms: [eventRecords.indexTerm()], offset: 0, limit: batchSize }
+  const [page] = yield* store.list(partition, [oldest])
+  const drops: Array<Change> = []
+  for (const record of page?.records ?? []) {
+    // Those that are too many are dropped whatever they contain: decoding them is most of the cost of a full log.
+    if (drops.length >= excess && !isExpired((yield* eventRecords.decode(record)).value)) break
+    drops.push(Change.Delete({ key: record.key, expect: record.version }))
+  }
+  return drops
 })
 
 /** Drops all events of an account that are no longer kept. */

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import * as Collection from "../store/Collection.ts"
-import { Event } from "./Event.ts"
+import { StoredEvent } from "./StoredEvent.ts"
 
 export const byType = (type: string): string => `type:${type}`
 export const byGroup = (group: string): string => `group:${group}`
@@ -12,7 +12,7 @@ export const bySubject = (id: string): string => `subject:${id}`
 export const eventRecords = Collection.make({
   name: "event",
   format: 1,
-  schema: Event,
+  schema: StoredEvent,
   key: ({ id }) => id,
   indexTerms: ({ type, subject }) => [byType(type), byGroup(type.slice(0, type.indexOf("."))), bySubject(subject.id)]
 })

@@ -1,6 +1,7 @@
 import { DateTime, Effect } from "effect"
 import * as Id from "../crypto/Id.ts"
 import type { AccountName } from "../schema/Names.ts"
+import { skipChecks } from "../schema/skipChecks.ts"
 import type { Change } from "../store/Store.ts"
 import { boundData } from "./boundData.ts"
 import { CurrentActor } from "./CurrentActor.ts"
@@ -19,7 +20,7 @@ export const makeEvent = Effect.fnUntraced(function* (
   { data, ...fields }: EventFields
 ): Effect.fn.Return<Event> {
   return {
-    id: EventId.make(yield* Id.generate("evt")),
+    id: EventId.make(yield* Id.generate("evt"), skipChecks),
     type,
     occurredOn: yield* DateTime.now,
     actor: yield* CurrentActor,
