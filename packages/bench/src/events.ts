@@ -27,7 +27,10 @@ const toSustained = ({ rounds, milliseconds }: Effort): Effort => ({
 
 const isEvent = (change: Change): boolean => change._tag === "Put" && change.key.startsWith("outbox/")
 
-/** The same store, but commits leave out events. */
+/**
+ * The same store, but commits leave out events. Making and encoding an event happens before the commit, so that it is part of
+ * both sides: the ratios are those of storing and moving events.
+ */
 const withoutEvents = (store: StoreOperations): StoreOperations => ({
   ...store,
   commit: (partition, changes, idempotency) =>
@@ -68,7 +71,7 @@ const openChanges = async (store: StoreOperations, bucketName: string) => {
 const measure = async (storeName: string, store: StoreOperations, effort: Effort): Promise<ReadonlyArray<Row>> => {
   const recorded = await openChanges(store, "with-events")
   const baseline = await openChanges(withoutEvents(store), "without-events")
-  const comparedWith = "the same without events"
+  const comparedWith = "the same without storing events"
   const rows: Array<Row> = []
   for (const name of ["create a consumer", "update a consumer", "create a key"] as const) {
     const comparison = await compareLatency(recorded.changes[name], baseline.changes[name], effort)
