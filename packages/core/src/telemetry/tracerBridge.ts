@@ -129,10 +129,12 @@ export const makeTracerBridge = (
   return {
     tracer: Tracer.make({
       span: (options) => new BridgeSpan(options),
+      // Drivers and HTTP clients may make spans of their own, which belong into the span of the call.
       context: (primitive, fiber) => {
         const { span } = fiber.cache
-        const evaluate = () => primitive["~effect/Effect/evaluate"](fiber)
-        return span instanceof BridgeSpan ? api.context.with(span.context, evaluate) : evaluate()
+        return span instanceof BridgeSpan && span.kind === "client"
+          ? api.context.with(span.context, () => primitive["~effect/Effect/evaluate"](fiber))
+          : primitive["~effect/Effect/evaluate"](fiber)
       }
     }),
     getActiveSpan: () => toExternalSpan(api.context.active()),
