@@ -1,11 +1,20 @@
 import { Schema } from "effect"
 import type { EventType } from "../outbox/Event.ts"
 import { recordEvent } from "../outbox/recordEvent.ts"
-import { Consumer } from "../records/Consumer.ts"
+import { Consumer, type ConsumerJson } from "../records/Consumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
+import { formatTimestamp } from "../schema/Timestamp.ts"
 
-const encode = Schema.encodeSync(Consumer, skipChecks)
+const encodeBySchema = Schema.encodeSync(Consumer, skipChecks)
+
+/** Most consumers have neither managers nor keys with them: everything but their times is JSON already. */
+const encode = (consumer: Consumer): ConsumerJson => {
+  const { createdOn, updatedOn, apiKeys, managers, managerInvites, ...rest } = consumer
+  if (apiKeys !== undefined || managers !== undefined || managerInvites !== undefined) return encodeBySchema(consumer)
+  const { id, name, ...optional } = rest
+  return { id, name, createdOn: formatTimestamp(createdOn), updatedOn: formatTimestamp(updatedOn), ...optional }
+}
 
 type ConsumerEventType = Extract<EventType, `consumer.${string}`>
 

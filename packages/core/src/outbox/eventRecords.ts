@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import * as Collection from "../store/Collection.ts"
-import { StoredEvent } from "./StoredEvent.ts"
+import { encodeStoredEvent, StoredEvent } from "./StoredEvent.ts"
 
 export const byType = (type: string): string => `type:${type}`
 export const byGroup = (group: string): string => `group:${group}`
@@ -13,6 +13,7 @@ export const eventRecords = Collection.make({
   name: "event",
   format: 1,
   schema: StoredEvent,
+  encode: encodeStoredEvent,
   key: ({ id }) => id,
   indexTerms: ({ type, subject }) => [byType(type), byGroup(type.slice(0, type.indexOf("."))), bySubject(subject.id)]
 })

@@ -3,6 +3,12 @@
  * change. The relay moves them to the log of the account.
  */
 import * as Collection from "../store/Collection.ts"
-import { StoredEvent } from "./StoredEvent.ts"
+import { encodeStoredEvent, StoredEvent } from "./StoredEvent.ts"
 
-export const outboxRecords = Collection.make({ name: "outbox", format: 1, schema: StoredEvent, key: ({ id }) => id })
+export const outboxRecords = Collection.make({
+  name: "outbox",
+  format: 1,
+  schema: StoredEvent,
+  encode: encodeStoredEvent,
+  key: ({ id }) => id
+})

@@ -1,4 +1,4 @@
-import { DateTime, Effect } from "effect"
+import { Clock, DateTime, Effect } from "effect"
 import * as Id from "../crypto/Id.ts"
 import type { AccountName } from "../schema/Names.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
@@ -15,19 +15,17 @@ export interface EventFields {
   readonly data: EventData
 }
 
-export const makeEvent = Effect.fnUntraced(function* (
-  type: string,
-  { data, ...fields }: EventFields
-): Effect.fn.Return<Event> {
-  return {
-    id: EventId.make(yield* Id.generate("evt"), skipChecks),
-    type,
-    occurredOn: yield* DateTime.now,
-    actor: yield* CurrentActor,
-    ...fields,
-    data: boundData(data)
-  }
-})
+export const makeEvent = (type: string, { data, ...fields }: EventFields): Effect.Effect<Event> =>
+  Effect.withFiber((fiber) =>
+    Effect.map(Id.generate("evt"), (id) => ({
+      id: EventId.make(id, skipChecks),
+      type,
+      occurredOn: DateTime.makeUnsafe(fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()),
+      actor: fiber.getRef(CurrentActor),
+      ...fields,
+      data: boundData(data)
+    }))
+  )
 
 /** The change that records an event. Commit it together with what it tells of. */
 export const recordEvent = (type: EventType, fields: EventFields): Effect.Effect<Change> =>
