@@ -58,6 +58,7 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
       secret,
       tokens: settings.tokens ?? [{ token: token?.value ?? "", account: "*" }],
       publicUrl: settings.publicUrl ?? url,
+      metrics: true,
       webhooks: { allowPrivateNetworks: settings.allowPrivateWebhooks },
       ...(settings.sitesUrl === undefined ? {} : { sitesUrl: settings.sitesUrl }),
       deployments: sites({ folder: join(dataFolder, "sites") })

@@ -19,10 +19,13 @@ interface StartedServer {
 }
 
 /** Starts the server as `npm start` does, and waits for the last line that it prints. */
-const startServer = async (environment: Record<string, string>): Promise<StartedServer> => {
+const startServer = async (
+  environment: Record<string, string>,
+  stderr: "inherit" | "pipe" = "inherit"
+): Promise<StartedServer> => {
   const child = spawn(process.execPath, ["--conditions=@tollgate/source", main], {
     env: { PATH: process.env["PATH"], PORT: "0", ...environment },
-    stdio: ["ignore", "pipe", "inherit"]
+    stdio: ["ignore", "pipe", stderr]
   })
   let output = ""
   for await (const chunk of child.stdout) {
@@ -75,6 +78,21 @@ describe("npm start", () => {
     expect(await stop(started)).toBe(0)
   }, 30_000)
 
+  it("serves metrics to the management token only", async () => {
+    const started = await startServer({ TOLLGATE_DATA: data })
+    const url = parseUrl(started.output)
+    const token = readFileSync(join(data, "management-token"), "utf8").trim()
+    await fetch(`${url}/hello`)
+    const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+    expect(metrics.status).toBe(200)
+    expect(metrics.headers.get("content-type")).toContain("text/plain; version=0.0.4")
+    expect(await metrics.text()).toMatch(
+      /^tollgate_authorize_total\{tollgate_outcome="refused",tollgate_reason="malformed-key"\} 1$/m
+    )
+    expect((await fetch(`${url}/metrics`)).status).toBe(401)
+    expect(await stop(started)).toBe(0)
+  }, 30_000)
+
   it("stops when npm receives SIGTERM", async () => {
     const child = spawn("npm", ["start"], {
       cwd: new URL("../../..", import.meta.url).pathname,
@@ -94,12 +112,16 @@ describe("npm start", () => {
     await eventually(() => expect(fetch(`${url}/healthz`)).rejects.toThrow())
   }, 30_000)
 
-  it("deploys a folder with the tar and curl commands in docs/start.md", async () => {
+  it("deploys a folder with the tar and curl commands in docs/start.md, and logs that it did", async () => {
     const site = join(folder, "site")
     mkdirSync(join(site, "docs"), { recursive: true })
     writeFileSync(join(site, "index.html"), "<h1>It works</h1>")
     writeFileSync(join(site, "docs/index.html"), "docs")
-    const started = await startServer({ TOLLGATE_DATA: data })
+    const started = await startServer({ TOLLGATE_DATA: data }, "pipe")
+    let log = ""
+    started.child.stderr?.on("data", (chunk) => {
+      log += chunk
+    })
     const guide = readFileSync(new URL("../../../docs/start.md", import.meta.url), "utf8")
     const commands = /```sh\n(URL=[^`]+)```/.exec(guide)?.[1] ?? ""
     const serverUrl = parseUrl(started.output)
@@ -109,6 +131,10 @@ describe("npm start", () => {
     const { url } = JSON.parse(stdout.slice(stdout.indexOf('{"status"')))
     await eventually(async () => expect(await (await fetch(url)).text()).toBe("<h1>It works</h1>"))
     expect(await (await fetch(`${url}docs/`)).text()).toBe("docs")
+    await eventually(() => {
+      const entry = { time: expect.stringMatching(/^\d{4}-.*Z$/), level: "info", message: "A deployment succeeded" }
+      expect(JSON.parse(log)).toMatchObject(entry)
+    })
     expect(await stop(started)).toBe(0)
 
     const restarted = await startServer({ TOLLGATE_DATA: data })
