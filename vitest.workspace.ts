@@ -24,6 +24,8 @@ export default defineConfig({
   resolve: source,
   ssr: { resolve: source },
   test: {
+    // Many tests wait for servers and child processes, so use all cores.
+    maxWorkers: "100%",
     // Generous, because test machines are shared; a test that hangs still ends.
     testTimeout: 30_000,
     hookTimeout: 30_000,

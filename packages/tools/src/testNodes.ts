@@ -2,8 +2,8 @@
  * Runs the tests on every supported version of Node, one after the other. It installs Node from the npm registry and
  * caches it below `node_modules`.
  *
- * `npm run test:nodes -- --only-node-facing` runs only the projects that depend on Node itself; all other arguments are
- * passed to Vitest.
+ * `npm run test:nodes -- --only-node-facing` runs only the projects that depend on Node itself, and not on the release
+ * that `npm test` uses; all other arguments are passed to Vitest.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
@@ -70,6 +70,9 @@ const runTests = (
   const home = join(folder, String(node.major))
   if (getInstalledVersion(home) === undefined) install(node, home)
   const version = getInstalledVersion(home)
+  if (isOnlyNodeFacing && version === process.version) {
+    return { isPassed: true, line: `Node ${version}: npm test uses it` }
+  }
   if (version?.startsWith(`v${node.major}.`) !== true)
     throw new Error(`Node ${node.major} was not installed in ${home}.`)
   console.log(`\nTesting on Node ${version}`)
@@ -82,10 +85,9 @@ const runTests = (
 
 const nodeFacingFlag = "--only-node-facing"
 const args = process.argv.slice(2)
+const isOnlyNodeFacing = args.includes(nodeFacingFlag)
 const options = args.filter((option) => option !== nodeFacingFlag)
-// These projects mostly wait for servers and child processes, so use all cores.
-if (args.includes(nodeFacingFlag))
-  options.push("--maxWorkers=100%", ...nodeSpecificProjects.flatMap((name) => ["--project", name]))
+if (isOnlyNodeFacing) options.push(...nodeSpecificProjects.flatMap((name) => ["--project", name]))
 
 if (process.platform !== "linux" || !["x64", "arm64"].includes(process.arch)) {
   console.error(
