@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, describe, expect, it } from "@effect/vitest"
 import { Api } from "@tollgate/core/effect"
+import { type Instrument, instruments, toPrometheusName } from "@tollgate/core/internal"
 import { startPostgres, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
@@ -97,6 +98,57 @@ describe("docs/http-api.md", () => {
     )
     expect(declared.length).toBeGreaterThan(40)
     expect(listed.sort()).toEqual(declared.sort())
+  })
+})
+
+describe("docs/telemetry.md", () => {
+  const page = read("docs/telemetry.md")
+  const declared: ReadonlyArray<Instrument> = Object.values(instruments)
+  const toName = (name: string): string => toPrometheusName(name).replaceAll(".", "_")
+
+  it("lists exactly the metrics, with their types, units and attributes", () => {
+    const rows = [...page.matchAll(/^\| (`[a-z_.]+` +\| `[a-z_]+` +\| (?:counter|gauge|histogram) .*) \|$/gm)].map(
+      ([, row = ""]) => row.split("|").map((cell) => cell.trim())
+    )
+    const expected = declared.map(({ name, kind, unit, attributes, description }) => [
+      `\`${name}\``,
+      `\`${toName(name)}\``,
+      kind,
+      `\`${unit}\``,
+      attributes.map((attribute) => `\`${attribute}\``).join(", ") || "none",
+      description
+    ])
+    expect(rows).toEqual(expected)
+  })
+
+  it("lists the values of exactly the attributes that metrics have", () => {
+    const table = page.slice(page.indexOf("| Attribute "), page.indexOf("## What to watch"))
+    const listed = [...table.matchAll(/^\| `([a-z_.]+)` +\|/gm)].map(([, name]) => name)
+    expect(listed.sort()).toEqual([...new Set(declared.flatMap(({ attributes }) => attributes))].sort())
+  })
+
+  it("watches only metrics and attributes that exist", () => {
+    const alerts = page.slice(page.indexOf("## What to watch"), page.indexOf("## Cost"))
+    const expressions = [...alerts.matchAll(/^\|[^|`]+\| `([^`]+)` +\|/gm)].map(([, expression = ""]) => expression)
+    expect(expressions.length).toBeGreaterThan(15)
+    const series = new Map(
+      declared.flatMap(({ name, kind, attributes }) => {
+        const labels = attributes.map((attribute) => attribute.replaceAll(".", "_"))
+        const suffixes = kind === "histogram" ? ["_bucket", "_sum", "_count"] : [""]
+        return suffixes.map((suffix) => [`${toName(name)}${suffix}`, labels] as const)
+      })
+    )
+    const unknown = expressions.flatMap((expression) =>
+      [...expression.matchAll(/\b((?:tollgate|http|db)_[a-z_]+)(?:\{([^}]*)\})?(?=[[{) ])/g)].flatMap(
+        ([, name = "", matchers = ""]) => {
+          const labels = [...matchers.matchAll(/([a-z_]+)(?:=|!=|!~|=~)"/g)].map(([, label = ""]) => label)
+          const known = series.get(name)
+          if (known === undefined) return [...series.values()].flat().includes(name) ? [] : [name]
+          return labels.filter((label) => !known.includes(label)).map((label) => `${name}{${label}}`)
+        }
+      )
+    )
+    expect(unknown).toEqual([])
   })
 })
 
