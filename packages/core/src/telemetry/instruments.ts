@@ -65,7 +65,7 @@ export const instruments = {
     kind: "counter",
     name: "tollgate.store.commits",
     unit: "{commit}",
-    description: "Commits by outcome: applied, replayed (an idempotent retry), conflict, unavailable",
+    description: "Commits by outcome: applied, replayed (an idempotent retry), unavailable, or why they were refused",
     attributes: ["db.system.name", "tollgate.outcome"]
   },
   storeRetries: {
@@ -100,7 +100,7 @@ export const instruments = {
     kind: "counter",
     name: "tollgate.events",
     unit: "{event}",
-    description: "Events that this process has moved to the logs of accounts",
+    description: "Events that this process has moved to the logs of accounts, without those of webhooks",
     attributes: []
   },
   eventDelay: {

@@ -4,6 +4,7 @@
 import type * as Api from "@opentelemetry/api"
 import type { Instrument } from "./instruments.ts"
 import type { MeterBridge } from "./OpenTelemetry.ts"
+import { makeObservedSums, type ObservedSums } from "./observedSums.ts"
 
 const create = (meter: Api.Meter, { kind, name, unit, description, boundaries }: Instrument) => {
   if (kind === "counter") {
@@ -21,8 +22,21 @@ const createObservable = (meter: Api.Meter, { kind, name, unit, description }: I
     ? meter.createObservableCounter(name, { unit, description })
     : meter.createObservableUpDownCounter(name, { unit, description })
 
+const startObserving = (meter: Api.Meter, instrument: Instrument): ObservedSums => {
+  const sums = makeObservedSums(instrument.kind === "counter")
+  createObservable(meter, instrument).addCallback((result) => {
+    for (const { value, attributes } of sums.read()) result.observe(value, attributes)
+  })
+  return sums
+}
+
+/** Of all Tollgates in this process: OpenTelemetry keeps one value for each combination of attributes, the last. */
+const sumsByMeter = new WeakMap<Api.Meter, Map<Instrument, ObservedSums>>()
+
 export const makeMeterBridge = (meter: Api.Meter): MeterBridge => {
   const recorders = new Map<Instrument, ReturnType<typeof create>>()
+  const sumsByInstrument = sumsByMeter.get(meter) ?? new Map<Instrument, ObservedSums>()
+  sumsByMeter.set(meter, sumsByInstrument)
   return {
     makeRecord: (instrument, attributes) => {
       const record = recorders.get(instrument) ?? create(meter, instrument)
@@ -30,10 +44,9 @@ export const makeMeterBridge = (meter: Api.Meter): MeterBridge => {
       return (value) => record(value, attributes)
     },
     observe: (instrument, read, attributes) => {
-      const observable = createObservable(meter, instrument)
-      const callback: Api.ObservableCallback = (result) => result.observe(read(), attributes)
-      observable.addCallback(callback)
-      return () => observable.removeCallback(callback)
+      const sums = sumsByInstrument.get(instrument) ?? startObserving(meter, instrument)
+      sumsByInstrument.set(instrument, sums)
+      return sums.add(read, attributes)
     }
   }
 }
