@@ -1,0 +1,58 @@
+/**
+ * Registers the metrics SDK of OpenTelemetry, as a host does, and collects the metrics in memory.
+ */
+import * as api from "@opentelemetry/api"
+import {
+  AggregationTemporality,
+  DataPointType,
+  InMemoryMetricExporter,
+  MeterProvider,
+  type MetricData,
+  PeriodicExportingMetricReader
+} from "@opentelemetry/sdk-metrics"
+import { onTestFinished } from "vitest"
+
+export interface Series {
+  readonly attributes: Readonly<Record<string, unknown>>
+  /** The value of a sum, or the number of values in a histogram. */
+  readonly value: number
+}
+
+const toSeries = (data: MetricData): ReadonlyArray<Series> =>
+  data.dataPointType === DataPointType.HISTOGRAM
+    ? data.dataPoints.map(({ attributes, value: { count } }) => ({ attributes, value: count }))
+    : data.dataPoints.map(({ attributes, value }) => ({ attributes, value: value as number }))
+
+/** Registers until the test ends. Call it before you create a Tollgate. */
+export const registerMetrics = () => {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  // Collects when it is told to.
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 })
+  const provider = new MeterProvider({ readers: [reader] })
+  api.metrics.setGlobalMeterProvider(provider)
+  onTestFinished(async () => {
+    api.metrics.disable()
+    await provider.shutdown()
+  })
+
+  const collect = async (): Promise<ReadonlyArray<MetricData>> => {
+    await reader.forceFlush()
+    return (
+      exporter
+        .getMetrics()
+        .at(-1)
+        ?.scopeMetrics.flatMap(({ metrics }) => metrics) ?? []
+    )
+  }
+  return {
+    collect,
+    readSeries: async (name: string) =>
+      (await collect()).filter(({ descriptor }) => descriptor.name === name).flatMap(toSeries)
+  }
+}
+
+/** The sum of all series that have these attributes. */
+export const sumSeries = (series: ReadonlyArray<Series>, attributes: Readonly<Record<string, unknown>> = {}): number =>
+  series
+    .filter((one) => Object.entries(attributes).every(([key, value]) => one.attributes[key] === value))
+    .reduce((sum, { value }) => sum + value, 0)
