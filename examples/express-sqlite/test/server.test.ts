@@ -28,7 +28,7 @@ const startServer = async (
     stdio: ["ignore", "pipe", stderr]
   })
   let output = ""
-  for await (const chunk of child.stdout) {
+  for await (const chunk of child.stdout ?? []) {
     output += chunk
     if (/curl .*\/hello'\n/.test(output)) break
   }
@@ -100,7 +100,7 @@ describe("npm start", () => {
       stdio: ["ignore", "pipe", "inherit"]
     })
     let output = ""
-    for await (const chunk of child.stdout) {
+    for await (const chunk of child.stdout ?? []) {
       output += chunk
       if (/curl .*\/hello'\n/.test(output)) break
     }
