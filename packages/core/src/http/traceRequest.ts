@@ -16,12 +16,12 @@ interface TracedRequest extends Pick<TransportRequest, "method" | "headers"> {
 
 type RequestHeaders = TransportRequest["headers"]
 
-/** The caller's span, as the propagators of the host read it. Without OpenTelemetry, from `traceparent` and its like. */
+/** The caller's span, as the host's propagators read it; if it has none, from the headers of the W3C, and of Zipkin. */
 const getRemoteSpan = (context: Context.Context<never>, headers: RequestHeaders): Tracer.ExternalSpan | undefined => {
-  const openTelemetry = Context.get(context, OpenTelemetry)
-  return openTelemetry === undefined
+  const readSpan = Context.get(context, OpenTelemetry)?.getRemoteSpan
+  return readSpan === undefined
     ? Option.getOrUndefined(HttpTraceContext.fromHeaders(Headers.fromInput(headers)))
-    : openTelemetry.getRemoteSpan(headers)
+    : readSpan(headers)
 }
 
 const annotateStatus = ({ status }: TransportResponse) =>

@@ -27,8 +27,13 @@ export interface OpenTelemetryBridge {
   readonly tracer: Tracer.Tracer | undefined
   /** The span of the host that is active now, if there is one. */
   readonly getActiveSpan: () => Tracer.ExternalSpan | undefined
-  /** The span of the caller in another process, from the headers of a request. */
-  readonly getRemoteSpan: (headers: Readonly<Record<string, string | undefined>>) => Tracer.ExternalSpan | undefined
+  /**
+   * The span of the caller in another process, as the propagators of the host read it from the headers of a request.
+   * Without propagators there is no such function.
+   */
+  readonly getRemoteSpan:
+    | ((headers: Readonly<Record<string, string | undefined>>) => Tracer.ExternalSpan | undefined)
+    | undefined
 }
 
 /** `undefined` if the host does not use OpenTelemetry. */

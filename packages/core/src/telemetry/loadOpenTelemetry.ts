@@ -28,6 +28,6 @@ export const loadOpenTelemetry = async (): Promise<OpenTelemetryBridge | undefin
     meter,
     tracer: tracing?.tracer,
     getActiveSpan: tracing?.getActiveSpan ?? (() => undefined),
-    getRemoteSpan: tracing?.getRemoteSpan ?? (() => undefined)
+    getRemoteSpan: tracing?.getRemoteSpan
   }
 }

@@ -138,6 +138,9 @@ export const makeTracerBridge = (
       }
     }),
     getActiveSpan: () => toExternalSpan(api.context.active()),
-    getRemoteSpan: (headers) => toExternalSpan(api.propagation.extract(api.ROOT_CONTEXT, headers))
+    getRemoteSpan:
+      api.propagation.fields().length === 0
+        ? undefined
+        : (headers) => toExternalSpan(api.propagation.extract(api.ROOT_CONTEXT, headers))
   }
 }
