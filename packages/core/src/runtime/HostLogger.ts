@@ -58,15 +58,26 @@ const toMessageAndFields = ({ message, cause, fiber }: Logger.Options<unknown>) 
 const takesFieldsFirst = (logger: HostLogger): boolean =>
   Options.hasMethods(logger, "child") && (Options.hasMethods(logger, "bindings") || "fields" in logger)
 
+/** Calls the method with the message and, unless there are none, the fields. */
+const callLogger = (
+  logger: HostLogger,
+  level: keyof HostLogger,
+  isFieldsFirst: boolean,
+  message: string,
+  fields: Fields
+) => {
+  if (Object.keys(fields).length === 0) return logger[level](message)
+  return isFieldsFirst ? logger[level](fields, message) : logger[level](message, fields)
+}
+
 const makeHostLogger = (logger: HostLogger): Logger.Logger<unknown, void> => {
-  const fieldsFirst = takesFieldsFirst(logger)
+  const isFieldsFirst = takesFieldsFirst(logger)
   return Logger.make((entry) => {
     const { message, fields } = toMessageAndFields(entry)
-    const level = toLevel(entry.logLevel)
     try {
-      if (Object.keys(fields).length === 0) logger[level](message)
-      else if (fieldsFirst) logger[level](fields, message)
-      else logger[level](message, fields)
+      const result = callLogger(logger, toLevel(entry.logLevel), isFieldsFirst, message, fields)
+      // A rejection that nothing handles would end the process.
+      if (result instanceof Promise) result.catch(() => undefined)
     } catch {
       // A logger that fails must not fail the request.
     }
