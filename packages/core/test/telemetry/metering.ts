@@ -23,12 +23,13 @@ const toSeries = (data: MetricData): ReadonlyArray<Series> =>
     ? data.dataPoints.map(({ attributes, value: { count } }) => ({ attributes, value: count }))
     : data.dataPoints.map(({ attributes, value }) => ({ attributes, value: value as number }))
 
-/** Registers until the test ends. Call it before you create a Tollgate. */
+/** Registers until the test ends, or registers again. Call it before you create a Tollgate. */
 export const registerMetrics = () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   // Collects when it is told to.
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 })
   const provider = new MeterProvider({ readers: [reader] })
+  api.metrics.disable()
   api.metrics.setGlobalMeterProvider(provider)
   onTestFinished(async () => {
     api.metrics.disable()
