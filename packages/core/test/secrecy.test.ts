@@ -7,10 +7,14 @@ import { createTollgate } from "@tollgate/core"
 import { Authenticator, Tollgate, toWebHandler } from "@tollgate/core/effect"
 import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { eventually } from "@tollgate/testing"
 import { Effect, Exit, Layer, Logger, References, Tracer } from "effect"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, onTestFinished } from "vitest"
 import { makeClient } from "./http/client.ts"
 import { grants, secret, tokens } from "./stores.ts"
+import { registerMetrics } from "./telemetry/metering.ts"
+import { registerTracing } from "./telemetry/tracing.ts"
+import { respondWith, startReceiver } from "./webhooks/receivers.ts"
 
 const suppliedKey = "supplied-value-of-a-key-2468"
 const inspectDeep = (value: unknown): string =>
@@ -118,6 +122,84 @@ describe("secrets", () => {
 
     const output = [...logLines, ...responses.map(String), ...spans.map(inspectSpan)].join("\n")
     for (const hidden of [value, suppliedKey, secret, ...Object.values(tokens)]) expect(output).not.toContain(hidden)
+  })
+
+  it("do not appear in the spans, metrics and log entries of the host, nor names of tenants in spans and metrics", async () => {
+    const { getSpans, unregister } = registerTracing()
+    onTestFinished(unregister)
+    const { collect } = registerMetrics()
+    const logged: Array<string> = []
+    const log = (...values: ReadonlyArray<unknown>) => void logged.push(inspectDeep(values))
+    let maxCalls = Number.POSITIVE_INFINITY
+    const inner = MemoryStore.open()
+    const gate = await createTollgate({
+      store: { ...makeFailingStore(inner, () => maxCalls), description: { system: "memory" } },
+      secret,
+      tokens: grants,
+      metrics: true,
+      logger: { debug: log, info: log, warn: log, error: log },
+      verifyCache: { ttl: 60_000 },
+      webhooks: { allowPrivateNetworks: true },
+      onEvent: ({ data }) => {
+        throw new Error(`a hook that quotes ${JSON.stringify(data).length} characters`)
+      }
+    })
+    onTestFinished(() => gate.close())
+    const names = ["acme", "bucket-of-acme", "alice-of-acme", "limit-of-acme"]
+    const acme = gate.account("acme")
+    const keyBucket = acme.keyBucket("bucket-of-acme")
+    const receiver = await startReceiver(respondWith(500))
+    const webhook = await acme.webhooks.create({ url: `${receiver.url}?token=${tokens.reader}` })
+    const created = await keyBucket.consumers.create(
+      { name: "alice-of-acme", apiKeys: [{}, { key: suppliedKey }] },
+      { idempotencyKey: tokens.reader }
+    )
+    const value = created.apiKeys?.[0]?.key ?? ""
+    const call = makeClient(gate.handler)
+    const P = "/v1/accounts/acme/key-buckets/bucket-of-acme"
+    const attempt = async (key: string) => {
+      const rateLimit = { name: "limit-of-acme", limit: 1, per: "day" } as const
+      await keyBucket.authorize(key, { rateLimit }).catch(() => undefined)
+      await keyBucket.authorize(key, { scopes: [suppliedKey] }).catch(() => undefined)
+      await keyBucket.verify(key).catch(() => undefined)
+      await keyBucket.keys.create("alice-of-acme", { key }).catch(() => undefined)
+      await keyBucket.keys.create("alice-of-acme", { kee: key } as never).catch(() => undefined)
+      await call("POST", `${P}/$verify`, { body: { key } })
+      await call("GET", `${P}/consumers/alice-of-acme?include-api-keys=true&key-format=visible`)
+      await call("GET", `${P}/consumers?limit=${key}`)
+      await call("GET", `${P}/consumers/${key}`, { token: `${tokens.writer}x` })
+      await call("POST", `${P}/consumers`, { raw: `{"key":"${key}"` })
+      await call(
+        key
+          .slice(0, 8)
+          .toUpperCase()
+          .replaceAll(/[^A-Z]/g, "X"),
+        `${P}/consumers`
+      )
+      await call("GET", `/v1/unknown/${key}`, { headers: { traceparent: `00-${key}-01`, tracestate: `a=${key}` } })
+    }
+    for (const key of [value, suppliedKey, `${suppliedKey} with space`.replaceAll(" ", "-")]) await attempt(key)
+    await eventually(() => expect(receiver.requests.length).toBeGreaterThan(0))
+    await eventually(async () => expect(await gate.metrics()).toContain("tollgate_webhooks_attempts_total"))
+    maxCalls = 0
+    await attempt(value)
+    await attempt(suppliedKey)
+    maxCalls = Number.POSITIVE_INFINITY
+    const text = await gate.metrics()
+    await gate.close()
+
+    const spans = getSpans().map((span) => {
+      const { name, attributes, events, links, status, parentSpanContext } = span
+      return inspectDeep([name, attributes, events, links, status, parentSpanContext, span.spanContext()])
+    })
+    const metrics = inspectDeep(await collect()) + text
+    expect(spans.length).toBeGreaterThan(50)
+    expect(logged.length).toBeGreaterThan(20)
+    expect(metrics).toContain("store-unavailable")
+    for (const hidden of [value, suppliedKey, secret, webhook.secret, ...Object.values(tokens)]) {
+      for (const output of [spans.join("\n"), metrics, logged.join("\n")]) expect(output).not.toContain(hidden)
+    }
+    for (const output of [spans.join("\n"), metrics]) for (const name of names) expect(output).not.toContain(name)
   })
 
   it("do not appear in the errors of in-process calls", async () => {
