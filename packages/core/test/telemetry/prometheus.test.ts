@@ -142,8 +142,9 @@ describe("/metrics", () => {
     expect(response.status).toBe(401)
     const text = await gate.metrics()
     // The request that reads the metrics is itself active.
-    const served = (await (await scrape(gate)).text()).replace("active_requests 1", "active_requests 0")
-    expect(served).toBe(text)
+    expect(text).toContain("\nhttp_server_active_requests 0\n")
+    const served = await (await scrape(gate)).text()
+    expect(served).toBe(text.replace("http_server_active_requests 0", "http_server_active_requests 1"))
   })
 })
 
