@@ -1,7 +1,8 @@
 /**
  * The options of `PostgresStore`.
  */
-import { type HostLogger, hostLogger, Options } from "@tollgate/core/internal"
+import type { HostLogger } from "@tollgate/core"
+import { hostLogger, Options } from "@tollgate/core/internal"
 
 export interface PostgresStoreOptions {
   /** The schema of the tables and functions, which the store creates if it may. The default is `tollgate`. */

@@ -1,7 +1,8 @@
 /**
  * The options of `RedisStore`.
  */
-import { type HostLogger, hostLogger, Options } from "@tollgate/core/internal"
+import type { HostLogger } from "@tollgate/core"
+import { hostLogger, Options } from "@tollgate/core/internal"
 
 export interface RedisStoreOptions {
   /**
