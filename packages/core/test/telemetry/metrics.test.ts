@@ -119,4 +119,19 @@ describe("the metrics of the HTTP API", () => {
     expect(groupBy(await readText(gate, "http_server_request_duration_seconds_count"), ...attributes)).toEqual(expected)
     expect(sumSeries(await readSeries("http.server.active_requests"))).toBe(0)
   })
+
+  it("count requests whose client has disconnected, with the status 499", async () => {
+    const { readSeries } = registerMetrics()
+    const never = new Promise<never>(() => undefined)
+    const gate = await startGate({ tokens: undefined, authenticate: () => never })
+    const controllers = repeat(10, () => new AbortController())
+    const responses = controllers.map(({ signal }) => gate.handler(new Request("http://gate/v1/accounts", { signal })))
+    await expect.poll(async () => sumSeries(await readSeries("http.server.active_requests"))).toBe(10)
+    for (const controller of controllers) controller.abort()
+    await Promise.allSettled(responses)
+    const attributes = ["http.request.method", "http.route", "http.response.status_code"]
+    const expected = { "GET /v1/accounts 499": 10 }
+    expect(groupBy(await readSeries("http.server.request.duration"), ...attributes)).toEqual(expected)
+    expect(sumSeries(await readSeries("http.server.active_requests"))).toBe(0)
+  })
 })
