@@ -125,11 +125,7 @@ const find = (spans: ReadonlyArray<ReadableSpan>, name: string): ReadableSpan =>
 }
 
 /** Waits until the host's span has ended, which is after the response. */
-const findHostSpan = (name: string): Promise<ReadableSpan> =>
-  expect
-    .poll(() => getSpans(), {})
-    .toSatisfy((spans) => spans.some((span: ReadableSpan) => span.name === name))
-    .then(() => find(getSpans(), name))
+const findHostSpan = (name: string): Promise<ReadableSpan> => eventually(() => find(getSpans(), name))
 
 const isStoreSpan = ({ name }: ReadableSpan): boolean => name.endsWith(" sqlite")
 
