@@ -13,6 +13,7 @@ import { createTollgate, type Tollgate, type TollgateOptions } from "@tollgate/c
 import { type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { requireApiKey, tollgate } from "@tollgate/express"
 import { SqliteStore } from "@tollgate/sqlite"
+import { eventually } from "@tollgate/testing"
 import { Effect } from "effect"
 import express from "express"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest"
@@ -293,6 +294,8 @@ describe("a call in process", () => {
       const operation = find(children, "tollgate.consumers.create")
       expect(getChildren(getSpanId(operation)).map(({ name }) => name)).toContain("commit sqlite")
       find(children, "tollgate.authorize")
+      // Those of `verify`, which has no span of its own.
+      expect(children.filter(isStoreSpan).length).toBeGreaterThan(0)
       const trace = getTrace(host.spanContext().traceId)
       expect(
         trace
@@ -314,6 +317,18 @@ describe("a call in process", () => {
     expect(names).toHaveLength(3)
     const lists = getChildren(host.spanContext().spanId)
     expect(lists.map(({ name }) => name)).toEqual(Array.from({ length: 3 }, () => "tollgate.consumers.list"))
+  })
+})
+
+describe("background work", () => {
+  it("makes no traces of single store operations", async () => {
+    const { consumers } = gate.account(account).keyBucket("background")
+    await inHostSpan(() => Promise.all(["a", "b", "c"].map((name) => consumers.create({ name }))))
+    await eventually(async () => {
+      const { data } = await gate.account(account).events.list({ type: "consumer.created", limit: 3 })
+      expect(data.map(({ subject }) => subject.name).sort()).toEqual(["a", "b", "c"])
+    })
+    expect(getSpans().filter((span) => isStoreSpan(span) && span.parentSpanContext === undefined)).toEqual([])
   })
 })
 
