@@ -67,7 +67,7 @@ const registerObserved = (
 }
 
 export interface TelemetryShape {
-  /** Whether the host exports metrics with OpenTelemetry. */
+  /** Whether the host has registered an OpenTelemetry SDK. */
   readonly isExported: boolean
   /**
    * The function that records values of a series. Call it once for each combination of attributes and keep the result,
@@ -91,7 +91,8 @@ const disabled: TelemetryShape = {
 
 const make = Effect.gen(function* () {
   const context = yield* Effect.context<never>()
-  const meter = (yield* OpenTelemetry)?.meter
+  const openTelemetry = yield* OpenTelemetry
+  const meter = openTelemetry?.meter
   const recorders = new Map<Instrument, Map<string, RecordValue>>()
 
   const makeRecord = (instrument: Instrument, attributes: Attributes): RecordValue => {
@@ -130,7 +131,7 @@ const make = Effect.gen(function* () {
     const { formatUnsafe } = await import("effect/observability/PrometheusMetrics")
     return formatUnsafe(context, { metricNameMapper: toPrometheusName })
   }
-  return { isExported: meter !== undefined, series, observe, format } satisfies TelemetryShape
+  return { isExported: openTelemetry !== undefined, series, observe, format } satisfies TelemetryShape
 })
 
 /** The default records nothing. */

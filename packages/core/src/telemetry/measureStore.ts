@@ -24,7 +24,7 @@ const describeCommit = (exit: Exit.Exit<CommitResult, unknown>): string => {
 }
 
 /**
- * A store in the memory of the process is measured only if the metrics are exported: measuring an operation takes about as
+ * A store in the memory of the process is measured only with an OpenTelemetry SDK: measuring an operation takes about as
  * long as the operation.
  */
 export const measureStore = (store: StoreOperations, { isExported, series }: TelemetryShape): StoreOperations => {
