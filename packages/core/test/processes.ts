@@ -120,14 +120,21 @@ export const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, condition: (va
     return assert.fail("The condition did not become true")
   })
 
+/** How long to wait for work that takes place in real time: a retry after a conflict is delayed by some milliseconds. */
+const maxWaitMs = 20_000
+
 /** Waits until the condition holds, without advancing the test clock. */
 export const waitUntil = (condition: () => boolean) =>
-  Effect.repeat(flushEventLoop, { until: () => condition(), times: 1_000 })
+  Effect.suspend(() => {
+    const deadline = performance.now() + maxWaitMs
+    return Effect.repeat(flushEventLoop, { until: () => condition() || performance.now() > deadline })
+  })
 
 /** Waits until a run has succeeded, without advancing the test clock. */
 export const waitForSuccess = (deployments: Deployments["Service"], id: string) =>
   Effect.gen(function* () {
-    for (let step = 0; step < 1_000; step++) {
+    const deadline = performance.now() + maxWaitMs
+    while (performance.now() < deadline) {
       if ((yield* getStatus(deployments, id)).value.status === "SUCCESS") return
       yield* flushEventLoop
     }

@@ -73,7 +73,7 @@ describe.each(stores)("on %s", (name, layer) => {
     }
     await tryValue(otherRecord.encrypted)
     expect(errors).toBe(1)
-    const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
+    const log = vi.spyOn(console, "error").mockImplementation(() => undefined)
     const path = `http://gate/v1/accounts/${account}/key-buckets/${bucket}/consumers/alice/keys/${apiKey?.id}`
     const headers = { authorization: `Bearer ${token}` }
     const response = await gate.handler(new Request(`${path}?key-format=visible`, { headers }))

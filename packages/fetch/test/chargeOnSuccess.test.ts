@@ -180,7 +180,7 @@ it("has no finish unless the outcome decides", async () => {
 })
 
 it("has nothing to end if the request was allowed while the store was unavailable", async () => {
-  const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
+  const log = vi.spyOn(console, "error").mockImplementation(() => undefined)
   faulty.injectAt(1, "fail")
   const result = await requireApiKey(production, { ...options, onStoreUnavailable: "allow" })(makeRequest())
   log.mockRestore()

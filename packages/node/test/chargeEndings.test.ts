@@ -103,7 +103,7 @@ it("waits with close until a request that was answered is charged", async () => 
 })
 
 it("logs one warning if a request cannot be charged, and sends its response all the same", async () => {
-  const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
+  const log = vi.spyOn(console, "error").mockImplementation(() => undefined)
   finalizers.push(() => log.mockRestore())
   const scope = Scope.makeUnsafe()
   finalizers.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
@@ -118,7 +118,7 @@ it("logs one warning if a request cannot be charged, and sends its response all 
   expect(await response.text()).toBe("first last")
   await eventually(() => expect(findWarnings()).toHaveLength(1))
   expect(findWarnings()[0]).toMatch(
-    /WARN.*A request was not charged: .*Its reservation rsv_\w+ expires within an hour\./
+    /"level":"warn","message":"A request was not charged: .*Its reservation rsv_\w+ expires within an hour\."/
   )
 })
 

@@ -154,7 +154,7 @@ describe.each(frameworks)("requireApiKey in $name", ({ serve, requireApiKey }) =
   describe("while the store is unavailable", () => {
     beforeEach(() => {
       // Tollgate logs the outage under the request id.
-      vi.spyOn(console, "log").mockImplementation(() => undefined)
+      vi.spyOn(console, "error").mockImplementation(() => undefined)
     })
     afterEach(() => {
       vi.restoreAllMocks()

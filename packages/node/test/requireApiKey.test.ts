@@ -95,7 +95,7 @@ describe.each(frameworks)("requireApiKey in %s", (_, protect) => {
 
   it("responds with 503 when the store is unavailable, without internal details", async () => {
     const url = await serve()
-    const log = vi.spyOn(console, "log").mockImplementation(() => undefined)
+    const log = vi.spyOn(console, "error").mockImplementation(() => undefined)
     isStoreDown = true
     const response = await fetch(url, bearer())
     isStoreDown = false
