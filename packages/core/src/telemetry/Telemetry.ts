@@ -68,7 +68,7 @@ const registerObserved = (
 
 export interface TelemetryShape {
   /** Whether the host has registered an OpenTelemetry SDK. */
-  readonly isExported: boolean
+  readonly hasSdk: boolean
   /**
    * The function that records values of a series. Call it once for each combination of attributes and keep the result,
    * where speed matters.
@@ -83,7 +83,7 @@ export interface TelemetryShape {
 const ignore: RecordValue = () => undefined
 
 const disabled: TelemetryShape = {
-  isExported: false,
+  hasSdk: false,
   series: () => ignore,
   observe: () => ignore as () => void,
   format: async () => ""
@@ -131,7 +131,7 @@ const make = Effect.gen(function* () {
     const { formatUnsafe } = await import("effect/observability/PrometheusMetrics")
     return formatUnsafe(context, { metricNameMapper: toPrometheusName })
   }
-  return { isExported: openTelemetry !== undefined, series, observe, format } satisfies TelemetryShape
+  return { hasSdk: openTelemetry !== undefined, series, observe, format } satisfies TelemetryShape
 })
 
 /** The default records nothing. */

@@ -11,6 +11,8 @@ import { observeScoped, Telemetry, type TelemetryShape } from "./Telemetry.ts"
 
 type OperationName = "get" | "getByUniqueKey" | "list" | "counters" | "commit" | "clear"
 
+const getSystem = ({ description }: StoreOperations) => ({ "db.system.name": description?.system ?? "other" })
+
 /** The reason of a conflict; otherwise whether the operation was interrupted or the store could not be reached. */
 const describeFailure = (cause: Cause.Cause<unknown>): string => {
   if (Cause.hasInterruptsOnly(cause)) return "interrupted"
@@ -27,10 +29,9 @@ const describeCommit = (exit: Exit.Exit<CommitResult, unknown>): string => {
  * A store in the memory of the process is measured only with an OpenTelemetry SDK: measuring an operation takes about as
  * long as the operation.
  */
-export const measureStore = (store: StoreOperations, { isExported, series }: TelemetryShape): StoreOperations => {
-  const { system: systemName = "other" } = store.description ?? {}
-  if (systemName === "memory" && !isExported) return store
-  const system = { "db.system.name": systemName }
+export const measureStore = (store: StoreOperations, { hasSdk, series }: TelemetryShape): StoreOperations => {
+  const system = getSystem(store)
+  if (system["db.system.name"] === "memory" && !hasSdk) return store
   const countApplied = series(instruments.commits, { ...system, "tollgate.outcome": "applied" })
 
   const recordCommit = (exit: Exit.Exit<CommitResult, unknown>): void => {
@@ -42,7 +43,7 @@ export const measureStore = (store: StoreOperations, { isExported, series }: Tel
   const makeMeasure = (operation: OperationName) => {
     const attributes = { ...system, "db.operation.name": operation }
     const recordSuccess = series(instruments.storeDuration, attributes)
-    const withSpan = withSafeSpan(`${operation} ${attributes["db.system.name"]}`, () => ({
+    const withSpan = withSafeSpan(`${operation} ${system["db.system.name"]}`, () => ({
       kind: "client",
       attributes
     }))
@@ -85,7 +86,7 @@ export const measuredStoreLayer: Layer.Layer<Store, never, Store> = Layer.effect
   Effect.gen(function* () {
     const store = yield* Store
     const { description } = store
-    const system = { "db.system.name": description?.system ?? "other" }
+    const system = getSystem(store)
     if (description?.countQueued !== undefined) {
       yield* observeScoped(instruments.storeQueue, description.countQueued, system)
     }
