@@ -3,7 +3,8 @@
  * SQLite has flushed it. The commits share one flush, which is the expensive part, and stay equally durable.
  *
  * The queue never blocks the event loop. When another process holds the lock, it retries the transaction after a random
- * delay. Each commit fails when it has waited for `lockTimeoutMs`.
+ * delay. SQLite has no queue for its lock, so the delay gets shorter the longer a commit has waited: a process that has
+ * waited for long then finds the lock free before others do. Each commit fails when it has waited for `lockTimeoutMs`.
  */
 import { StoreUnavailable } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
@@ -15,9 +16,14 @@ import type { VersionCache } from "./VersionCache.ts"
 /** Milliseconds for which a commit waits for the lock. */
 const lockTimeoutMs = 5_000
 
+/** The longest delay between two attempts to get the lock, in milliseconds: at first, and after half of the timeout. */
+const longestDelayMs = 16
+const shortestDelayMs = 1
+
 interface Job {
   readonly operation: StoreUnavailable["operation"]
-  readonly deadline: number
+  /** When the commit arrived, on the monotonic clock. */
+  readonly arrival: number
   /** Runs inside a transaction. Returns a function to call after the transaction is committed. */
   readonly run: () => () => void
   readonly fail: (error: StoreUnavailable) => void
@@ -48,7 +54,7 @@ export class CommitQueue {
       if (this.#isClosed) return resume(Effect.fail(makeClosedError(operation)))
       const job: Job = {
         operation,
-        deadline: performance.now() + lockTimeoutMs,
+        arrival: performance.now(),
         run: () => {
           const result = run()
           return () => resume(Effect.succeed(result))
@@ -119,13 +125,20 @@ export class CommitQueue {
     }
   }
 
-  /** Fails the jobs whose deadline has passed and retries the others after a random delay. */
+  /** Fails the jobs that have waited too long and retries the others after a random delay. */
   #requeue(jobs: ReadonlyArray<Job>, error: unknown): void {
     const now = performance.now()
-    for (const { deadline, fail, operation } of jobs) if (deadline <= now) fail(lockTimeoutError(operation, error))
-    this.#pending = [...jobs.filter(({ deadline }) => deadline > now), ...this.#pending]
-    if (this.#pending.length > 0) this.#schedule(1 + Math.random() * 15)
+    const isLate = ({ arrival }: Job): boolean => now - arrival >= lockTimeoutMs
+    for (const job of jobs) if (isLate(job)) job.fail(lockTimeoutError(job.operation, error))
+    this.#pending = [...jobs.filter((job) => !isLate(job)), ...this.#pending]
+    const oldest = this.#pending[0]
+    if (oldest !== undefined) this.#schedule(retryDelayMs(now - oldest.arrival))
   }
+}
+
+const retryDelayMs = (waitedMs: number): number => {
+  const patience = Math.max(0, 1 - (2 * waitedMs) / lockTimeoutMs)
+  return shortestDelayMs + Math.random() * patience * (longestDelayMs - shortestDelayMs)
 }
 
 const lockTimeoutError = (operation: StoreUnavailable["operation"], cause: unknown): StoreUnavailable =>
