@@ -1,0 +1,22 @@
+import { useState } from "preact/hooks"
+import { Button } from "./Button.tsx"
+
+export const CopyButton = ({ text, label }: { readonly text: string; readonly label: string }) => {
+  const [state, setState] = useState<"ready" | "copied" | "failed">("ready")
+  const copy = (): void =>
+    void navigator.clipboard.writeText(text).then(
+      () => setState("copied"),
+      () => setState("failed")
+    )
+  return (
+    <>
+      <Button isSmall onClick={copy} label={label}>
+        {state === "copied" ? "Copied" : "Copy"}
+      </Button>
+      <span role="status" class={state === "failed" ? "hint" : "visually-hidden"}>
+        {state === "copied" && "Copied"}
+        {state === "failed" && "The browser does not allow copying here: select the text instead."}
+      </span>
+    </>
+  )
+}

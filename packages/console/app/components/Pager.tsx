@@ -1,0 +1,33 @@
+import { formatCount } from "../format/numbers.ts"
+import { Button } from "./Button.tsx"
+
+export interface PagerProps {
+  readonly offset: number
+  readonly limit: number
+  readonly total: number
+  readonly onChange: (offset: number) => void
+}
+
+export const Pager = ({ offset, limit, total, onChange }: PagerProps) => {
+  if (total <= limit && offset === 0) return null
+  const last = Math.min(offset + limit, total)
+  return (
+    <nav class="pager" aria-label="Pages">
+      <Button isSmall disabled={offset === 0} onClick={() => onChange(0)}>
+        First
+      </Button>
+      <Button isSmall disabled={offset === 0} onClick={() => onChange(Math.max(0, offset - limit))}>
+        Previous
+      </Button>
+      <span>
+        {formatCount(total === 0 ? 0 : offset + 1)}–{formatCount(last)} of {formatCount(total)}
+      </span>
+      <Button isSmall disabled={last >= total} onClick={() => onChange(offset + limit)}>
+        Next
+      </Button>
+      <Button isSmall disabled={last >= total} onClick={() => onChange(Math.floor((total - 1) / limit) * limit)}>
+        Last
+      </Button>
+    </nav>
+  )
+}

@@ -1,0 +1,47 @@
+/** The keys that work on every page. */
+import { address, goTo, linkTo } from "../routing/router.ts"
+
+export const sections = [
+  { key: "o", name: "Overview", path: [] },
+  { key: "c", name: "Consumers", path: ["consumers"] },
+  { key: "m", name: "Metering", path: ["metering"] },
+  { key: "d", name: "Deployments", path: ["deployments"] },
+  { key: "e", name: "Events", path: ["events"] },
+  { key: "w", name: "Webhooks", path: ["webhooks"] }
+] as const
+
+/** How long after `g` the second key counts. */
+const sequenceMs = 1_500
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.closest("input, textarea, select, dialog[open]") !== null
+
+interface ShortcutHandlers {
+  readonly onSearch: () => void
+  readonly onHelp: () => void
+}
+
+const goToSection = (key: string): void => {
+  const [root, account] = address.value.segments
+  const section = sections.find((section) => section.key === key)
+  if (root === "accounts" && account !== undefined && section !== undefined)
+    goTo(linkTo(["accounts", account, ...section.path]))
+}
+
+/** Returns a function that stops listening. */
+export const listenToShortcuts = ({ onSearch, onHelp }: ShortcutHandlers): (() => void) => {
+  let goPressedAt = Number.NEGATIVE_INFINITY
+  const handle = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (event.timeStamp - goPressedAt < sequenceMs) {
+      goPressedAt = Number.NEGATIVE_INFINITY
+      goToSection(event.key)
+    } else if (event.key === "g") goPressedAt = event.timeStamp
+    else if (event.key === "/") {
+      event.preventDefault()
+      onSearch()
+    } else if (event.key === "?") onHelp()
+  }
+  addEventListener("keydown", handle)
+  return () => removeEventListener("keydown", handle)
+}

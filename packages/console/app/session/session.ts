@@ -1,0 +1,97 @@
+/**
+ * The session: the token, whom it authenticates, and how to get a new one when it has expired. The token is kept in memory;
+ * in the session storage of the tab only if the person asks for it.
+ */
+import { computed, signal } from "@preact/signals"
+import type { CallerJson } from "../api/types.ts"
+
+const storageKey = "tollgate-management-token"
+
+export const token = signal("")
+export const caller = signal<CallerJson | undefined>(undefined)
+/** While a token from a link or from the tab's storage is being checked. */
+export const isStarting = signal(true)
+/** Why the link did not work, or why the person was signed out. */
+export const signInNotice = signal<string | undefined>(undefined)
+
+/** A read-only token sees no buttons that change something. */
+export const canWrite = computed(() => caller.value?.access === "write")
+
+type SignInResult = "signed-in" | "refused" | "unreachable"
+
+const loadCaller = async (newToken: string): Promise<CallerJson | Exclude<SignInResult, "signed-in">> => {
+  const url = new URL("../v1/me", location.href.split("#", 1)[0])
+  const headers = { authorization: `Bearer ${newToken}` }
+  const response = await fetch(url, { headers, credentials: "omit", cache: "no-store" }).catch(() => undefined)
+  if (response === undefined || response.status >= 500) return "unreachable"
+  return response.ok ? response.json() : "refused"
+}
+
+/** Headers cannot carry other characters, and no token has them. */
+const canBeToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
+
+export const signIn = async (newToken: string, options: { readonly keepInTab: boolean }): Promise<SignInResult> => {
+  if (!canBeToken(newToken)) return "refused"
+  const found = await loadCaller(newToken)
+  if (typeof found === "string") return found
+  token.value = newToken
+  caller.value = found
+  signInNotice.value = undefined
+  keepInTab(options.keepInTab)
+  waiting.value?.resolve(true)
+  waiting.value = undefined
+  return "signed-in"
+}
+
+/** Whether the token survives a reload of this tab. */
+export const isKeptInTab = signal(false)
+
+export const keepInTab = (keep: boolean): void => {
+  isKeptInTab.value = keep
+  if (keep) sessionStorage.setItem(storageKey, token.value)
+  else sessionStorage.removeItem(storageKey)
+}
+
+export const signOut = (): void => {
+  sessionStorage.removeItem(storageKey)
+  token.value = ""
+  caller.value = undefined
+  waiting.value?.resolve(false)
+  waiting.value = undefined
+}
+
+const waiting = signal<PromiseWithResolvers<boolean> | undefined>(undefined)
+
+/** Whether the token has expired, and the person is asked for another one. */
+export const isTokenNeeded = computed(() => waiting.value !== undefined)
+
+/** Asks for another token. Returns whether there is one. */
+export const askForToken = (): Promise<boolean> => {
+  waiting.value ??= Promise.withResolvers<boolean>()
+  return waiting.value.promise
+}
+
+/** Exchanges the one-time code of a link for a token. */
+const redeemCode = async (code: string): Promise<void> => {
+  const response = await fetch(new URL("session", location.href.split("#", 1)[0]), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    credentials: "omit",
+    body: JSON.stringify({ code })
+  }).catch(() => undefined)
+  const body: { readonly token?: string; readonly detail?: string } = (await response?.json().catch(() => ({}))) ?? {}
+  if (body.token !== undefined) await signIn(body.token, { keepInTab: false })
+  else signInNotice.value = body.detail ?? "The server cannot be reached. Open the link again when it runs."
+}
+
+/** Signs in with the code of a link, or with the token that this tab has kept. */
+export const startSession = async (): Promise<void> => {
+  const code = /^#code=(.+)$/.exec(location.hash)?.[1]
+  // Removed from the address, so that it is in no bookmark and not in the history.
+  if (code !== undefined) history.replaceState(null, "", location.href.split("#", 1)[0])
+  const kept = sessionStorage.getItem(storageKey)
+  if (code !== undefined) await redeemCode(decodeURIComponent(code))
+  else if (kept !== null && (await signIn(kept, { keepInTab: true })) === "refused")
+    sessionStorage.removeItem(storageKey)
+  isStarting.value = false
+}
