@@ -3,22 +3,26 @@
  * handles it (see `runRequest`).
  */
 import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
-import type { Authenticator } from "./access/Authenticator.ts"
+import { Authenticator } from "./access/Authenticator.ts"
 import { Accounts } from "./accounts/Accounts.ts"
+import { acceptSessions } from "./console/acceptSessions.ts"
+import type { Console } from "./console/Console.ts"
+import { ConsoleSessions } from "./console/ConsoleSessions.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { SecretBox } from "./crypto/SecretBox.ts"
-import { DeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
+import { DeploymentConfig, type DeploymentConfigShape } from "./deployments/config/DeploymentConfig.ts"
 import { Deployments } from "./deployments/Deployments.ts"
 import { Projects } from "./deployments/Projects.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { Events } from "./events/Events.ts"
 import { buildRoutes } from "./http/buildRoutes.ts"
+import { makeConsoleRoutes } from "./http/console.ts"
 import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
 import { getCaller } from "./http/getCaller.ts"
 import { makeMetricsRoute } from "./http/metrics.ts"
 import { makeRequestHandler } from "./http/requestPipeline.ts"
 import { locateRolledKey } from "./http/rollKeyResponse.ts"
-import { makeRoutes, sitesPath } from "./http/routes.ts"
+import { makeRoutes, type Routes, sitesPath } from "./http/routes.ts"
 import { SitesHttp } from "./http/SitesHttp.ts"
 import { makeSystemOperations } from "./http/System.ts"
 import { receiveUpload } from "./http/uploads.ts"
@@ -57,6 +61,12 @@ export interface HttpOptions {
    * returns the same text, for a route of your own.
    */
   readonly metrics?: boolean | undefined
+  /**
+   * Serves a console at `/console/`: `adminConsole()` of `@tollgate/console`. Its files need no credential; what they show,
+   * they request from the HTTP API with a management token, or with the token of a link that `createConsoleLink` made.
+   * Default: none.
+   */
+  readonly console?: Console | undefined
 }
 
 /** The services that the HTTP API calls. */
@@ -76,6 +86,7 @@ export type Services =
   | Uploads
   | Events
   | Webhooks
+  | ConsoleSessions
 
 /** The operations by group. The group names are part of the OpenAPI description. */
 export const allOperations: Effect.Effect<AllOperations, never, Services | Store> = Effect.gen(function* () {
@@ -121,18 +132,39 @@ const makeApiRoutes = Effect.gen(function* () {
   })
 })
 
+type RouteOptions = Pick<HttpOptions, "docs" | "metrics" | "console">
+
+/** The routes that the options enable. */
+export const selectRoutes = (
+  { docs = true, metrics = false, console }: RouteOptions,
+  deployments: DeploymentConfigShape | undefined
+): Routes =>
+  makeRoutes({
+    docs: docs !== false,
+    metrics,
+    sites: deployments?.target.serve !== undefined,
+    console: console !== undefined
+  })
+
+/** The handlers of the routes that `selectRoutes` returns for the same options. */
 const makeRouteHandlers = Effect.fnUntraced(function* (
-  { docs, metrics }: { readonly docs: DocsOption; readonly metrics: boolean },
+  { docs = true, metrics = false, console }: RouteOptions,
   publicUrl: string | undefined
 ) {
   const sitesHandler = yield* SitesHttp
-  const routeHandlers = [
+  return [
     ...(yield* makeApiRoutes),
     ...(yield* makeDocsRoutes(docs, publicUrl)),
     ...(metrics ? [yield* makeMetricsRoute] : []),
-    ...(sitesHandler === undefined ? [] : [["GET", sitesPath, sitesHandler] as const])
+    ...(sitesHandler === undefined ? [] : [["GET", sitesPath, sitesHandler] as const]),
+    ...(console === undefined ? [] : yield* makeConsoleRoutes(console))
   ]
-  return { routeHandlers, routes: makeRoutes({ docs: docs !== false, metrics, sites: sitesHandler !== undefined }) }
+})
+
+/** With a console, the HTTP API also accepts the console's session tokens. */
+const makeAuthenticator = Effect.fnUntraced(function* (console: Console | undefined) {
+  const authenticator = yield* Authenticator
+  return console === undefined ? authenticator : acceptSessions(authenticator, yield* ConsoleSessions)
 })
 
 /** 499: the client disconnected before the response was ready. This response is never sent. */
@@ -181,7 +213,7 @@ export interface HttpHandlers {
 
 export const makeHttpHandlers = <E>(
   services: Layer.Layer<Services | SecretBox | Authenticator | Store, E>,
-  { bodyLimit = 1024 * 1024, publicUrl, docs = true, metrics = false }: HttpOptions,
+  { bodyLimit = 1024 * 1024, publicUrl, docs, metrics, console }: HttpOptions,
   host: HostContext
 ): HttpHandlers => {
   const apiUrl = publicUrl?.replace(/\/+$/, "")
@@ -191,13 +223,17 @@ export const makeHttpHandlers = <E>(
   const initializing = Effect.runPromise(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
-      const { routeHandlers, routes } = yield* Effect.provideContext(
-        makeRouteHandlers({ docs, metrics }, apiUrl),
-        context
+      const options = { docs, metrics, console }
+      const routeHandlers = yield* makeRouteHandlers(options, apiUrl).pipe(
+        Effect.provideServiceEffect(Authenticator, makeAuthenticator(console)),
+        Effect.provideContext(context)
       )
-      const sites = Context.get(context, DeploymentConfig)?.sites
+      const deployments = Context.get(context, DeploymentConfig)
       const requestContext = Context.merge(host.context, context)
-      const handleRequest = makeRequestHandler(routeHandlers, routes, { ...config, sites })
+      const handleRequest = makeRequestHandler(routeHandlers, selectRoutes(options, deployments), {
+        ...config,
+        sites: deployments?.sites
+      })
       handle = runRequest(() => host.withActiveSpan(requestContext), handleRequest)
       return handle
     })

@@ -7,6 +7,8 @@ import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 import { PrincipalShape } from "./access/Principal.ts"
 import { Accounts } from "./accounts/Accounts.ts"
 import type { AccountsMethods } from "./accounts/AccountsApi.ts"
+import { ConsoleSessions } from "./console/ConsoleSessions.ts"
+import { type ConsoleLink, type ConsoleLinkOptions, makeCreateLink } from "./console/createLink.ts"
 import { Consumers } from "./consumers/Consumers.ts"
 import { SecretBox } from "./crypto/SecretBox.ts"
 import { DeploymentConfig, makeDeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
@@ -15,9 +17,8 @@ import { Projects } from "./deployments/Projects.ts"
 import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
 import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { Events } from "./events/Events.ts"
-import { allOperations, makeHttpHandlers, makeOwners, type Services } from "./Http.ts"
+import { allOperations, makeHttpHandlers, makeOwners, type Services, selectRoutes } from "./Http.ts"
 import { normalizePath } from "./http/normalizePath.ts"
-import { makeRoutes } from "./http/routes.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { KeyUse } from "./keys/KeyUse.ts"
@@ -136,6 +137,7 @@ const makeServices = ({
     Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(DeploymentScheduler.layer)),
     Events.layer,
     Webhooks.layer,
+    ConsoleSessions.layer,
     eventRelayLayer,
     Layer.effectDiscard(completeDirectories)
   ).pipe(
@@ -223,6 +225,16 @@ export interface Tollgate {
   matches(path: string, host?: string): boolean
   /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
   isSitesHost(host: string): boolean
+  /**
+   * Creates a link that opens the console without a token: for all accounts with write access, unless the options say less.
+   * It works once, within 5 minutes. Rejects with a `ConfigurationError` without the option `console`.
+   *
+   * @example
+   * ```ts
+   * const { url } = await gate.createConsoleLink({ account: "acme", access: "read" })
+   * ```
+   */
+  createConsoleLink(options?: ConsoleLinkOptions): Promise<ConsoleLink>
   /** The metrics of this Tollgate in the text format of Prometheus, for a route of your own. */
   metrics(): Promise<string>
   /**
@@ -263,11 +275,7 @@ const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks, host: H
 export const createTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
   const unsupportedNode = checkNodeVersion(process.versions.node)
   if (unsupportedNode !== undefined) throw unsupportedNode
-  const { store, tokens, authenticate, bodyLimit, docs, metrics, logger, telemetry, ...rest } = Options.decodeSync(
-    tollgateOptions,
-    options
-  )
-  const { publicUrl, deployments } = rest
+  const { store, tokens, authenticate, logger, telemetry, ...rest } = Options.decodeSync(tollgateOptions, options)
   const host = await makeHostContext(logger, telemetry)
   const scope = Scope.makeUnsafe()
   const close = () => run(Scope.close(scope, Exit.void))
@@ -276,19 +284,18 @@ export const createTollgate = async (options: TollgateOptions): Promise<Tollgate
   )
   try {
     const context = await run(Layer.buildWithScope(services, scope), undefined, host.context)
-    const httpOptions = { bodyLimit, publicUrl, docs, metrics }
-    const { dispatch, dispose } = makeHttpHandlers(Layer.succeedContext(context), httpOptions, host)
+    const { dispatch, dispose } = makeHttpHandlers(Layer.succeedContext(context), rest, host)
     const { handle, drain, count } = trackInFlight(dispatch)
     const { format, observe } = Context.get(context, Telemetry)
     const stopObserving = observe(instruments.httpActiveRequests, count)
     const tasks = makeBackgroundTasks(host.context)
-    const { matchesRoute } = makeRoutes({
-      docs: docs !== false,
-      metrics: metrics === true,
-      sites: deployments?.target.serve !== undefined
+    const deployments = Context.get(context, DeploymentConfig)
+    const { matchesRoute } = selectRoutes(rest, deployments)
+    const isSitesHost = (host: string): boolean => deployments?.sites?.matchHost(host) !== undefined
+    const createLink = makeCreateLink(Context.get(context, ConsoleSessions), {
+      isEnabled: rest.console !== undefined,
+      publicUrl: rest.publicUrl
     })
-    const sites = Context.get(context, DeploymentConfig)?.sites
-    const isSitesHost = (host: string): boolean => sites?.matchHost(host) !== undefined
     return {
       ...(await run(Effect.provideContext(makeHandles(tasks, host), context))),
       reencryptKeys: () =>
@@ -297,6 +304,7 @@ export const createTollgate = async (options: TollgateOptions): Promise<Tollgate
       dispatch: handle,
       matches: (path, host = "") => isSitesHost(host) || matchesRoute(normalizePath(path.split("?", 1)[0] ?? "")),
       isSitesHost,
+      createConsoleLink: (options) => run(createLink(options)),
       metrics: format,
       close: async () => {
         await Promise.all([drain(), tasks.stop(drainTimeoutMs)])

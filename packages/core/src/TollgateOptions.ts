@@ -4,6 +4,7 @@
 import { Layer, Schema } from "effect"
 import { type BearerToken, bearerTokens } from "./access/BearerToken.ts"
 import type { PrincipalShape } from "./access/Principal.ts"
+import { consoleOption } from "./console/Console.ts"
 import { KeyPrefix } from "./crypto/KeyFormat.ts"
 import type { KeyStorage } from "./crypto/SecretBox.ts"
 import {
@@ -150,6 +151,7 @@ export const tollgateOptions = Options.struct<TollgateOptions>()({
   bodyLimit: Options.optional(Options.positiveInteger("must be a number of bytes, a positive integer")),
   docs: Options.optional(Options.literals([true, false, "protected"], 'must be true, false or "protected"')),
   metrics: Options.optional(Options.literals([true, false], "must be true or false")),
+  console: Options.optional(consoleOption),
   logger: Options.optional(hostLogger),
   telemetry: Options.optional(telemetryOptions),
   ...serviceFields

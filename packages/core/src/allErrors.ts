@@ -3,6 +3,7 @@
  * exported without a change here.
  */
 export * from "./access/AccessError.ts"
+export * from "./console/ConsoleError.ts"
 export * from "./deployments/model/DeploymentError.ts"
 export * from "./errors/requestErrors.ts"
 export { isTollgateError, TollgateError } from "./errors/TollgateError.ts"

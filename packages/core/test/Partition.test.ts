@@ -17,7 +17,8 @@ it("gives key buckets, deployments, metering buckets and directories different n
     Partition.accountsDirectory,
     Partition.keysDirectory,
     Partition.meteringDirectory,
-    Partition.deploymentDirectory
+    Partition.deploymentDirectory,
+    Partition.consoleCodes
   ]
   expect(new Set(names).size).toBe(names.length)
 })

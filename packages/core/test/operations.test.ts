@@ -217,9 +217,13 @@ describe("every declared error", () => {
         }),
         Authenticator.layerBearer(grants)
       )
-      const handle = makeRequestHandler(routes, makeRoutes({ docs: false, metrics: false, sites: false }), {
-        bodyLimit: 2 ** 20
-      })
+      const handle = makeRequestHandler(
+        routes,
+        makeRoutes({ docs: false, metrics: false, sites: false, console: false }),
+        {
+          bodyLimit: 2 ** 20
+        }
+      )
       const baseUrl = yield* listen(
         toNodeHandler({
           handler: () => Promise.reject(new Error("not used")),

@@ -1,6 +1,7 @@
 /**
  * The options of `createTollgate`, `Tollgate.layer`, `Authenticator.layerBearer` and `createClient`.
  */
+import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigurationError, createTollgate, type TollgateOptions } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
@@ -39,6 +40,7 @@ const all: { readonly [Name in keyof Required<TollgateOptions>]: TollgateOptions
   bodyLimit: 1000,
   docs: true,
   metrics: true,
+  console: { files: [{ path: "", contentType: "text/html", isImmutable: false, gzip: gzipSync("<!doctype html>") }] },
   logger: console,
   telemetry: { spanNames: true }
 }

@@ -14,15 +14,18 @@ export interface BearerToken {
 
 const minTokenLength = 16
 
+/** The account of a credential; `*` for all accounts. */
+export const accountOption = Options.string(
+  'must consist of letters, digits, "_", "." and "-", or be "*" for all accounts',
+  (account) => account === "*" || Schema.is(AccountName)(account)
+)
+
 const bearerToken = Options.struct<BearerToken>()({
   token: Options.string(
     `must have at least ${minTokenLength} characters and no white space`,
     (token) => token.length >= minTokenLength && !/\s/.test(token)
   ),
-  account: Options.string(
-    'must consist of letters, digits, "_", "." and "-", or be "*" for all accounts',
-    (account) => account === "*" || Schema.is(AccountName)(account)
-  ),
+  account: accountOption,
   access: Options.optional(Options.literals(["read", "write"]))
 })
 

@@ -1,6 +1,7 @@
 /**
  * The paths of the HTTP API and the methods that each path allows, derived from the endpoint declarations.
  */
+import { sessionFile } from "../console/Console.ts"
 import type { SiteHost } from "../deployments/config/SitesUrl.ts"
 import { descriptions } from "../operations/AllOperations.ts"
 
@@ -8,15 +9,28 @@ export const openApiPath = "/v1/openapi.json"
 export const docsPath = "/v1/docs"
 export const metricsPath = "/metrics"
 export const sitesPath = "/sites/*"
+export const consolePath = "/console"
+export const consoleFilesPath = "/console/*"
+export const consoleSessionPath = `/console/${sessionFile}`
 
 type Route = readonly [pattern: string, method: string]
 
-const docsRoutes: ReadonlyArray<Route> = [
-  ["/v1/openapi\\.json", "GET"],
-  ["/v1/docs", "GET"]
-]
-const metricsRoutes: ReadonlyArray<Route> = [["/metrics", "GET"]]
-const sitesRoutes: ReadonlyArray<Route> = [["/sites/.+", "GET"]]
+/** The routes that options turn on. */
+const optionalRoutes = {
+  docs: [
+    ["/v1/openapi\\.json", "GET"],
+    ["/v1/docs", "GET"]
+  ],
+  metrics: [["/metrics", "GET"]],
+  sites: [["/sites/.+", "GET"]],
+  console: [
+    ["/console", "GET"],
+    [`/console/(?!${sessionFile}$)[\\w./-]+`, "GET"],
+    [consoleSessionPath, "POST"]
+  ]
+} satisfies Readonly<Record<string, ReadonlyArray<Route>>>
+
+export type OptionalRoutes = keyof typeof optionalRoutes
 
 /** The declared paths as regular expressions, in which a parameter such as `:keyId` matches one path segment. */
 const declaredRoutes: ReadonlyArray<Route> = descriptions.map(({ path, method }) => [
@@ -34,15 +48,10 @@ export interface Routes {
 }
 
 /** The declared routes, plus the optional ones that are enabled. */
-export const makeRoutes = (enabled: {
-  readonly docs: boolean
-  readonly metrics: boolean
-  readonly sites: boolean
-}): Routes => {
-  const routes = [
-    ...(enabled.docs ? docsRoutes : []),
-    ...(enabled.metrics ? metricsRoutes : []),
-    ...(enabled.sites ? sitesRoutes : []),
+export const makeRoutes = (enabled: Readonly<Record<OptionalRoutes, boolean>>): Routes => {
+  const optional = Object.entries(optionalRoutes).filter(([name]) => enabled[name as OptionalRoutes])
+  const routes: ReadonlyArray<Route> = [
+    ...optional.flatMap(([, routes]): ReadonlyArray<Route> => routes),
     ...declaredRoutes
   ]
   const routePatterns = routes.map(([pattern, method]) => [new RegExp(`^${pattern}$`), method] as const)

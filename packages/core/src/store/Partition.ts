@@ -54,5 +54,8 @@ export const getEventsAccount = (partition: Partition): string | undefined => {
   return kind === "events" && accountName !== undefined ? decodeURIComponent(accountName) : undefined
 }
 
+/** The codes of links to the console that were used. */
+export const consoleCodes: Partition = makePartition("console")
+
 /** The directory of all partitions whose events may still have to be moved to a log. */
 export const eventsDirectory: Partition = makePartition("events")
