@@ -12,10 +12,11 @@ const stopTimeoutMs = 9_000
 const run = async (): Promise<void> => {
   const settings = parseSettings(process.env)
   mkdirSync(settings.dataFolder, { recursive: true })
-  const { url, newToken, demoKey, stop } = await start(settings)
+  const { url, consoleUrl, newToken, demoKey, stop } = await start(settings)
 
   console.log(`Tollgate is listening at ${url}`)
   console.log(`API reference: ${url}/v1/docs`)
+  console.log(`Console: ${consoleUrl} (works once, within 5 minutes)`)
   if (newToken !== undefined) {
     console.log(
       `\nYour management token, printed only once and saved in ${settings.dataFolder}/management-token:\n  ${newToken}`

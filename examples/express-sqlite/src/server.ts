@@ -3,6 +3,7 @@
  */
 import { createServer, type RequestListener, type Server } from "node:http"
 import { join } from "node:path"
+import { adminConsole } from "@tollgate/console"
 import { createTollgate } from "@tollgate/core"
 import { requireApiKey, tollgate } from "@tollgate/express"
 import { toNodeHandler } from "@tollgate/node"
@@ -15,6 +16,8 @@ import type { Settings } from "./settings.ts"
 
 export interface RunningServer {
   readonly url: string
+  /** A link that opens the console without a token. It works once, within 5 minutes. */
+  readonly consoleUrl: string
   /** The management token, if this start created it. */
   readonly newToken: string | undefined
   /** The demo consumer's API key, if this start created it. */
@@ -59,6 +62,7 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
       tokens: settings.tokens ?? [{ token: token?.value ?? "", account: "*" }],
       publicUrl: settings.publicUrl ?? url,
       metrics: true,
+      console: adminConsole(),
       webhooks: { allowPrivateNetworks: settings.allowPrivateWebhooks },
       ...(settings.sitesUrl === undefined ? {} : { sitesUrl: settings.sitesUrl }),
       deployments: sites({ folder: join(dataFolder, "sites") })
@@ -79,6 +83,7 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
 
     return {
       url,
+      consoleUrl: (await gate.createConsoleLink()).url,
       newToken: token?.isNew === true ? token.value : undefined,
       demoKey: demo.key,
       stop: async () => {

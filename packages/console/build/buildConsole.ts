@@ -69,7 +69,12 @@ export const buildConsole = async (): Promise<ReadonlyArray<BuiltFile>> => {
 const toModule = (files: ReadonlyArray<BuiltFile>): string =>
   [
     "// Generated from packages/console/app: edit the sources, then run npm run build:console.",
-    "export const files = [",
+    "export const files: ReadonlyArray<{",
+    "  readonly path: string",
+    "  readonly contentType: string",
+    "  readonly isImmutable: boolean",
+    "  readonly gzipBase64: string",
+    "}> = [",
     ...files.map(({ content, ...file }) => {
       const gzipBase64 = gzipSync(content, { level: 9 }).toString("base64")
       return `  ${JSON.stringify({ ...file, gzipBase64 })},`

@@ -1,5 +1,6 @@
 /** Uses every package. The exported values show that an application can emit declarations of what it makes. */
 import assert from "node:assert/strict"
+import { adminConsole } from "@tollgate/console"
 import { ConsumerNotFound, createTollgate, type Tollgate } from "@tollgate/core"
 import { createClient, ConsumerNotFound as RemoteConsumerNotFound } from "@tollgate/core/client"
 import { AccountName, Consumers, KeyBucketName, Tollgate as TollgateLayers } from "@tollgate/core/effect"
@@ -19,6 +20,7 @@ export const gate: Tollgate = await createTollgate({
   store: MemoryStore.open(),
   secret,
   publicUrl: "http://localhost",
+  console: adminConsole(),
   deployments: { sources: memorySourceStore(), target: targetFromPromises({ publish: async () => {} }) }
 })
 export const createGate = () => createTollgate({ store: MemoryStore.open(), secret })
@@ -27,6 +29,7 @@ export const services = TollgateLayers.layer({ secret }).pipe(Layer.provide(Memo
 export const handlers = [toNodeHandler(gate), Express.tollgate(gate), Koa.tollgate(gate)] as const
 export const openers = { redis: RedisStore.open, sqlite: SqliteStore.open, sites, Store }
 
+assert.equal((await gate.handler(new Request("http://localhost/console/"))).status, 200)
 const production = gate.account("acme").keyBucket("production")
 const alice = await production.consumers.create({ name: "alice" }, { withApiKey: true })
 const verification = await production.verify(alice.apiKeys[0].key ?? "")

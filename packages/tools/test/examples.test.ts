@@ -14,6 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 /** What the examples use without declaring it. `app` and others are of a framework's type, which is not the point here. */
 const prelude = `
 import { createServer } from "node:http"
+import { adminConsole } from "@tollgate/console"
 import { createTollgate, isTollgateError, type LocalKeyBucketHandle, type MeteringBucketHandle, type Tollgate as Gate } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
 import { AccountName, Tollgate } from "@tollgate/core/effect"
