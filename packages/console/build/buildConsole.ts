@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { gzipSync } from "node:zlib"
+import type { Console } from "@tollgate/core"
 import { build, type Rolldown } from "vite"
 
 const app = fileURLToPath(new URL("../app", import.meta.url))
@@ -65,6 +66,11 @@ export const buildConsole = async (): Promise<ReadonlyArray<BuiltFile>> => {
   if (!("output" in result)) throw new Error("Vite built nothing")
   return result.output.map(toBuiltFile).sort((one, other) => (one.path < other.path ? -1 : 1))
 }
+
+/** As the option `console` of `createTollgate`. */
+export const toConsole = (files: ReadonlyArray<BuiltFile>): Console => ({
+  files: files.map(({ content, ...file }) => ({ ...file, gzip: gzipSync(content, { level: 9 }) }))
+})
 
 const toModule = (files: ReadonlyArray<BuiltFile>): string =>
   [
