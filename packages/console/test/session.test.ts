@@ -1,7 +1,8 @@
-import type { Browser } from "playwright-core"
+import { parseBearerToken } from "@tollgate/core"
+import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
-import { type ConsoleServer, startConsoleServer, writeToken } from "./consoleServer.ts"
+import { acmeToken, type ConsoleServer, readToken, startConsoleServer, writeToken } from "./consoleServer.ts"
 
 let browser: Browser
 let server: ConsoleServer
@@ -10,22 +11,140 @@ beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
   await server.gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
+  await server.gate.account("globex").keyBucket("production").consumers.create({ name: "bob" })
 }, 60_000)
 afterAll(async () => {
   await browser?.close()
   await server?.close()
 })
 
-describe("the session of the console", { timeout: 60_000 }, () => {
+const signIn = async (page: Page, token: string): Promise<void> => {
+  await page.getByLabel("Management token").fill(token)
+  await page.getByRole("button", { name: /Sign in|Go on/ }).click()
+}
+
+/** The browser logs this for a response with 401 or when there is no response: both are part of these tests. */
+const isExpected = (error: string): boolean => /status of 401|ERR_CONNECTION/.test(error)
+
+describe("the session of the console", { timeout: 120_000 }, () => {
   it("asks for the management token, and keeps it in memory", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
+    await page.getByRole("heading", { name: "Tollgate console" }).waitFor()
     await expectAccessible(page)
-    await page.getByLabel("Management token").fill(writeToken)
-    await page.getByRole("button", { name: "Sign in" }).click()
-    await page.getByRole("heading", { name: "Accounts" }).waitFor()
+    await signIn(page, writeToken)
+    await page.getByRole("link", { name: "globex" }).waitFor()
+    await expectAccessible(page)
     expect(await page.evaluate("sessionStorage.length")).toBe(0)
-    await expectAccessible(page)
+    await page.reload()
+    await page.getByLabel("Management token").waitFor()
     expect(errors).toEqual([])
+    await close()
+  })
+
+  it("keeps the token in the tab if asked, and forgets it at sign-out", async () => {
+    const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
+    await page.getByLabel("Keep it in this tab until I close it").check()
+    await signIn(page, writeToken)
+    await page.getByRole("link", { name: "acme" }).waitFor()
+    await page.reload()
+    await page.getByRole("link", { name: "acme" }).waitFor()
+    await page.getByText("Settings").click()
+    expect(await page.getByLabel("Stay signed in when this tab reloads").isChecked()).toBe(true)
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByLabel("Management token").waitFor()
+    expect(await page.evaluate("sessionStorage.length")).toBe(0)
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it.each(["not the token", "ein-Tökén-mit-Umlauten", "wrong-token-of-ascii-characters"])(
+    "says that the token %s is not accepted, and keeps it in the field",
+    async (token) => {
+      const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
+      await signIn(page, token)
+      await page.getByText("The server does not accept this token").waitFor()
+      expect(await page.getByLabel("Management token").inputValue()).toBe(token)
+      await expectAccessible(page)
+      expect(errors.filter((error) => !isExpected(error))).toEqual([])
+      await close()
+    }
+  )
+
+  it("signs in with a link, once, and removes the code from the address", async () => {
+    const { url } = await server.gate.createConsoleLink()
+    const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
+    await page.goto("about:blank")
+    await page.goto(url)
+    await page.getByRole("link", { name: "acme" }).waitFor()
+    expect(page.url()).not.toContain("code")
+    await page.goto("about:blank")
+    await page.goto(url)
+    await page
+      .getByText(/works once|only once|once/i)
+      .first()
+      .waitFor()
+    await page.getByLabel("Management token").waitFor()
+    await expectAccessible(page)
+    expect(errors.filter((error) => !isExpected(error))).toEqual([])
+    await close()
+  })
+
+  it("goes straight to the account of a token for one account", async () => {
+    const { page, errors, close } = await openConsole(browser, server.origin, { token: acmeToken })
+    await page.waitForURL(/#\/accounts\/acme$/)
+    await page.getByRole("navigation", { name: "Main" }).getByText("acme").waitFor()
+    expect(await page.getByText("Change account").count()).toBe(0)
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("tells a read-only token that it changes nothing", async () => {
+    const { page, close } = await openConsole(browser, server.origin, { token: readToken })
+    await page.getByText("Your token is read-only").waitFor()
+    await close()
+  })
+
+  it("asks again when the token has expired, and goes on with what was being done", async () => {
+    const accepted = new Set(["the-first-token", "the-second-token"])
+    const expiring = await startConsoleServer({
+      tokens: undefined,
+      authenticate: (request) => {
+        const token = parseBearerToken(request.headers.get("authorization") ?? undefined) ?? ""
+        return accepted.has(token) ? { id: token, account: "acme", access: "write" } : undefined
+      }
+    })
+    await expiring.gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
+    const { page, errors, close } = await openConsole(browser, expiring.origin, {
+      token: "the-first-token",
+      path: "/accounts/acme"
+    })
+    await page.getByRole("heading", { level: 1 }).waitFor()
+    await page.keyboard.press("/")
+    await page.getByLabel("Exact name").fill("alice")
+    accepted.delete("the-first-token")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Your token is no longer accepted" }).waitFor()
+    await expectAccessible(page)
+    await signIn(page, "the-second-token")
+    await page.getByRole("link", { name: "Consumer alice in production" }).waitFor()
+    expect(await page.getByLabel("Exact name").inputValue()).toBe("alice")
+    expect(errors.filter((error) => !isExpected(error))).toEqual([])
+    await close()
+    await expiring.close()
+  })
+
+  it("says when the server cannot be reached, and goes on when it is back", async () => {
+    const { page, errors, close } = await openConsole(browser, server.origin)
+    await page.getByRole("link", { name: "acme" }).waitFor()
+    await server.pause()
+    await page.getByLabel("Open an account by name").fill("globex")
+    await page.evaluate('location.hash = "#/?offset=1"')
+    await page.getByText("The server cannot be reached").first().waitFor()
+    expect(await page.getByLabel("Open an account by name").inputValue()).toBe("globex")
+    await server.resume()
+    await expect.poll(() => page.getByText("The server cannot be reached").count()).toBe(0)
+    await page.getByRole("link", { name: "globex" }).waitFor()
+    expect(errors.filter((error) => !isExpected(error))).toEqual([])
     await close()
   })
 })

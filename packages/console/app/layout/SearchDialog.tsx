@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { find, get, toPath } from "../api/request.ts"
+import { get, toPath } from "../api/request.ts"
 import type {
   ConsumerJson,
   DeploymentJson,
@@ -23,23 +23,22 @@ interface Result {
 /** How many key buckets and metering buckets are searched. */
 const maxBuckets = 100
 
+/** Requests for names that cannot exist would only fail. */
+const consumerNamePattern = /^[a-z0-9-]{1,128}$/
+
 const findConsumers = async (account: string, name: string): Promise<ReadonlyArray<Result>> => {
-  const root = toPath("/v1/accounts", account)
-  const buckets = await get<PageJson<NamedJson>>(`${root}/key-buckets`, { limit: maxBuckets })
+  if (!consumerNamePattern.test(name)) return []
+  const root = toPath("/v1/accounts", account, "key-buckets")
+  const buckets = await get<PageJson<NamedJson>>(root, { limit: maxBuckets })
   const found = await Promise.all(
     buckets.data.map(async ({ name: bucket }) => {
-      const consumer = await find<ConsumerJson>(toPath(`${root}/key-buckets`, bucket, "consumers", name)).catch(
-        () => undefined
-      )
-      return (
-        consumer && {
-          label: `Consumer ${name} in ${bucket}`,
-          link: linkTo(["accounts", account, "consumers", bucket, name])
-        }
-      )
+      const { total } = await get<PageJson<ConsumerJson>>(toPath(root, bucket, "consumers"), { name })
+      return total === 0
+        ? []
+        : [{ label: `Consumer ${name} in ${bucket}`, link: linkTo(["accounts", account, "consumers", bucket, name]) }]
     })
   )
-  return found.filter((result) => result !== undefined)
+  return found.flat()
 }
 
 const findSubscriptions = async (account: string, customerKey: string): Promise<ReadonlyArray<Result>> => {
@@ -59,19 +58,33 @@ const findSubscriptions = async (account: string, customerKey: string): Promise<
   return found.flat()
 }
 
-const findDeployment = async (account: string, name: string): Promise<ReadonlyArray<Result>> => {
-  const deployment = await find<DeploymentJson>(toPath("/v1/deployments", name)).catch(() => undefined)
-  return deployment === undefined
-    ? []
-    : [
-        {
+/** How the names of a project's deployments begin. */
+const toDeploymentPrefix = (projectName: string): string => projectName.toLowerCase().replace(/[^a-z0-9]+/g, "-")
+
+const findProjects = async (account: string, name: string): Promise<ReadonlyArray<Result>> => {
+  const root = toPath("/v1/accounts", account, "projects")
+  const projects = await get<PageJson<NamedJson>>(root)
+  const matches = projects.data.filter((project) => name.startsWith(toDeploymentPrefix(project.name)))
+  const deployments = await Promise.all(
+    matches.slice(0, maxBuckets).map(async (project) => {
+      const { data } = await get<PageJson<DeploymentJson>>(toPath(root, project.name, "deployments"))
+      return data
+        .filter((deployment) => deployment.name === name)
+        .map(() => ({
           label: `Deployment ${name}`,
-          link: linkTo(["accounts", account, "deployments", deployment.projectName, name])
-        }
-      ]
+          link: linkTo(["accounts", account, "deployments", project.name, name])
+        }))
+    })
+  )
+  return [
+    ...projects.data
+      .filter((project) => project.name === name)
+      .map(() => ({ label: `Project ${name}`, link: linkTo(["accounts", account, "deployments", name]) })),
+    ...deployments.flat()
+  ]
 }
 
-/** Finds consumers, subscriptions and deployments by their exact names. */
+/** Finds consumers, subscriptions, projects and deployments by their exact names. */
 export const SearchDialog = ({
   account,
   onClose
@@ -87,14 +100,21 @@ export const SearchDialog = ({
     const found = await Promise.all([
       findConsumers(account, text),
       findSubscriptions(account, text),
-      findDeployment(account, text)
+      findProjects(account, text)
     ])
     setResults(found.flat())
   })
   return (
     <Dialog title="Search" onClose={onClose}>
       {account === undefined ? (
-        <p>Open an account first: names are searched in one account.</p>
+        <>
+          <p>Open an account first: names are searched in one account.</p>
+          <div class="form-actions">
+            <Button kind="primary" onClick={onClose}>
+              Close
+            </Button>
+          </div>
+        </>
       ) : (
         <form
           class="form"
@@ -105,7 +125,7 @@ export const SearchDialog = ({
         >
           <TextField
             label="Exact name"
-            hint="Of a consumer, the customer key of a subscription, or a deployment"
+            hint="Of a consumer, a project or a deployment, or the customer key of a subscription"
             type="search"
             value={name}
             onInput={(value) => {

@@ -88,7 +88,7 @@ const redeemCode = async (code: string): Promise<void> => {
 export const startSession = async (): Promise<void> => {
   const code = /^#code=(.+)$/.exec(location.hash)?.[1]
   // Removed from the address, so that it is in no bookmark and not in the history.
-  if (code !== undefined) history.replaceState(null, "", location.href.split("#", 1)[0])
+  if (code !== undefined) location.replace("#/")
   const kept = sessionStorage.getItem(storageKey)
   if (code !== undefined) await redeemCode(decodeURIComponent(code))
   else if (kept !== null && (await signIn(kept, { keepInTab: true })) === "refused")

@@ -2,7 +2,7 @@
  * Operations on consumers: list, create, get, update, remove, and `rollKey`, which creates a new API key and sets an
  * expiry on those of the consumer's keys that have none. Each write is one atomic commit.
  */
-import { Context, DateTime, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
@@ -17,7 +17,7 @@ import { VerifyCache } from "../keys/VerifyCache.ts"
 import { ApiKey, type KeyVisibility, maxKeysPerConsumer } from "../records/ApiKey.ts"
 import { Consumer, ConsumerId, type StoredConsumer } from "../records/Consumer.ts"
 import { ConsumerNameTaken } from "../records/ConsumerError.ts"
-import { consumerRecords } from "../records/consumerRecords.ts"
+import { consumerRecords, getConsumerTerms } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
@@ -132,6 +132,21 @@ const make = Effect.gen(function* () {
     return page.entries
   })
 
+  /** The page with the consumer of this name, if it has the index terms. */
+  const findPage = Effect.fnUntraced(function* (
+    bucket: KeyBucket,
+    name: string,
+    where: ReadonlyArray<string>,
+    offset: number
+  ) {
+    const entry = yield* consumerRecords.get(getKeyBucketPartition(bucket), name)
+    const found = Option.toArray(entry).filter(({ value }) => {
+      const terms = getConsumerTerms(value)
+      return where.every((term) => terms.includes(term))
+    })
+    return { entries: found.slice(offset), total: found.length }
+  })
+
   const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
     cache.invalidateAfter(getKeyBucketPartition(bucket), effect)
 
@@ -144,13 +159,13 @@ const make = Effect.gen(function* () {
     error.subject === keyRecords.indexTerm(term)
 
   return implementOperations(ConsumersApi, store, {
-    list: Effect.fnUntraced(function* ({ params: bucket, query: { limit, offset, tags, managerEmail, ...include } }) {
+    list: Effect.fnUntraced(function* ({ params: bucket, query }) {
+      const { limit, offset, tags, managerEmail, name, ...include } = query
       const where = [...tagTerms(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
-      const page = yield* consumerRecords.page(getKeyBucketPartition(bucket), {
-        where: [...new Set(where)],
-        offset,
-        limit
-      })
+      const page =
+        name === undefined
+          ? yield* consumerRecords.page(getKeyBucketPartition(bucket), { where: [...new Set(where)], offset, limit })
+          : yield* findPage(bucket, name, where, offset)
       const data = yield* toConsumers(
         bucket,
         page.entries.map(({ value }) => value),

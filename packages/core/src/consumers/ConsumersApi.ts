@@ -24,7 +24,7 @@ import { withVersion } from "../api/withVersion.ts"
 import { KeyLimitReached, KeyNotRetained, KeyValueTaken } from "../keys/KeyError.ts"
 import { keyFormat } from "../keys/KeysApi.ts"
 import { ApiKey, type ApiKeyJson, type KeyVisibility } from "../records/ApiKey.ts"
-import { Consumer, ConsumerCreate, type ConsumerJson, ConsumerUpdate } from "../records/Consumer.ts"
+import { Consumer, ConsumerCreate, type ConsumerJson, ConsumerName, ConsumerUpdate } from "../records/Consumer.ts"
 import { ConsumerNameTaken, ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { Email } from "../records/Manager.ts"
@@ -42,6 +42,8 @@ const managerEmail = optional(Email, {
   description: "Return only consumers with a manager or an invite for this email address (case-insensitive).",
   openApiSchema: { type: "string", format: "email" }
 })
+
+const name = optional(ConsumerName, { description: "Return only the consumer with this name." })
 
 const withApiKey = flag("with-api-key", "Create an API key with the consumer, unless the body contains `apiKeys`.")
 
@@ -61,7 +63,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
   .add(
     HttpApiEndpoint.get("list", "/consumers", {
       params: bucketParams,
-      query: parameters({ ...page, ...include, ...tags, managerEmail }),
+      query: parameters({ ...page, ...include, ...tags, managerEmail, name }),
       success: Page(Consumer),
       error: [KeyNotRetained]
     })
@@ -150,6 +152,8 @@ export interface ConsumersMethods {
         readonly tags?: Readonly<Record<string, string>> | undefined
         /** Only consumers with a manager or an invite for this e-mail address. */
         readonly managerEmail?: string | undefined
+        /** Only the consumer with this name. */
+        readonly name?: string | undefined
       }
   ): PagePromise<ConsumerJson>
   /** Creates a consumer with an API key. The result contains the key with its value. */

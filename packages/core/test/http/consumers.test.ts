@@ -144,6 +144,13 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect(await names("?tag.odd=true")).toEqual([["c3", "c1"], 1000, 0, 2])
     expect(await names("?tag.odd=true&tag.team=x&limit=1&offset=1")).toEqual([["c1"], 1, 1, 2])
     expect(await names("?tag.team=y")).toEqual([[], 1000, 0, 0])
+    expect(await names("?name=c1")).toEqual([["c1"], 1000, 0, 1])
+    expect(await names("?name=c1&offset=1")).toEqual([[], 1000, 1, 1])
+    expect(await names("?name=c1&tag.odd=true")).toEqual([["c1"], 1000, 0, 1])
+    expect(await names("?name=c2&tag.odd=true")).toEqual([[], 1000, 0, 0])
+    expect(await names("?name=c1&manager-email=one@example.com")).toEqual([[], 1000, 0, 0])
+    expect(await names("?name=c")).toEqual([[], 1000, 0, 0])
+    expect((await call("GET", `${bucket}/consumers?name=No%20name`)).status).toBe(400)
     const { body } = await call("GET", `${bucket}/consumers?include-api-keys=true&limit=2`)
     expect(body.data.map(({ apiKeys }: { apiKeys: unknown }) => apiKeys)).toEqual([
       [{ id: keyId, createdOn: timestamp, updatedOn: timestamp, key: expect.stringMatching(/^\*{4}.{4}$/) }],

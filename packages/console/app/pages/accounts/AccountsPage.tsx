@@ -26,8 +26,7 @@ const AccountList = () => {
         {({ data, total }) =>
           total === 0 ? (
             <EmptyState title="There is no account yet">
-              <p>An account exists as soon as something is created in it. Name yours:</p>
-              <OpenAccountForm />
+              <p>An account exists as soon as something is created in it. Name yours below.</p>
             </EmptyState>
           ) : (
             <>
@@ -46,11 +45,11 @@ const AccountList = () => {
                 total={total}
                 onChange={(offset) => setQuery({ offset: offset || undefined })}
               />
-              <OpenAccountForm />
             </>
           )
         }
       </QueryView>
+      <OpenAccountForm />
     </>
   )
 }
