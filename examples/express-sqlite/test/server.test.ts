@@ -82,6 +82,21 @@ describe("npm start", () => {
     expect(await stop(started)).toBe(0)
   }, 30_000)
 
+  it("prints a link to the console, which works once and may see all accounts", async () => {
+    const started = await startServer({ TOLLGATE_DATA: data })
+    const url = parseUrl(started.output)
+    const [, page = "", code = ""] =
+      /^API reference: .*\nConsole: (\S+)#code=(\S+) \(works once, within 5 minutes\)$/m.exec(started.output) ?? []
+    expect(page).toBe(`${url}/console/`)
+    expect(await (await fetch(page)).text()).toContain("<title>Tollgate console</title>")
+    const exchange = () => fetch(`${page}session`, { method: "POST", body: JSON.stringify({ code }) })
+    const { token } = (await (await exchange()).json()) as { token: string }
+    const accounts = await fetch(`${url}/v1/accounts`, { headers: { authorization: `Bearer ${token}` } })
+    expect(await accounts.json()).toMatchObject({ data: [{ name: "demo" }] })
+    expect((await exchange()).status).toBe(401)
+    expect(await stop(started)).toBe(0)
+  }, 30_000)
+
   it("serves metrics to the management token only", async () => {
     const started = await startServer({ TOLLGATE_DATA: data })
     const url = parseUrl(started.output)
