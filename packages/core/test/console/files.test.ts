@@ -3,7 +3,7 @@
  */
 import { gunzipSync, gzipSync } from "node:zlib"
 import { createTollgate, type Tollgate, type TollgateOptions } from "@tollgate/core"
-import { memorySourceStore, targetFromPromises } from "@tollgate/core/store"
+import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { afterEach, describe, expect, it } from "vitest"
 import { acceptsGzip } from "../../src/http/acceptsGzip.ts"
@@ -158,11 +158,10 @@ describe("/console", () => {
   )
 
   it.each(["https://sites.example", "https://{name}.sites.example"])("is not on the host of %s", async (sitesUrl) => {
-    const target = targetFromPromises({ publish: async () => {}, serve: async () => new Response("a site") })
     const { gate } = await open({
       publicUrl: "https://api.example",
       sitesUrl,
-      deployments: { sources: memorySourceStore(), target }
+      deployments: { sources: memorySourceStore(), target: memoryTarget() }
     })
     const host = new URL(sitesUrl.replace("{name}", "shop")).host
     for (const path of ["/console", "/console/", `/console/${scriptPath}`]) {

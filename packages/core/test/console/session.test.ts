@@ -65,6 +65,28 @@ describe("createConsoleLink", () => {
   })
 })
 
+/** Invalid bodies, with the expected status and the JSON pointer in the response. */
+const invalidBodies: ReadonlyArray<
+  readonly [label: string, raw: string | Uint8Array, status: number, pointer?: string]
+> = [
+  ["an empty body", "", 400, "/code"],
+  ["no object", "[]", 400, ""],
+  ["null", "null", 400, ""],
+  ["invalid JSON", "{code", 400, ""],
+  ["invalid UTF-8", new Uint8Array([123, 0xc3, 0x28]), 400, ""],
+  ["an unknown field", '{"code":"x","account":"*"}', 400, "/account"],
+  ["a number", '{"code":5}', 400, "/code"],
+  ["a list", '{"code":["x"]}', 400, "/code"],
+  ["an object", '{"code":{"toString":"x"}}', 400, "/code"],
+  ["__proto__", '{"code":"x","__proto__":{}}', 400],
+  ["a long code", JSON.stringify({ code: "x".repeat(1_025) }), 400, "/code"],
+  ["a body over the limit", JSON.stringify({ code: "x".repeat(2_000_000) }), 413],
+  ["deep nesting", `{"code":${"[".repeat(100_000)}`, 400, ""],
+  ["an empty code", '{"code":""}', 401],
+  ["a wrong code", '{"code":"abc.def"}', 401],
+  ["a code of NUL characters", '{"code":"\\u0000\\u0000"}', 400, "/code"]
+]
+
 describe("POST /console/session", () => {
   it("responds with a token that is not cached, once", async () => {
     const { gate, call } = await open()
@@ -109,29 +131,14 @@ describe("POST /console/session", () => {
     expect((await exchange(call, code, { headers: { "sec-fetch-site": "same-origin" } })).status).toBe(200)
   })
 
-  it.each<readonly [label: string, raw: string | Uint8Array, status: number, pointer?: string]>([
-    ["an empty body", "", 400, "/code"],
-    ["no object", "[]", 400, ""],
-    ["null", "null", 400, ""],
-    ["invalid JSON", "{code", 400, ""],
-    ["invalid UTF-8", new Uint8Array([123, 0xc3, 0x28]), 400, ""],
-    ["an unknown field", '{"code":"x","account":"*"}', 400, "/account"],
-    ["a number", '{"code":5}', 400, "/code"],
-    ["a list", '{"code":["x"]}', 400, "/code"],
-    ["an object", '{"code":{"toString":"x"}}', 400, "/code"],
-    ["__proto__", '{"code":"x","__proto__":{}}', 400],
-    ["a long code", JSON.stringify({ code: "x".repeat(1_025) }), 400, "/code"],
-    ["a body over the limit", JSON.stringify({ code: "x".repeat(2_000_000) }), 413],
-    ["deep nesting", `{"code":${"[".repeat(100_000)}`, 400, ""],
-    ["an empty code", '{"code":""}', 401],
-    ["a wrong code", '{"code":"abc.def"}', 401],
-    ["a code of NUL characters", '{"code":"\\u0000\\u0000"}', 400, "/code"]
-  ])("rejects %s", async (_label, raw, status, pointer) => {
-    const { call } = await open()
-    const response = await call("POST", path, { raw, token: null })
-    expect(response.status).toBe(status)
-    if (pointer !== undefined) expect(response.body.errors[0].pointer).toBe(pointer)
-  })
+  for (const [label, raw, status, pointer] of invalidBodies) {
+    it(`rejects ${label}`, async () => {
+      const { call } = await open()
+      const response = await call("POST", path, { raw, token: null })
+      expect(response.status).toBe(status)
+      if (pointer !== undefined) expect(response.body.errors[0].pointer).toBe(pointer)
+    })
+  }
 })
 
 describe("a session token", () => {
