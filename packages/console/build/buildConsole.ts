@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { gzipSync } from "node:zlib"
 import type { Console } from "@tollgate/core"
-import { build, type Rolldown } from "vite"
+import { build, type InlineConfig, type Rolldown } from "vite"
 
 const app = fileURLToPath(new URL("../app", import.meta.url))
 
@@ -40,9 +40,21 @@ const toBuiltFile = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): BuiltFi
   }
 }
 
+/** Builds with Vite. It reads NODE_ENV, which a test runner sets: the result must always be the same. */
+const runVite = async (options: InlineConfig) => {
+  const environment = process.env["NODE_ENV"]
+  process.env["NODE_ENV"] = "production"
+  try {
+    return await build(options)
+  } finally {
+    if (environment === undefined) delete process.env["NODE_ENV"]
+    else process.env["NODE_ENV"] = environment
+  }
+}
+
 /** The files of the console, sorted by path. */
 export const buildConsole = async (): Promise<ReadonlyArray<BuiltFile>> => {
-  const result = await build({
+  const result = await runVite({
     root: app,
     // Relative URLs, so that the console works below any prefix.
     base: "./",
@@ -50,7 +62,7 @@ export const buildConsole = async (): Promise<ReadonlyArray<BuiltFile>> => {
     logLevel: "error",
     build: {
       write: false,
-      target: "es2022",
+      target: ["es2022", "chrome123", "firefox120", "safari17.5"],
       modulePreload: false,
       // Everything is loaded as a file: the Content-Security-Policy allows nothing inline.
       assetsInlineLimit: 0,

@@ -59,7 +59,7 @@ export const openConsole = async (
   })
   await page.addInitScript(`
     const token = ${JSON.stringify(token)}
-    if (token !== "") sessionStorage.setItem("tollgate-management-token", token)
+    if (token !== "" && location.protocol === "http:") sessionStorage.setItem("tollgate-management-token", token)
     addEventListener("securitypolicyviolation", (event) =>
       console.error("Policy violation: " + event.violatedDirective + " " + event.blockedURI)
     )

@@ -126,7 +126,6 @@ export const SearchDialog = ({
           <TextField
             label="Exact name"
             hint="Of a consumer, a project or a deployment, or the customer key of a subscription"
-            type="search"
             value={name}
             onInput={(value) => {
               setName(value)

@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import { EmptyState } from "../components/EmptyState.tsx"
 import { Notice } from "../components/Notice.tsx"
+import { PageHeader } from "../components/PageHeader.tsx"
 import { findPage, type PageParams } from "./pages.ts"
 import { address } from "./router.ts"
 
@@ -24,9 +24,10 @@ export const CurrentPage = () => {
   }, [pattern])
   if (found === undefined) {
     return (
-      <EmptyState title="There is no such page">
+      <>
+        <PageHeader title="There is no such page" />
         <a href="#/">Go to the start</a>
-      </EmptyState>
+      </>
     )
   }
   if (loaded?.pattern !== pattern) return <p class="loading">Loading…</p>
