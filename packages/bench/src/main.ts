@@ -7,6 +7,7 @@ import { cpus } from "node:os"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { adapters } from "./adapters.ts"
+import { measureFirstView } from "./firstView.ts"
 import { measureHttp } from "./http.ts"
 import { measureListing } from "./listing.ts"
 import { type Row, toSvg, toTable } from "./report.ts"
@@ -82,11 +83,20 @@ console.table([
     MiB: Math.round(startup.mebibytes)
   }
 ])
+const firstViews = await measureFirstView(isQuick ? 5 : 15)
+console.log("Time until the console shows its first view, in Chromium with an empty cache")
+console.table(
+  firstViews.map(({ view, milliseconds: { median, low, high } }) => ({
+    view,
+    "median ms": Math.round(median),
+    "range ms": `${Math.round(low)} to ${Math.round(high)}`
+  }))
+)
 
 const results = new URL("../results/", import.meta.url)
 mkdirSync(results, { recursive: true })
 const name = isQuick ? "quick" : "latest"
-const report = { day, machine, keys, effort, rows, listing, upload, startup }
+const report = { day, machine, keys, effort, rows, listing, upload, startup, firstViews }
 writeFileSync(new URL(`${name}.json`, results), `${JSON.stringify(report, null, 2)}\n`)
 writeFileSync(
   new URL(`${name}.svg`, results),
