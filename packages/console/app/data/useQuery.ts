@@ -1,0 +1,56 @@
+/**
+ * Loads data for a page. While it loads again, the page keeps showing what it has; a response that arrives late is ignored.
+ */
+import { useCallback, useEffect, useState } from "preact/hooks"
+import { type Problem, toProblem } from "../api/ApiError.ts"
+import { connection } from "../session/connection.ts"
+
+export interface QueryState<A> {
+  /** What was loaded last. */
+  readonly data: A | undefined
+  readonly problem: Problem | undefined
+  readonly isLoading: boolean
+  readonly reload: () => void
+  /** Replaces what is shown, for a change that the server has confirmed or that can be taken back. */
+  readonly setData: (change: (data: A) => A) => void
+}
+
+interface Loaded<A> {
+  readonly key: string
+  readonly data?: A
+  readonly problem?: Problem
+}
+
+/** `key` identifies what is loaded: another key loads anew and shows nothing of the former. */
+export const useQuery = <A>(key: string, load: (signal: AbortSignal) => Promise<A>): QueryState<A> => {
+  const [loaded, setLoaded] = useState<Loaded<A>>()
+  const [isLoading, setIsLoading] = useState(true)
+  const [attempt, setAttempt] = useState(0)
+  const recoveries = connection.recoveries.value
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `load` is a new function at each render; `key` stands for it
+  useEffect(() => {
+    const controller = new AbortController()
+    setIsLoading(true)
+    load(controller.signal).then(
+      (data) => {
+        if (controller.signal.aborted) return
+        setLoaded({ key, data })
+        setIsLoading(false)
+      },
+      (error) => {
+        if (controller.signal.aborted) return
+        setLoaded((former) => ({ ...(former?.key === key ? former : {}), key, problem: toProblem(error) }))
+        setIsLoading(false)
+      }
+    )
+    return () => controller.abort()
+  }, [key, attempt, recoveries])
+  const reload = useCallback(() => setAttempt((attempt) => attempt + 1), [])
+  const setData = useCallback(
+    (change: (data: A) => A) =>
+      setLoaded((former) => (former?.data === undefined ? former : { key: former.key, data: change(former.data) })),
+    []
+  )
+  const current = loaded?.key === key ? loaded : undefined
+  return { data: current?.data, problem: current?.problem, isLoading, reload, setData }
+}
