@@ -14,6 +14,7 @@ export type {
   QuotasJson,
   SubscriptionJson,
   UsageSeriesJson,
+  VerificationJson,
   WebhookJson
 } from "@tollgate/core/client"
 

@@ -3,8 +3,10 @@ import { Button } from "./Button.tsx"
 
 export const CopyButton = ({ text, label }: { readonly text: string; readonly label: string }) => {
   const [state, setState] = useState<"ready" | "copied" | "failed">("ready")
+  // Without HTTPS, browsers have no clipboard at all.
+  const write = async (): Promise<void> => navigator.clipboard.writeText(text)
   const copy = (): void =>
-    void navigator.clipboard.writeText(text).then(
+    void write().then(
       () => setState("copied"),
       () => setState("failed")
     )

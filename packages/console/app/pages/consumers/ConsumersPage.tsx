@@ -1,6 +1,61 @@
+import { useState } from "preact/hooks"
+import type { ConsumerJson } from "../../api/types.ts"
+import { Button } from "../../components/Button.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
+import { SecretDialog } from "../../components/SecretDialog.tsx"
+import { showToast } from "../../components/toasts.tsx"
 import type { PageParams } from "../../routing/pages.ts"
+import { goTo } from "../../routing/router.ts"
+import { canWrite } from "../../session/session.ts"
+import { ConsumerList } from "./ConsumerList.tsx"
+import { CreateConsumerDialog } from "./CreateConsumerDialog.tsx"
+import { linkToBuckets, linkToConsumer } from "./paths.ts"
+import { VerifyKeyForm } from "./VerifyKeyForm.tsx"
+import "../../styles/consumers.css"
 
-export const ConsumersPage = ({ params }: { readonly params: PageParams }) => (
-  <PageHeader title={`Consumers ${Object.values(params).at(-1)}`} />
-)
+/** The consumers of a key bucket. */
+export const ConsumersPage = ({ params: { account = "", bucket = "" } }: { readonly params: PageParams }) => {
+  const params = { account, bucket }
+  const [isCreating, setIsCreating] = useState(false)
+  const [created, setCreated] = useState<ConsumerJson>()
+  const open = ({ name }: ConsumerJson): void => goTo(linkToConsumer({ ...params, consumer: name }))
+  return (
+    <>
+      <PageHeader title={`Consumers in ${bucket}`} parents={[{ label: "Key buckets", link: linkToBuckets(account) }]}>
+        {canWrite.value && (
+          <Button kind="primary" onClick={() => setIsCreating(true)}>
+            Create consumer
+          </Button>
+        )}
+      </PageHeader>
+      <ConsumerList params={params} onCreate={() => setIsCreating(true)} />
+      <VerifyKeyForm params={params} />
+      {isCreating && (
+        <CreateConsumerDialog
+          params={params}
+          onClose={() => setIsCreating(false)}
+          onCreated={(consumer) => {
+            setIsCreating(false)
+            showToast(`Created ${consumer.name}`)
+            if (consumer.apiKeys?.[0]?.key === undefined) open(consumer)
+            else setCreated(consumer)
+          }}
+        />
+      )}
+      {created !== undefined && (
+        <SecretDialog
+          title={`The key of ${created.name}`}
+          secrets={(created.apiKeys ?? []).flatMap(({ key }) =>
+            key === undefined ? [] : [{ label: created.name, value: key }]
+          )}
+          onClose={() => {
+            setCreated(undefined)
+            open(created)
+          }}
+        >
+          <p>Copy it now and hand it to its owner. Whoever has it can call your API as {created.name}.</p>
+        </SecretDialog>
+      )}
+    </>
+  )
+}

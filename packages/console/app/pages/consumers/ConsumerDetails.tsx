@@ -1,0 +1,54 @@
+import type { ConsumerJson } from "../../api/types.ts"
+import { DefinitionList } from "../../components/DefinitionList.tsx"
+import { Time } from "../../components/Time.tsx"
+import { formatMetadata } from "./metadata.ts"
+import type { BucketParams } from "./paths.ts"
+import { TagList } from "./TagList.tsx"
+
+/** The fields of a consumer, with its managers and invites. */
+export const ConsumerDetails = ({
+  params,
+  consumer
+}: {
+  readonly params: BucketParams
+  readonly consumer: ConsumerJson
+}) => {
+  const { id, description, tags = {}, metadata, managers = [], managerInvites = [], createdOn, updatedOn } = consumer
+  const metadataText = formatMetadata(metadata)
+  return (
+    <DefinitionList
+      items={[
+        ["Id", <code key="id">{id}</code>],
+        ["Description", description],
+        ["Tags", Object.keys(tags).length === 0 ? undefined : <TagList params={params} tags={tags} />],
+        ["Metadata", metadataText === "" ? undefined : <pre>{metadataText}</pre>],
+        [
+          "Managers",
+          managers.length === 0 ? undefined : (
+            <ul class="plain-list">
+              {managers.map(({ id, sub, email }) => (
+                <li key={id}>
+                  <code>{sub}</code> {email}
+                </li>
+              ))}
+            </ul>
+          )
+        ],
+        [
+          "Invited",
+          managerInvites.length === 0 ? undefined : (
+            <ul class="plain-list">
+              {managerInvites.map(({ id, email, createdOn }) => (
+                <li key={id}>
+                  {email}, <Time value={createdOn} />
+                </li>
+              ))}
+            </ul>
+          )
+        ],
+        ["Created", <Time key="created" value={createdOn} />],
+        ["Updated", <Time key="updated" value={updatedOn} />]
+      ]}
+    />
+  )
+}

@@ -1,0 +1,90 @@
+import { useState } from "preact/hooks"
+import { request } from "../../api/request.ts"
+import type { ConsumerJson } from "../../api/types.ts"
+import { FormDialog } from "../../components/FormDialog.tsx"
+import { Checkbox, Select, TextArea, TextField } from "../../components/fields.tsx"
+import { useAction } from "../../data/useAction.ts"
+import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
+import { ConsumerFields, useConsumerForm } from "./ConsumerFields.tsx"
+import { type ManagerKind, parseManagers } from "./managers.ts"
+import { type BucketParams, toBucketPath } from "./paths.ts"
+
+const namePattern = /^[a-z0-9-]{1,128}$/
+
+const managerKinds = [
+  { value: "invites", label: "Invite by e-mail address" },
+  { value: "subjects", label: "Users of your identity provider" }
+]
+
+const managerHints = {
+  invites: "One e-mail address per line.",
+  subjects: "One user per line: the subject, then the e-mail address if you know it."
+}
+
+export interface CreateConsumerDialogProps {
+  readonly params: BucketParams
+  readonly onCreated: (consumer: ConsumerJson) => void
+  readonly onClose: () => void
+}
+
+export const CreateConsumerDialog = ({ params, onCreated, onClose }: CreateConsumerDialogProps) => {
+  const [name, setName] = useState("")
+  const [nameError, setNameError] = useState<string>()
+  const [managerKind, setManagerKind] = useState<ManagerKind>("invites")
+  const [managerLines, setManagerLines] = useState("")
+  const [managersError, setManagersError] = useState<string>()
+  const [withApiKey, setWithApiKey] = useState(true)
+  const form = useConsumerForm()
+  const getIdempotencyKey = useIdempotencyKey()
+  const create = useAction(async () => {
+    const values = form.check()
+    const managers = parseManagers(managerKind, managerLines)
+    const isNamed = namePattern.test(name)
+    setNameError(isNamed ? undefined : "Use up to 128 lower-case letters, digits and “-”.")
+    setManagersError(managers.error)
+    if (values === undefined || managers.error !== undefined || !isNamed) return
+    const { description, tags, metadata } = values
+    const body = {
+      name,
+      ...(description === "" ? {} : { description }),
+      ...(Object.keys(tags).length === 0 ? {} : { tags }),
+      ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+      ...(managers.value.length === 0 ? {} : { managers: managers.value })
+    }
+    const { value } = await request<ConsumerJson>("POST", `${toBucketPath(params)}/consumers`, {
+      query: { "with-api-key": withApiKey },
+      body,
+      idempotencyKey: getIdempotencyKey({ body, withApiKey })
+    })
+    onCreated(value)
+  })
+  return (
+    <FormDialog title="Create a consumer" submitLabel="Create consumer" action={create} onClose={onClose}>
+      <TextField
+        label="Name"
+        hint="Lower-case letters, digits and “-”. It cannot be changed later."
+        value={name}
+        onInput={setName}
+        error={nameError}
+        autoFocus
+        autoComplete="off"
+      />
+      <ConsumerFields form={form} />
+      <Select
+        label="Managers"
+        value={managerKind}
+        onChange={(kind) => setManagerKind(kind as ManagerKind)}
+        options={managerKinds}
+      />
+      <TextArea
+        label={managerKind === "invites" ? "E-mail addresses" : "Users"}
+        hint={managerHints[managerKind]}
+        rows={2}
+        value={managerLines}
+        onInput={setManagerLines}
+        error={managersError}
+      />
+      <Checkbox label="Create a key" checked={withApiKey} onChange={setWithApiKey} />
+    </FormDialog>
+  )
+}

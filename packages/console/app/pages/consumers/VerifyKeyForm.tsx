@@ -1,0 +1,86 @@
+import { useState } from "preact/hooks"
+import { request } from "../../api/request.ts"
+import type { VerificationJson } from "../../api/types.ts"
+import { Button } from "../../components/Button.tsx"
+import { DefinitionList } from "../../components/DefinitionList.tsx"
+import { TextField } from "../../components/fields.tsx"
+import { Notice } from "../../components/Notice.tsx"
+import { ProblemNotice } from "../../components/ProblemNotice.tsx"
+import { Section } from "../../components/Section.tsx"
+import { Time } from "../../components/Time.tsx"
+import { useAction } from "../../data/useAction.ts"
+import { formatMetadata } from "./metadata.ts"
+import { type BucketParams, linkToConsumer, toBucketPath } from "./paths.ts"
+import { TagList } from "./TagList.tsx"
+
+const Result = ({ params, result }: { readonly params: BucketParams; readonly result: VerificationJson }) => {
+  if (!result.valid) {
+    return <Notice kind="warning">Not valid: the key is unknown in {params.bucket}, has expired or is disabled.</Notice>
+  }
+  const { consumer, keyId, expiresOn, scopes } = result
+  const metadata = formatMetadata(consumer.metadata)
+  return (
+    <Notice kind="success">
+      <strong>Valid</strong>
+      <DefinitionList
+        items={[
+          [
+            "Consumer",
+            <a key="consumer" href={linkToConsumer({ ...params, consumer: consumer.name })}>
+              {consumer.name}
+            </a>
+          ],
+          ["Key", <code key="key">{keyId}</code>],
+          ["Expires", expiresOn === undefined ? "never" : <Time value={expiresOn} />],
+          ["Scopes", scopes === undefined ? "none" : scopes.join(", ")],
+          [
+            "Tags",
+            Object.keys(consumer.tags).length === 0 ? undefined : <TagList params={params} tags={consumer.tags} />
+          ],
+          ["Metadata", metadata === "" ? undefined : <pre>{metadata}</pre>]
+        ]}
+      />
+    </Notice>
+  )
+}
+
+/** Tells whether a key is valid in this bucket, and whose it is. */
+export const VerifyKeyForm = ({ params }: { readonly params: BucketParams }) => {
+  const [key, setKey] = useState("")
+  const [result, setResult] = useState<VerificationJson>()
+  const verify = useAction(async () => {
+    setResult(undefined)
+    const reply = await request<VerificationJson>("POST", `${toBucketPath(params)}/$verify`, {
+      body: { key: key.trim() }
+    })
+    setResult(reply.value)
+  })
+  return (
+    <Section title="Verify a key">
+      <form
+        class="form inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void verify.run()
+        }}
+      >
+        <TextField
+          label="Key value"
+          type="password"
+          value={key}
+          onInput={(value) => {
+            setKey(value)
+            setResult(undefined)
+          }}
+          required
+          autoComplete="off"
+        />
+        <Button type="submit" isBusy={verify.isRunning}>
+          Verify
+        </Button>
+      </form>
+      {verify.problem !== undefined && <ProblemNotice problem={verify.problem} />}
+      {result !== undefined && <Result params={params} result={result} />}
+    </Section>
+  )
+}

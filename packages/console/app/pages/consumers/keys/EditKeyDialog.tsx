@@ -1,0 +1,74 @@
+import { useState } from "preact/hooks"
+import { type Reply, request } from "../../../api/request.ts"
+import type { ApiKeyJson } from "../../../api/types.ts"
+import { type ConflictField, ConflictNotice } from "../../../components/ConflictNotice.tsx"
+import { FormDialog } from "../../../components/FormDialog.tsx"
+import { TextField } from "../../../components/fields.tsx"
+import { useVersionedSave } from "../../../data/useVersionedSave.ts"
+import { formatTime } from "../../../format/time.ts"
+import { KeyFields, type KeyValues, useKeyForm } from "./KeyFields.tsx"
+import { checkValue } from "./keyInput.ts"
+
+export interface EditKeyDialogProps {
+  readonly path: string
+  readonly apiKey: Reply<ApiKeyJson>
+  readonly onSaved: (key: ApiKeyJson) => void
+  readonly onClose: () => void
+}
+
+const formatExpiry = (expiresOn: string | undefined): string =>
+  expiresOn === undefined ? "never" : formatTime(expiresOn)
+
+const findDifferences = (mine: KeyValues, theirs: ApiKeyJson): ReadonlyArray<ConflictField> =>
+  [
+    { label: "Description", mine: mine.description ?? "", theirs: theirs.description ?? "" },
+    { label: "Expires", mine: formatExpiry(mine.expiresOn), theirs: formatExpiry(theirs.expiresOn) },
+    { label: "Scopes", mine: mine.scopes.join(" "), theirs: theirs.scopes?.join(" ") ?? "" }
+  ].filter(({ mine, theirs }) => mine !== theirs)
+
+export const EditKeyDialog = ({ path, apiKey, onSaved, onClose }: EditKeyDialogProps) => {
+  const form = useKeyForm(apiKey.value)
+  const [value, setValue] = useState("")
+  const [valueError, setValueError] = useState<string>()
+  const { action, theirs, keepMine, takeTheirs } = useVersionedSave({
+    version: apiKey.version,
+    read: () => request<ApiKeyJson>("GET", path),
+    save: async (version) => {
+      const values = form.check()
+      const error = checkValue(value)
+      setValueError(error)
+      if (values === undefined || error !== undefined) return
+      const body = {
+        description: values.description ?? null,
+        expiresOn: values.expiresOn ?? null,
+        scopes: values.scopes,
+        ...(value === "" ? {} : { key: value })
+      }
+      onSaved((await request<ApiKeyJson>("PATCH", path, { body, version })).value)
+    }
+  })
+  return (
+    <FormDialog title={`Edit key ${apiKey.value.key ?? ""}`} submitLabel="Save" action={action} onClose={onClose}>
+      <KeyFields form={form} />
+      <TextField
+        label="New value"
+        hint="Leave it empty to keep the value. A new one takes its place at once."
+        type="password"
+        value={value}
+        onInput={setValue}
+        error={valueError}
+        autoComplete="off"
+      />
+      {theirs !== undefined && (
+        <ConflictNotice
+          fields={findDifferences(form.values, theirs)}
+          onKeepMine={keepMine}
+          onTakeTheirs={() => {
+            form.fill(theirs)
+            takeTheirs()
+          }}
+        />
+      )}
+    </FormDialog>
+  )
+}
