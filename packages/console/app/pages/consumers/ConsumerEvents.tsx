@@ -25,7 +25,7 @@ export const ConsumerEvents = ({ account, consumerId }: { readonly account: stri
             <p class="hint">No event of this consumer is kept. New ones appear within a second.</p>
           ) : (
             <Table
-              caption="Latest events"
+              caption="Events of this consumer"
               rows={data}
               getKey={({ id }) => id}
               columns={[

@@ -91,5 +91,5 @@ const makeColumns = ({
 ]
 
 export const KeyTable = (props: KeyTableProps) => (
-  <Table caption="Keys" rows={props.keys} getKey={({ id }) => id} columns={makeColumns(props)} />
+  <Table caption="Keys of this consumer" rows={props.keys} getKey={({ id }) => id} columns={makeColumns(props)} />
 )

@@ -1,0 +1,475 @@
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
+import { expectFailedRequests } from "./expectErrors.ts"
+
+let browser: Browser
+let server: ConsoleServer
+
+const manyConsumers = 10_000
+const consumersOf = (bucket: string, account = "acme") => server.gate.account(account).keyBucket(bucket).consumers
+
+const open = (path: string, options: Parameters<typeof openConsole>[2] = {}) =>
+  openConsole(browser, server.origin, { path, ...options })
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name, exact: true })
+const dialog = (page: Page, name: string) => page.getByRole("dialog", { name, exact: true })
+const table = (page: Page, name: string) => page.getByRole("table", { name, exact: true })
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
+
+beforeAll(async () => {
+  browser = await launchBrowser()
+  server = await startConsoleServer()
+  const consumers = consumersOf("many")
+  for (let start = 0; start < manyConsumers; start += 1_000) {
+    await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) =>
+        consumers.create({
+          name: `consumer-${String(start + index).padStart(5, "0")}`,
+          tags: { shard: (start + index) % 100, even: (start + index) % 2 === 0 }
+        })
+      )
+    )
+  }
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await server?.close()
+})
+
+describe("key buckets in the console", { timeout: 120_000 }, () => {
+  it("says what to do in an empty account, and opens a bucket by name", async () => {
+    const { page, errors, close } = await open("/accounts/nobody/consumers")
+    await page.getByRole("heading", { name: "There is no key bucket yet" }).waitFor()
+    await expectAccessible(page)
+    await page.getByLabel("Open a key bucket by name").fill("-no")
+    await button(page, "Open").click()
+    await page.getByText("beginning with a letter or a digit").waitFor()
+    await page.getByLabel("Open a key bucket by name").fill("staging")
+    await button(page, "Open").click()
+    await heading(page, "Consumers in staging").waitFor()
+    await page.getByRole("heading", { name: "There is no consumer yet" }).waitFor()
+    await expectAccessible(page)
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("lists the buckets of the account", async () => {
+    await consumersOf("production").create({ name: "first" })
+    const { page, errors, close } = await open("/accounts/acme/consumers")
+    await table(page, "Key buckets").waitFor()
+    await expectAccessible(page)
+    await page.getByRole("link", { name: "production", exact: true }).click()
+    await page.getByRole("link", { name: "first", exact: true }).waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+})
+
+describe("the list of consumers in the console", { timeout: 120_000 }, () => {
+  it("pages through 10,000 consumers, with the page in the address", async () => {
+    const { page, errors, close } = await open("/accounts/acme/consumers/many")
+    await page.getByText("1–50 of 10,000").waitFor()
+    expect(await table(page, "Consumers").getByRole("row").count()).toBe(51)
+    await button(page, "Next").click()
+    await page.getByRole("link", { name: "consumer-00050" }).waitFor()
+    await button(page, "Last").click()
+    await page.getByRole("link", { name: "consumer-09999" }).waitFor()
+    await page.getByText("9,951–10,000 of 10,000").waitFor()
+    expect(page.url()).toContain("offset=9950")
+    await expectAccessible(page)
+    await page.goBack()
+    await page.getByRole("link", { name: "consumer-00050" }).waitFor()
+    await page.goBack()
+    await page.getByRole("link", { name: "consumer-00000" }).waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("shows a page that a link names, and an offset that is no number as the first", async () => {
+    const linked = await open("/accounts/acme/consumers/many?offset=5000")
+    await linked.page.getByRole("link", { name: "consumer-05000" }).waitFor()
+    expect(linked.errors).toEqual([])
+    await linked.close()
+    const wrong = await open("/accounts/acme/consumers/many?offset=-1e9")
+    await wrong.page.getByRole("link", { name: "consumer-00000" }).waitFor()
+    expect(wrong.errors).toEqual([])
+    await wrong.close()
+  })
+
+  it("filters by several tags, and keeps them in the address", async () => {
+    const { page, errors, close } = await open("/accounts/acme/consumers/many")
+    await page.getByLabel("Tag", { exact: true }).fill("shard=42")
+    await button(page, "Filter").click()
+    await page.getByText("1–50 of 100").waitFor()
+    await page.getByRole("link", { name: "consumer-00042" }).waitFor()
+    await page.getByLabel("Tag", { exact: true }).fill("even=false")
+    await button(page, "Filter").click()
+    await page.getByRole("heading", { name: "No consumer matches" }).waitFor()
+    expect(page.url()).toContain("tag.shard=42&tag.even=false")
+    await expectAccessible(page)
+    await button(page, "Remove the filter shard=42").click()
+    await page.getByText("1–50 of 5,000").waitFor()
+    await page.getByLabel("Tag", { exact: true }).fill("no value")
+    await button(page, "Filter").click()
+    await page.getByText("Write name=value").waitFor()
+    await button(page, "Clear").click()
+    await page.getByText("1–50 of 10,000").waitFor()
+    await page.getByRole("link", { name: "shard=7", exact: true }).click()
+    await page.getByText("1–50 of 100").waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("finds a consumer by its exact name, and says when there is none", async () => {
+    const { page, errors, close } = await open("/accounts/acme/consumers/many")
+    await page.getByLabel("Exact name").fill("consumer-07777")
+    await button(page, "Filter").click()
+    await expect.poll(() => table(page, "Consumers").getByRole("row").count()).toBe(2)
+    await page.getByRole("link", { name: "consumer-07777" }).click()
+    await heading(page, "consumer-07777").waitFor()
+    await page.goBack()
+    await expect.poll(() => page.getByLabel("Exact name").inputValue()).toBe("consumer-07777")
+    await page.getByRole("link", { name: "consumer-07777" }).waitFor()
+    expect(errors).toEqual([])
+    await page.getByLabel("Exact name").fill("consumer-0777")
+    await button(page, "Filter").click()
+    await page.getByRole("heading", { name: "No consumer matches" }).waitFor()
+    expectFailedRequests(errors, [404])
+    await close()
+  })
+
+  it("filters by the e-mail address of a manager", async () => {
+    await consumersOf("managed").create({ name: "with-invite", managers: ["Ann@example.com"] })
+    await consumersOf("managed").create({ name: "with-manager", managers: [{ sub: "u1", email: "ann@example.com" }] })
+    await consumersOf("managed").create({ name: "without" })
+    const { page, errors, close } = await open("/accounts/acme/consumers/managed")
+    await page.getByRole("link", { name: "without" }).waitFor()
+    await page.getByLabel("Manager’s e-mail").fill("ann@example.com")
+    await button(page, "Filter").click()
+    await expect.poll(() => table(page, "Consumers").getByRole("row").count()).toBe(3)
+    expect(page.url()).toContain("manager=ann%40example.com")
+    await page.getByLabel("Exact name").fill("without")
+    await button(page, "Filter").click()
+    await page.getByRole("heading", { name: "No consumer matches" }).waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+})
+
+describe("creating a consumer in the console", { timeout: 120_000 }, () => {
+  it("creates one with tags, metadata, managers and a key that is shown once", async () => {
+    const { page, errors, close } = await open("/accounts/acme/consumers/created")
+    await button(page, "Create the first consumer").click()
+    const form = dialog(page, "Create a consumer")
+    await expectAccessible(page)
+    await form.getByLabel("Name", { exact: true }).fill("alice")
+    await form.getByLabel("Description").fill("The first")
+    await button(page, "Add tag").click()
+    await form.getByLabel("Tags: name 1").fill("plan")
+    await form.getByLabel("Tags: value 1").fill("pro")
+    await form.getByLabel("Metadata").fill('{"team": {"size": 3}}')
+    await form.getByLabel("E-mail addresses").fill("ann@example.com\nbob@example.com")
+    await button(page, "Create consumer").last().click()
+    const secret = dialog(page, "The key of alice")
+    await secret.waitFor()
+    await expectAccessible(page)
+    const key = (await secret.locator("code").textContent()) ?? ""
+    expect(await server.gate.account("acme").keyBucket("created").verify(key)).toMatchObject({ valid: true })
+    await secret.getByRole("button", { name: "Done" }).click()
+    await heading(page, "alice").waitFor()
+    expect(await page.content()).not.toContain(key)
+    expect(await consumersOf("created").get("alice", { managerInvites: true })).toMatchObject({
+      description: "The first",
+      tags: { plan: "pro" },
+      metadata: { team: { size: 3 } },
+      managerInvites: [{ email: "ann@example.com" }, { email: "bob@example.com" }]
+    })
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("creates one without a key and with managers of the identity provider", async () => {
+    const { page, errors, close } = await open("/accounts/acme/consumers/created")
+    await button(page, "Create consumer").click()
+    const form = dialog(page, "Create a consumer")
+    await form.getByLabel("Name", { exact: true }).fill("keyless")
+    await form.getByLabel("Managers").selectOption({ label: "Users of your identity provider" })
+    await form.getByLabel("Users", { exact: true }).fill("auth0|1 ann@example.com\nauth0|2")
+    await form.getByLabel("Create a key").uncheck()
+    await form.getByRole("button", { name: "Create consumer" }).click()
+    await heading(page, "keyless").waitFor()
+    await page.getByRole("heading", { name: "No keys" }).waitFor()
+    await page.getByText("auth0|1").waitFor()
+    const { managers } = await consumersOf("created").get("keyless", { managers: true })
+    expect(managers).toMatchObject([{ sub: "auth0|1", email: "ann@example.com" }, { sub: "auth0|2" }])
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("says what is wrong with each field, and keeps the input", async () => {
+    const { page, errors, close } = await open("/accounts/acme/consumers/created")
+    await button(page, "Create consumer").click()
+    const form = dialog(page, "Create a consumer")
+    await form.getByLabel("Name", { exact: true }).fill("Upper Case")
+    await button(page, "Add tag").click()
+    await button(page, "Add tag").click()
+    for (const row of [1, 2]) await form.getByLabel(`Tags: name ${row}`).fill("same")
+    await form.getByLabel("E-mail addresses").fill("nobody")
+    const metadata = form.getByLabel("Metadata")
+    const submit = form.getByRole("button", { name: "Create consumer" })
+    await metadata.fill("{ team: 1 }")
+    await submit.click()
+    await form.getByText("lower-case letters, digits and “-”.", { exact: false }).last().waitFor()
+    await form.getByText("The name “same” is used twice.").waitFor()
+    await form.getByText("“nobody” is not an e-mail address.").waitFor()
+    await form.getByText(/This is not JSON: .*position 2/).waitFor()
+    await expectAccessible(page)
+    await metadata.fill("[1]")
+    await form.getByText("The outermost value must be an object").waitFor()
+    await metadata.fill(JSON.stringify({ text: "x".repeat(70_000) }))
+    await form.getByText("It takes 70,011 bytes; the limit is 65,536.").waitFor()
+    expect(await form.getByLabel("Tags: name 2").inputValue()).toBe("same")
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("keeps the input when the name is taken", async () => {
+    await consumersOf("taken").create({ name: "bob" })
+    const { page, errors, close } = await open("/accounts/acme/consumers/taken")
+    await button(page, "Create consumer").click()
+    const form = dialog(page, "Create a consumer")
+    await form.getByLabel("Name", { exact: true }).fill("bob")
+    await form.getByLabel("Description").fill("Another Bob")
+    await form.getByRole("button", { name: "Create consumer" }).click()
+    await form.getByRole("alert").getByText("bob").waitFor()
+    await form.getByText("Request id:").waitFor()
+    expect(await form.getByLabel("Description").inputValue()).toBe("Another Bob")
+    expectFailedRequests(errors, [409])
+    await form.getByLabel("Name", { exact: true }).fill("bob-2")
+    await form.getByRole("button", { name: "Create consumer" }).click()
+    await dialog(page, "The key of bob-2").waitFor()
+    expect((await consumersOf("taken").get("bob-2")).description).toBe("Another Bob")
+    await close()
+  })
+})
+
+describe("verifying a key in the console", { timeout: 120_000 }, () => {
+  it("tells whose key it is, or that it is not valid", async () => {
+    const { apiKeys } = await consumersOf("verify").create(
+      { name: "carol", tags: { plan: "pro" } },
+      { withApiKey: true }
+    )
+    const { page, errors, close } = await open("/accounts/acme/consumers/verify", { token: readToken })
+    await page.getByLabel("Key value").fill(apiKeys[0].key ?? "")
+    await button(page, "Verify").click()
+    await page.getByText("Valid", { exact: true }).waitFor()
+    await page.getByText(apiKeys[0].id).waitFor()
+    await expectAccessible(page)
+    await page.getByLabel("Key value").fill("not-a-key-of-anyone")
+    await button(page, "Verify").click()
+    await page.getByText("Not valid: the key is unknown in verify").waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+})
+
+describe("one consumer in the console", { timeout: 120_000 }, () => {
+  it("shows its fields and edits all that can be changed; unchanged tags keep their type", async () => {
+    await consumersOf("edited").create({ name: "dave", tags: { seats: 5, plan: "free" }, metadata: { a: 1 } })
+    const { page, errors, close } = await open("/accounts/acme/consumers/edited/dave")
+    await page.getByRole("link", { name: "seats=5" }).waitFor()
+    await expectAccessible(page)
+    await button(page, "Edit").click()
+    const form = dialog(page, "Edit dave")
+    await form.getByLabel("Description").fill("Now with text")
+    await form.getByLabel("Tags: value 2").fill("pro")
+    await form.getByLabel("Metadata").fill('{"a": 2, "list": [true, null]}')
+    await expectAccessible(page)
+    await form.getByRole("button", { name: "Save" }).click()
+    await form.waitFor({ state: "detached" })
+    await page.getByText("Now with text").waitFor()
+    expect(await consumersOf("edited").get("dave")).toMatchObject({
+      description: "Now with text",
+      tags: { seats: 5, plan: "pro" },
+      metadata: { a: 2, list: [true, null] }
+    })
+    await button(page, "Edit").click()
+    await form.getByLabel("Description").fill("")
+    await button(page, "Remove seats").click()
+    await form.getByLabel("Metadata").fill("")
+    await form.getByRole("button", { name: "Save" }).click()
+    await form.waitFor({ state: "detached" })
+    const { description, tags, metadata = {} } = await consumersOf("edited").get("dave")
+    expect({ description, tags, metadata }).toEqual({ description: undefined, tags: { plan: "pro" }, metadata: {} })
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("shows both when another tab has changed it, and saves mine over it", async () => {
+    await consumersOf("conflict").create({ name: "erin", description: "before" })
+    const { page, errors, close } = await open("/accounts/acme/consumers/conflict/erin")
+    await button(page, "Edit").click()
+    const form = dialog(page, "Edit erin")
+    await form.getByLabel("Description").fill("mine")
+    await consumersOf("conflict").update("erin", { description: "theirs", tags: { by: "another" } })
+    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByText("This was changed elsewhere while you edited it").waitFor()
+    await form.getByRole("cell", { name: "theirs" }).waitFor()
+    await form.getByRole("cell", { name: "mine" }).waitFor()
+    await form.getByRole("cell", { name: "by=another" }).waitFor()
+    await expectAccessible(page)
+    expect((await consumersOf("conflict").get("erin")).description).toBe("theirs")
+    await button(page, "Save mine over it").click()
+    await form.waitFor({ state: "detached" })
+    expect((await consumersOf("conflict").get("erin")).description).toBe("mine")
+    expectFailedRequests(errors, [412])
+    await close()
+  })
+
+  it("takes the server's version on a conflict, and edits that", async () => {
+    await consumersOf("conflict").create({ name: "frank", description: "before" })
+    const { page, errors, close } = await open("/accounts/acme/consumers/conflict/frank")
+    await button(page, "Edit").click()
+    const form = dialog(page, "Edit frank")
+    await form.getByLabel("Description").fill("mine")
+    await consumersOf("conflict").update("frank", { description: "theirs" })
+    await form.getByRole("button", { name: "Save" }).click()
+    await button(page, "Take the server’s").click()
+    await expect.poll(() => form.getByLabel("Description").inputValue()).toBe("theirs")
+    await form.getByLabel("Description").fill("theirs and mine")
+    await form.getByRole("button", { name: "Save" }).click()
+    await form.waitFor({ state: "detached" })
+    expect((await consumersOf("conflict").get("frank")).description).toBe("theirs and mine")
+    expectFailedRequests(errors, [412])
+    await close()
+  })
+
+  it("removes it after its name was typed", async () => {
+    await consumersOf("removed").create({ name: "grace" })
+    const { page, errors, close } = await open("/accounts/acme/consumers/removed/grace")
+    await button(page, "Remove").click()
+    await expectAccessible(page)
+    const confirm = button(page, "Remove consumer")
+    expect(await confirm.isDisabled()).toBe(true)
+    await page.getByLabel("Type grace to confirm").fill("grace")
+    await confirm.click()
+    await heading(page, "Consumers in removed").waitFor()
+    await page.getByRole("heading", { name: "There is no consumer yet" }).waitFor()
+    expect((await consumersOf("removed").list()).total).toBe(0)
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("says that a consumer does not exist", async () => {
+    const { page, errors, close } = await open("/accounts/acme/consumers/removed/nobody")
+    await page.getByText("Consumer not found").waitFor()
+    await expectAccessible(page)
+    expectFailedRequests(errors, [404])
+    await close()
+  })
+
+  it("shows subscriptions with quotas, usage and events", async () => {
+    await consumersOf("metered").create({ name: "heidi" })
+    const metering = await server.gate.account("acme").meteringBuckets.ensure("api")
+    const plan = await metering.plans.create({ label: "Pro", meters: { requests: { max: 1000 } } })
+    const subscription = await metering.subscriptions.create({ customerKey: "heidi", planIds: [plan.id] })
+    await metering.subscriptions.create({ customerKey: "somebody-else", planIds: [plan.id] })
+    await metering.usage.consume(subscription.id, { requests: 850 })
+    const { page, errors, close } = await open("/accounts/acme/consumers/metered/heidi")
+    await page.getByText("850 of 1,000").waitFor()
+    const section = page.getByRole("region", { name: "Subscriptions and usage" })
+    expect(await section.getByRole("meter", { name: "requests" }).count()).toBe(1)
+    await section.getByText("Show as a table").click()
+    await table(page, "Usage of the last 30 days in api").getByRole("cell", { name: "850" }).waitFor()
+    expect(await section.locator("canvas").count()).toBe(1)
+    await expectAccessible(page)
+    const link = await section.getByRole("link", { name: "Pro" }).getAttribute("href")
+    expect(link).toBe(`#/accounts/acme/metering/${metering.id}/subscriptions/${subscription.id}`)
+    await expect
+      .poll(
+        async () => {
+          await page.reload()
+          await page.getByRole("heading", { name: "Latest events" }).waitFor()
+          await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" })
+          return page.getByText("consumer.created").count()
+        },
+        { timeout: 20_000 }
+      )
+      .toBe(1)
+    expect(errors).toEqual([])
+    await close()
+  })
+})
+
+describe("the pages of consumers in the console", { timeout: 120_000 }, () => {
+  const hostile = `<img src=x onerror="alert(1)"><script>alert(2)</script>`
+
+  it("shows hostile texts as text", async () => {
+    await consumersOf("hostile").create({
+      name: "mallory",
+      description: hostile,
+      tags: { link: "javascript:alert(3)", html: hostile },
+      metadata: { [hostile]: hostile, url: "javascript:alert(4)" },
+      managers: [{ sub: hostile }]
+    })
+    await server.gate.account("acme").keyBucket("hostile").keys.create("mallory", { description: hostile })
+    const { page, errors, close } = await open("/accounts/acme/consumers/hostile")
+    const dialogs: Array<string> = []
+    page.on("dialog", (dialog) => {
+      dialogs.push(dialog.message())
+      void dialog.dismiss()
+    })
+    await page.getByText(hostile, { exact: true }).first().waitFor()
+    await page.getByRole("link", { name: "mallory" }).click()
+    await heading(page, "mallory").waitFor()
+    await table(page, "Keys of this consumer").getByText(hostile).waitFor()
+    await page.getByText('"url": "javascript:alert(4)"').waitFor()
+    expect(await page.locator("main img, main script, a[href^='javascript:']").count()).toBe(0)
+    await page.getByRole("link", { name: "link=javascript:alert(3)" }).click()
+    await heading(page, "Consumers in hostile").waitFor()
+    await page.getByRole("link", { name: "mallory" }).waitFor()
+    expect(dialogs).toEqual([])
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("shows a read-only token no button that changes something", async () => {
+    await consumersOf("read").create({ name: "ivan" }, { withApiKey: true })
+    const { page, errors, close } = await open("/accounts/acme/consumers/read", { token: readToken })
+    await page.getByRole("link", { name: "ivan" }).waitFor()
+    expect(await button(page, "Create consumer").count()).toBe(0)
+    await page.getByRole("link", { name: "ivan" }).click()
+    await table(page, "Keys of this consumer").waitFor()
+    await page.getByRole("heading", { name: "No subscriptions" }).waitFor()
+    await expectAccessible(page)
+    expect(await page.locator("main button").allTextContents()).toEqual([])
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("fits a screen of 375 px", async () => {
+    const long = "x".repeat(300)
+    await consumersOf("narrow").create(
+      { name: "a".repeat(128), description: long, tags: { long: "y".repeat(256) }, metadata: { long } },
+      { withApiKey: true }
+    )
+    const context = { viewport: { width: 375, height: 700 } }
+    const { page, errors, close } = await open("/accounts/acme/consumers/narrow", { context })
+    const getOverflow = () => page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    await page.getByRole("link", { name: "aaa" }).waitFor()
+    expect(await getOverflow()).toBe(0)
+    await button(page, "Create consumer").click()
+    await button(page, "Add tag").click()
+    expect(await getOverflow()).toBe(0)
+    expect(await page.evaluate("(d => d.scrollWidth - d.clientWidth)(document.querySelector('dialog'))")).toBe(0)
+    await button(page, "Cancel").click()
+    await page.getByRole("link", { name: "aaa" }).click()
+    await table(page, "Keys of this consumer").waitFor()
+    expect(await getOverflow()).toBe(0)
+    await expectAccessible(page)
+    expect(errors).toEqual([])
+    await close()
+  })
+})
