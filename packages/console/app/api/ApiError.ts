@@ -54,6 +54,13 @@ export const unreachableError = new ApiError({
   issues: []
 })
 
+/** What is wrong with what was entered, found before anything is sent. */
+export class InputError extends ApiError {
+  constructor(title: string, detail: string) {
+    super({ status: 400, code: "input", title, detail, requestId: undefined, issues: [] })
+  }
+}
+
 export const toProblem = (error: unknown): Problem =>
   error instanceof ApiError
     ? error.problem

@@ -12,6 +12,7 @@ export type {
   PageJson,
   PlanJson,
   QuotasJson,
+  ReservationJson,
   SubscriptionJson,
   UsageSeriesJson,
   VerificationJson,

@@ -1,6 +1,8 @@
-import { formatCount } from "../format/numbers.ts"
+import { formatCount, formatShare } from "../format/numbers.ts"
 
-/** How much of a quota is used. `max` may be missing: then there is no limit. */
+/** How much of a quota is used. A maximum of 0 allows nothing, so it is used up; without `max` there is no limit. */
+const getShare = (used: number, max: number | undefined): number => (max === undefined ? 0 : max === 0 ? 1 : used / max)
+
 export const QuotaBar = ({
   label,
   used,
@@ -10,11 +12,24 @@ export const QuotaBar = ({
   readonly used: number
   readonly max?: number | undefined
 }) => {
-  const share = max === undefined || max === 0 ? 0 : Math.min(1, used / max)
+  const share = getShare(used, max)
+  const state = share >= 1 ? "full" : share >= 0.8 ? "near" : ""
   return (
-    <div class={`quota ${share >= 1 ? "full" : share >= 0.8 ? "near" : ""}`}>
+    <div class={`quota ${state}`}>
       <span class="quota-label">{label}</span>
-      {max !== undefined && <meter min={0} max={1} high={0.8} value={share} aria-label={label} />}
+      {max === undefined ? (
+        <span />
+      ) : (
+        <meter
+          min={0}
+          max={1}
+          low={0.8}
+          high={0.999}
+          optimum={0}
+          value={Math.min(1, share)}
+          aria-label={`${label}: ${formatShare(share)} used`}
+        />
+      )}
       <span class="quota-numbers">
         {max === undefined ? formatCount(used) : `${formatCount(used)} of ${formatCount(max)}`}
       </span>

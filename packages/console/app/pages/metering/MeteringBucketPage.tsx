@@ -1,6 +1,47 @@
+import "../../styles/metering.css"
+import { get } from "../../api/request.ts"
+import type { MeteringBucketJson } from "../../api/types.ts"
 import { PageHeader } from "../../components/PageHeader.tsx"
+import { QueryView } from "../../components/QueryView.tsx"
+import { Tabs } from "../../components/Tabs.tsx"
+import { useQuery } from "../../data/useQuery.ts"
 import type { PageParams } from "../../routing/pages.ts"
+import { address } from "../../routing/router.ts"
+import { BucketUsage } from "./BucketUsage.tsx"
+import { linkToBucket, linkToBuckets, toBucketPath } from "./meteringAddresses.ts"
+import { PlanList } from "./PlanList.tsx"
+import { SubscriptionList } from "./SubscriptionList.tsx"
 
-export const MeteringBucketPage = ({ params }: { readonly params: PageParams }) => (
-  <PageHeader title={`Metering ${Object.values(params).at(-1)}`} />
-)
+const tabs = [
+  { name: "plans", label: "Plans", Content: PlanList },
+  { name: "subscriptions", label: "Subscriptions", Content: SubscriptionList },
+  { name: "usage", label: "Usage", Content: BucketUsage }
+] as const
+
+export const MeteringBucketPage = ({ params }: { readonly params: PageParams }) => {
+  const { account = "", bucket = "" } = params
+  const current = tabs.find(({ name }) => name === address.value.query["tab"]) ?? tabs[0]
+  const found = useQuery(`metering bucket ${bucket}`, (signal) =>
+    get<MeteringBucketJson>(toBucketPath(bucket), {}, signal)
+  )
+  return (
+    <>
+      <PageHeader title={found.data?.name ?? bucket} parents={[{ label: "Metering", link: linkToBuckets(account) }]} />
+      <QueryView query={found}>
+        {() => (
+          <>
+            <Tabs
+              label="Parts of the metering bucket"
+              tabs={tabs.map((tab) => ({
+                label: tab.label,
+                link: linkToBucket(account, bucket, { tab: tab.name }),
+                isCurrent: tab === current
+              }))}
+            />
+            <current.Content account={account} bucket={bucket} />
+          </>
+        )}
+      </QueryView>
+    </>
+  )
+}

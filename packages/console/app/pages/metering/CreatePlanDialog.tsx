@@ -1,0 +1,36 @@
+import { useState } from "preact/hooks"
+import { request } from "../../api/request.ts"
+import type { PlanJson } from "../../api/types.ts"
+import { FormDialog } from "../../components/FormDialog.tsx"
+import { showToast } from "../../components/toasts.tsx"
+import { useAction } from "../../data/useAction.ts"
+import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
+import { toBucketPath } from "./meteringAddresses.ts"
+import { PlanFields } from "./PlanFields.tsx"
+import { checkPlan, emptyPlan, toPlanBody } from "./planForm.ts"
+
+export const CreatePlanDialog = ({
+  bucket,
+  onCreated,
+  onClose
+}: {
+  readonly bucket: string
+  readonly onCreated: () => void
+  readonly onClose: () => void
+}) => {
+  const [input, setInput] = useState(emptyPlan)
+  const getKey = useIdempotencyKey()
+  const create = useAction(async () => {
+    checkPlan(input)
+    const body = toPlanBody(input)
+    await request<PlanJson>("POST", `${toBucketPath(bucket)}/plans`, { body, idempotencyKey: getKey(body) })
+    showToast(`The plan ${input.label} was created.`)
+    onCreated()
+    onClose()
+  })
+  return (
+    <FormDialog title="Create plan" submitLabel="Create" action={create} onClose={onClose}>
+      <PlanFields input={input} onChange={setInput} />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,46 @@
+import { useState } from "preact/hooks"
+import type { PlanJson } from "../../api/types.ts"
+import { ConflictNotice } from "../../components/ConflictNotice.tsx"
+import { FormDialog } from "../../components/FormDialog.tsx"
+import { showToast } from "../../components/toasts.tsx"
+import { useAction } from "../../data/useAction.ts"
+import { useVersionedEdit } from "../../data/useVersionedEdit.ts"
+import { toPlanPath } from "./meteringAddresses.ts"
+import { PlanFields } from "./PlanFields.tsx"
+import { checkPlan, comparePlans, toPlanBody, toPlanInput } from "./planForm.ts"
+
+export interface EditPlanDialogProps {
+  readonly bucket: string
+  readonly plan: PlanJson
+  readonly version: string | undefined
+  readonly onSaved: () => void
+  readonly onClose: () => void
+}
+
+export const EditPlanDialog = ({ bucket, plan, version, onSaved, onClose }: EditPlanDialogProps) => {
+  const [input, setInput] = useState(() => toPlanInput(plan))
+  const { theirs, save, resolve } = useVersionedEdit<PlanJson>(toPlanPath(bucket, plan.id), version)
+  const edit = useAction(async () => {
+    checkPlan(input, plan)
+    if (!(await save(toPlanBody(input, theirs ?? plan)))) return
+    showToast(`The plan ${input.label} was saved.`)
+    onSaved()
+    onClose()
+  })
+  const takeTheirs = (current: PlanJson): void => {
+    setInput(toPlanInput(current))
+    resolve()
+  }
+  return (
+    <FormDialog title="Edit plan" submitLabel="Save" action={edit} onClose={onClose}>
+      <PlanFields input={input} onChange={setInput} />
+      {theirs !== undefined && (
+        <ConflictNotice
+          fields={comparePlans(input, toPlanInput(theirs))}
+          onKeepMine={() => void edit.run()}
+          onTakeTheirs={() => takeTheirs(theirs)}
+        />
+      )}
+    </FormDialog>
+  )
+}

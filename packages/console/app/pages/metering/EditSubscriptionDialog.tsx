@@ -1,0 +1,78 @@
+import { useState } from "preact/hooks"
+import type { SubscriptionJson } from "../../api/types.ts"
+import { ConflictNotice } from "../../components/ConflictNotice.tsx"
+import { FormDialog } from "../../components/FormDialog.tsx"
+import { Select, TextArea, TextField } from "../../components/fields.tsx"
+import { showToast } from "../../components/toasts.tsx"
+import { useAction } from "../../data/useAction.ts"
+import { useVersionedEdit } from "../../data/useVersionedEdit.ts"
+import { compareEdits, haveSamePlans, type SubscriptionEdit, toEdit, toUpdateBody } from "./editSubscription.ts"
+import { toSubscriptionPath } from "./meteringAddresses.ts"
+import { PlanPicker } from "./PlanPicker.tsx"
+import { statusOptions } from "./subscriptionStatus.ts"
+
+export interface EditSubscriptionDialogProps {
+  readonly bucket: string
+  readonly subscription: SubscriptionJson
+  readonly version: string | undefined
+  readonly onSaved: () => void
+  readonly onClose: () => void
+}
+
+export const EditSubscriptionDialog = ({
+  bucket,
+  subscription,
+  version,
+  onSaved,
+  onClose
+}: EditSubscriptionDialogProps) => {
+  const [edit, setEdit] = useState(() => toEdit(subscription))
+  const change = (changed: Partial<SubscriptionEdit>): void => setEdit({ ...edit, ...changed })
+  const path = toSubscriptionPath(bucket, subscription.id)
+  const { theirs, save, resolve } = useVersionedEdit<SubscriptionJson>(path, version)
+  const saveEdit = useAction(async () => {
+    if (!(await save(toUpdateBody(edit, theirs ?? subscription)))) return
+    showToast("The subscription was saved.")
+    onSaved()
+    onClose()
+  })
+  return (
+    <FormDialog title="Edit subscription" submitLabel="Save" action={saveEdit} onClose={onClose}>
+      <Select
+        label="Status"
+        value={edit.status}
+        options={statusOptions}
+        onChange={(status) => change({ status: status as SubscriptionJson["status"] })}
+      />
+      <PlanPicker bucket={bucket} picked={edit.plans} onChange={(plans) => change({ plans })} />
+      {!haveSamePlans(edit, subscription) && (
+        <TextField
+          label="Share of the new plans’ limits in this period"
+          hint="From 0 to 1, such as 0.5 for half of them. Empty: all of them. What was used stays used."
+          value={edit.prorate}
+          onInput={(prorate) => change({ prorate })}
+          pattern="0(\.\d+)?|1(\.0+)?"
+        />
+      )}
+      {(edit.status === "trialing" || edit.trialEndDate !== "") && (
+        <TextField
+          label="Trial ends"
+          type="datetime-local"
+          value={edit.trialEndDate}
+          onInput={(trialEndDate) => change({ trialEndDate })}
+        />
+      )}
+      <TextArea label="Metadata" hint="JSON" value={edit.metadata} onInput={(metadata) => change({ metadata })} />
+      {theirs !== undefined && (
+        <ConflictNotice
+          fields={compareEdits(edit, toEdit(theirs))}
+          onKeepMine={() => void saveEdit.run()}
+          onTakeTheirs={() => {
+            setEdit(toEdit(theirs))
+            resolve()
+          }}
+        />
+      )}
+    </FormDialog>
+  )
+}

@@ -1,0 +1,24 @@
+import type { PlanJson } from "../../api/types.ts"
+import { Table } from "../../components/Table.tsx"
+import { formatCount } from "../../format/numbers.ts"
+
+type RateLimits = NonNullable<PlanJson["rateLimits"]>
+
+/** The rate limits of a plan. */
+export const RateLimitTable = ({ rateLimits }: { readonly rateLimits: RateLimits }) => {
+  const rows = Object.entries(rateLimits)
+  if (rows.length === 0) return <p class="hint">There is none: only the meters limit what is used.</p>
+  return (
+    <Table
+      caption="Rate limits"
+      rows={rows}
+      getKey={([name]) => name}
+      columns={[
+        { title: "Name", render: ([name]) => <code>{name}</code> },
+        { title: "Requests", align: "right", render: ([, { limit }]) => formatCount(limit) },
+        { title: "Per", render: ([, { per }]) => (typeof per === "number" ? `${formatCount(per)} ms` : per) },
+        { title: "At once", align: "right", render: ([, { limit, burst }]) => formatCount(burst ?? limit) }
+      ]}
+    />
+  )
+}

@@ -1,0 +1,73 @@
+import { useState } from "preact/hooks"
+import { request } from "../../api/request.ts"
+import type { QuotasJson } from "../../api/types.ts"
+import { FormDialog } from "../../components/FormDialog.tsx"
+import { TextField } from "../../components/fields.tsx"
+import { showToast } from "../../components/toasts.tsx"
+import { useAction } from "../../data/useAction.ts"
+import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
+import { toBucketPath } from "./meteringAddresses.ts"
+import { RowsField } from "./RowsField.tsx"
+
+const emptyRow = { name: "", amount: "" }
+
+/** Counts usage of a customer that has happened already. */
+export const RecordUsageDialog = ({
+  bucket,
+  onRecorded,
+  onClose
+}: {
+  readonly bucket: string
+  readonly onRecorded: () => void
+  readonly onClose: () => void
+}) => {
+  const [customerKey, setCustomerKey] = useState("")
+  const [rows, setRows] = useState<ReadonlyArray<typeof emptyRow>>([emptyRow])
+  const getKey = useIdempotencyKey()
+  const record = useAction(async () => {
+    const meters = Object.fromEntries(rows.map(({ name, amount }) => [name, Number(amount)]))
+    const body = { customerKey, meters }
+    const path = `${toBucketPath(bucket)}/usage`
+    await request<QuotasJson>("POST", path, { body, idempotencyKey: getKey(body) })
+    showToast(`The usage of ${customerKey} was recorded.`)
+    onRecorded()
+    onClose()
+  })
+  return (
+    <FormDialog title="Record usage" submitLabel="Record" action={record} onClose={onClose}>
+      <p>
+        Counts what a customer has used already, on the newest subscription that has the meters, also above the maximum.
+      </p>
+      <TextField
+        label="Customer key"
+        value={customerKey}
+        onInput={setCustomerKey}
+        required
+        autoFocus
+        autoComplete="off"
+      />
+      <RowsField
+        legend="Amounts"
+        hint="The meters and how much was used of each."
+        rows={rows}
+        emptyRow={emptyRow}
+        addLabel="Add meter"
+        onChange={setRows}
+      >
+        {(row, number, set) => (
+          <>
+            <TextField label={`Meter ${number}`} value={row.name} onInput={(name) => set({ ...row, name })} required />
+            <TextField
+              label={`Amount ${number}`}
+              type="number"
+              min={1}
+              value={row.amount}
+              onInput={(amount) => set({ ...row, amount })}
+              required
+            />
+          </>
+        )}
+      </RowsField>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,80 @@
+/** What failed lately: deployments, webhooks that were disabled, and deliveries. */
+import { get, toPath } from "../../api/request.ts"
+import type { DeliveryJson, EventJson, PageJson, WebhookJson } from "../../api/types.ts"
+import { linkTo } from "../../routing/router.ts"
+import { getText, loadEvents } from "./eventData.ts"
+
+export interface Failure {
+  readonly id: string
+  readonly failedOn: string
+  readonly what: string
+  readonly why: string
+  readonly link: string
+}
+
+const maxShown = 10
+/** How many events, and deliveries of each webhook, are looked at. */
+const maxEvents = 10
+const maxDeliveries = 20
+const maxWebhooks = 5
+
+const toDeploymentFailure = (event: EventJson): Failure => ({
+  id: event.id,
+  failedOn: event.occurredOn,
+  what: `Deployment ${getText(event, "name")}`,
+  why: getText(event, "message") || "It could not be deployed",
+  link: linkTo(["accounts", event.accountName, "deployments", getText(event, "projectName"), getText(event, "name")])
+})
+
+const toWebhookFailure = (event: EventJson): Failure => ({
+  id: event.id,
+  failedOn: event.occurredOn,
+  what: `Webhook ${getText(event, "url")} was disabled`,
+  why: getText(event, "disabledReason") || "Its endpoint failed",
+  link: linkTo(["accounts", event.accountName, "webhooks", event.subject.id])
+})
+
+const toDeliveryFailure = (account: string, webhook: WebhookJson, delivery: DeliveryJson): Failure => {
+  const last = delivery.attempts.at(-1)
+  return {
+    id: delivery.id,
+    failedOn: last?.startedOn ?? webhook.updatedOn,
+    what: `Delivery of ${delivery.type} to ${webhook.url}`,
+    why: last?.error ?? (last?.statusCode === undefined ? "It was not sent" : `Status ${last.statusCode}`),
+    link: linkTo(["accounts", account, "webhooks", webhook.id])
+  }
+}
+
+const loadDeliveries = async (
+  account: string,
+  webhook: WebhookJson,
+  signal: AbortSignal
+): Promise<ReadonlyArray<Failure>> => {
+  const path = toPath("/v1/accounts", account, "webhooks", webhook.id, "deliveries")
+  const { data } = await get<PageJson<DeliveryJson>>(path, { limit: maxDeliveries }, signal)
+  return data
+    .filter(({ status }) => status === "failed")
+    .map((delivery) => toDeliveryFailure(account, webhook, delivery))
+}
+
+export const loadFailures = async (
+  account: string,
+  webhooks: ReadonlyArray<WebhookJson>,
+  signal: AbortSignal
+): Promise<ReadonlyArray<Failure>> => {
+  const [deployments, disabled, ...deliveries] = await Promise.all([
+    loadEvents(account, "deployment.failed", maxEvents, signal),
+    loadEvents(account, "webhook.disabled", maxEvents, signal),
+    ...webhooks.slice(0, maxWebhooks).map((webhook) => loadDeliveries(account, webhook, signal))
+  ])
+  // A webhook that was enabled again or removed needs no attention any more.
+  const isDisabled = (id: string): boolean =>
+    webhooks.some((webhook) => webhook.id === id && webhook.state === "disabled")
+  return [
+    ...deployments.map(toDeploymentFailure),
+    ...disabled.filter(({ subject }) => isDisabled(subject.id)).map(toWebhookFailure),
+    ...deliveries.flat()
+  ]
+    .sort((one, other) => Date.parse(other.failedOn) - Date.parse(one.failedOn))
+    .slice(0, maxShown)
+}
