@@ -1,6 +1,77 @@
+import { useState } from "preact/hooks"
+import { get, toPath } from "../../api/request.ts"
+import type { EventJson, PageJson } from "../../api/types.ts"
+import { Button, LinkButton } from "../../components/Button.tsx"
+import { EmptyState } from "../../components/EmptyState.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
+import { QueryView } from "../../components/QueryView.tsx"
+import { useQuery } from "../../data/useQuery.ts"
+import { formatQuantity } from "../../format/numbers.ts"
 import type { PageParams } from "../../routing/pages.ts"
+import { address, linkTo, setQuery } from "../../routing/router.ts"
+import { EventDialog } from "./EventDialog.tsx"
+import { EventFilters } from "./EventFilters.tsx"
+import { EventTable } from "./EventTable.tsx"
+import { useNewerEvents } from "./useNewerEvents.ts"
+import "../../styles/activity.css"
 
-export const EventsPage = ({ params }: { readonly params: PageParams }) => (
-  <PageHeader title={`Events ${Object.values(params).at(-1)}`} />
-)
+const limit = 50
+
+/** The event log of an account: who changed what, and when. New events wait for a button, so that nothing moves. */
+export const EventsPage = ({ params }: { readonly params: PageParams }) => {
+  const account = params["account"] ?? ""
+  const { type = "", subject = "", before = "" } = address.value.query
+  const [shown, setShown] = useState<EventJson>()
+  const path = toPath("/v1/accounts", account, "events")
+  const events = useQuery(`${path} ${type} ${subject} ${before}`, (signal) =>
+    get<PageJson<EventJson>>(path, { type, subject, before, limit }, signal)
+  )
+  const isNewest = before === ""
+  const hasNewer = useNewerEvents(path, { type, subject }, events.data?.data[0]?.id, isNewest && !events.isLoading)
+  const segments = ["accounts", account, "events"]
+  return (
+    <>
+      <PageHeader title="Events">
+        {isNewest ? (
+          <Button kind={hasNewer ? "primary" : "plain"} onClick={events.reload}>
+            {hasNewer ? "Show newer events" : "Refresh"}
+          </Button>
+        ) : (
+          <LinkButton href={linkTo(segments, { type, subject })}>Newest events</LinkButton>
+        )}
+      </PageHeader>
+      <span class="visually-hidden" role="status">
+        {hasNewer && "There are newer events."}
+      </span>
+      <EventFilters type={type} subject={subject} />
+      <QueryView query={events}>
+        {({ data, total }) =>
+          data.length === 0 ? (
+            <EmptyState title={type === "" && subject === "" && isNewest ? "There is no event yet" : "No event found"}>
+              <p>
+                {type === "" && subject === "" && isNewest
+                  ? "Every change of this account is listed here: create a consumer, and its event appears within a second."
+                  : "No event in the log fits. Events are kept for a limited time, 90 days by default."}
+              </p>
+            </EmptyState>
+          ) : (
+            <>
+              <EventTable events={data} onShow={setShown} />
+              <nav class="pager" aria-label="Pages">
+                <span>
+                  {formatQuantity(data.length, "event")} of {formatQuantity(total, isNewest ? "event" : "older event")}
+                </span>
+                {data.length < total && (
+                  <Button isSmall onClick={() => setQuery({ before: data.at(-1)?.id })}>
+                    Older events
+                  </Button>
+                )}
+              </nav>
+            </>
+          )
+        }
+      </QueryView>
+      {shown !== undefined && <EventDialog event={shown} onClose={() => setShown(undefined)} />}
+    </>
+  )
+}

@@ -1,6 +1,100 @@
+import { useState } from "preact/hooks"
+import { get, request, toPath } from "../../api/request.ts"
+import type { DeliveryJson, PageJson, WebhookJson } from "../../api/types.ts"
+import { DefinitionList } from "../../components/DefinitionList.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
+import { ProblemNotice } from "../../components/ProblemNotice.tsx"
+import { QueryView } from "../../components/QueryView.tsx"
+import { Time } from "../../components/Time.tsx"
+import { showToast } from "../../components/toasts.tsx"
+import { useAction } from "../../data/useAction.ts"
+import { useQuery } from "../../data/useQuery.ts"
 import type { PageParams } from "../../routing/pages.ts"
+import { address, linkTo } from "../../routing/router.ts"
+import { canWrite } from "../../session/session.ts"
+import { Deliveries } from "./Deliveries.tsx"
+import { useToggleWebhook } from "./useToggleWebhook.ts"
+import { WebhookActions } from "./WebhookActions.tsx"
+import { type WebhookDialog, WebhookDialogs } from "./WebhookDialogs.tsx"
+import { WebhookState } from "./WebhookState.tsx"
+import "../../styles/activity.css"
 
-export const WebhookPage = ({ params }: { readonly params: PageParams }) => (
-  <PageHeader title={`Webhook ${Object.values(params).at(-1)}`} />
-)
+const limit = 20
+
+/** One webhook: what it sends where, and what was sent. */
+export const WebhookPage = ({ params }: { readonly params: PageParams }) => {
+  const { account = "", webhook: id = "" } = params
+  const offset = Number(address.value.query["offset"] ?? 0)
+  const [dialog, setDialog] = useState<WebhookDialog>()
+  const path = toPath("/v1/accounts", account, "webhooks", id)
+  const webhook = useQuery(path, (signal) => request<WebhookJson>("GET", path, { signal }))
+  const deliveries = useQuery(`${path} ${offset}`, (signal) =>
+    get<PageJson<DeliveryJson>>(`${path}/deliveries`, { limit, offset }, signal)
+  )
+  const toggle = useToggleWebhook(path, webhook)
+  const sendTest = useAction(async () => {
+    await request("POST", `${path}/test`)
+    showToast("A test event is being sent")
+    deliveries.reload()
+  })
+  const problem = toggle.problem ?? sendTest.problem
+  const value = webhook.data?.value
+  return (
+    <>
+      <PageHeader title="Webhook" parents={[{ label: "Webhooks", link: linkTo(["accounts", account, "webhooks"]) }]}>
+        {canWrite.value && value !== undefined && (
+          <WebhookActions
+            webhook={value}
+            isSending={sendTest.isRunning}
+            onTest={() => void sendTest.run()}
+            onEdit={() => setDialog("edit")}
+            onToggle={() => void toggle.run()}
+            onRotate={() => setDialog("rotate")}
+            onRemove={() => setDialog("remove")}
+          />
+        )}
+      </PageHeader>
+      {problem !== undefined && <ProblemNotice problem={problem} />}
+      <QueryView query={webhook}>
+        {({ value }) => (
+          <>
+            <DefinitionList
+              items={[
+                ["URL", <code key="url">{value.url}</code>],
+                ["State", <WebhookState key="state" webhook={value} />],
+                ["Events", <code key="events">{value.events.join(", ")}</code>],
+                ["Description", value.description],
+                ["Id", <code key="id">{value.id}</code>],
+                ["Created", <Time key="created" value={value.createdOn} />],
+                ["Changed", <Time key="changed" value={value.updatedOn} />],
+                [
+                  "Log",
+                  <a key="log" href={linkTo(["accounts", account, "events"], { subject: value.id })}>
+                    Events of this webhook
+                  </a>
+                ]
+              ]}
+            />
+            {value.state === "disabled" && <p class="hint">Nothing is sent while it is disabled.</p>}
+            <Deliveries
+              webhookPath={path}
+              deliveries={deliveries}
+              limit={limit}
+              isEnabled={value.state === "enabled"}
+            />
+          </>
+        )}
+      </QueryView>
+      {webhook.data !== undefined && (
+        <WebhookDialogs
+          account={account}
+          path={path}
+          webhook={webhook.data}
+          dialog={dialog}
+          onChanged={webhook.reload}
+          onClose={() => setDialog(undefined)}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,11 @@
+const isWebUrl = (text: string): boolean => URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol)
+
+/** A URL from the server: a link if it leads to a web page, otherwise only its text. */
+export const ExternalLink = ({ url }: { readonly url: string }) =>
+  isWebUrl(url) ? (
+    <a href={url} target="_blank" rel="noopener noreferrer">
+      {url}
+    </a>
+  ) : (
+    <span>{url}</span>
+  )

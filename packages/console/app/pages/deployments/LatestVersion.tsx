@@ -1,0 +1,35 @@
+import { get, toPath } from "../../api/request.ts"
+import type { PageJson } from "../../api/types.ts"
+import { Time } from "../../components/Time.tsx"
+import { useQuery } from "../../data/useQuery.ts"
+import { formatBytes } from "../../format/numbers.ts"
+import { RunBadge } from "./deploymentBadges.tsx"
+import type { DeploymentVersionJson } from "./types.ts"
+
+/** The result of the latest run of a deployment, and the version that is served. */
+export const LatestVersion = ({ name, revision }: { readonly name: string; readonly revision: string }) => {
+  const path = toPath("/v1/deployments", name, "versions")
+  const versions = useQuery(`${path} ${revision}`, (signal) => get<PageJson<DeploymentVersionJson>>(path, {}, signal))
+  if (versions.data === undefined) return <span class="hint">{versions.problem?.title ?? "…"}</span>
+  const [latest] = versions.data.data
+  const served = versions.data.data.find(({ isServed }) => isServed)
+  return (
+    <div class="latest-version">
+      {latest !== undefined && (
+        <span>
+          Last run: <RunBadge status={latest.status} />
+        </span>
+      )}
+      <span class="hint">
+        {served === undefined ? (
+          "No version is served"
+        ) : (
+          <>
+            Served: version of <Time value={served.createdOn} />
+            {served.bytes !== undefined && `, ${formatBytes(served.bytes)}`}
+          </>
+        )}
+      </span>
+    </div>
+  )
+}

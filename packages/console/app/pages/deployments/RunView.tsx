@@ -1,0 +1,75 @@
+import { useEffect } from "preact/hooks"
+import { get, toPath } from "../../api/request.ts"
+import type { DeploymentStatusJson } from "../../api/types.ts"
+import { CodeBlock } from "../../components/CodeBlock.tsx"
+import { DefinitionList } from "../../components/DefinitionList.tsx"
+import { ExternalLink } from "../../components/ExternalLink.tsx"
+import { Notice } from "../../components/Notice.tsx"
+import { QueryView } from "../../components/QueryView.tsx"
+import { useQuery } from "../../data/useQuery.ts"
+import { formatBytes, formatQuantity } from "../../format/numbers.ts"
+import { useInterval } from "../../timing/useInterval.ts"
+import { RunBadge } from "./deploymentBadges.tsx"
+import { StepList } from "./StepList.tsx"
+
+const pollIntervalMs = 1_000
+
+/** One sentence that changes only when a step begins or the run ends: it is read out. */
+const describe = ({ status, steps }: DeploymentStatusJson): string => {
+  if (status === "SUCCESS") return "Deployed."
+  if (status === "ERROR") return "The deployment failed."
+  const running = Object.entries(steps).find(([, step]) => step.status === "running")
+  return running === undefined ? "Waiting to start." : `In progress: ${running[0]}.`
+}
+
+export interface RunViewProps {
+  readonly account: string
+  readonly project: string
+  readonly statusId: string
+  readonly onFinished?: (() => void) | undefined
+}
+
+/** The steps and the log of a version, read every second while it runs. */
+export const RunView = ({ account, project, statusId, onFinished }: RunViewProps) => {
+  const path = toPath("/v1/accounts", account, "projects", project, "deployment-status", statusId)
+  const run = useQuery(path, (signal) => get<DeploymentStatusJson>(path, {}, signal))
+  const isRunning = run.data?.status === "IN_PROGRESS"
+  useInterval(run.reload, isRunning ? pollIntervalMs : undefined)
+  const isFinished = run.data !== undefined && !isRunning
+  // Once, when the run has ended, also if it was short
+  useEffect(() => {
+    if (isFinished) onFinished?.()
+  }, [isFinished])
+  return (
+    <QueryView query={run}>
+      {(status) => (
+        <div class="run">
+          <p class="visually-hidden" role="status">
+            {describe(status)}
+          </p>
+          <StepList steps={status.steps} />
+          {status.buildResult.error !== undefined && (
+            <Notice kind="error">
+              <strong>The deployment failed</strong>
+              <p>{status.buildResult.error}</p>
+            </Notice>
+          )}
+          <DefinitionList
+            items={[
+              ["Status", <RunBadge key="status" status={status.status} />],
+              ["Address", <ExternalLink key="url" url={status.url} />],
+              [
+                "Content",
+                status.buildResult.files > 0
+                  ? `${formatQuantity(status.buildResult.files, "file")}, ${formatBytes(status.buildResult.bytes)}`
+                  : undefined
+              ],
+              ["Exit code", status.buildResult.exitCode]
+            ]}
+          />
+          {status.buildResult.log.length > 0 && <CodeBlock label="Log" text={status.buildResult.log.join("\n")} />}
+        </div>
+      )}
+    </QueryView>
+  )
+}

@@ -1,0 +1,146 @@
+/**
+ * Deploys a source: packs it, asks if it is probably too large, uploads it. What was chosen is kept when a step fails, so
+ * that the person can try again.
+ */
+import { useEffect, useRef, useState } from "preact/hooks"
+import { ApiError, type Problem, toProblem } from "../../api/ApiError.ts"
+import { request } from "../../api/request.ts"
+import { showToast } from "../../components/toasts.tsx"
+import { checkArchive, checkFolder, getFolderBytes } from "./archive/limits.ts"
+import { packFolder } from "./archive/packFolder.ts"
+import { type Source, SourceError } from "./archive/Source.ts"
+import type { BranchJson } from "./types.ts"
+import { getStatusId, uploadArchive } from "./uploadArchive.ts"
+
+export type DeployState =
+  | { readonly phase: "ready" }
+  | { readonly phase: "packing"; readonly packedBytes: number; readonly totalBytes: number }
+  | { readonly phase: "too-large"; readonly reason: string; readonly goOn: () => void }
+  | { readonly phase: "uploading"; readonly sentBytes: number; readonly totalBytes: number }
+  | { readonly phase: "failed"; readonly problem: Problem; readonly retry: (() => void) | undefined }
+  | { readonly phase: "uploaded"; readonly branch: BranchJson; readonly statusId: string }
+
+interface Task {
+  readonly source: Source
+  readonly branch: BranchJson
+  readonly idempotencyKey: string
+  readonly isSizeAccepted: boolean
+  /** Once it is packed. */
+  readonly archive: Blob | undefined
+}
+
+export interface Deploy {
+  readonly state: DeployState
+  /** What is being deployed, or was last. */
+  readonly source: Source | undefined
+  readonly isBusy: boolean
+  readonly start: (source: Source, branch: BranchJson) => void
+  readonly cancel: () => void
+}
+
+const hasCode = (error: unknown, code: string): boolean => error instanceof ApiError && error.problem.code === code
+
+const toSourceProblem = (error: SourceError): Problem => ({
+  status: 0,
+  code: "source",
+  title: "This cannot be deployed",
+  detail: error.message,
+  requestId: undefined,
+  issues: []
+})
+
+export const useDeploy = (): Deploy => {
+  const [state, setState] = useState<DeployState>({ phase: "ready" })
+  const [source, setSource] = useState<Source>()
+  const running = useRef<AbortController>(undefined)
+
+  const perform = async (task: Task, signal: AbortSignal): Promise<void> => {
+    const show = (next: DeployState): void => {
+      if (!signal.aborted) setState(next)
+    }
+    const { source, branch, isSizeAccepted, idempotencyKey } = task
+    const askForSize = (reason: string, archive: Blob | undefined): void =>
+      show({
+        phase: "too-large",
+        reason,
+        goOn: () => void run({ ...task, archive, isSizeAccepted: true })
+      })
+    const tooLargeFolder = source.kind === "folder" && !isSizeAccepted ? checkFolder(source) : undefined
+    if (tooLargeFolder !== undefined) return askForSize(tooLargeFolder, undefined)
+    const pack = async (): Promise<Blob> => {
+      if (source.kind === "archive") return source.file
+      const totalBytes = getFolderBytes(source)
+      show({ phase: "packing", packedBytes: 0, totalBytes })
+      return packFolder(source, {
+        signal,
+        onProgress: (packedBytes) => show({ phase: "packing", packedBytes, totalBytes })
+      })
+    }
+    const archive = task.archive ?? (await pack())
+    const tooLarge = isSizeAccepted ? undefined : checkArchive(source.name, archive.size)
+    if (tooLarge !== undefined) return askForSize(tooLarge, archive)
+    show({ phase: "uploading", sentBytes: 0, totalBytes: archive.size })
+    const { value } = await request<{ readonly uploadUrl: string }>("POST", "/v1/deployments/sources", {
+      body: branch,
+      idempotencyKey,
+      signal
+    })
+    await uploadArchive(value.uploadUrl, archive, {
+      signal,
+      onProgress: (sentBytes) => show({ phase: "uploading", sentBytes, totalBytes: archive.size })
+    }).catch((error) => {
+      // An earlier attempt arrived, and its response was lost.
+      if (!hasCode(error, "already-uploaded")) throw error
+    })
+    show({ phase: "uploaded", branch, statusId: getStatusId(value.uploadUrl) })
+  }
+
+  const run = async (task: Task): Promise<void> => {
+    running.current?.abort()
+    const controller = new AbortController()
+    running.current = controller
+    setSource(task.source)
+    try {
+      await perform(task, controller.signal)
+    } catch (error) {
+      if (controller.signal.aborted) return
+      // The upload URL has expired: the next attempt needs another one.
+      const idempotencyKey = hasCode(error, "upload-forbidden") ? crypto.randomUUID() : task.idempotencyKey
+      const isSourceWrong = error instanceof SourceError
+      setState({
+        phase: "failed",
+        problem: isSourceWrong ? toSourceProblem(error) : toProblem(error),
+        retry: isSourceWrong ? undefined : () => void run({ ...task, idempotencyKey })
+      })
+    }
+  }
+
+  const cancel = (): void => {
+    running.current?.abort()
+    setState({ phase: "ready" })
+  }
+  const isBusy = state.phase === "packing" || state.phase === "uploading"
+  const isBusyNow = useRef(isBusy)
+  isBusyNow.current = isBusy
+  useEffect(
+    () => () => {
+      running.current?.abort()
+      if (isBusyNow.current) showToast("The upload was cancelled, because you left its page.")
+    },
+    []
+  )
+  return {
+    state,
+    source,
+    isBusy,
+    start: (source, branch) =>
+      void run({
+        source,
+        branch,
+        archive: undefined,
+        isSizeAccepted: false,
+        idempotencyKey: crypto.randomUUID()
+      }),
+    cancel
+  }
+}

@@ -1,0 +1,17 @@
+/** The types of events, by the kind of resource. */
+export const eventGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
+  consumer: ["created", "updated", "deleted", "key_rolled"],
+  key: ["created", "updated", "deleted"],
+  metering_bucket: ["created", "deleted"],
+  plan: ["created", "updated", "deleted"],
+  subscription: ["created", "updated", "deleted", "status_changed"],
+  quota: ["threshold_reached"],
+  deployment: ["created", "succeeded", "failed", "deleted"],
+  webhook: ["created", "updated", "deleted", "disabled"]
+}
+
+/** Each group, such as `consumer.*`, with its types after it. */
+export const eventPatterns: ReadonlyArray<string> = Object.entries(eventGroups).flatMap(([group, names]) => [
+  `${group}.*`,
+  ...names.map((name) => `${group}.${name}`)
+])

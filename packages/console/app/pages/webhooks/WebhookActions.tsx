@@ -1,0 +1,31 @@
+import type { WebhookJson } from "../../api/types.ts"
+import { Button } from "../../components/Button.tsx"
+
+export interface WebhookActionsProps {
+  readonly webhook: WebhookJson
+  readonly isSending: boolean
+  readonly onTest: () => void
+  readonly onEdit: () => void
+  readonly onToggle: () => void
+  readonly onRotate: () => void
+  readonly onRemove: () => void
+}
+
+export const WebhookActions = (props: WebhookActionsProps) => {
+  const isEnabled = props.webhook.state === "enabled"
+  return (
+    <>
+      {isEnabled && (
+        <Button onClick={props.onTest} isBusy={props.isSending}>
+          Send a test
+        </Button>
+      )}
+      <Button onClick={props.onEdit}>Edit</Button>
+      <Button onClick={props.onToggle}>{isEnabled ? "Disable" : "Enable"}</Button>
+      <Button onClick={props.onRotate}>Rotate secret</Button>
+      <Button kind="danger" onClick={props.onRemove}>
+        Remove
+      </Button>
+    </>
+  )
+}

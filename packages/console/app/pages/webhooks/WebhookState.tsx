@@ -1,0 +1,9 @@
+import type { WebhookJson } from "../../api/types.ts"
+import { Badge } from "../../components/Badge.tsx"
+
+export const WebhookState = ({ webhook }: { readonly webhook: WebhookJson }) => (
+  <>
+    <Badge tone={webhook.state === "enabled" ? "good" : "warning"}>{webhook.state}</Badge>
+    {webhook.disabledReason !== undefined && <span class="hint"> {webhook.disabledReason}</span>}
+  </>
+)
