@@ -8,24 +8,27 @@ import { makeArchive } from "../../sites/test/archives.ts"
 
 const dayMs = 86_400_000
 
+/** How many days of usage there are. */
+export const demoDays = 30
+
 const customers = [
   { name: "northwind", plan: "pro", scale: 1 },
   { name: "contoso", plan: "pro", scale: 0.7 },
-  { name: "fabrikam", plan: "free", scale: 0.24 },
-  { name: "tailspin", plan: "free", scale: 0.13 },
-  { name: "wingtip", plan: "free", scale: 0.06 }
+  { name: "fabrikam", plan: "free", scale: 0.115 },
+  { name: "tailspin", plan: "free", scale: 0.07 },
+  { name: "wingtip", plan: "free", scale: 0.03 }
 ]
 
 const plans = [
   {
     label: "free",
     meters: { requests: { label: "Requests", max: 1_000 }, tokens: { label: "Tokens", max: 50_000 } },
-    rateLimits: { burst: { limit: 5, per: "second" as const } }
+    rateLimits: { default: { limit: 600, per: "minute" as const } }
   },
   {
     label: "pro",
     meters: { requests: { label: "Requests", max: 10_000 }, tokens: { label: "Tokens", max: 500_000 } },
-    rateLimits: { burst: { limit: 50, per: "second" as const } }
+    rateLimits: { default: { limit: 6_000, per: "minute" as const } }
   }
 ]
 
@@ -40,7 +43,7 @@ export const addDemoData = async (
   setTime: (milliseconds: number) => void,
   webhookUrl: string
 ): Promise<void> => {
-  setTime(now - 30 * dayMs)
+  setTime(now - demoDays * dayMs)
   const acme = gate.account("acme")
   await acme.webhooks.create({ url: webhookUrl, description: "Billing", events: ["consumer.*", "quota.*"] })
   const { consumers, keys } = acme.keyBucket("production")
@@ -56,8 +59,8 @@ export const addDemoData = async (
     const { id } = await metering.subscriptions.create({ customerKey: name, planExternalIds: [plan] })
     subscriptions.set(name, id)
   }
-  for (let day = 0; day <= 30; day++) {
-    const time = now - (30 - day) * dayMs
+  for (let day = 0; day <= demoDays; day++) {
+    const time = now - (demoDays - day) * dayMs
     setTime(time)
     const share = getShare(day, new Date(time).getUTCDay())
     for (const { name, scale } of customers) {
@@ -69,7 +72,7 @@ export const addDemoData = async (
   const { deployments } = acme.project("website")
   for (const branchName of ["main", "new-prices"]) {
     const { uploadUrl } = await deployments.createSource({ branchName })
-    const archive = makeArchive({ name: "index.html", body: "<h1>It works</h1>" })
+    const archive = makeArchive({ name: "index.html", content: "<h1>It works</h1>" })
     const { id } = await deployments.upload(uploadUrl, archive)
     await eventually(async () => {
       const { status } = await deployments.status(id)

@@ -2,16 +2,16 @@
  * Takes the pictures of the README and the documentation: `npm run screenshots`. Every test run takes them too, and keeps
  * them only in memory.
  */
+
+import { once } from "node:events"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
-import { once } from "node:events"
 import { MemoryStore } from "@tollgate/memory"
-import { waitForEvents } from "@tollgate/testing"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, startConsoleServer } from "./consoleServer.ts"
-import { addDemoData } from "./demoData.ts"
+import { addDemoData, demoDays } from "./demoData.ts"
 
 const images = new URL("../../../docs/images/", import.meta.url)
 const isKept = process.env["SCREENSHOTS"] === "true"
@@ -27,7 +27,8 @@ beforeAll(async () => {
   const address = receiver.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
   const now = Date.now()
-  vi.useFakeTimers({ toFake: ["Date"], now })
+  // The clock of a gate does not go back, so it starts in the past.
+  vi.useFakeTimers({ toFake: ["Date"], now: now - demoDays * 86_400_000 })
   server = await startConsoleServer({ store: MemoryStore.open({ clock: "caller" }) })
   await addDemoData(server.gate, now, (time) => vi.setSystemTime(time), `http://127.0.0.1:${port}/billing`)
   vi.useRealTimers()
@@ -64,7 +65,7 @@ const pages: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   },
   deployment: async (page) => {
     await findLink(page, "deployments/website", "website-main")
-    await page.getByRole("heading", { level: 1, name: "website-main" }).waitFor()
+    await page.getByRole("heading", { level: 1, name: "website" }).waitFor()
   }
 }
 

@@ -27,7 +27,6 @@ export const useQuery = <A>(key: string, load: (signal: AbortSignal) => Promise<
   const [isLoading, setIsLoading] = useState(true)
   const [attempt, setAttempt] = useState(0)
   const recoveries = connection.recoveries.value
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `load` is a new function at each render; `key` stands for it
   useEffect(() => {
     const controller = new AbortController()
     setIsLoading(true)

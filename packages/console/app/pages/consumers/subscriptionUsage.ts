@@ -1,7 +1,7 @@
 /** The subscriptions of a consumer in the metering buckets of its account, with their quotas and usage. */
 import { get, toPath } from "../../api/request.ts"
 import type { MeteringBucketJson, PageJson, QuotasJson, SubscriptionJson, UsageSeriesJson } from "../../api/types.ts"
-import type { PlotSeries } from "../../components/Plot.tsx"
+import type { PlotSeries } from "../../components/drawPlot.ts"
 
 /** How many metering buckets are read, and how many subscriptions of each. */
 const maxBuckets = 100
