@@ -1,20 +1,61 @@
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
-// Fault tests kill servers, fill disks and saturate the machine: they run apart from the other tests, one file at a time.
 const source = { conditions: ["@tollgate/source"] }
 
+/**
+ * These kill servers, fill disks, saturate the machine or have a bound in time: they run one file at a time, after the
+ * others.
+ */
+const alone = [
+  "clients",
+  "contention",
+  "crashes",
+  "eventKills",
+  "fullDisk",
+  "kills",
+  "large",
+  "mixedLoad",
+  "postgresKills",
+  "rateLimits",
+  "soak",
+  "usageContention",
+  "usageKills",
+  "webhookKills",
+  "webhooks"
+].map((name) => `packages/faults/test/${name}.test.ts`)
+
+// Fault tests take long and saturate the machine: they run apart from the other tests.
 export default defineConfig({
   root: fileURLToPath(new URL("../..", import.meta.url)),
   resolve: source,
   ssr: { resolve: source },
   test: {
-    name: "faults",
-    include: ["packages/faults/test/*.test.ts"],
     globalSetup: ["packages/testing/setup/redis.ts", "packages/testing/setup/postgres.ts"],
-    fileParallelism: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } }
+    expect: { poll: { timeout: 30_000 } },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "faults",
+          include: ["packages/faults/test/*.test.ts"],
+          exclude: alone,
+          maxWorkers: "100%",
+          sequence: { groupOrder: 0 }
+        }
+      },
+      {
+        extends: true,
+        test: {
+          name: "faults-alone",
+          include: alone,
+          maxWorkers: 1,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 }
+        }
+      }
+    ]
   }
 })

@@ -21,7 +21,7 @@ import { afterEach, expect, it } from "vitest"
 import { makeRandom, readSeed } from "./random.ts"
 import { secret } from "./stores.ts"
 
-const seconds = Number(process.env["SOAK_SECONDS"] ?? 60)
+const seconds = Number(process.env["SOAK_SECONDS"] ?? 30)
 const seed = readSeed("SOAK_SEED")
 const connections = 64
 const consumers = 200
