@@ -1,9 +1,24 @@
 import type { ConsumerJson } from "../../api/types.ts"
 import { DefinitionList } from "../../components/DefinitionList.tsx"
 import { Time } from "../../components/Time.tsx"
+import { formatQuantity } from "../../format/numbers.ts"
 import { formatMetadata } from "./metadata.ts"
 import type { BucketParams } from "./paths.ts"
 import { TagList } from "./TagList.tsx"
+
+/** How many lines of metadata are shown without a click. */
+const maxLines = 12
+
+const MetadataText = ({ text }: { readonly text: string }) => {
+  const lineCount = text.split("\n").length
+  if (lineCount <= maxLines) return <pre>{text}</pre>
+  return (
+    <details>
+      <summary>{formatQuantity(lineCount, "line")}</summary>
+      <pre>{text}</pre>
+    </details>
+  )
+}
 
 /** The fields of a consumer, with its managers and invites. */
 export const ConsumerDetails = ({
@@ -19,9 +34,9 @@ export const ConsumerDetails = ({
     <DefinitionList
       items={[
         ["Id", <code key="id">{id}</code>],
-        ["Description", description],
+        ["Description", description && <span class="description">{description}</span>],
         ["Tags", Object.keys(tags).length === 0 ? undefined : <TagList params={params} tags={tags} />],
-        ["Metadata", metadataText === "" ? undefined : <pre>{metadataText}</pre>],
+        ["Metadata", metadataText === "" ? undefined : <MetadataText key="metadata" text={metadataText} />],
         [
           "Managers",
           managers.length === 0 ? undefined : (

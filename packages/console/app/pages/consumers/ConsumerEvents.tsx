@@ -1,5 +1,6 @@
 import { get, toPath } from "../../api/request.ts"
 import type { EventJson, PageJson } from "../../api/types.ts"
+import { Button } from "../../components/Button.tsx"
 import { QueryView } from "../../components/QueryView.tsx"
 import { Section } from "../../components/Section.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -17,7 +18,14 @@ export const ConsumerEvents = ({ account, consumerId }: { readonly account: stri
   return (
     <Section
       title="Latest events"
-      actions={<a href={linkToEvents(account, consumerId)}>All events of this consumer</a>}
+      actions={
+        <>
+          <Button isSmall label="Refresh events" onClick={events.reload}>
+            Refresh
+          </Button>
+          <a href={linkToEvents(account, consumerId)}>All events of this consumer</a>
+        </>
+      }
     >
       <QueryView query={events}>
         {({ data }) =>

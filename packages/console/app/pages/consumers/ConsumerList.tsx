@@ -23,7 +23,14 @@ export interface ConsumerListProps {
 }
 
 const makeColumns = (params: BucketParams): ReadonlyArray<Column<ConsumerJson>> => [
-  { title: "Name", render: ({ name }) => <a href={linkToConsumer({ ...params, consumer: name })}>{name}</a> },
+  {
+    title: "Name",
+    render: ({ name }) => (
+      <a class="consumer-name" href={linkToConsumer({ ...params, consumer: name })}>
+        {name}
+      </a>
+    )
+  },
   { title: "Description", render: ({ description }) => <span class="short-text">{description}</span> },
   { title: "Tags", render: ({ tags }) => <TagList params={params} tags={tags} /> },
   { title: "Created", render: ({ createdOn }) => <Time value={createdOn} /> }
@@ -59,6 +66,7 @@ export const ConsumerList = ({ params, onCreate }: ConsumerListProps) => {
             <NoConsumers isFiltered={isFiltering(filter)} onCreate={onCreate} />
           ) : (
             <>
+              {data.length === 0 && <p class="hint">This page is past the end of the list.</p>}
               <Table caption="Consumers" rows={data} getKey={({ id }) => id} columns={makeColumns(params)} />
               <Pager
                 offset={offset}

@@ -1,8 +1,9 @@
-import { type Reply, request } from "../../api/request.ts"
+import type { Reply } from "../../api/request.ts"
 import type { ConsumerJson } from "../../api/types.ts"
 import { type ConflictField, ConflictNotice } from "../../components/ConflictNotice.tsx"
 import { FormDialog } from "../../components/FormDialog.tsx"
-import { useVersionedSave } from "../../data/useVersionedSave.ts"
+import { useAction } from "../../data/useAction.ts"
+import { useVersionedEdit } from "../../data/useVersionedEdit.ts"
 import { ConsumerFields, type ConsumerValues, useConsumerForm } from "./ConsumerFields.tsx"
 import { formatMetadata } from "./metadata.ts"
 import { formatTags } from "./tags.ts"
@@ -24,16 +25,12 @@ const findDifferences = (mine: ConsumerValues, theirs: ConsumerJson): ReadonlyAr
 /** Edits what can be changed in a consumer. */
 export const EditConsumerDialog = ({ path, consumer, onSaved, onClose }: EditConsumerDialogProps) => {
   const form = useConsumerForm(consumer.value)
-  const { action, theirs, keepMine, takeTheirs } = useVersionedSave({
-    version: consumer.version,
-    read: () => request<ConsumerJson>("GET", path),
-    save: async (version) => {
-      const values = form.check()
-      if (values === undefined) return
-      const { description, tags, metadata } = values
-      await request("PATCH", path, { body: { description: description || null, tags, metadata }, version })
-      onSaved()
-    }
+  const { theirs, save, resolve } = useVersionedEdit<ConsumerJson>(path, consumer.version)
+  const action = useAction(async () => {
+    const values = form.check()
+    if (values === undefined) return
+    const { description, tags, metadata } = values
+    if (await save({ description: description || null, tags, metadata })) onSaved()
   })
   return (
     <FormDialog title={`Edit ${consumer.value.name}`} submitLabel="Save" action={action} onClose={onClose}>
@@ -41,10 +38,10 @@ export const EditConsumerDialog = ({ path, consumer, onSaved, onClose }: EditCon
       {theirs !== undefined && (
         <ConflictNotice
           fields={findDifferences(form.values, theirs)}
-          onKeepMine={keepMine}
+          onKeepMine={() => void action.run()}
           onTakeTheirs={() => {
             form.fill(theirs)
-            takeTheirs()
+            resolve()
           }}
         />
       )}

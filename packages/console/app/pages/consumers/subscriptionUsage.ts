@@ -1,7 +1,7 @@
 /** The subscriptions of a consumer in the metering buckets of its account, with their quotas and usage. */
 import { get, toPath } from "../../api/request.ts"
 import type { MeteringBucketJson, PageJson, QuotasJson, SubscriptionJson, UsageSeriesJson } from "../../api/types.ts"
-import type { PlotSeries } from "../../components/drawPlot.ts"
+import type { PlotProps } from "../../components/Plot.tsx"
 
 /** How many metering buckets are read, and how many subscriptions of each. */
 const maxBuckets = 100
@@ -52,9 +52,7 @@ export const loadUsage = async (
 }
 
 /** The usage of several subscriptions as one series per meter. */
-export const addUsage = (
-  all: ReadonlyArray<UsageSeriesJson>
-): { readonly times: ReadonlyArray<string>; readonly series: ReadonlyArray<PlotSeries> } => {
+export const addUsage = (all: ReadonlyArray<UsageSeriesJson>): Pick<PlotProps, "times" | "series"> => {
   const steps = new Map<string, Map<string, number>>()
   const meters = new Set<string>()
   for (const { start, meters: amounts } of all.flatMap(({ data }) => data)) {

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks"
-import { type Reply, request } from "../../../api/request.ts"
+import type { Reply } from "../../../api/request.ts"
 import type { ApiKeyJson } from "../../../api/types.ts"
 import { type ConflictField, ConflictNotice } from "../../../components/ConflictNotice.tsx"
 import { FormDialog } from "../../../components/FormDialog.tsx"
 import { TextField } from "../../../components/fields.tsx"
-import { useVersionedSave } from "../../../data/useVersionedSave.ts"
+import { useAction } from "../../../data/useAction.ts"
+import { useVersionedEdit } from "../../../data/useVersionedEdit.ts"
 import { formatTime } from "../../../format/time.ts"
 import { KeyFields, type KeyValues, useKeyForm } from "./KeyFields.tsx"
 import { checkValue } from "./keyInput.ts"
@@ -12,7 +13,7 @@ import { checkValue } from "./keyInput.ts"
 export interface EditKeyDialogProps {
   readonly path: string
   readonly apiKey: Reply<ApiKeyJson>
-  readonly onSaved: (key: ApiKeyJson) => void
+  readonly onSaved: () => void
   readonly onClose: () => void
 }
 
@@ -30,22 +31,14 @@ export const EditKeyDialog = ({ path, apiKey, onSaved, onClose }: EditKeyDialogP
   const form = useKeyForm(apiKey.value)
   const [value, setValue] = useState("")
   const [valueError, setValueError] = useState<string>()
-  const { action, theirs, keepMine, takeTheirs } = useVersionedSave({
-    version: apiKey.version,
-    read: () => request<ApiKeyJson>("GET", path),
-    save: async (version) => {
-      const values = form.check()
-      const error = checkValue(value)
-      setValueError(error)
-      if (values === undefined || error !== undefined) return
-      const body = {
-        description: values.description ?? null,
-        expiresOn: values.expiresOn ?? null,
-        scopes: values.scopes,
-        ...(value === "" ? {} : { key: value })
-      }
-      onSaved((await request<ApiKeyJson>("PATCH", path, { body, version })).value)
-    }
+  const { theirs, save, resolve } = useVersionedEdit<ApiKeyJson>(path, apiKey.version)
+  const action = useAction(async () => {
+    const values = form.check()
+    const error = checkValue(value)
+    setValueError(error)
+    if (values === undefined || error !== undefined) return
+    const { description = null, expiresOn = null, scopes } = values
+    if (await save({ description, expiresOn, scopes, ...(value === "" ? {} : { key: value }) })) onSaved()
   })
   return (
     <FormDialog title={`Edit key ${apiKey.value.key ?? ""}`} submitLabel="Save" action={action} onClose={onClose}>
@@ -62,10 +55,10 @@ export const EditKeyDialog = ({ path, apiKey, onSaved, onClose }: EditKeyDialogP
       {theirs !== undefined && (
         <ConflictNotice
           fields={findDifferences(form.values, theirs)}
-          onKeepMine={keepMine}
+          onKeepMine={() => void action.run()}
           onTakeTheirs={() => {
             form.fill(theirs)
-            takeTheirs()
+            resolve()
           }}
         />
       )}

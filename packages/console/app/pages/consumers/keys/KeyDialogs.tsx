@@ -92,13 +92,13 @@ export const KeyDialogs = ({ params, path, dialog, onOpen, onClose, onChanged }:
     case "values":
       return (
         <SecretDialog
-          title={dialog.isNew ? `${formatQuantity(dialog.keys.length, "new key")}` : "Key value"}
+          title={dialog.isNew ? formatQuantity(dialog.keys.length, "new key") : "Key value"}
           secrets={toSecrets(dialog.keys)}
           onClose={onClose}
         >
           <p>
             {dialog.isNew
-              ? "Copy it now: where key values are not kept, it is not shown again."
+              ? "Copy now: where the server does not keep key values, this is the only time you see them."
               : `Whoever has it can call your API as ${params.consumer}.`}
           </p>
         </SecretDialog>

@@ -69,6 +69,7 @@ export const KeysSection = ({ params }: { readonly params: ConsumerParams }) => 
             </EmptyState>
           ) : (
             <>
+              {data.length === 0 && <p class="hint">This page is past the end of the list.</p>}
               <KeyTable
                 account={params.account}
                 keys={data}
