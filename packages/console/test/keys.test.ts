@@ -352,7 +352,7 @@ describe("changing keys in the console", { timeout: 120_000 }, () => {
     await close()
   })
 
-  it("shows a read-only token when keys were used, and nothing to change them with", async () => {
+  it("shows a read-only token the keys, and nothing to change them with", async () => {
     const { page, errors, close, masked } = await openConsumer("read-only", { token: readToken })
     const row = keysTable(page).getByRole("row").filter({ hasText: masked })
     await row.waitFor()

@@ -37,7 +37,7 @@ const makeColumns = ({
     render: ({ id, key }) => (
       <>
         <code>{key ?? "****"}</code>
-        <a class="key-id" href={linkToEvents(account, id)} title="Events of this key">
+        <a class="key-id" href={linkToEvents(account, id)} title={`Events of ${id}`}>
           {id}
         </a>
       </>
@@ -69,7 +69,7 @@ const makeColumns = ({
             const name = getKeyName(key)
             const verb = key.disabled ? "Enable" : "Disable"
             return (
-              <div class="row-actions">
+              <div class="row-actions key-actions">
                 <Button isSmall label={`${verb} key ${name}`} onClick={() => onToggle(key)}>
                   {verb}
                 </Button>
