@@ -22,8 +22,8 @@ export const Plot = ({ title, times, series, step = "day", emptyText = "There is
   const isEmpty = times.length === 0 || series.length === 0
   // As text, because the arrays are new at each render.
   useEffect(
-    () => (frame.current === null ? undefined : drawPlot(frame.current, times, series)),
-    [JSON.stringify([times, series])]
+    () => (frame.current === null ? undefined : drawPlot(frame.current, { times, series, step })),
+    [JSON.stringify([times, series, step])]
   )
   return (
     <figure class="plot">

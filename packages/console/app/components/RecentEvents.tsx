@@ -10,7 +10,7 @@ import { Time } from "./Time.tsx"
 /** Events in short: when, what, of what, by whom. */
 const EventTable = ({ events }: { readonly events: ReadonlyArray<EventJson> }) => (
   <Table
-    caption="Latest events"
+    caption="Events, newest first"
     rows={events}
     getKey={({ id }) => id}
     columns={[

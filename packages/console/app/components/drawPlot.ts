@@ -3,13 +3,21 @@
  */
 import type uPlot from "uplot"
 import { formatCount } from "../format/numbers.ts"
+import { formatStep, type UsageStep } from "../format/steps.ts"
 
 export interface PlotSeries {
   readonly name: string
   readonly values: ReadonlyArray<number>
 }
 
-export const plotHeight = 180
+export interface PlotData {
+  /** The start of each step, as timestamps. */
+  readonly times: ReadonlyArray<string>
+  readonly series: ReadonlyArray<PlotSeries>
+  readonly step: UsageStep
+}
+
+const plotHeight = 180
 const colourCount = 6
 /** Tells lines of the same colour apart. */
 const dashes = [[], [6, 4], [2, 3]]
@@ -24,12 +32,14 @@ const resolveColour = (element: HTMLElement, name: string): string => {
   return color
 }
 
-const toOptions = (
-  element: HTMLElement,
-  times: ReadonlyArray<string>,
-  series: ReadonlyArray<PlotSeries>,
-  UPlot: typeof uPlot
-): uPlot.Options => {
+const daySeconds = 86_400
+const axisDates = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" })
+const axisTimes = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hour12: false, timeZone: "UTC" })
+
+const formatAxisTime = (seconds: number): string =>
+  (seconds % daySeconds === 0 ? axisDates : axisTimes).format(new Date(seconds * 1000))
+
+const toOptions = (element: HTMLElement, { times, series, step }: PlotData, UPlot: typeof uPlot): uPlot.Options => {
   const axis = {
     stroke: resolveColour(element, "--text-muted"),
     grid: { stroke: resolveColour(element, "--border"), width: 1 },
@@ -41,9 +51,15 @@ const toOptions = (
     cursor: { drag: { x: false, y: false } },
     tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-    axes: [axis, { ...axis, size: 52, values: (_, values) => values.map((value) => compactCounts.format(value)) }],
+    axes: [
+      { ...axis, values: (_, values) => values.map(formatAxisTime) },
+      { ...axis, size: 52, values: (_, values) => values.map((value) => compactCounts.format(value)) }
+    ],
     series: [
-      { label: "From (UTC)" },
+      {
+        label: "From (UTC)",
+        value: (_, seconds) => (seconds === null ? "–" : formatStep(new Date(seconds * 1000).toISOString(), step))
+      },
       ...series.map(({ name }, index) => ({
         label: name,
         stroke: resolveColour(element, `--plot-${(index % colourCount) + 1}`),
@@ -59,11 +75,8 @@ const toOptions = (
 const isVisible = (element: HTMLElement): boolean => element.clientWidth > 0
 
 /** Draws until the returned function is called: again when the colours change, and in the width of the element. */
-export const drawPlot = (
-  element: HTMLElement,
-  times: ReadonlyArray<string>,
-  series: ReadonlyArray<PlotSeries>
-): (() => void) => {
+export const drawPlot = (element: HTMLElement, plotData: PlotData): (() => void) => {
+  const { times, series } = plotData
   let plot: uPlot | undefined
   let UPlot: typeof uPlot | undefined
   const data: uPlot.AlignedData = [
@@ -73,7 +86,7 @@ export const drawPlot = (
   const draw = (): void => {
     if (UPlot === undefined || !isVisible(element)) return
     plot?.destroy()
-    plot = new UPlot(toOptions(element, times, series, UPlot), data, element)
+    plot = new UPlot(toOptions(element, plotData, UPlot), data, element)
   }
   const resize = (): void => {
     if (plot === undefined) draw()

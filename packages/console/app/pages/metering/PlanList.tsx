@@ -28,7 +28,7 @@ const PlanTable = ({
   readonly plans: ReadonlyArray<PlanJson>
 }) => (
   <Table
-    caption="Plans"
+    caption="All plans"
     rows={plans}
     getKey={({ id }) => id}
     columns={[

@@ -58,7 +58,7 @@ const PlanDetails = ({
     />
     <Section title="Meters">
       <Table
-        caption="Meters"
+        caption="Meters of the plan"
         rows={Object.entries(plan.meters)}
         getKey={([name]) => name}
         columns={[
@@ -69,7 +69,7 @@ const PlanDetails = ({
       />
     </Section>
     <Section title="Rate limits">
-      <RateLimitTable rateLimits={plan.rateLimits ?? {}} />
+      <RateLimitTable plan={plan} />
     </Section>
   </>
 )

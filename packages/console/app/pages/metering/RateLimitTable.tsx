@@ -2,15 +2,13 @@ import type { PlanJson } from "../../api/types.ts"
 import { Table } from "../../components/Table.tsx"
 import { formatCount } from "../../format/numbers.ts"
 
-type RateLimits = NonNullable<PlanJson["rateLimits"]>
-
 /** The rate limits of a plan. */
-export const RateLimitTable = ({ rateLimits }: { readonly rateLimits: RateLimits }) => {
-  const rows = Object.entries(rateLimits)
+export const RateLimitTable = ({ plan }: { readonly plan: PlanJson }) => {
+  const rows = Object.entries(plan.rateLimits ?? {})
   if (rows.length === 0) return <p class="hint">There is none: only the meters limit what is used.</p>
   return (
     <Table
-      caption="Rate limits"
+      caption={`Rate limits of ${plan.label}`}
       rows={rows}
       getKey={([name]) => name}
       columns={[

@@ -23,13 +23,13 @@ export const SubscriptionFilters = () => {
     >
       <TextField label="Customer key" type="search" value={customerKey} onInput={setCustomerKey} />
       <TextField
-        label="External id of the customer"
+        label="Customer external id"
         type="search"
         value={customerExternalId}
         onInput={setCustomerExternalId}
       />
       <TextField
-        label="External id of the subscription"
+        label="Subscription external id"
         type="search"
         value={subscriptionExternalId}
         onInput={setSubscriptionExternalId}

@@ -29,7 +29,7 @@ const SubscriptionTable = ({
   readonly subscriptions: ReadonlyArray<SubscriptionJson>
 }) => (
   <Table
-    caption="Subscriptions"
+    caption="Subscriptions, oldest first"
     rows={subscriptions}
     getKey={({ id }) => id}
     columns={[

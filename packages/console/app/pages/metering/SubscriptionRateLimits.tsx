@@ -8,10 +8,10 @@ export const SubscriptionRateLimits = ({ plans }: { readonly plans: ReadonlyArra
   if (limited.length === 0) return null
   return (
     <Section title="Rate limits">
-      {limited.map(({ id, label, rateLimits = {} }) => (
-        <div key={id}>
-          {limited.length > 1 && <h3>{label}</h3>}
-          <RateLimitTable rateLimits={rateLimits} />
+      {limited.map((plan) => (
+        <div key={plan.id}>
+          {limited.length > 1 && <h3>{plan.label}</h3>}
+          <RateLimitTable plan={plan} />
         </div>
       ))}
       {limited.length > 1 && <p class="hint">Of limits with the same name, the higher one applies.</p>}

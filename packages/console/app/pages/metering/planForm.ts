@@ -5,6 +5,7 @@
 import { InputError } from "../../api/ApiError.ts"
 import type { PlanJson } from "../../api/types.ts"
 import type { ConflictField } from "../../components/ConflictNotice.tsx"
+import { formatCount } from "../../format/numbers.ts"
 
 export interface MeterInput {
   readonly name: string
@@ -97,7 +98,7 @@ export const checkPlan = (input: PlanInput, current?: PlanJson): void => {
 }
 
 export const describeMeter = ({ name, label, max }: MeterInput): string =>
-  `${name}: ${max}${label === "" ? "" : ` (${label})`}`
+  `${name}: ${formatCount(Number(max))}${label === "" ? "" : ` (${label})`}`
 
 export const describeRateLimit = ({ name, limit, per, perMs, burst }: RateLimitInput): string =>
   `${name}: ${limit} per ${per === "custom" ? `${perMs} ms` : per}${burst === "" ? "" : `, at most ${burst} at once`}`

@@ -20,7 +20,7 @@ export const FailureList = ({
           <p class="hint">Nothing: no deployment failed, and no webhook has a problem.</p>
         ) : (
           <Table
-            caption="What failed lately"
+            caption="Failures"
             rows={failures}
             getKey={({ id }) => id}
             columns={[

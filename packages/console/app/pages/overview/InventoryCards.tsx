@@ -37,7 +37,7 @@ export const InventoryCards = ({ account, inventory }: { readonly account: strin
   const toLink = (...path: ReadonlyArray<string>): string => linkTo(["accounts", account, ...path])
   const disabled = webhooks.first.filter(({ state }) => state === "disabled").length
   return (
-    <div class="cards">
+    <div class="cards inventory">
       <Card
         title="Consumers"
         link={toLink("consumers")}

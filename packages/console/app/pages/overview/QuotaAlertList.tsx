@@ -14,7 +14,7 @@ export const QuotaAlertList = ({ account }: { readonly account: string }) => {
           <p class="hint">None: no customer has reached 80 % of a quota in its present period.</p>
         ) : (
           <Table
-            caption="Quotas near their end"
+            caption="Customers near the end of a quota"
             rows={alerts}
             getKey={({ id }) => id}
             columns={[
