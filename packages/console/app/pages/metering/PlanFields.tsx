@@ -24,7 +24,7 @@ interface PlanFieldsProps {
 const Meters = ({ input, onChange }: PlanFieldsProps) => (
   <RowsField
     legend="Meters"
-    hint="What is counted in each period, and its maximum."
+    hint="What is counted in each period, and its maximum. Names have letters, digits, “_”, “.” and “-”."
     rows={input.meters}
     emptyRow={emptyMeter}
     addLabel="Add meter"
