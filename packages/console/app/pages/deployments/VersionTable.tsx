@@ -8,7 +8,7 @@ import type { DeploymentVersionJson } from "./types.ts"
 /** The versions of a deployment, newest first. */
 export const VersionTable = ({ versions }: { readonly versions: ReadonlyArray<DeploymentVersionJson> }) => (
   <Table
-    caption="Versions"
+    caption="Versions of this deployment"
     rows={versions}
     getKey={({ id }) => id}
     columns={[

@@ -40,7 +40,7 @@ export interface DeliveryTableProps {
 
 export const DeliveryTable = ({ deliveries, onRetry }: DeliveryTableProps) => (
   <Table
-    caption="Deliveries"
+    caption="Deliveries of this webhook"
     rows={deliveries}
     getKey={({ id }) => id}
     columns={[
