@@ -3,7 +3,7 @@ const isWebUrl = (text: string): boolean => URL.canParse(text) && ["http:", "htt
 /** A URL from the server: a link if it leads to a web page, otherwise only its text. */
 export const ExternalLink = ({ url }: { readonly url: string }) =>
   isWebUrl(url) ? (
-    <a href={url} target="_blank" rel="noopener noreferrer">
+    <a class="external-link" href={url} target="_blank" rel="noopener noreferrer">
       {url}
     </a>
   ) : (

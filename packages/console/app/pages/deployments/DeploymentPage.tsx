@@ -85,6 +85,7 @@ export const DeploymentPage = ({ params }: { readonly params: PageParams }) => {
                     account={account}
                     project={project}
                     statusId={versions[0].id}
+                    isAddressShown={false}
                     onFinished={query.reload}
                   />
                 </Section>

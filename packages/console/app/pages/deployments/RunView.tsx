@@ -4,7 +4,6 @@ import type { DeploymentStatusJson } from "../../api/types.ts"
 import { CodeBlock } from "../../components/CodeBlock.tsx"
 import { DefinitionList } from "../../components/DefinitionList.tsx"
 import { ExternalLink } from "../../components/ExternalLink.tsx"
-import { Notice } from "../../components/Notice.tsx"
 import { QueryView } from "../../components/QueryView.tsx"
 import { useQuery } from "../../data/useQuery.ts"
 import { formatBytes, formatQuantity } from "../../format/numbers.ts"
@@ -15,9 +14,9 @@ import { StepList } from "./StepList.tsx"
 const pollIntervalMs = 1_000
 
 /** One sentence that changes only when a step begins or the run ends: it is read out. */
-const describe = ({ status, steps }: DeploymentStatusJson): string => {
+const describe = ({ status, steps, buildResult }: DeploymentStatusJson): string => {
   if (status === "SUCCESS") return "Deployed."
-  if (status === "ERROR") return "The deployment failed."
+  if (status === "ERROR") return `The deployment failed: ${buildResult.error ?? "no reason was given"}`
   const running = Object.entries(steps).find(([, step]) => step.status === "running")
   return running === undefined ? "Waiting to start." : `In progress: ${running[0]}.`
 }
@@ -26,11 +25,12 @@ export interface RunViewProps {
   readonly account: string
   readonly project: string
   readonly statusId: string
+  readonly isAddressShown?: boolean | undefined
   readonly onFinished?: (() => void) | undefined
 }
 
 /** The steps and the log of a version, read every second while it runs. */
-export const RunView = ({ account, project, statusId, onFinished }: RunViewProps) => {
+export const RunView = ({ account, project, statusId, isAddressShown = true, onFinished }: RunViewProps) => {
   const path = toPath("/v1/accounts", account, "projects", project, "deployment-status", statusId)
   const run = useQuery(path, (signal) => get<DeploymentStatusJson>(path, {}, signal))
   const isRunning = run.data?.status === "IN_PROGRESS"
@@ -48,16 +48,10 @@ export const RunView = ({ account, project, statusId, onFinished }: RunViewProps
             {describe(status)}
           </p>
           <StepList steps={status.steps} />
-          {status.buildResult.error !== undefined && (
-            <Notice kind="error">
-              <strong>The deployment failed</strong>
-              <p>{status.buildResult.error}</p>
-            </Notice>
-          )}
           <DefinitionList
             items={[
               ["Status", <RunBadge key="status" status={status.status} />],
-              ["Address", <ExternalLink key="url" url={status.url} />],
+              ["Address", isAddressShown ? <ExternalLink key="url" url={status.url} /> : undefined],
               [
                 "Content",
                 status.buildResult.files > 0

@@ -22,7 +22,7 @@ export const StepList = ({ steps }: { readonly steps: Steps }) => (
           <span class="step-name">{name}</span>
           <Badge tone={tones[step.status]}>{step.status}</Badge>
           <span class="hint">{getDuration(step)}</span>
-          {step.message !== undefined && <span class="step-message">{step.message}</span>}
+          {step.message !== undefined && <span class={`step-message ${step.status}`}>{step.message}</span>}
         </li>
       )
     })}

@@ -9,10 +9,10 @@ const Subject = ({ event }: { readonly event: EventJson }) => {
   const { type, id, name } = event.subject
   const link = getSubjectLink(event)
   return (
-    <>
+    <span class="wide-cell">
       <span class="hint">{type.replace("_", " ")}</span>{" "}
       {link === undefined ? <span>{name ?? id}</span> : <a href={link}>{name ?? id}</a>}
-    </>
+    </span>
   )
 }
 
@@ -31,7 +31,7 @@ export const EventTable = ({
       { title: "When", render: ({ occurredOn }) => <Time value={occurredOn} /> },
       { title: "Type", render: ({ type }) => <code>{type}</code> },
       { title: "About", render: (event) => <Subject event={event} /> },
-      { title: "By", render: ({ actor }) => describeActor(actor) },
+      { title: "By", render: ({ actor }) => <span class="wide-cell">{describeActor(actor)}</span> },
       {
         title: "Details",
         render: (event) => (

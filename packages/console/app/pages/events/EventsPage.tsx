@@ -6,7 +6,7 @@ import { EmptyState } from "../../components/EmptyState.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
 import { QueryView } from "../../components/QueryView.tsx"
 import { useQuery } from "../../data/useQuery.ts"
-import { formatQuantity } from "../../format/numbers.ts"
+import { formatCount, formatQuantity } from "../../format/numbers.ts"
 import type { PageParams } from "../../routing/pages.ts"
 import { address, linkTo, setQuery } from "../../routing/router.ts"
 import { EventDialog } from "./EventDialog.tsx"
@@ -59,7 +59,8 @@ export const EventsPage = ({ params }: { readonly params: PageParams }) => {
               <EventTable events={data} onShow={setShown} />
               <nav class="pager" aria-label="Pages">
                 <span>
-                  {formatQuantity(data.length, "event")} of {formatQuantity(total, isNewest ? "event" : "older event")}
+                  {data.length < total && `${formatCount(data.length)} of `}
+                  {formatQuantity(total, isNewest ? "event" : "older event")}
                 </span>
                 {data.length < total && (
                   <Button isSmall onClick={() => setQuery({ before: data.at(-1)?.id })}>

@@ -17,7 +17,7 @@ const Attempts = ({ attempts }: { readonly attempts: ReadonlyArray<Attempt> }) =
   return last === undefined ? (
     <span class="hint">none yet</span>
   ) : (
-    <details>
+    <details class="wide-cell">
       <summary>
         {formatQuantity(attempts.length, "attempt")}, the last: {describeResult(last)}
       </summary>

@@ -31,10 +31,17 @@ const WebhookTable = ({
     rows={webhooks}
     getKey={({ id }) => id}
     columns={[
-      { title: "URL", render: ({ id, url }) => <a href={linkTo(["accounts", account, "webhooks", id])}>{url}</a> },
+      {
+        title: "URL",
+        render: ({ id, url }) => (
+          <a class="wide-cell" href={linkTo(["accounts", account, "webhooks", id])}>
+            {url}
+          </a>
+        )
+      },
       { title: "State", render: (webhook) => <WebhookState webhook={webhook} /> },
       { title: "Events", render: ({ events }) => <code>{events.join(", ")}</code> },
-      { title: "Description", render: ({ description }) => description },
+      { title: "Description", render: ({ description }) => <span class="wide-cell">{description}</span> },
       { title: "Since", render: ({ createdOn }) => <Time value={createdOn} /> }
     ]}
   />
