@@ -7,12 +7,23 @@ export interface ConflictField {
   readonly theirs: string
 }
 
+type LabelledTexts = ReadonlyArray<readonly [label: string, text: string]>
+
+/** Joins the texts of both versions by their labels. */
+export const pairTexts = (mine: LabelledTexts, theirs: LabelledTexts): ReadonlyArray<ConflictField> => {
+  const others = new Map(theirs)
+  return mine.map(([label, text]) => ({ label, mine: text, theirs: others.get(label) ?? "" }))
+}
+
 export interface ConflictNoticeProps {
-  /** The fields that differ. */
+  /** All fields; those that differ are shown. */
   readonly fields: ReadonlyArray<ConflictField>
   readonly onKeepMine: () => void
   readonly onTakeTheirs: () => void
 }
+
+const findDifferences = (fields: ReadonlyArray<ConflictField>): ReadonlyArray<ConflictField> =>
+  fields.filter(({ mine, theirs }) => mine !== theirs)
 
 /** Shows both versions when another tab or program has changed what is being edited (412). */
 export const ConflictNotice = ({ fields, onKeepMine, onTakeTheirs }: ConflictNoticeProps) => (
@@ -27,7 +38,7 @@ export const ConflictNotice = ({ fields, onKeepMine, onTakeTheirs }: ConflictNot
         </tr>
       </thead>
       <tbody>
-        {fields.map(({ label, mine, theirs }) => (
+        {findDifferences(fields).map(({ label, mine, theirs }) => (
           <tr key={label}>
             <th scope="row">{label}</th>
             <td>{mine}</td>

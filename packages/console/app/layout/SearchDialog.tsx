@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks"
+import { isConsumerName } from "../api/consumerName.ts"
 import { get, toPath } from "../api/request.ts"
 import type {
   ConsumerJson,
@@ -23,11 +24,8 @@ interface Result {
 /** How many key buckets and metering buckets are searched. */
 const maxBuckets = 100
 
-/** Requests for names that cannot exist would only fail. */
-const consumerNamePattern = /^[a-z0-9-]{1,128}$/
-
 const findConsumers = async (account: string, name: string): Promise<ReadonlyArray<Result>> => {
-  if (!consumerNamePattern.test(name)) return []
+  if (!isConsumerName(name)) return []
   const root = toPath("/v1/accounts", account, "key-buckets")
   const buckets = await get<PageJson<NamedJson>>(root, { limit: maxBuckets })
   const found = await Promise.all(

@@ -1,8 +1,8 @@
 import type { ConsumerJson } from "../../api/types.ts"
 import { DefinitionList } from "../../components/DefinitionList.tsx"
 import { Time } from "../../components/Time.tsx"
+import { formatMetadata } from "../../format/metadata.ts"
 import { formatQuantity } from "../../format/numbers.ts"
-import { formatMetadata } from "./metadata.ts"
 import type { BucketParams } from "./paths.ts"
 import { TagList } from "./TagList.tsx"
 

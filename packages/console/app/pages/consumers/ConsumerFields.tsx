@@ -3,7 +3,7 @@ import { useState } from "preact/hooks"
 import type { ConsumerJson } from "../../api/types.ts"
 import { TextArea } from "../../components/fields.tsx"
 import { type Pairs, PairsField } from "../../components/PairsField.tsx"
-import { formatMetadata, type Metadata, parseMetadata } from "./metadata.ts"
+import { formatMetadata, type Metadata, parseMetadata } from "../../format/metadata.ts"
 import { checkTags, type Tags, toPairs, toTags } from "./tags.ts"
 
 interface Input {

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks"
+import { isConsumerName } from "../../api/consumerName.ts"
 import { request } from "../../api/request.ts"
 import type { ConsumerJson } from "../../api/types.ts"
 import { FormDialog } from "../../components/FormDialog.tsx"
@@ -8,8 +9,6 @@ import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { ConsumerFields, useConsumerForm } from "./ConsumerFields.tsx"
 import { type ManagerKind, parseManagers } from "./managers.ts"
 import { type BucketParams, toBucketPath } from "./paths.ts"
-
-const namePattern = /^[a-z0-9-]{1,128}$/
 
 const managerKinds = [
   { value: "invites", label: "Invite by e-mail address" },
@@ -39,7 +38,7 @@ export const CreateConsumerDialog = ({ params, onCreated, onClose }: CreateConsu
   const create = useAction(async () => {
     const values = form.check()
     const managers = parseManagers(managerKind, managerLines)
-    const isNamed = namePattern.test(name)
+    const isNamed = isConsumerName(name)
     setNameError(isNamed ? undefined : "Use up to 128 lower-case letters, digits and “-”.")
     setManagersError(managers.error)
     if (values === undefined || managers.error !== undefined || !isNamed) return

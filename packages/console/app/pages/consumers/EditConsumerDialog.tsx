@@ -4,8 +4,8 @@ import { type ConflictField, ConflictNotice } from "../../components/ConflictNot
 import { FormDialog } from "../../components/FormDialog.tsx"
 import { useAction } from "../../data/useAction.ts"
 import { useVersionedEdit } from "../../data/useVersionedEdit.ts"
+import { formatMetadata } from "../../format/metadata.ts"
 import { ConsumerFields, type ConsumerValues, useConsumerForm } from "./ConsumerFields.tsx"
-import { formatMetadata } from "./metadata.ts"
 import { formatTags } from "./tags.ts"
 
 export interface EditConsumerDialogProps {
@@ -15,12 +15,11 @@ export interface EditConsumerDialogProps {
   readonly onClose: () => void
 }
 
-const findDifferences = (mine: ConsumerValues, theirs: ConsumerJson): ReadonlyArray<ConflictField> =>
-  [
-    { label: "Description", mine: mine.description, theirs: theirs.description ?? "" },
-    { label: "Tags", mine: formatTags(mine.tags), theirs: formatTags(theirs.tags) },
-    { label: "Metadata", mine: formatMetadata(mine.metadata), theirs: formatMetadata(theirs.metadata) }
-  ].filter(({ mine, theirs }) => mine !== theirs)
+const compare = (mine: ConsumerValues, theirs: ConsumerJson): ReadonlyArray<ConflictField> => [
+  { label: "Description", mine: mine.description, theirs: theirs.description ?? "" },
+  { label: "Tags", mine: formatTags(mine.tags), theirs: formatTags(theirs.tags) },
+  { label: "Metadata", mine: formatMetadata(mine.metadata), theirs: formatMetadata(theirs.metadata) }
+]
 
 /** Edits what can be changed in a consumer. */
 export const EditConsumerDialog = ({ path, consumer, onSaved, onClose }: EditConsumerDialogProps) => {
@@ -37,7 +36,7 @@ export const EditConsumerDialog = ({ path, consumer, onSaved, onClose }: EditCon
       <ConsumerFields form={form} />
       {theirs !== undefined && (
         <ConflictNotice
-          fields={findDifferences(form.values, theirs)}
+          fields={compare(form.values, theirs)}
           onKeepMine={() => void action.run()}
           onTakeTheirs={() => {
             form.fill(theirs)

@@ -9,7 +9,7 @@ import { ProblemNotice } from "../../components/ProblemNotice.tsx"
 import { Section } from "../../components/Section.tsx"
 import { Time } from "../../components/Time.tsx"
 import { useAction } from "../../data/useAction.ts"
-import { formatMetadata } from "./metadata.ts"
+import { formatMetadata } from "../../format/metadata.ts"
 import { type BucketParams, linkToConsumer, toBucketPath } from "./paths.ts"
 import { TagList } from "./TagList.tsx"
 

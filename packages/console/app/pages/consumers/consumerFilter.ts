@@ -1,5 +1,6 @@
 /** The filter of the list of consumers, as it is in the address. */
-import { find, get, type Query } from "../../api/request.ts"
+import { isConsumerName } from "../../api/consumerName.ts"
+import { get } from "../../api/request.ts"
 import type { ConsumerJson, PageJson } from "../../api/types.ts"
 import type { LinkQuery } from "../../routing/router.ts"
 
@@ -39,30 +40,12 @@ export const parseTag = (text: string): readonly [name: string, value: string] |
   return name === undefined || value === undefined ? undefined : [name, value]
 }
 
-const hasManager = ({ managers = [], managerInvites = [] }: ConsumerJson, email: string): boolean =>
-  [...managers, ...managerInvites].some((manager) => manager.email?.toLowerCase() === email.toLowerCase())
-
-const withManagers = { "include-managers": true, "include-manager-invites": true }
-
-/** Names are found by reading the consumer of that name; the API has no list by name. */
-const findByName = async (
-  path: string,
-  filter: ConsumerFilter,
-  signal: AbortSignal
-): Promise<PageJson<ConsumerJson>> => {
-  const query: Query = { ...toTagQuery(filter), ...(filter.manager === "" ? {} : withManagers) }
-  const consumer = await find<ConsumerJson>(`${path}/${encodeURIComponent(filter.name)}`, query, signal)
-  const data =
-    consumer !== undefined && (filter.manager === "" || hasManager(consumer, filter.manager)) ? [consumer] : []
-  return { data, limit: 1, offset: 0, total: data.length }
-}
-
 export const listConsumers = (
   path: string,
   filter: ConsumerFilter,
   page: { readonly limit: number; readonly offset: number },
   signal: AbortSignal
 ): Promise<PageJson<ConsumerJson>> =>
-  filter.name === ""
-    ? get<PageJson<ConsumerJson>>(path, { ...page, "manager-email": filter.manager, ...toTagQuery(filter) }, signal)
-    : findByName(path, filter, signal)
+  filter.name === "" || isConsumerName(filter.name)
+    ? get(path, { ...page, name: filter.name, "manager-email": filter.manager, ...toTagQuery(filter) }, signal)
+    : Promise.resolve({ ...page, data: [], total: 0 })

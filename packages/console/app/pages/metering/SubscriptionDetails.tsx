@@ -3,7 +3,7 @@ import { Badge } from "../../components/Badge.tsx"
 import { CopyButton } from "../../components/CopyButton.tsx"
 import { DefinitionList } from "../../components/DefinitionList.tsx"
 import { Time } from "../../components/Time.tsx"
-import { formatMetadata } from "./metadataText.ts"
+import { formatMetadata } from "../../format/metadata.ts"
 import { linkToPlan } from "./meteringAddresses.ts"
 import { getStatusTone } from "./subscriptionStatus.ts"
 

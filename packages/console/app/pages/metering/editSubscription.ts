@@ -1,9 +1,9 @@
 /** What a person can change of a subscription. */
 import { InputError } from "../../api/ApiError.ts"
 import type { SubscriptionJson } from "../../api/types.ts"
-import type { ConflictField } from "../../components/ConflictNotice.tsx"
+import { type ConflictField, pairTexts } from "../../components/ConflictNotice.tsx"
+import { formatMetadata, readMetadata } from "../../format/metadata.ts"
 import { formatTime, fromLocalInput, toLocalInput } from "../../format/time.ts"
-import { formatMetadata, parseMetadata } from "./metadataText.ts"
 import type { PickedPlan } from "./PlanPicker.tsx"
 
 export interface SubscriptionEdit {
@@ -45,7 +45,7 @@ export const toUpdateBody = (edit: SubscriptionEdit, current: SubscriptionJson) 
   if (edit.plans.length === 0) throw new InputError("No plan is chosen", "Choose one plan or more.")
   if (current.trialEndDate !== undefined && edit.trialEndDate === "")
     throw new InputError("The end of the trial cannot be removed", "Enter another date instead.")
-  const metadata = parseMetadata(edit.metadata) ?? (current.metadata === undefined ? undefined : {})
+  const metadata = readMetadata(edit.metadata) ?? (current.metadata === undefined ? undefined : {})
   const trialEndDate = toTrialEnd(edit, current)
   return {
     status: edit.status,
@@ -69,10 +69,5 @@ const describe = (edit: SubscriptionEdit): ReadonlyArray<readonly [label: string
   ["Metadata", edit.metadata || "none"]
 ]
 
-/** The fields in which two edits differ. */
-export const compareEdits = (mine: SubscriptionEdit, theirs: SubscriptionEdit): ReadonlyArray<ConflictField> => {
-  const others = new Map(describe(theirs))
-  return describe(mine)
-    .map(([label, text]) => ({ label, mine: text, theirs: others.get(label) ?? "" }))
-    .filter((field) => field.mine !== field.theirs)
-}
+export const compareEdits = (mine: SubscriptionEdit, theirs: SubscriptionEdit): ReadonlyArray<ConflictField> =>
+  pairTexts(describe(mine), describe(theirs))

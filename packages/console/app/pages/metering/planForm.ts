@@ -4,7 +4,7 @@
 
 import { InputError } from "../../api/ApiError.ts"
 import type { PlanJson } from "../../api/types.ts"
-import type { ConflictField } from "../../components/ConflictNotice.tsx"
+import { type ConflictField, pairTexts } from "../../components/ConflictNotice.tsx"
 import { formatCount } from "../../format/numbers.ts"
 
 export interface MeterInput {
@@ -113,10 +113,5 @@ const describe = (input: PlanInput): ReadonlyArray<readonly [label: string, text
   ["Collect payment for the trial", input.isTrialCollectPayment ? "yes" : "no"]
 ]
 
-/** The fields in which two inputs differ. */
-export const comparePlans = (mine: PlanInput, theirs: PlanInput): ReadonlyArray<ConflictField> => {
-  const others = new Map(describe(theirs))
-  return describe(mine)
-    .map(([label, text]) => ({ label, mine: text, theirs: others.get(label) ?? "" }))
-    .filter((field) => field.mine !== field.theirs)
-}
+export const comparePlans = (mine: PlanInput, theirs: PlanInput): ReadonlyArray<ConflictField> =>
+  pairTexts(describe(mine), describe(theirs))

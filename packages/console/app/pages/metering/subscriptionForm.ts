@@ -1,8 +1,8 @@
 /** What a person enters for a new subscription. */
 import { InputError } from "../../api/ApiError.ts"
 import type { SubscriptionJson } from "../../api/types.ts"
+import { readMetadata } from "../../format/metadata.ts"
 import { fromLocalInput } from "../../format/time.ts"
-import { parseMetadata } from "./metadataText.ts"
 import type { PickedPlan } from "./PlanPicker.tsx"
 
 export interface SubscriptionInput {
@@ -52,7 +52,7 @@ const toOptionalTime = (name: string, value: string) => (value === "" ? {} : { [
 
 /** The body of the request that creates the subscription. */
 export const toSubscriptionBody = (input: SubscriptionInput) => {
-  const metadata = parseMetadata(input.metadata)
+  const metadata = readMetadata(input.metadata)
   return {
     customerKey: input.customerKey,
     planIds: input.plans.map(({ id }) => id),

@@ -20,12 +20,11 @@ export interface EditKeyDialogProps {
 const formatExpiry = (expiresOn: string | undefined): string =>
   expiresOn === undefined ? "never" : formatTime(expiresOn)
 
-const findDifferences = (mine: KeyValues, theirs: ApiKeyJson): ReadonlyArray<ConflictField> =>
-  [
-    { label: "Description", mine: mine.description ?? "", theirs: theirs.description ?? "" },
-    { label: "Expires", mine: formatExpiry(mine.expiresOn), theirs: formatExpiry(theirs.expiresOn) },
-    { label: "Scopes", mine: mine.scopes.join(" "), theirs: theirs.scopes?.join(" ") ?? "" }
-  ].filter(({ mine, theirs }) => mine !== theirs)
+const compare = (mine: KeyValues, theirs: ApiKeyJson): ReadonlyArray<ConflictField> => [
+  { label: "Description", mine: mine.description ?? "", theirs: theirs.description ?? "" },
+  { label: "Expires", mine: formatExpiry(mine.expiresOn), theirs: formatExpiry(theirs.expiresOn) },
+  { label: "Scopes", mine: mine.scopes.join(" "), theirs: theirs.scopes?.join(" ") ?? "" }
+]
 
 export const EditKeyDialog = ({ path, apiKey, onSaved, onClose }: EditKeyDialogProps) => {
   const form = useKeyForm(apiKey.value)
@@ -54,7 +53,7 @@ export const EditKeyDialog = ({ path, apiKey, onSaved, onClose }: EditKeyDialogP
       />
       {theirs !== undefined && (
         <ConflictNotice
-          fields={findDifferences(form.values, theirs)}
+          fields={compare(form.values, theirs)}
           onKeepMine={() => void action.run()}
           onTakeTheirs={() => {
             form.fill(theirs)

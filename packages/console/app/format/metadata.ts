@@ -1,6 +1,7 @@
 /** Metadata as it is typed: JSON. */
-import type { ConsumerJson } from "../../api/types.ts"
-import { formatCount } from "../../format/numbers.ts"
+import { InputError } from "../api/ApiError.ts"
+import type { ConsumerJson } from "../api/types.ts"
+import { formatCount } from "./numbers.ts"
 
 export type Metadata = NonNullable<ConsumerJson["metadata"]>
 
@@ -31,4 +32,12 @@ export const parseMetadata = (text: string): ParsedMetadata => {
   const bytes = new TextEncoder().encode(JSON.stringify(value)).length
   if (bytes > maxBytes) return fail(`It takes ${formatCount(bytes)} bytes; the limit is ${formatCount(maxBytes)}.`)
   return { value: value as Metadata, error: undefined }
+}
+
+/** Like `parseMetadata`, for forms that say below all fields what is wrong. An empty text is no metadata. */
+export const readMetadata = (text: string): Metadata | undefined => {
+  if (text.trim() === "") return undefined
+  const { value, error } = parseMetadata(text)
+  if (error !== undefined) throw new InputError("The metadata cannot be used", error)
+  return value
 }
