@@ -14,10 +14,21 @@ export interface PlotProps {
   readonly step?: UsageStep | undefined
   /** Shown if there are no numbers. */
   readonly emptyText?: string | undefined
+  /** Whether the table is open, for a page that remembers it while it loads other numbers. */
+  readonly isTableOpen?: boolean | undefined
+  readonly onTableToggle?: ((isOpen: boolean) => void) | undefined
 }
 
 /** A plot over time, with the same numbers in a table behind it. */
-export const Plot = ({ title, times, series, step = "day", emptyText = "There is no usage yet." }: PlotProps) => {
+export const Plot = ({
+  title,
+  times,
+  series,
+  step = "day",
+  emptyText = "There is no usage yet.",
+  isTableOpen,
+  onTableToggle
+}: PlotProps) => {
   const frame = useRef<HTMLDivElement>(null)
   const isEmpty = times.length === 0 || series.length === 0
   // As text, because the arrays are new at each render.
@@ -33,7 +44,7 @@ export const Plot = ({ title, times, series, step = "day", emptyText = "There is
       ) : (
         <>
           <div ref={frame} class="plot-frame" role="img" aria-label={`${title}: the table below has the numbers`} />
-          <details>
+          <details open={isTableOpen} onToggle={(event) => onTableToggle?.(event.currentTarget.open)}>
             <summary>Show as a table</summary>
             <Table
               caption={`${title}, as a table`}

@@ -1,23 +1,17 @@
 import type { UsageSeriesJson } from "../api/types.ts"
-import { Plot } from "./Plot.tsx"
+import { Plot, type PlotProps } from "./Plot.tsx"
 
 /** A series of usage as a plot, with a line for each meter. */
 export const UsagePlot = ({
-  title,
   usage,
-  emptyText
-}: {
-  readonly title: string
-  readonly usage: UsageSeriesJson
-  readonly emptyText?: string | undefined
-}) => (
+  ...props
+}: Omit<PlotProps, "times" | "series" | "step"> & { readonly usage: UsageSeriesJson }) => (
   <Plot
-    title={title}
+    {...props}
     step={usage.step}
     times={usage.data.map(({ start }) => start)}
     series={Object.keys(usage.data[0]?.meters ?? {})
       .sort()
       .map((name) => ({ name, values: usage.data.map(({ meters }) => meters[name] ?? 0) }))}
-    emptyText={emptyText}
   />
 )

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks"
 import { get } from "../../api/request.ts"
 import type { UsageSeriesJson } from "../../api/types.ts"
 import { Button } from "../../components/Button.tsx"
@@ -25,6 +26,7 @@ export interface UsagePanelProps {
 
 /** Usage over time by meter, with a table behind the plot and a download. */
 export const UsagePanel = ({ path, steps, fileName, revision }: UsagePanelProps) => {
+  const [isTableOpen, setIsTableOpen] = useState(false)
   const range = parseRange(address.value.query, steps)
   const usage = useQuery(`usage ${path} ${range.days} ${range.step}`, (signal) =>
     get<UsageSeriesJson>(path, toUsageQuery(range, Date.now()), signal)
@@ -58,7 +60,14 @@ export const UsagePanel = ({ path, steps, fileName, revision }: UsagePanelProps)
         <p class="hint">Hours are kept for {keptHourDays} days. Choose the step day to see earlier usage.</p>
       )}
       <QueryView query={usage}>
-        {(usage) => <UsagePlot title={`Usage of the last ${rangeLabel}, by ${range.step}`} usage={usage} />}
+        {(usage) => (
+          <UsagePlot
+            title={`Usage of the last ${rangeLabel}, by ${range.step}`}
+            usage={usage}
+            isTableOpen={isTableOpen}
+            onTableToggle={setIsTableOpen}
+          />
+        )}
       </QueryView>
     </>
   )
