@@ -143,6 +143,8 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     })
     await page.getByText("This project has no deployment").waitFor()
     const zone = page.getByText("Drop a folder or a .tar.gz archive here")
+    // A drop beside the zone does nothing.
+    await dropFiles(page, page.getByRole("heading", { name: "Project web" }), [archive])
     await dropFiles(page, zone, [site])
     await waitForPublish(page)
     // 250 files are more than one batch of a folder's entries.
@@ -233,6 +235,10 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Cancel" }).click()
     await page.getByText("Uploading").waitFor({ state: "detached" })
     expect(await page.getByRole("button", { name: "Choose an archive" }).isEnabled()).toBe(true)
+    await choose(page, "Choose an archive", large)
+    await page.getByText(/Uploading: .+ \([1-9]\d?%\)/).waitFor()
+    await page.getByRole("link", { name: "Deployments" }).first().click()
+    await page.getByText("The upload was cancelled, because you left its page.").waitFor()
     expect(await listBranches("cancelled", "web")).toEqual([])
     expect(errors.filter((error) => !error.includes("ERR_ABORTED"))).toEqual([])
     await close()

@@ -7,6 +7,7 @@ import { temporaryFolder } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { extract } from "tar"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { checkArchive, checkFolder } from "../app/pages/deployments/archive/limits.ts"
 import { packFolder, writeTar } from "../app/pages/deployments/archive/packFolder.ts"
 import type { Folder, FolderEntry } from "../app/pages/deployments/archive/Source.ts"
 
@@ -124,5 +125,17 @@ describe("the archive of a folder", () => {
       for await (const _ of writeTar([{ path: "a.txt", file }]));
     }
     await expect(read()).rejects.toThrow("a.txt has changed")
+  })
+})
+
+describe("the limits of what is uploaded", () => {
+  const withFiles = (count: number): Folder =>
+    toFolder(Array.from({ length: count }, (_, index) => ({ path: `${index}`, file: undefined })))
+
+  it("tell of too many files, and of an archive that is too large", () => {
+    expect(checkFolder(withFiles(20_000))).toBeUndefined()
+    expect(checkFolder(withFiles(20_001))).toContain("site has 20,001 files")
+    expect(checkArchive("site", 100 * 1024 * 1024)).toBeUndefined()
+    expect(checkArchive("site", 100 * 1024 * 1024 + 1)).toContain("servers accept 100 MiB")
   })
 })

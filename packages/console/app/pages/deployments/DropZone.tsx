@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import { Button } from "../../components/Button.tsx"
 import { Notice } from "../../components/Notice.tsx"
 import { limitsText } from "./archive/limits.ts"
@@ -11,12 +11,27 @@ export interface DropZoneProps {
   readonly onSource: (source: Source) => void
 }
 
+const preventDefault = (event: Event): void => event.preventDefault()
+
+/** A drop that misses the zone would make the browser leave the console to show the file. */
+const useIgnoredDrops = (): void =>
+  useEffect(() => {
+    addEventListener("dragover", preventDefault)
+    addEventListener("drop", preventDefault)
+    return () => {
+      removeEventListener("dragover", preventDefault)
+      removeEventListener("drop", preventDefault)
+    }
+  }, [])
+
 /** Takes a folder or an archive: dropped, or chosen with a button. */
 export const DropZone = ({ disabled, onSource }: DropZoneProps) => {
   const [isOver, setIsOver] = useState(false)
   const [problem, setProblem] = useState<string>()
   const folderInput = useRef<HTMLInputElement>(null)
   const archiveInput = useRef<HTMLInputElement>(null)
+
+  useIgnoredDrops()
 
   const take = async (read: () => Source | Promise<Source>): Promise<void> => {
     setProblem(undefined)

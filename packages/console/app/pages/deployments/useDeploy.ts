@@ -85,6 +85,7 @@ export const useDeploy = (): Deploy => {
       idempotencyKey,
       signal
     })
+    signal.throwIfAborted()
     await uploadArchive(value.uploadUrl, archive, {
       signal,
       onProgress: (sentBytes) => show({ phase: "uploading", sentBytes, totalBytes: archive.size })
