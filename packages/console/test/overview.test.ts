@@ -24,7 +24,9 @@ const createUsage = async () => {
     meters: { requests: { max: 1_000 }, tokens: { max: 50 } }
   })
   const { id } = await billing.subscriptions.create({ customerKey: hostileText, planExternalIds: ["pro"] })
+  // Reaches 80 % of the requests, then all of them: one event each.
   await billing.usage.consume(id, { requests: 850, tokens: 3 })
+  await billing.usage.consume(id, { requests: 150 })
   return { billing, subscriptionId: id }
 }
 
@@ -51,10 +53,10 @@ afterAll(async () => {
 })
 
 /** Waits until the log has an event of a type: it arrives a moment after its change. */
-const waitForEvent = (type: "deployment.failed" | "webhook.disabled" | "quota.threshold_reached") =>
+const waitForEvent = (type: "deployment.failed" | "webhook.disabled" | "quota.threshold_reached", count = 1) =>
   expect
     .poll(async () => (await server.gate.account("acme").events.list({ type })).total, { timeout: 20_000 })
-    .toBeGreaterThan(0)
+    .toBe(count)
 
 describe("the overview of the console", { timeout: 120_000 }, () => {
   it("says what to do first in an empty account", async () => {
@@ -77,7 +79,7 @@ describe("the overview of the console", { timeout: 120_000 }, () => {
     await createFailures()
     await waitForEvent("deployment.failed")
     await waitForEvent("webhook.disabled")
-    await waitForEvent("quota.threshold_reached")
+    await waitForEvent("quota.threshold_reached", 2)
 
     const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/acme" })
     const readCard = async (title: string): Promise<string> => {
@@ -103,7 +105,7 @@ describe("the overview of the console", { timeout: 120_000 }, () => {
     await page.getByText("Show as a table").click()
     const usage = await billing.usage.totals()
     expect(usage.data).toHaveLength(30)
-    expect(usage.data.at(-1)?.meters).toEqual({ requests: 850, tokens: 3 })
+    expect(usage.data.at(-1)?.meters).toEqual({ requests: 1_000, tokens: 3 })
     expect(await readRows(page, "Usage in billing, as a table")).toEqual(
       usage.data.map(({ start, meters }) => [
         usageDates.format(new Date(start)),
@@ -115,11 +117,12 @@ describe("the overview of the console", { timeout: 120_000 }, () => {
     const [alert = [], ...others] = await readRows(page, "Customers near the end of a quota")
     expect(others).toEqual([])
     expect(alert[0]).toBe(hostileText)
-    expect(alert[1]).toContain("850 of 1,000")
+    expect(alert[1]).toContain("1,000 of 1,000")
 
     const failures = (await readRows(page, "Failures")).map(([, what, why]) => `${what}: ${why}`)
     expect(failures).toContainEqual(expect.stringMatching(/^Deployment web-main-\w+: source-rejected$/))
     expect(failures).toContainEqual(expect.stringMatching(/^Webhook http:\/\/127.0.0.1:\d+\/gone was disabled: .*410/))
+    expect(failures).toContainEqual(expect.stringMatching(/^Delivery of webhook\.test to http:.*\/gone: .*410/))
     const deployment = page.getByRole("link", { name: /^Deployment web-main-/ })
     expect(await deployment.getAttribute("href")).toMatch(/^#\/accounts\/acme\/deployments\/web\/web-main-\w+$/)
     await expectNoMarkup(page)

@@ -11,7 +11,7 @@ export const QuotaAlertList = ({ account }: { readonly account: string }) => {
     <QueryView query={alerts}>
       {(alerts) =>
         alerts.length === 0 ? (
-          <p class="hint">None: no customer has reached 80 % of a quota in its present period.</p>
+          <p class="hint">None: no customer has reached a threshold of a quota in its present period.</p>
         ) : (
           <Table
             caption="Customers near the end of a quota"
