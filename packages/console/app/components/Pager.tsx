@@ -10,22 +10,28 @@ export interface PagerProps {
 
 export const Pager = ({ offset, limit, total, onChange }: PagerProps) => {
   if (total <= limit && offset === 0) return null
+  const first = Math.min(offset + 1, total)
   const last = Math.min(offset + limit, total)
+  const lastOffset = Math.max(0, Math.floor((total - 1) / limit) * limit)
   return (
     <nav class="pager" aria-label="Pages">
       <Button isSmall disabled={offset === 0} onClick={() => onChange(0)}>
         First
       </Button>
-      <Button isSmall disabled={offset === 0} onClick={() => onChange(Math.max(0, offset - limit))}>
+      <Button
+        isSmall
+        disabled={offset === 0}
+        onClick={() => onChange(Math.max(0, Math.min(offset - limit, lastOffset)))}
+      >
         Previous
       </Button>
       <span>
-        {formatCount(total === 0 ? 0 : offset + 1)}–{formatCount(last)} of {formatCount(total)}
+        {formatCount(first)}–{formatCount(last)} of {formatCount(total)}
       </span>
       <Button isSmall disabled={last >= total} onClick={() => onChange(offset + limit)}>
         Next
       </Button>
-      <Button isSmall disabled={last >= total} onClick={() => onChange(Math.floor((total - 1) / limit) * limit)}>
+      <Button isSmall disabled={last >= total} onClick={() => onChange(lastOffset)}>
         Last
       </Button>
     </nav>
