@@ -143,8 +143,10 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     })
     await page.getByText("This project has no deployment").waitFor()
     const zone = page.getByText("Drop a folder or a .tar.gz archive here")
-    // A drop beside the zone does nothing.
+    // A drop beside the zone does nothing: the browser would leave the console to show the file.
+    await page.evaluate("addEventListener('drop', (event) => { window.isDropIgnored = event.defaultPrevented })")
     await dropFiles(page, page.getByRole("heading", { name: "Project web" }), [archive])
+    expect(await page.evaluate("window.isDropIgnored")).toBe(true)
     await dropFiles(page, zone, [site])
     await waitForPublish(page)
     // 250 files are more than one batch of a folder's entries.

@@ -8,7 +8,7 @@ import { request } from "../../api/request.ts"
 import { showToast } from "../../components/toasts.tsx"
 import { checkArchive, checkFolder, getFolderBytes } from "./archive/limits.ts"
 import { packFolder } from "./archive/packFolder.ts"
-import { type Source, SourceError } from "./archive/Source.ts"
+import { type Folder, type Source, SourceError } from "./archive/Source.ts"
 import type { BranchJson } from "./types.ts"
 import { getStatusId, uploadArchive } from "./uploadArchive.ts"
 
@@ -65,18 +65,17 @@ export const useDeploy = (): Deploy => {
         reason,
         goOn: () => void run({ ...task, archive, isSizeAccepted: true })
       })
-    const tooLargeFolder = source.kind === "folder" && !isSizeAccepted ? checkFolder(source) : undefined
-    if (tooLargeFolder !== undefined) return askForSize(tooLargeFolder, undefined)
-    const pack = async (): Promise<Blob> => {
-      if (source.kind === "archive") return source.file
-      const totalBytes = getFolderBytes(source)
-      show({ phase: "packing", packedBytes: 0, totalBytes })
-      return packFolder(source, {
-        signal,
-        onProgress: (packedBytes) => show({ phase: "packing", packedBytes, totalBytes })
-      })
+    const pack = async (folder: Folder): Promise<Blob | undefined> => {
+      show({ phase: "packing", packedBytes: 0, totalBytes: 0 })
+      const totalBytes = await getFolderBytes(folder)
+      signal.throwIfAborted()
+      const tooLarge = isSizeAccepted ? undefined : checkFolder(folder, totalBytes)
+      if (tooLarge !== undefined) return void askForSize(tooLarge, undefined)
+      const onProgress = (packedBytes: number): void => show({ phase: "packing", packedBytes, totalBytes })
+      return packFolder(folder, { signal, onProgress })
     }
-    const archive = task.archive ?? (await pack())
+    const archive = task.archive ?? (source.kind === "archive" ? source.file : await pack(source))
+    if (archive === undefined) return
     const tooLarge = isSizeAccepted ? undefined : checkArchive(source.name, archive.size)
     if (tooLarge !== undefined) return askForSize(tooLarge, archive)
     show({ phase: "uploading", sentBytes: 0, totalBytes: archive.size })

@@ -55,7 +55,7 @@ const makePaxRecord = (key: string, value: string): Uint8Array => {
   return encoder.encode(`${length} ${key}=${value}\n`)
 }
 
-const concatenate = (parts: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => {
+export const concatenate = (parts: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => {
   const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
   let offset = 0
   for (const part of parts) {
