@@ -80,7 +80,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await dialog.getByLabel("Product key").fill("product")
     await dialog.getByLabel("Metadata").fill("{ not JSON")
     await dialog.getByRole("button", { name: "Create" }).click()
-    await dialog.getByText("The metadata is not JSON").waitFor()
+    await dialog.getByText("The metadata cannot be used").waitFor()
     await dialog.getByLabel("Metadata").fill(JSON.stringify({ note: hostileText }))
     await expectAccessible(page)
     await dialog.getByRole("button", { name: "Create" }).click()
