@@ -64,8 +64,8 @@ const pages: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     await hasPlot(page)
   },
   deployment: async (page) => {
-    await findLink(page, "deployments/website", "website-main")
-    await page.getByRole("heading", { level: 1, name: "website" }).waitFor()
+    await findLink(page, "deployments/website", "main")
+    await page.getByRole("heading", { name: "Versions" }).waitFor()
   }
 }
 

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import { ApiError, type Problem, toProblem } from "../../api/ApiError.ts"
 import { request } from "../../api/request.ts"
 import { showToast } from "../../components/toasts.tsx"
+import { useLeaveWarning } from "../../data/useLeaveWarning.ts"
 import { checkArchive, checkFolder, getFolderBytes } from "./archive/limits.ts"
 import { packFolder } from "./archive/packFolder.ts"
 import { type Folder, type Source, SourceError } from "./archive/Source.ts"
@@ -129,6 +130,7 @@ export const useDeploy = (): Deploy => {
     },
     []
   )
+  useLeaveWarning(isBusy)
   return {
     state,
     source,

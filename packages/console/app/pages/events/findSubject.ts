@@ -30,10 +30,9 @@ const findConsumer = async ({ accountName, subject }: EventJson): Promise<string
   const root = toPath("/v1/accounts", accountName, "key-buckets")
   const buckets = await get<PageJson<NamedJson>>(root, { limit: maxBuckets })
   for (const { name: bucket } of buckets.data) {
-    const consumer = await find<ConsumerJson>(toPath(root, bucket, "consumers", subject.name ?? ""))
-    if (consumer?.id === subject.id) {
-      return linkTo(["accounts", accountName, "consumers", bucket, consumer.name])
-    }
+    const { data } = await get<PageJson<ConsumerJson>>(toPath(root, bucket, "consumers"), { name: subject.name })
+    const consumer = data.find(({ id }) => id === subject.id)
+    if (consumer !== undefined) return linkTo(["accounts", accountName, "consumers", bucket, consumer.name])
   }
   return undefined
 }
