@@ -102,6 +102,7 @@ describe("the overview of the console", { timeout: 120_000 }, () => {
     await page
       .getByRole("img", { name: /^Usage in billing/ })
       .locator("canvas")
+      .first()
       .waitFor()
     await page.getByText("Show as a table").click()
     const usage = await billing.usage.totals()
@@ -188,7 +189,10 @@ describe("the overview of the console", { timeout: 120_000 }, () => {
   it("fits a screen of 375 pixels, and redraws plots when the colours or the size change", async () => {
     const context = { viewport: { width: 375, height: 800 } }
     const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/acme", context })
-    const canvas = page.getByRole("img", { name: /^Usage in billing/ }).locator("canvas")
+    const canvas = page
+      .getByRole("img", { name: /^Usage in billing/ })
+      .locator("canvas")
+      .first()
     await canvas.waitFor()
     await expectNoSideScroll(page)
     const readPixels = () => page.evaluate("document.querySelector('.plot canvas').toDataURL()")

@@ -364,6 +364,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
       await page
         .getByRole("img", { name: new RegExp(`^${title}:`) })
         .locator("canvas")
+        .first()
         .waitFor()
       return readRows(page, `${title}, as a table`)
     }
@@ -419,7 +420,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     const { page, errors, close } = await openConsole(browser, server.origin, {
       path: `${path}/subscriptions/${id}?range=1&step=period`
     })
-    await page.locator(".plot canvas").waitFor()
+    await page.locator(".plot canvas").first().waitFor()
     await page.getByText("Show as a table").click()
     expect(await readRows(page, "Usage of the last 24 hours, by period, as a table")).toEqual([
       [stepTimes.format(new Date(quotaResetAnchor)), "30", "0"]
@@ -444,6 +445,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await page
       .getByRole("img", { name: /^Usage of the last 30 days, by day/ })
       .locator("canvas")
+      .first()
       .waitFor()
     expect((await billing.usage.quotas(subscription.id)).meters["tokens"]).toMatchObject({ used: 77, max: 50 })
 
@@ -451,6 +453,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await page
       .getByRole("img", { name: /^Usage of the last 7 days, by day/ })
       .locator("canvas")
+      .first()
       .waitFor()
     await page.getByText("Show as a table").click()
     const { data } = await billing.usage.totals({ from: new Date(Date.now() - 6 * 86_400_000).toISOString() })
@@ -490,6 +493,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await page
       .getByRole("img", { name: /^Usage of the last/ })
       .locator("canvas")
+      .first()
       .waitFor()
     await expectNoSideScroll(page)
     await expectAccessible(page)

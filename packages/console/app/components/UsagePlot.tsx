@@ -1,7 +1,7 @@
 import type { UsageSeriesJson } from "../api/types.ts"
 import { Plot, type PlotProps } from "./Plot.tsx"
 
-/** A series of usage as a plot, with a line for each meter. */
+/** A series of usage as plots, one for each meter. */
 export const UsagePlot = ({
   usage,
   ...props

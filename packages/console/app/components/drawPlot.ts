@@ -1,5 +1,6 @@
 /**
- * Draws the lines of a plot. The library is loaded with the first plot.
+ * Draws each series with a scale of its own, because meters count different things. The library is loaded with the first
+ * plot.
  */
 import type uPlot from "uplot"
 import { formatCount } from "../format/numbers.ts"
@@ -19,8 +20,6 @@ export interface PlotData {
 
 const plotHeight = 180
 const colourCount = 6
-/** Tells lines of the same colour apart. */
-const dashes = [[], [6, 4], [2, 3]]
 
 const compactCounts = new Intl.NumberFormat("en", { notation: "compact" })
 
@@ -39,7 +38,18 @@ const axisTimes = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-di
 const formatAxisTime = (seconds: number): string =>
   (seconds % daySeconds === 0 ? axisDates : axisTimes).format(new Date(seconds * 1000))
 
-const toOptions = (element: HTMLElement, { times, series, step }: PlotData, UPlot: typeof uPlot): uPlot.Options => {
+interface LineData {
+  readonly times: ReadonlyArray<string>
+  readonly series: PlotSeries
+  readonly colour: number
+  readonly step: UsageStep
+}
+
+const toOptions = (
+  element: HTMLElement,
+  { times, series, colour, step }: LineData,
+  UPlot: typeof uPlot
+): uPlot.Options => {
   const axis = {
     stroke: resolveColour(element, "--text-muted"),
     grid: { stroke: resolveColour(element, "--border"), width: 1 },
@@ -60,14 +70,13 @@ const toOptions = (element: HTMLElement, { times, series, step }: PlotData, UPlo
         label: "From (UTC)",
         value: (_, seconds) => (seconds === null ? "–" : formatStep(new Date(seconds * 1000).toISOString(), step))
       },
-      ...series.map(({ name }, index) => ({
-        label: name,
-        stroke: resolveColour(element, `--plot-${(index % colourCount) + 1}`),
-        dash: dashes[Math.floor(index / colourCount) % dashes.length] ?? [],
+      {
+        label: series.name,
+        stroke: resolveColour(element, `--plot-${(colour % colourCount) + 1}`),
         width: 2,
         points: { show: times.length < 3 },
-        value: (_: uPlot, value: number | null) => (value === null ? "–" : formatCount(value))
-      }))
+        value: (_, value) => (value === null ? "–" : formatCount(value))
+      }
     ]
   }
 }
@@ -75,18 +84,14 @@ const toOptions = (element: HTMLElement, { times, series, step }: PlotData, UPlo
 const isVisible = (element: HTMLElement): boolean => element.clientWidth > 0
 
 /** Draws until the returned function is called: again when the colours change, and in the width of the element. */
-export const drawPlot = (element: HTMLElement, plotData: PlotData): (() => void) => {
-  const { times, series } = plotData
+const drawLine = (element: HTMLElement, line: LineData): (() => void) => {
   let plot: uPlot | undefined
   let UPlot: typeof uPlot | undefined
-  const data: uPlot.AlignedData = [
-    times.map((time) => Date.parse(time) / 1000),
-    ...series.map(({ values }) => [...values])
-  ]
+  const data: uPlot.AlignedData = [line.times.map((time) => Date.parse(time) / 1000), [...line.series.values]]
   const draw = (): void => {
     if (UPlot === undefined || !isVisible(element)) return
     plot?.destroy()
-    plot = new UPlot(toOptions(element, plotData, UPlot), data, element)
+    plot = new UPlot(toOptions(element, line, UPlot), data, element)
   }
   const resize = (): void => {
     if (plot === undefined) draw()
@@ -111,5 +116,21 @@ export const drawPlot = (element: HTMLElement, plotData: PlotData): (() => void)
     themes.disconnect()
     systemTheme.removeEventListener("change", draw)
     plot?.destroy()
+  }
+}
+
+/** Draws all series below or beside each other, until the returned function is called. */
+export const drawPlot = (element: HTMLElement, { times, series, step }: PlotData): (() => void) => {
+  const stops = series.map((one, colour) => {
+    const frame = document.createElement("div")
+    element.append(frame)
+    const stop = drawLine(frame, { times, series: one, colour, step })
+    return () => {
+      stop()
+      frame.remove()
+    }
+  })
+  return () => {
+    for (const stop of stops) stop()
   }
 }
