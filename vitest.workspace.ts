@@ -15,7 +15,9 @@ const projects = ["packages", "examples"].flatMap((folder) =>
         name: folder === "examples" ? `example-${name}` : name,
         include: [`${folder}/${name}/test/**/*.test.ts`],
         // Only the tests of the documentation page and of the console use a browser.
-        ...(folder === "packages" && ["express", "console"].includes(name) ? { globalSetup: "packages/testing/setup/chromium.ts" } : {})
+        ...(folder === "packages" && ["express", "console"].includes(name)
+          ? { globalSetup: "packages/testing/setup/chromium.ts" }
+          : {})
       }
     }))
 )
