@@ -280,6 +280,10 @@ describe("changing keys in the console", { timeout: 120_000 }, () => {
     await keysTable(page).getByText("active").waitFor()
     await expect.poll(() => verify(key)).toBe(true)
     await page.getByText(`Enabled ${masked}`).waitFor()
+    // The latest message takes its own change back.
+    await page.getByRole("button", { name: "Undo" }).last().click()
+    await keysTable(page).getByText("disabled").waitFor()
+    await expect.poll(() => verify(key)).toBe(false)
     expect(errors).toEqual([])
     await close()
   })

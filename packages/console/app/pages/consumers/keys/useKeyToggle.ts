@@ -24,7 +24,8 @@ export const useKeyToggle = (
     setDisabled(id, !wasDisabled)
     try {
       await request("PATCH", toPath(path, id), { body: { disabled: !wasDisabled } })
-      showToast(`${wasDisabled ? "Enabled" : "Disabled"} ${getKeyName(key)}`)
+      const toggled = { ...key, disabled: !wasDisabled }
+      showToast(`${wasDisabled ? "Enabled" : "Disabled"} ${getKeyName(key)}`, () => void run(toggled))
     } catch (error) {
       setDisabled(id, wasDisabled)
       setProblem(toProblem(error))
