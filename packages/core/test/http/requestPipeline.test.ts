@@ -537,6 +537,7 @@ describe("the OpenAPI description", () => {
       "key-format",
       "limit",
       "manager-email",
+      "name",
       "offset",
       "tags"
     ])
