@@ -33,10 +33,10 @@ const contentSecurityPolicy = [
   "trusted-types 'none'"
 ].join("; ")
 
+/** No Cross-Origin-Opener-Policy: over http, browsers ignore it and log an error. No page needs a window of another. */
 const securityHeaders = {
   "content-security-policy": contentSecurityPolicy,
   "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin"
 }
 
