@@ -9,7 +9,11 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { expect } from "vitest"
 import { writeToken } from "./consoleServer.ts"
 
+/** A host that is not localhost: over http, browsers withhold from it what needs a secure context. */
+export const insecureHost = "console.test"
+
 const options = [
+  `--host-resolver-rules=MAP ${insecureHost} 127.0.0.1`,
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",

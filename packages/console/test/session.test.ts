@@ -1,7 +1,7 @@
 import { parseBearerToken } from "@tollgate/core"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { expectAccessible, insecureHost, launchBrowser, openConsole } from "./browser.ts"
 import { acmeToken, type ConsoleServer, readToken, startConsoleServer, writeToken } from "./consoleServer.ts"
 
 let browser: Browser
@@ -131,6 +131,25 @@ describe("the session of the console", { timeout: 120_000 }, () => {
     expect(errors.filter((error) => !isExpected(error))).toEqual([])
     await close()
     await expiring.close()
+  })
+
+  it("works over http on a host other than localhost", async () => {
+    const origin = server.origin.replace("127.0.0.1", insecureHost)
+    const { page, errors, close } = await openConsole(browser, origin, {
+      path: "/accounts/acme/consumers/production"
+    })
+    await page.getByRole("button", { name: "Create consumer" }).click()
+    await page.getByLabel("Name", { exact: true }).fill("insecure")
+    await page.getByRole("dialog").getByRole("button", { name: "Create consumer" }).click()
+    await page.locator("dialog .secret").waitFor()
+    // Such pages have no clipboard.
+    expect(await page.evaluate("isSecureContext")).toBe(false)
+    await page.getByRole("button", { name: /^Copy/ }).first().click()
+    await page.getByText("select the text instead").waitFor()
+    const { consumers } = server.gate.account("acme").keyBucket("production")
+    expect((await consumers.get("insecure")).name).toBe("insecure")
+    expect(errors).toEqual([])
+    await close()
   })
 
   it("says when the server cannot be reached, and goes on when it is back", async () => {

@@ -2,10 +2,12 @@
  * Deploys a source: packs it, asks if it is probably too large, uploads it. What was chosen is kept when a step fails, so
  * that the person can try again.
  */
+
 import { useEffect, useRef, useState } from "preact/hooks"
 import { ApiError, type Problem, toProblem } from "../../api/ApiError.ts"
 import { request } from "../../api/request.ts"
 import { showToast } from "../../components/toasts.tsx"
+import { makeRandomId } from "../../data/makeRandomId.ts"
 import { useLeaveWarning } from "../../data/useLeaveWarning.ts"
 import { checkArchive, checkFolder, getFolderBytes } from "./archive/limits.ts"
 import { packFolder } from "./archive/packFolder.ts"
@@ -106,7 +108,7 @@ export const useDeploy = (): Deploy => {
     } catch (error) {
       if (controller.signal.aborted) return
       // The upload URL has expired: the next attempt needs another one.
-      const idempotencyKey = hasCode(error, "upload-forbidden") ? crypto.randomUUID() : task.idempotencyKey
+      const idempotencyKey = hasCode(error, "upload-forbidden") ? makeRandomId() : task.idempotencyKey
       const isSourceWrong = error instanceof SourceError
       setState({
         phase: "failed",
@@ -141,7 +143,7 @@ export const useDeploy = (): Deploy => {
         branch,
         archive: undefined,
         isSizeAccepted: false,
-        idempotencyKey: crypto.randomUUID()
+        idempotencyKey: makeRandomId()
       }),
     cancel
   }

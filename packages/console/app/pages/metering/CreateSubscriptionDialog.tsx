@@ -4,6 +4,7 @@ import type { SubscriptionJson } from "../../api/types.ts"
 import { FormDialog } from "../../components/FormDialog.tsx"
 import { Select, TextArea, TextField } from "../../components/fields.tsx"
 import { showToast } from "../../components/toasts.tsx"
+import { makeRandomId } from "../../data/makeRandomId.ts"
 import { useAction } from "../../data/useAction.ts"
 import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { goTo } from "../../routing/router.ts"
@@ -98,7 +99,7 @@ export const CreateSubscriptionDialog = ({ account, bucket, customerKey, onClose
   const [input, setInput] = useState<SubscriptionInput>(() => ({
     ...emptySubscription,
     customerKey,
-    generatedExternalId: `console-${crypto.randomUUID()}`
+    generatedExternalId: `console-${makeRandomId()}`
   }))
   const change = (changed: Partial<SubscriptionInput>): void => setInput({ ...input, ...changed })
   const getKey = useIdempotencyKey()
