@@ -3,8 +3,9 @@
  * again and repeats the request, so that nothing that was entered is lost.
  */
 import { connection } from "../session/connection.ts"
+import { readServerClock } from "../session/serverClock.ts"
 import { askForToken, token } from "../session/session.ts"
-import { ApiError, toApiError, unreachableError } from "./ApiError.ts"
+import { ApiError, InputError, toApiError, unreachableError } from "./ApiError.ts"
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -38,9 +39,15 @@ export const toApiUrl = (path: string, query: Query = {}): URL => {
   return url
 }
 
+/** No encoding keeps `.` and `..` from being resolved: they would lead to another resource. */
+export const isSegment = (text: string): boolean => text !== "." && text !== ".."
+
 /** Joins a path; each part after the first is one segment, whatever characters it has. */
-export const toPath = (root: string, ...segments: ReadonlyArray<string>): string =>
-  [root, ...segments.map(encodeURIComponent)].join("/")
+export const toPath = (root: string, ...segments: ReadonlyArray<string>): string => {
+  const wrong = segments.find((segment) => !isSegment(segment))
+  if (wrong !== undefined) throw new InputError("There is no such name", `Nothing can have the name “${wrong}”.`)
+  return [root, ...segments.map(encodeURIComponent)].join("/")
+}
 
 const send = async (method: Method, path: string, options: RequestOptions): Promise<Response> => {
   const { query, body, version, idempotencyKey, accept, signal } = options
@@ -63,6 +70,7 @@ const send = async (method: Method, path: string, options: RequestOptions): Prom
     throw unreachableError
   })
   connection.found()
+  readServerClock(response)
   return response
 }
 

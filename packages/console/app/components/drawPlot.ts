@@ -102,14 +102,20 @@ const drawLine = (element: HTMLElement, line: LineData): (() => void) => {
   const themes = new MutationObserver(draw)
   const systemTheme = matchMedia("(prefers-color-scheme: dark)")
   let isStopped = false
-  void Promise.all([import("uplot"), import("uplot/dist/uPlot.min.css")]).then(([module]) => {
+  const start = (module: { readonly default: typeof uPlot }): void => {
     if (isStopped) return
     UPlot = module.default
     draw()
     sizes.observe(element)
     themes.observe(document.documentElement, { attributeFilter: ["data-theme"] })
     systemTheme.addEventListener("change", draw)
-  })
+  }
+  Promise.all([import("uplot"), import("uplot/dist/uPlot.min.css")]).then(
+    ([module]) => start(module),
+    () => {
+      element.textContent = "The plot cannot be loaded: reload this page. The table has the numbers."
+    }
+  )
   return () => {
     isStopped = true
     sizes.disconnect()

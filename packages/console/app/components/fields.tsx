@@ -56,6 +56,8 @@ export interface TextFieldProps extends TextProps {
   readonly pattern?: string | undefined
   readonly min?: number | undefined
   readonly max?: number | undefined
+  /** For numbers: `any` allows fractions. */
+  readonly step?: "any" | undefined
   readonly maxLength?: number | undefined
   readonly list?: string | undefined
 }

@@ -1,7 +1,7 @@
 /**
  * Loads data for a page. While it loads again, the page keeps showing what it has; a response that arrives late is ignored.
  */
-import { useCallback, useEffect, useState } from "preact/hooks"
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { type Problem, toProblem } from "../api/ApiError.ts"
 import { connection } from "../session/connection.ts"
 
@@ -11,6 +11,8 @@ export interface QueryState<A> {
   readonly problem: Problem | undefined
   readonly isLoading: boolean
   readonly reload: () => void
+  /** Loads again unless it is loading already: for timers, which would otherwise cut off slow responses. */
+  readonly refresh: () => void
   /** Replaces what is shown, for a change that the server has confirmed or that can be taken back. */
   readonly setData: (change: (data: A) => A) => void
 }
@@ -45,11 +47,16 @@ export const useQuery = <A>(key: string, load: (signal: AbortSignal) => Promise<
     return () => controller.abort()
   }, [key, attempt, recoveries])
   const reload = useCallback(() => setAttempt((attempt) => attempt + 1), [])
+  const isLoadingNow = useRef(isLoading)
+  isLoadingNow.current = isLoading
+  const refresh = useCallback(() => {
+    if (!isLoadingNow.current) reload()
+  }, [])
   const setData = useCallback(
     (change: (data: A) => A) =>
       setLoaded((former) => (former?.data === undefined ? former : { key: former.key, data: change(former.data) })),
     []
   )
   const current = loaded?.key === key ? loaded : undefined
-  return { data: current?.data, problem: current?.problem, isLoading, reload, setData }
+  return { data: current?.data, problem: current?.problem, isLoading, reload, refresh, setData }
 }

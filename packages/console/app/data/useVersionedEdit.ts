@@ -7,6 +7,8 @@ import { ApiError } from "../api/ApiError.ts"
 import { request } from "../api/request.ts"
 
 export interface VersionedEdit<A> {
+  /** What the edit is based on: as it was read first, or again after a conflict. */
+  readonly base: A
   /** What is on the server now, if it differs from what the edit is based on. */
   readonly theirs: A | undefined
   /** Returns whether it was saved; afterwards `theirs` is set if it was not. */
@@ -15,21 +17,24 @@ export interface VersionedEdit<A> {
   readonly resolve: () => void
 }
 
-export const useVersionedEdit = <A>(path: string, version: string | undefined): VersionedEdit<A> => {
-  const [baseVersion, setBaseVersion] = useState(version)
+export const useVersionedEdit = <A>(
+  path: string,
+  initial: { readonly value: A; readonly version: string | undefined }
+): VersionedEdit<A> => {
+  const [base, setBase] = useState(initial)
   const [theirs, setTheirs] = useState<A>()
   const save = async (body: unknown): Promise<boolean> => {
     try {
-      await request("PATCH", path, { body, version: baseVersion })
+      await request("PATCH", path, { body, version: base.version })
       setTheirs(undefined)
       return true
     } catch (error) {
       if (!(error instanceof ApiError) || error.problem.status !== 412) throw error
       const current = await request<A>("GET", path)
-      setBaseVersion(current.version)
+      setBase(current)
       setTheirs(current.value)
       return false
     }
   }
-  return { theirs, save, resolve: () => setTheirs(undefined) }
+  return { base: base.value, theirs, save, resolve: () => setTheirs(undefined) }
 }

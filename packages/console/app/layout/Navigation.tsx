@@ -2,7 +2,7 @@ import { Button } from "../components/Button.tsx"
 import { Checkbox, Select } from "../components/fields.tsx"
 import { address, linkTo } from "../routing/router.ts"
 import { caller, isKeptInTab, keepInTab, signOut } from "../session/session.ts"
-import { sections } from "./shortcuts.ts"
+import { areShortcutsOn, sections, turnShortcuts } from "./shortcuts.ts"
 import { type Theme, theme } from "./theme.ts"
 
 export interface NavigationProps {
@@ -59,6 +59,7 @@ export const Navigation = ({ account, onSearch, onHelp }: NavigationProps) => {
             onChange={(value) => (theme.value = value as Theme)}
             options={themes}
           />
+          <Checkbox label="Keyboard shortcuts" checked={areShortcutsOn.value} onChange={turnShortcuts} />
           <Checkbox label="Stay signed in when this tab reloads" checked={isKeptInTab.value} onChange={keepInTab} />
           <Button isSmall onClick={signOut}>
             Sign out

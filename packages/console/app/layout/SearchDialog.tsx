@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks"
+import { useRef, useState } from "preact/hooks"
 import { isConsumerName } from "../api/consumerName.ts"
 import { get, toPath } from "../api/request.ts"
 import type {
@@ -92,6 +92,8 @@ export const SearchDialog = ({
 }) => {
   const [name, setName] = useState("")
   const [results, setResults] = useState<ReadonlyArray<Result>>()
+  const currentName = useRef("")
+  currentName.current = name.trim()
   const search = useAction(async () => {
     const text = name.trim()
     if (text === "" || account === undefined) return
@@ -100,7 +102,8 @@ export const SearchDialog = ({
       findSubscriptions(account, text),
       findProjects(account, text)
     ])
-    setResults(found.flat())
+    // Results for a name that is no longer in the field would seem to be those of the other.
+    if (currentName.current === text) setResults(found.flat())
   })
   return (
     <Dialog title="Search" onClose={onClose}>

@@ -1,5 +1,7 @@
 /** The keys that work on every page. */
+import { signal } from "@preact/signals"
 import { address, goTo, linkTo } from "../routing/router.ts"
+import { browserStorage } from "../session/storage.ts"
 
 export const sections = [
   { key: "o", name: "Overview", path: [] },
@@ -14,7 +16,18 @@ export const sections = [
 const sequenceMs = 1_500
 
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest("input, textarea, select, dialog[open]") !== null
+  document.querySelector("dialog[open]") !== null ||
+  (target instanceof HTMLElement && target.closest("input, textarea, select") !== null)
+
+const storageKey = "tollgate-shortcuts"
+
+/** Single keys disturb people who dictate or miss keys, so they can be turned off. */
+export const areShortcutsOn = signal(browserStorage.get(storageKey) !== "off")
+
+export const turnShortcuts = (isOn: boolean): void => {
+  areShortcutsOn.value = isOn
+  browserStorage.set(storageKey, isOn ? undefined : "off")
+}
 
 interface ShortcutHandlers {
   readonly onSearch: () => void
@@ -32,7 +45,7 @@ const goToSection = (key: string): void => {
 export const listenToShortcuts = ({ onSearch, onHelp }: ShortcutHandlers): (() => void) => {
   let goPressedAt = Number.NEGATIVE_INFINITY
   const handle = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (!areShortcutsOn.value || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
     if (event.timeStamp - goPressedAt < sequenceMs) {
       goPressedAt = Number.NEGATIVE_INFINITY
       goToSection(event.key)

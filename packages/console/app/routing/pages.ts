@@ -2,6 +2,7 @@
  * The pages and their addresses. Each page is loaded when it is opened for the first time, so that the first view is small.
  */
 import type { ComponentType } from "preact"
+import { isSegment } from "../api/request.ts"
 
 /** The variable parts of a page's address, by name. */
 export type PageParams = Readonly<Record<string, string>>
@@ -89,6 +90,7 @@ const match = (route: PageRoute, segments: ReadonlyArray<string>): PageMatch | u
 }
 
 export const findPage = (segments: ReadonlyArray<string>): PageMatch | undefined => {
+  if (!segments.every(isSegment)) return undefined
   for (const route of pageRoutes) {
     const found = match(route, segments)
     if (found !== undefined) return found

@@ -4,6 +4,7 @@
  */
 import { computed, signal } from "@preact/signals"
 import type { CallerJson } from "../api/types.ts"
+import { tabStorage } from "./storage.ts"
 
 const storageKey = "tollgate-management-token"
 
@@ -24,7 +25,8 @@ const loadCaller = async (newToken: string): Promise<CallerJson | Exclude<SignIn
   const headers = { authorization: `Bearer ${newToken}` }
   const response = await fetch(url, { headers, credentials: "omit", cache: "no-store" }).catch(() => undefined)
   if (response === undefined || response.status >= 500) return "unreachable"
-  return response.ok ? response.json() : "refused"
+  // A proxy may respond with a page of its own.
+  return response.ok ? response.json().catch(() => "unreachable") : "refused"
 }
 
 /** Headers cannot carry other characters, and no token has them. */
@@ -48,12 +50,11 @@ export const isKeptInTab = signal(false)
 
 export const keepInTab = (keep: boolean): void => {
   isKeptInTab.value = keep
-  if (keep) sessionStorage.setItem(storageKey, token.value)
-  else sessionStorage.removeItem(storageKey)
+  tabStorage.set(storageKey, keep ? token.value : undefined)
 }
 
 export const signOut = (): void => {
-  sessionStorage.removeItem(storageKey)
+  tabStorage.set(storageKey, undefined)
   token.value = ""
   caller.value = undefined
   waiting.value?.resolve(false)
@@ -80,18 +81,33 @@ const redeemCode = async (code: string): Promise<void> => {
     body: JSON.stringify({ code })
   }).catch(() => undefined)
   const body: { readonly token?: string; readonly detail?: string } = (await response?.json().catch(() => ({}))) ?? {}
-  if (body.token !== undefined) await signIn(body.token, { keepInTab: false })
-  else signInNotice.value = body.detail ?? "The server cannot be reached. Open the link again when it runs."
+  const isSignedIn = body.token !== undefined && (await signIn(body.token, { keepInTab: false })) === "signed-in"
+  if (!isSignedIn)
+    signInNotice.value = body.detail ?? "The server cannot be reached. Ask for another link when it runs."
+}
+
+/** The code of a link; removed from the address, so that it is in no bookmark and not in the history. */
+const takeCode = (): string | undefined => {
+  const code = /^#code=(.+)$/.exec(location.hash)?.[1]
+  if (code !== undefined) location.replace("#/")
+  return code
+}
+
+const signInWithKeptToken = async (): Promise<void> => {
+  const kept = tabStorage.get(storageKey)
+  if (kept !== undefined && (await signIn(kept, { keepInTab: true })) === "refused")
+    tabStorage.set(storageKey, undefined)
 }
 
 /** Signs in with the code of a link, or with the token that this tab has kept. */
 export const startSession = async (): Promise<void> => {
-  const code = /^#code=(.+)$/.exec(location.hash)?.[1]
-  // Removed from the address, so that it is in no bookmark and not in the history.
-  if (code !== undefined) location.replace("#/")
-  const kept = sessionStorage.getItem(storageKey)
-  if (code !== undefined) await redeemCode(decodeURIComponent(code))
-  else if (kept !== null && (await signIn(kept, { keepInTab: true })) === "refused")
-    sessionStorage.removeItem(storageKey)
+  const code = takeCode()
+  await (code === undefined ? signInWithKeptToken() : redeemCode(code))
   isStarting.value = false
 }
+
+// A link that is opened in a tab that shows the console changes only the fragment.
+addEventListener("hashchange", () => {
+  const code = takeCode()
+  if (code !== undefined) void redeemCode(code)
+})

@@ -8,7 +8,7 @@ import { QueryView } from "../../components/QueryView.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { useQuery } from "../../data/useQuery.ts"
-import { address, goTo, linkTo, setQuery } from "../../routing/router.ts"
+import { address, linkTo, setQuery } from "../../routing/router.ts"
 import { caller } from "../../session/session.ts"
 import { OpenAccountForm } from "./OpenAccountForm.tsx"
 
@@ -58,7 +58,8 @@ const AccountList = () => {
 export const AccountsPage = () => {
   const accountName = caller.value?.accountName ?? "*"
   useEffect(() => {
-    if (accountName !== "*") goTo(linkTo(["accounts", accountName]))
+    // In place of this address, to which the back button would otherwise return for ever.
+    if (accountName !== "*") location.replace(linkTo(["accounts", accountName]))
   }, [accountName])
   return accountName === "*" ? <AccountList /> : null
 }

@@ -24,7 +24,7 @@ const compare = (mine: ConsumerValues, theirs: ConsumerJson): ReadonlyArray<Conf
 /** Edits what can be changed in a consumer. */
 export const EditConsumerDialog = ({ path, consumer, onSaved, onClose }: EditConsumerDialogProps) => {
   const form = useConsumerForm(consumer.value)
-  const { theirs, save, resolve } = useVersionedEdit<ConsumerJson>(path, consumer.version)
+  const { theirs, save, resolve } = useVersionedEdit(path, consumer)
   const action = useAction(async () => {
     const values = form.check()
     if (values === undefined) return

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks"
+import { useRef, useState } from "preact/hooks"
 import { request } from "../../api/request.ts"
 import type { VerificationJson } from "../../api/types.ts"
 import { Button } from "../../components/Button.tsx"
@@ -48,12 +48,14 @@ const Result = ({ params, result }: { readonly params: BucketParams; readonly re
 export const VerifyKeyForm = ({ params }: { readonly params: BucketParams }) => {
   const [key, setKey] = useState("")
   const [result, setResult] = useState<VerificationJson>()
+  const currentKey = useRef("")
+  currentKey.current = key.trim()
   const verify = useAction(async () => {
+    const sentKey = key.trim()
     setResult(undefined)
-    const reply = await request<VerificationJson>("POST", `${toBucketPath(params)}/$verify`, {
-      body: { key: key.trim() }
-    })
-    setResult(reply.value)
+    const reply = await request<VerificationJson>("POST", `${toBucketPath(params)}/$verify`, { body: { key: sentKey } })
+    // The result of a key that is no longer in the field would seem to be that of the other.
+    if (currentKey.current === sentKey) setResult(reply.value)
   })
   return (
     <Section title="Verify a key">

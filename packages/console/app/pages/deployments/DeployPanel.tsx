@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks"
 import { getFieldError } from "../../api/getFieldError.ts"
 import { TextField } from "../../components/fields.tsx"
-import type { Source } from "./archive/Source.ts"
 import { DeployProgress } from "./DeployProgress.tsx"
 import { DropZone } from "./DropZone.tsx"
 import { RunView } from "./RunView.tsx"
+import type { BranchJson } from "./types.ts"
 import { useDeploy } from "./useDeploy.ts"
 
 export interface DeployPanelProps {
@@ -20,19 +20,19 @@ export interface DeployPanelProps {
 export const DeployPanel = ({ account, getProject, initialBranch, onChange }: DeployPanelProps) => {
   const [branch, setBranch] = useState(initialBranch)
   const [branchError, setBranchError] = useState<string>()
-  const deploy = useDeploy()
+  const getBranch = (): BranchJson | undefined => {
+    const projectName = getProject()
+    setBranchError(branch === "" ? "Name the branch to deploy to." : undefined)
+    return projectName === undefined || branch === ""
+      ? undefined
+      : { accountName: account, projectName, branchName: branch }
+  }
+  const deploy = useDeploy(getBranch)
   const { state } = deploy
   const project = state.phase === "uploaded" ? state.branch.projectName : undefined
   useEffect(() => {
     if (project !== undefined) onChange?.(project)
   }, [state.phase])
-  const start = (source: Source): void => {
-    const projectName = getProject()
-    setBranchError(branch === "" ? "Name the branch to deploy to." : undefined)
-    if (projectName !== undefined && branch !== "") {
-      deploy.start(source, { accountName: account, projectName, branchName: branch })
-    }
-  }
   const fieldError = state.phase === "failed" ? getFieldError(state.problem, "branchName") : undefined
   return (
     <>
@@ -46,7 +46,7 @@ export const DeployPanel = ({ account, getProject, initialBranch, onChange }: De
           autoComplete="off"
         />
       </div>
-      <DropZone disabled={deploy.isBusy} onSource={start} />
+      <DropZone disabled={deploy.isBusy} onSource={deploy.start} />
       <DeployProgress deploy={deploy} />
       {state.phase === "uploaded" && (
         <RunView

@@ -26,7 +26,7 @@ export const ProjectPage = ({ params }: { readonly params: PageParams }) => {
   const deployments = useQuery(`${path} ${offset}`, (signal) =>
     get<PageJson<DeploymentJson>>(path, { limit, offset }, signal)
   )
-  useInterval(deployments.reload, refreshIntervalMs)
+  useInterval(deployments.refresh, refreshIntervalMs)
   const isConfigured = deployments.problem?.code !== "deployments-not-configured"
   return (
     <>

@@ -10,6 +10,7 @@ import { QueryView } from "../../components/QueryView.tsx"
 import { Section } from "../../components/Section.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
+import { useFormerData } from "../../data/useFormerData.ts"
 import { useQuery } from "../../data/useQuery.ts"
 import type { PageParams } from "../../routing/pages.ts"
 import { address, linkTo, setQuery } from "../../routing/router.ts"
@@ -55,13 +56,15 @@ export const ProjectsPage = ({ params }: { readonly params: PageParams }) => {
   const offset = Number(address.value.query["offset"] ?? 0)
   const [isCreating, setIsCreating] = useState(false)
   const root = toPath("/v1/accounts", account, "projects")
-  const projects = useQuery(`${root} ${offset}`, async (signal) => {
-    const [page, isConfigured] = await Promise.all([
-      get<PageJson<NamedJson>>(root, { limit, offset }, signal),
-      checkConfigured(root, signal)
-    ])
-    return { page, isConfigured }
-  })
+  const projects = useFormerData(
+    useQuery(`${root} ${offset}`, async (signal) => {
+      const [page, isConfigured] = await Promise.all([
+        get<PageJson<NamedJson>>(root, { limit, offset }, signal),
+        checkConfigured(root, signal)
+      ])
+      return { page, isConfigured }
+    })
+  )
   const canCreate = canWrite.value && projects.data?.isConfigured === true
   const isNewShown = canCreate && (isCreating || projects.data?.page.total === 0)
   return (

@@ -34,7 +34,7 @@ export const RunView = ({ account, project, statusId, isAddressShown = true, onF
   const path = toPath("/v1/accounts", account, "projects", project, "deployment-status", statusId)
   const run = useQuery(path, (signal) => get<DeploymentStatusJson>(path, {}, signal))
   const isRunning = run.data?.status === "IN_PROGRESS"
-  useInterval(run.reload, isRunning ? pollIntervalMs : undefined)
+  useInterval(run.refresh, isRunning ? pollIntervalMs : undefined)
   const isFinished = run.data !== undefined && !isRunning
   // Once, when the run has ended, also if it was short
   useEffect(() => {

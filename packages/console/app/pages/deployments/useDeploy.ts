@@ -37,7 +37,7 @@ export interface Deploy {
   /** What is being deployed, or was last. */
   readonly source: Source | undefined
   readonly isBusy: boolean
-  readonly start: (source: Source, branch: BranchJson) => void
+  readonly start: (source: Source) => void
   readonly cancel: () => void
 }
 
@@ -52,7 +52,10 @@ const toSourceProblem = (error: SourceError): Problem => ({
   issues: []
 })
 
-export const useDeploy = (): Deploy => {
+/** `getBranch` returns the branch that is entered now, or `undefined` if it is not valid. */
+export const useDeploy = (getBranch: () => BranchJson | undefined): Deploy => {
+  const getCurrentBranch = useRef(getBranch)
+  getCurrentBranch.current = getBranch
   const [state, setState] = useState<DeployState>({ phase: "ready" })
   const [source, setSource] = useState<Source>()
   const running = useRef<AbortController>(undefined)
@@ -66,7 +69,7 @@ export const useDeploy = (): Deploy => {
       show({
         phase: "too-large",
         reason,
-        goOn: () => void run({ ...task, archive, isSizeAccepted: true })
+        goOn: () => again({ ...task, archive, isSizeAccepted: true })
       })
     const pack = async (folder: Folder): Promise<Blob | undefined> => {
       show({ phase: "packing", packedBytes: 0, totalBytes: 0 })
@@ -113,9 +116,17 @@ export const useDeploy = (): Deploy => {
       setState({
         phase: "failed",
         problem: isSourceWrong ? toSourceProblem(error) : toProblem(error),
-        retry: isSourceWrong ? undefined : () => void run({ ...task, idempotencyKey })
+        retry: isSourceWrong ? undefined : () => again({ ...task, idempotencyKey })
       })
     }
+  }
+
+  /** To the branch that is entered by then, which may be another one. */
+  const again = (task: Task): void => {
+    const branch = getCurrentBranch.current()
+    if (branch === undefined) return
+    const isSame = JSON.stringify(branch) === JSON.stringify(task.branch)
+    void run({ ...task, branch, idempotencyKey: isSame ? task.idempotencyKey : makeRandomId() })
   }
 
   const cancel = (): void => {
@@ -137,14 +148,11 @@ export const useDeploy = (): Deploy => {
     state,
     source,
     isBusy,
-    start: (source, branch) =>
-      void run({
-        source,
-        branch,
-        archive: undefined,
-        isSizeAccepted: false,
-        idempotencyKey: makeRandomId()
-      }),
+    start: (source) => {
+      const branch = getBranch()
+      if (branch === undefined) return
+      void run({ source, branch, archive: undefined, isSizeAccepted: false, idempotencyKey: makeRandomId() })
+    },
     cancel
   }
 }

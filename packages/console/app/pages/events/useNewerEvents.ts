@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks"
+import { useRef, useState } from "preact/hooks"
 import { get } from "../../api/request.ts"
 import type { EventJson, PageJson } from "../../api/types.ts"
 import { useInterval } from "../../timing/useInterval.ts"
@@ -12,12 +12,18 @@ export const useNewerEvents = (
   newestShown: string | undefined,
   isWatching: boolean
 ): boolean => {
-  const [newest, setNewest] = useState<string>()
+  const [newest, setNewest] = useState<{ readonly key: string; readonly id: string | undefined }>()
+  const isChecking = useRef(false)
+  // What was found belongs to these filters and to what is shown now.
+  const key = JSON.stringify([path, filters, newestShown])
   const check = async (): Promise<void> => {
+    if (isChecking.current) return
+    isChecking.current = true
     // A failure is no news: the page shows the state of the connection, and the next check comes.
     const page = await get<PageJson<EventJson>>(path, { ...filters, limit: 1 }).catch(() => undefined)
-    if (page !== undefined) setNewest(page.data[0]?.id)
+    isChecking.current = false
+    if (page !== undefined) setNewest({ key, id: page.data[0]?.id })
   }
   useInterval(() => void check(), isWatching ? checkIntervalMs : undefined)
-  return isWatching && newest !== undefined && newest !== newestShown
+  return isWatching && newest?.key === key && newest.id !== undefined && newest.id !== newestShown
 }

@@ -31,8 +31,8 @@ export const AmountsField = ({
         label={`Amount of ${meter}`}
         type="number"
         min={min}
-        max={maxima[meter]}
-        value={amounts[meter] ?? ""}
+        max={Object.hasOwn(maxima, meter) ? maxima[meter] : undefined}
+        value={Object.hasOwn(amounts, meter) ? (amounts[meter] ?? "") : ""}
         onInput={(text) => onChange({ ...amounts, [meter]: text })}
       />
     ))}

@@ -19,10 +19,10 @@ export interface EditPlanDialogProps {
 
 export const EditPlanDialog = ({ bucket, plan, version, onSaved, onClose }: EditPlanDialogProps) => {
   const [input, setInput] = useState(() => toPlanInput(plan))
-  const { theirs, save, resolve } = useVersionedEdit<PlanJson>(toPlanPath(bucket, plan.id), version)
+  const { base, theirs, save, resolve } = useVersionedEdit(toPlanPath(bucket, plan.id), { value: plan, version })
   const edit = useAction(async () => {
-    checkPlan(input, plan)
-    if (!(await save(toPlanBody(input, theirs ?? plan)))) return
+    checkPlan(input, base)
+    if (!(await save(toPlanBody(input, base)))) return
     showToast(`The plan ${input.label} was saved.`)
     onSaved()
     onClose()

@@ -29,9 +29,9 @@ export const EditSubscriptionDialog = ({
   const [edit, setEdit] = useState(() => toEdit(subscription))
   const change = (changed: Partial<SubscriptionEdit>): void => setEdit({ ...edit, ...changed })
   const path = toSubscriptionPath(bucket, subscription.id)
-  const { theirs, save, resolve } = useVersionedEdit<SubscriptionJson>(path, version)
+  const { base, theirs, save, resolve } = useVersionedEdit(path, { value: subscription, version })
   const saveEdit = useAction(async () => {
-    if (!(await save(toUpdateBody(edit, theirs ?? subscription)))) return
+    if (!(await save(toUpdateBody(edit, base)))) return
     showToast("The subscription was saved.")
     onSaved()
     onClose()
@@ -45,7 +45,7 @@ export const EditSubscriptionDialog = ({
         onChange={(status) => change({ status: status as SubscriptionJson["status"] })}
       />
       <PlanPicker bucket={bucket} picked={edit.plans} onChange={(plans) => change({ plans })} />
-      {!haveSamePlans(edit, subscription) && (
+      {!haveSamePlans(edit, base) && (
         <TextField
           label="Share of the new plans’ limits in this period"
           hint="From 0 to 1, such as 0.5 for half of them. Empty: all of them. What was used stays used."

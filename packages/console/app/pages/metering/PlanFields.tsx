@@ -42,6 +42,7 @@ const Meters = ({ input, onChange }: PlanFieldsProps) => (
           label={`Meter ${number}: maximum`}
           type="number"
           min={0}
+          step="any"
           value={meter.max}
           onInput={(max) => set({ ...meter, max })}
           required

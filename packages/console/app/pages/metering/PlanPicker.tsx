@@ -38,7 +38,10 @@ export const PlanPicker = ({ bucket, picked, onChange }: PlanPickerProps) => {
       {({ data }) => (
         <>
           {data.length > manyPlans && (
-            <TextField label="Find a plan" type="search" value={text} onInput={setText} autoComplete="off" />
+            // biome-ignore lint/a11y/noStaticElementInteractions: it only keeps Enter in the field from sending the form
+            <div onKeyDown={(event) => event.key === "Enter" && event.preventDefault()}>
+              <TextField label="Find a plan" type="search" value={text} onInput={setText} autoComplete="off" />
+            </div>
           )}
           <fieldset class="plan-picker">
             <legend>Plans</legend>

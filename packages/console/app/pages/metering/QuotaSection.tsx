@@ -32,7 +32,7 @@ export const QuotaSection = ({ bucket, subscription, labels, revision, onChange 
   useReloadOn(quotas, revision)
   const meters = Object.keys(quotas.data?.meters ?? {}).sort()
   const close = () => setDialog(undefined)
-  const toLabel = (meter: string): string => (labels[meter] === undefined ? meter : `${labels[meter]} (${meter})`)
+  const toLabel = (meter: string): string => (Object.hasOwn(labels, meter) ? `${labels[meter]} (${meter})` : meter)
   return (
     <Section
       title="Quotas"

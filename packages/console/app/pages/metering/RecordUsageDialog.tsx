@@ -7,6 +7,7 @@ import { showToast } from "../../components/toasts.tsx"
 import { useAction } from "../../data/useAction.ts"
 import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { toBucketPath } from "./meteringAddresses.ts"
+import { checkNames } from "./planForm.ts"
 import { RowsField } from "./RowsField.tsx"
 
 const emptyRow = { name: "", amount: "" }
@@ -25,6 +26,7 @@ export const RecordUsageDialog = ({
   const [rows, setRows] = useState<ReadonlyArray<typeof emptyRow>>([emptyRow])
   const getKey = useIdempotencyKey()
   const record = useAction(async () => {
+    checkNames(rows)
     const meters = Object.fromEntries(rows.map(({ name, amount }) => [name, Number(amount)]))
     const body = { customerKey, meters }
     const path = `${toBucketPath(bucket)}/usage`

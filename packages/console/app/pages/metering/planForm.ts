@@ -82,15 +82,18 @@ export const toPlanBody = (input: PlanInput, current?: PlanJson) => ({
     : {})
 })
 
-/** A name that is given twice: only the last row would be saved. */
-const findDuplicate = (rows: ReadonlyArray<{ readonly name: string }>): string | undefined =>
-  rows.find(({ name }, index) => rows.some((other, position) => position > index && other.name === name))?.name
+/** Throws if a name is given twice: only the last row would be saved. */
+export const checkNames = (rows: ReadonlyArray<{ readonly name: string }>): void => {
+  const names = rows.map(({ name }) => name)
+  const duplicate = names.find((name, index) => names.indexOf(name) < index)
+  if (duplicate !== undefined)
+    throw new InputError("A name is given twice", `There are two rows with the name “${duplicate}”.`)
+}
 
 /** Throws what the server could not find wrong, because the body cannot say it. */
 export const checkPlan = (input: PlanInput, current?: PlanJson): void => {
-  const duplicate = findDuplicate(input.meters) ?? findDuplicate(input.rateLimits)
-  if (duplicate !== undefined)
-    throw new InputError("A name is given twice", `There are two rows with the name “${duplicate}”.`)
+  checkNames(input.meters)
+  checkNames(input.rateLimits)
   if (current?.trialDays !== undefined && input.trialDays === "")
     throw new InputError("The trial cannot be removed", "Enter 0 days instead: then a trial ends when it begins.")
   if (current?.trialEndStatus !== undefined && input.trialEndStatus === "")

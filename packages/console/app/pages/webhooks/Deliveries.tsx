@@ -41,7 +41,7 @@ export const Deliveries = ({ webhookPath, deliveries, limit, isEnabled }: Delive
     showToast("The delivery is sent again")
     deliveries.reload()
   })
-  useInterval(deliveries.reload, getRefreshInterval(deliveries.data?.data ?? []))
+  useInterval(deliveries.refresh, getRefreshInterval(deliveries.data?.data ?? []))
   return (
     <Section
       title="Deliveries"

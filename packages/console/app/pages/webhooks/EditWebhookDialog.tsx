@@ -27,7 +27,7 @@ export interface EditWebhookDialogProps {
 
 export const EditWebhookDialog = ({ path, webhook, onSaved, onClose }: EditWebhookDialogProps) => {
   const [input, setInput] = useState(toInput(webhook.value))
-  const { theirs, save, resolve } = useVersionedEdit<WebhookJson>(path, webhook.version)
+  const { theirs, save, resolve } = useVersionedEdit(path, webhook)
   const action = useAction(async () => {
     const { url, events, description } = input
     if (await save({ url, events, description: description === "" ? null : description })) onSaved()

@@ -30,7 +30,7 @@ export const EditKeyDialog = ({ path, apiKey, onSaved, onClose }: EditKeyDialogP
   const form = useKeyForm(apiKey.value)
   const [value, setValue] = useState("")
   const [valueError, setValueError] = useState<string>()
-  const { theirs, save, resolve } = useVersionedEdit<ApiKeyJson>(path, apiKey.version)
+  const { theirs, save, resolve } = useVersionedEdit(path, apiKey)
   const action = useAction(async () => {
     const values = form.check()
     const error = checkValue(value)

@@ -1,4 +1,5 @@
 /** How long the former keys go on working after a roll. */
+import { getServerTime } from "../../../session/serverClock.ts"
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -6,7 +7,8 @@ const dayMs = 24 * hourMs
 export type GracePeriod = "now" | "hour" | "day" | "week" | "month" | "custom"
 
 const lengths: Readonly<Record<Exclude<GracePeriod, "custom">, number>> = {
-  now: 0,
+  // The clock of the server is known to the second.
+  now: -2_000,
   hour: hourMs,
   day: dayMs,
   week: 7 * dayMs,
@@ -23,4 +25,4 @@ export const gracePeriods: ReadonlyArray<{ readonly value: GracePeriod; readonly
 ]
 
 export const toExpiry = (period: Exclude<GracePeriod, "custom">): string =>
-  new Date(Date.now() + lengths[period]).toISOString()
+  new Date(getServerTime() + lengths[period]).toISOString()
