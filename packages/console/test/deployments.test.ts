@@ -282,6 +282,22 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     await close()
   })
 
+  it("tries again with the branch that is entered by then", async () => {
+    const archive = await writeArchive("other", "<h1>Other</h1>")
+    const { page, errors, close } = await openConsole(browser, server.origin, {
+      path: "/accounts/other/deployments/web"
+    })
+    await page.getByLabel("Branch").fill("x".repeat(256))
+    await choose(page, "Choose an archive", archive)
+    await page.locator(".field-error").getByText("1 to 255 characters").waitFor()
+    await page.getByLabel("Branch").fill("preview")
+    await page.getByRole("button", { name: "Try again" }).click()
+    await waitForPublish(page)
+    expect(await listBranches("other", "web")).toEqual(["preview"])
+    expect(errors).toEqual([expect.stringContaining("400")])
+    await close()
+  })
+
   it("shows a wrong branch name at its field", async () => {
     const archive = await writeArchive("wrong", "<h1>Wrong</h1>")
     const { page, errors, close } = await openConsole(browser, server.origin, {

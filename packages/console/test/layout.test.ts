@@ -70,6 +70,32 @@ describe("the frame of the console", { timeout: 120_000 }, () => {
     await close()
   })
 
+  it("takes no keys when they are turned off", async () => {
+    const { page, close } = await openAcme()
+    await page.getByText("Settings").click()
+    await page.getByLabel("Keyboard shortcuts").uncheck()
+    await page.reload()
+    await page.getByRole("heading", { level: 1 }).waitFor()
+    await page.keyboard.press("/")
+    await page.keyboard.press("g")
+    await page.keyboard.press("e")
+    await page.getByRole("button", { name: "Help" }).click()
+    await page.getByRole("heading", { name: "Keyboard" }).waitFor()
+    expect(await page.locator("dialog").count()).toBe(1)
+    expect(page.url()).toMatch(/#\/accounts\/acme$/)
+    await close()
+  })
+
+  it.each(["/accounts/..", "/accounts/acme/consumers/../..", "/accounts/acme/webhooks/."])(
+    "does not leave its place in the API at the address %s",
+    async (path) => {
+      const { page, errors, close } = await openConsole(browser, server.origin, { path })
+      await page.getByRole("heading", { name: "There is no such page" }).waitFor()
+      expect(errors).toEqual([])
+      await close()
+    }
+  )
+
   it("does not take keys while one types", async () => {
     const { page, close } = await openConsole(browser, server.origin)
     const field = page.getByLabel("Open an account by name")

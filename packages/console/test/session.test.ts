@@ -89,6 +89,41 @@ describe("the session of the console", { timeout: 120_000 }, () => {
     await close()
   })
 
+  it("signs in with a link in a tab that shows the console already", async () => {
+    const { url } = await server.gate.createConsoleLink({ account: "globex", access: "read" })
+    const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
+    await page.getByLabel("Management token").waitFor()
+    await page.goto(url)
+    await page.getByText("Your token is read-only").waitFor()
+    await page.waitForURL(/#\/accounts\/globex$/)
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it.each(["%", "nonsense", "a.b", "%E0%A4%A"])("says that the code %s of a link is not valid", async (code) => {
+    const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
+    await page.goto("about:blank")
+    await page.goto(`${server.origin}/console/#code=${code}`)
+    await page.getByRole("alert").getByText("once").waitFor()
+    await page.getByLabel("Management token").waitFor()
+    expect(errors.filter((error) => !isExpected(error))).toEqual([])
+    await close()
+  })
+
+  it("works where the browser keeps nothing", async () => {
+    const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
+    await page.addInitScript(`
+      for (const name of ["localStorage", "sessionStorage"]) {
+        Object.defineProperty(window, name, { get: () => { throw new DOMException("Blocked", "SecurityError") } })
+      }
+    `)
+    await page.reload()
+    await signIn(page, writeToken)
+    await page.getByRole("link", { name: "acme" }).waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+
   it("goes straight to the account of a token for one account", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { token: acmeToken })
     await page.waitForURL(/#\/accounts\/acme$/)

@@ -440,6 +440,13 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await page.getByLabel("Meter 1").fill("tokens")
     await page.getByLabel("Amount 1").fill("77")
     await expectAccessible(page)
+    // The same meter twice: one of the two amounts would be lost.
+    await page.getByRole("button", { name: "Add meter" }).click()
+    await page.getByLabel("Meter 2").fill("tokens")
+    await page.getByLabel("Amount 2").fill("5")
+    await page.getByRole("button", { name: "Record", exact: true }).click()
+    await page.getByText("A name is given twice").waitFor()
+    await page.getByRole("button", { name: "Amounts: remove row 2" }).click()
     await page.getByRole("button", { name: "Record", exact: true }).click()
     await page.getByText("The usage of carol was recorded.").waitFor()
     await page
