@@ -23,10 +23,6 @@ export class ApiError extends Error {
     super(`${problem.title}: ${problem.detail}`)
     this.problem = problem
   }
-
-  get isUnreachable(): boolean {
-    return this.problem.status === 0
-  }
 }
 
 const getText = (value: unknown, fallback: string): string =>

@@ -9,7 +9,6 @@ export interface Action<Arguments extends ReadonlyArray<unknown>> {
   readonly run: (...args: Arguments) => Promise<boolean>
   readonly isRunning: boolean
   readonly problem: Problem | undefined
-  readonly clearProblem: () => void
 }
 
 export const useAction = <Arguments extends ReadonlyArray<unknown>>(
@@ -34,5 +33,5 @@ export const useAction = <Arguments extends ReadonlyArray<unknown>>(
       setIsRunning(false)
     }
   }
-  return { run, isRunning, problem, clearProblem: () => setProblem(undefined) }
+  return { run, isRunning, problem }
 }
