@@ -138,7 +138,7 @@ describe("a PostgreSQL server that does not answer", () => {
     const gate = await openGate(url.href)
     const keyBucket = gate.account("acme").keyBucket("b")
     for (let cut = 1; cut <= 20; cut++) {
-      proxy.cutReplyTo("tollgate_commit")
+      proxy.cutReplyTo("tollgate_commit", `c-${cut}`)
       await keyBucket.consumers.create({ name: `c-${cut}` }, { withApiKey: true })
       expect(proxy.cuts()).toBe(cut)
     }

@@ -6,8 +6,8 @@ import { startProxy } from "./startProxy.ts"
 
 export interface FaultyProxy {
   readonly port: number
-  /** Forwards the next request that contains this marker, and closes the connection instead of forwarding the reply. */
-  readonly cutReplyTo: (marker: string) => void
+  /** Forwards the next request that contains all these texts, and closes the connection instead of forwarding the reply. */
+  readonly cutReplyTo: (...texts: ReadonlyArray<string>) => void
   /** Stops forwarding replies on the connections that are open now. New connections work normally. */
   readonly silence: () => void
   /** The number of replies that were cut. */
@@ -17,7 +17,7 @@ export interface FaultyProxy {
 /** Starts a proxy in front of a server on a Unix socket. */
 export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy, never, Scope.Scope> =>
   Effect.gen(function* () {
-    let marker: string | undefined
+    let marks: ReadonlyArray<string> | undefined
     let cuts = 0
     let lastSilenced = 0
     let connections = 0
@@ -25,8 +25,8 @@ export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy,
       let isCutting = false
       const number = ++connections
       client.on("data", (data) => {
-        if (marker !== undefined && data.includes(marker)) {
-          marker = undefined
+        if (marks?.every((text) => data.includes(text))) {
+          marks = undefined
           isCutting = true
         }
         upstream.write(data)
@@ -40,8 +40,8 @@ export const startFaultyProxy = (socketPath: string): Effect.Effect<FaultyProxy,
     })
     return {
       port,
-      cutReplyTo: (nextMarker) => {
-        marker = nextMarker
+      cutReplyTo: (...texts) => {
+        marks = texts
       },
       silence: () => {
         lastSilenced = connections
