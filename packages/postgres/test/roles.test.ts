@@ -1,5 +1,5 @@
 /**
- * A role that may not create anything uses a store that an administrator has prepared, as docs/stores.md says.
+ * A role that may not create anything uses a store that an administrator has prepared, as docs/guides/postgres.md says.
  */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { startPostgres } from "@tollgate/testing"
 import { Effect } from "effect"
 import { Client } from "pg"
 
-const page = readFileSync(new URL("../../../docs/stores.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../../docs/guides/postgres.md", import.meta.url), "utf8")
 const grants = (/```sql\n(.*?)```/s.exec(page)?.[1] ?? "").trim().split("\n")
 
 /** Starts a server on which only the administrator may create or call anything, with a role for the application. */

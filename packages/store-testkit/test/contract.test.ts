@@ -88,8 +88,8 @@ describe("the contract", () => {
     Effect.runPromise(Effect.provide(run, MemoryStore.layer))
   )
 
-  it("has the number of cases that docs/stores.md states", () => {
-    const page = readFileSync(new URL("../../../docs/stores.md", import.meta.url), "utf8")
+  it("has the number of cases that docs/guides/writing-a-store.md states", () => {
+    const page = readFileSync(new URL("../../../docs/guides/writing-a-store.md", import.meta.url), "utf8")
     expect(page).toContain(`${contractCases.length} named promises`)
     expect(page).toContain(`${allBrokenStores.length} stores, each wrong in one way`)
   })

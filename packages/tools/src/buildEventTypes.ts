@@ -1,5 +1,5 @@
 /**
- * Generates docs/event-types.md: each type of event with an example, from the schemas of the events. A test fails when the
+ * Generates docs/reference/event-types.md: each type of event with an example, from the schemas of the events. A test fails when the
  * page does not match the schemas.
  */
 import { writeFileSync } from "node:fs"
@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url"
 import { Event, eventCatalog } from "@tollgate/core/effect"
 import { Schema } from "effect"
 
-export const eventTypesPage = new URL("../../../docs/event-types.md", import.meta.url)
+export const eventTypesPage = new URL("../../../docs/reference/event-types.md", import.meta.url)
 
 /** The parts of JSON Schema that the schemas of events use. */
 interface JsonSchema {

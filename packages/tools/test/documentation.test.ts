@@ -21,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
 
 const packageReadmes = readdirSync(join(root, "packages")).map((name) => join("packages", name, "README.md"))
-const docs = readdirSync(join(root, "docs"))
+const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".md"))
   .map((name) => join("docs", name))
 
@@ -72,8 +72,8 @@ describe("snippets", () => {
   }
 })
 
-describe("docs/http-api.md", () => {
-  const page = read("docs/http-api.md")
+describe("docs/reference/http-api.md", () => {
+  const page = read("docs/reference/http-api.md")
 
   it("lists exactly the operations of the API", () => {
     const operations = Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, methods]) =>
@@ -101,8 +101,8 @@ describe("docs/http-api.md", () => {
   })
 })
 
-describe("docs/telemetry.md", () => {
-  const page = read("docs/telemetry.md")
+describe("docs/operations/telemetry.md", () => {
+  const page = read("docs/operations/telemetry.md")
   const declared: ReadonlyArray<Instrument> = Object.values(instruments)
   const toName = (name: string): string => toPrometheusName(name).replaceAll(".", "_")
 
@@ -152,7 +152,7 @@ describe("docs/telemetry.md", () => {
   })
 })
 
-it("docs/event-types.md matches the schemas of the events", () => {
+it("docs/reference/event-types.md matches the schemas of the events", () => {
   expect(readFileSync(eventTypesPage, "utf8")).toBe(generateEventTypes())
 })
 
@@ -164,7 +164,13 @@ it("keeps the README within 450 words", () => {
 })
 
 describe("links", () => {
-  const pages = ["README.md", "CHANGELOG.md", ...docs, ...packageReadmes.filter((path) => existsSync(join(root, path)))]
+  const pages = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    ...docs,
+    ...packageReadmes.filter((path) => existsSync(join(root, path)))
+  ]
   const toSlug = (heading: string): string =>
     heading
       .toLowerCase()
