@@ -6,6 +6,7 @@ import { join } from "node:path"
 
 export interface Manifest {
   readonly name: string
+  readonly description?: string
   readonly private?: boolean
   readonly keywords?: ReadonlyArray<string>
   readonly exports?: Readonly<Record<string, Readonly<Record<string, string>>>>

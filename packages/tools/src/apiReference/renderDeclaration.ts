@@ -1,0 +1,116 @@
+/**
+ * Renders a declaration as Markdown: its comment, its type as a TypeScript program would declare it, and its examples.
+ */
+import ts from "typescript5"
+
+const typeFlags =
+  ts.NodeBuilderFlags.NoTruncation |
+  ts.NodeBuilderFlags.InTypeAlias |
+  ts.NodeBuilderFlags.MultilineObjectLiterals |
+  ts.NodeBuilderFlags.UseAliasDefinedOutsideCurrentScope |
+  ts.NodeBuilderFlags.OmitParameterModifiers
+
+/** Types of more characters than this say less than their comment. */
+const maxTypeLength = 4_000
+
+const printer = ts.createPrinter({ removeComments: true })
+
+const printType = (checker: ts.TypeChecker, type: ts.Type, at: ts.Node): string => {
+  const node = checker.typeToTypeNode(type, at, typeFlags)
+  if (node === undefined) return "unknown"
+  return printer
+    .printNode(ts.EmitHint.Unspecified, node, at.getSourceFile())
+    .replace(/^( {4})+/gm, (indent) => indent.slice(0, indent.length / 2))
+    .replace(/;$/gm, "")
+}
+
+/** Whether the text of a type says only how it is computed, not what it is. */
+const isComputed = (text: string): boolean => /typeof |\bSchema\.|\bOperation/.test(text)
+
+/** The source of a declaration, with the comments of its members, without its own comment, and with computed types replaced. */
+const printSource = (checker: ts.TypeChecker, declaration: ts.Node): string => {
+  const start = declaration.getStart()
+  let text = declaration.getText()
+  const computed: Array<ts.TypeNode> = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isTypeNode(node) && isComputed(node.getText()) && /^(?:Input<|typeof )/.test(node.getText()))
+      computed.push(node)
+    else ts.forEachChild(node, visit)
+  }
+  visit(declaration)
+  for (const node of computed.reverse()) {
+    const [from, to] = [node.getStart() - start, node.getEnd() - start]
+    const indent = /^ */.exec(text.slice(text.lastIndexOf("\n", from) + 1))?.[0] ?? ""
+    const type = printType(checker, checker.getTypeFromTypeNode(node), node).replaceAll("\n", `\n${indent}`)
+    text = `${text.slice(0, from)}${type}${text.slice(to)}`
+  }
+  return text.replace(/^export (?:default |declare )?/, "")
+}
+
+/** The static members of a class, such as `open` and `layer` of a store. */
+const printClass = (checker: ts.TypeChecker, name: string, declaration: ts.ClassDeclaration): string => {
+  const members = declaration.members.flatMap((member) => {
+    const isStatic =
+      ts.canHaveModifiers(member) && member.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword)
+    if (isStatic !== true || member.name === undefined) return []
+    const type = checker.getTypeAtLocation(member)
+    const text = printType(checker, type, member).replaceAll("\n", "\n  ")
+    return [`  static ${member.name.getText()}: ${text}`]
+  })
+  return members.length === 0 ? "" : `class ${name} {\n${members.join("\n")}\n}`
+}
+
+const printFunction = (checker: ts.TypeChecker, name: string, signature: ts.Signature, at: ts.Node): string => {
+  const flags = typeFlags & ~ts.NodeBuilderFlags.InTypeAlias
+  const node = checker.signatureToSignatureDeclaration(signature, ts.SyntaxKind.CallSignature, at, flags)
+  if (node === undefined) return ""
+  return `function ${name}${printer.printNode(ts.EmitHint.Unspecified, node, at.getSourceFile()).replace(/;$/, "")}`
+}
+
+const printTypeAlias = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol, at: ts.Node): string => {
+  const text = printSource(checker, at)
+  if (ts.isInterfaceDeclaration(at) || !isComputed(at.getText())) return text
+  return `type ${name} = ${printType(checker, checker.getDeclaredTypeOfSymbol(symbol), at)}`
+}
+
+/** The declaration as code, or nothing if its comment says more. */
+const renderCode = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol, isType: boolean): string => {
+  const declarations = symbol.declarations ?? []
+  const typeDeclaration = declarations.find(
+    (node) => ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)
+  )
+  const valueDeclaration = isType ? undefined : symbol.valueDeclaration
+  if (valueDeclaration === undefined) {
+    return typeDeclaration === undefined ? "" : printTypeAlias(checker, name, symbol, typeDeclaration)
+  }
+  if (ts.isClassDeclaration(valueDeclaration)) return printClass(checker, name, valueDeclaration)
+  const type = checker.getTypeOfSymbolAtLocation(symbol, valueDeclaration)
+  const signatures = type.getCallSignatures()
+  if (signatures.length > 0 && type.getProperties().length === 0) {
+    return signatures.map((signature) => printFunction(checker, name, signature, valueDeclaration)).join("\n")
+  }
+  const decoded = type.getProperty("Encoded") && type.getProperty("Type")
+  if (decoded !== undefined) {
+    const text = printType(checker, checker.getTypeOfSymbol(decoded), valueDeclaration)
+    return `const ${name}: Schema.Codec<${text}>`
+  }
+  return `const ${name}: ${printType(checker, type, valueDeclaration)}`
+}
+
+export const renderDeclaration = (
+  checker: ts.TypeChecker,
+  name: string,
+  symbol: ts.Symbol,
+  isType: boolean
+): string => {
+  const comment = ts.displayPartsToString(symbol.getDocumentationComment(checker))
+  const code = renderCode(checker, name, symbol, isType)
+  const examples = symbol
+    .getJsDocTags(checker)
+    .filter((tag) => tag.name === "example")
+    .map((tag) => ts.displayPartsToString(tag.text))
+  const parts = [comment, ...(code === "" || code.length > maxTypeLength ? [] : [`\`\`\`typescript\n${code}\n\`\`\``])]
+  return [...parts, ...examples.map((example) => `Example:\n\n${example.replace("```ts", "```typescript")}`)]
+    .filter((part) => part !== "")
+    .join("\n\n")
+}

@@ -1,0 +1,126 @@
+/**
+ * Generates docs/reference/api: a page for each entry point of the published packages, from the types and comments of
+ * the sources. A test fails when a page does not match them.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import ts from "typescript5"
+import { renderDeclaration } from "./apiReference/renderDeclaration.ts"
+import { publishedPackages } from "./publishedPackages.ts"
+
+const root = join(import.meta.dirname, "../../..")
+export const apiReferenceFolder = join(root, "docs/reference/api")
+
+/** The other packages of this repository use it; it may change in any release. */
+const isPublic = (specifier: string): boolean => specifier !== "@tollgate/core/internal"
+
+const entryPoints = publishedPackages.flatMap(({ folder, manifest, sources, specifiers }) =>
+  specifiers.flatMap((specifier, index) =>
+    isPublic(specifier) ? [{ specifier, source: join(root, sources[index] ?? ""), folder, manifest }] : []
+  )
+)
+
+const toPageName = (specifier: string): string => `${specifier.replace("@tollgate/", "").replace("/", "-")}.md`
+
+const createProgram = (): ts.Program => {
+  const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
+  const files = entryPoints.map(({ source }) => source)
+  return ts.createProgram(files, { ...options, composite: false, noEmit: true, allowImportingTsExtensions: true })
+}
+
+/** The sections of a page, in this order. */
+const sections = ["Functions and values", "Classes", "Interfaces", "Types"] as const
+
+/** A name that an entry point exports. */
+interface ExportedName {
+  readonly name: string
+  readonly symbol: ts.Symbol
+  /** Whether only its type is exported. */
+  readonly isType: boolean
+}
+
+const getSection = ({ symbol, isType }: ExportedName): (typeof sections)[number] => {
+  const values = ts.SymbolFlags.Function | ts.SymbolFlags.Variable | ts.SymbolFlags.Module
+  if (!isType && symbol.flags & values) return "Functions and values"
+  if (!isType && symbol.flags & ts.SymbolFlags.Class) return "Classes"
+  return symbol.flags & ts.SymbolFlags.Interface ? "Interfaces" : "Types"
+}
+
+const listExports = (checker: ts.TypeChecker, file: ts.SourceFile): ReadonlyArray<ExportedName> => {
+  const module = checker.getSymbolAtLocation(file)
+  if (module === undefined) throw new Error(`${file.fileName} is not a module`)
+  return checker
+    .getExportsOfModule(module)
+    .map((symbol) => {
+      const specifier = symbol.declarations?.find(ts.isExportSpecifier)
+      return {
+        name: symbol.name,
+        symbol: symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
+        isType: specifier !== undefined && ts.isTypeOnlyExportDeclaration(specifier)
+      }
+    })
+    .sort((a, b) => a.name.localeCompare(b.name, "en"))
+}
+
+/** The code of an error that `defineError` declares. */
+const getErrorCode = ({ symbol }: ExportedName): string | undefined =>
+  /defineError<.*?code: "([a-z-]+)"/s.exec(symbol.valueDeclaration?.getText() ?? "")?.[1]
+
+const readIntroduction = (source: ts.SourceFile): string => {
+  const comment = /^\/\*\*(.*?)\*\//s.exec(source.text)?.[1] ?? ""
+  return comment
+    .replace(/^\s*\* ?/gm, "")
+    .replace(/^`@tollgate\/[^:]+: /, "")
+    .trim()
+    .replace(/^./, (first) => first.toUpperCase())
+}
+
+/** The pages, by file name. */
+export const generateApiReference = (): ReadonlyMap<string, string> => {
+  const program = createProgram()
+  const checker = program.getTypeChecker()
+  const pages = new Map<string, string>()
+  for (const { specifier, source } of entryPoints) {
+    const file = program.getSourceFile(source)
+    if (file === undefined) throw new Error(`${source} does not exist`)
+    const names = listExports(checker, file)
+    const parts = [`# ${specifier}`, readIntroduction(file)]
+    for (const section of sections) {
+      const members = names.filter((name) => getErrorCode(name) === undefined && getSection(name) === section)
+      if (members.length > 0) parts.push(`## ${section}`)
+      for (const { name, symbol, isType } of members) {
+        parts.push(`### ${name}`, renderDeclaration(checker, name, symbol, isType))
+      }
+    }
+    const errors = names.flatMap((name) => {
+      const code = getErrorCode(name)
+      return code === undefined ? [] : [`- [${name.name}](../errors.md#${code})`]
+    })
+    if (errors.length > 0) parts.push("## Errors", errors.join("\n"))
+    pages.set(toPageName(specifier), `${parts.filter((part) => part !== "").join("\n\n")}\n`)
+  }
+  pages.set("README.md", renderIndex())
+  return pages
+}
+
+const renderIndex = (): string => {
+  const rows = entryPoints.map(({ specifier, source, manifest }) => {
+    const file = ts.createSourceFile(source, readFileSync(source, "utf8"), ts.ScriptTarget.Latest)
+    const description = readIntroduction(file).split("\n\n")[0]?.replaceAll("\n", " ") || manifest.description
+    return `| [\`${specifier}\`](${toPageName(specifier)}) | ${description} |`
+  })
+  return [
+    "# TypeScript API",
+    "Every name that an application may import, with its types and comments. The pages are generated from the sources.",
+    ["| Import | For |", "| --- | --- |", ...rows].join("\n"),
+    "`@tollgate/core/internal` is for the other packages of Tollgate. It may change in any release.\n"
+  ].join("\n\n")
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  rmSync(apiReferenceFolder, { recursive: true, force: true })
+  mkdirSync(apiReferenceFolder, { recursive: true })
+  for (const [name, text] of generateApiReference()) writeFileSync(join(apiReferenceFolder, name), text)
+}
