@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import ts from "typescript5"
 import { renderDeclaration } from "./apiReference/renderDeclaration.ts"
+import { formatMarkdown } from "./formatMarkdown.ts"
 import { publishedPackages } from "./publishedPackages.ts"
 
 const root = join(import.meta.dirname, "../../..")
@@ -99,9 +100,9 @@ export const generateApiReference = (): ReadonlyMap<string, string> => {
       return code === undefined ? [] : [`- [${name.name}](../errors.md#${code})`]
     })
     if (errors.length > 0) parts.push("## Errors", errors.join("\n"))
-    pages.set(toPageName(specifier), `${parts.filter((part) => part !== "").join("\n\n")}\n`)
+    pages.set(toPageName(specifier), formatMarkdown(parts.filter((part) => part !== "").join("\n\n")))
   }
-  pages.set("README.md", renderIndex())
+  pages.set("README.md", formatMarkdown(renderIndex()))
   return pages
 }
 
@@ -115,7 +116,7 @@ const renderIndex = (): string => {
     "# TypeScript API",
     "Every name that an application may import, with its types and comments. The pages are generated from the sources.",
     ["| Import | For |", "| --- | --- |", ...rows].join("\n"),
-    "`@tollgate/core/internal` is for the other packages of Tollgate. It may change in any release.\n"
+    "`@tollgate/core/internal` is for the other packages of Tollgate. It may change in any release."
   ].join("\n\n")
 }
 

@@ -1,0 +1,31 @@
+/**
+ * The documentation as a static site with search: `npm run docs` builds it into docs/.vitepress/dist.
+ */
+import { defineConfig } from "vitepress"
+import { copyLinkedFiles, linkRepositoryFiles } from "./repositoryFiles.ts"
+import { sidebar } from "./sidebar.ts"
+import { toAnchor } from "./toAnchor.ts"
+import { writeLlmsFiles } from "./writeLlmsFiles.ts"
+
+export default defineConfig({
+  title: "Tollgate",
+  description:
+    "API keys, rate limits, plans with quotas, subscriptions and deployments for the customers of your Node server",
+  lang: "en",
+  // Repositories show README.md as the page of its folder.
+  rewrites: { "README.md": "index.md", "reference/api/README.md": "reference/api/index.md" },
+  markdown: {
+    anchor: { slugify: toAnchor },
+    config: linkRepositoryFiles
+  },
+  themeConfig: {
+    search: { provider: "local" },
+    sidebar,
+    outline: [2, 3],
+    docFooter: { prev: false, next: false }
+  },
+  buildEnd: ({ outDir }) => {
+    copyLinkedFiles(outDir)
+    writeLlmsFiles(outDir)
+  }
+})
