@@ -14,8 +14,8 @@ const projects = ["packages", "examples"].flatMap((folder) =>
         // A package and an example may have the same folder name.
         name: folder === "examples" ? `example-${name}` : name,
         include: [`${folder}/${name}/test/**/*.test.ts`],
-        // Only the tests of the documentation page and of the console use a browser.
-        ...(folder === "packages" && ["express", "console"].includes(name)
+        // The tests of the API reference, of the console and of the documentation use a browser.
+        ...(folder === "packages" && ["express", "console", "tools"].includes(name)
           ? { globalSetup: "packages/testing/setup/chromium.ts" }
           : {})
       }

@@ -2,10 +2,9 @@
  * The documentation as a static site with search: `npm run docs` builds it into docs/.vitepress/dist.
  */
 import { defineConfig } from "vitepress"
-import { copyLinkedFiles, linkRepositoryFiles } from "./repositoryFiles.ts"
+import { copyRepositoryFiles, linkRepositoryFiles } from "./repositoryFiles.ts"
 import { sidebar } from "./sidebar.ts"
 import { toAnchor } from "./toAnchor.ts"
-import { writeLlmsFiles } from "./writeLlmsFiles.ts"
 
 export default defineConfig({
   title: "Tollgate",
@@ -24,8 +23,5 @@ export default defineConfig({
     outline: [2, 3],
     docFooter: { prev: false, next: false }
   },
-  buildEnd: ({ outDir }) => {
-    copyLinkedFiles(outDir)
-    writeLlmsFiles(outDir)
-  }
+  buildEnd: ({ outDir }) => copyRepositoryFiles(outDir)
 })

@@ -1,10 +1,12 @@
 /**
- * Links to files of the repository outside docs/, such as examples. The site has copies of them, as text.
+ * Files of the repository that the site has as text: those outside docs/ that pages link to, such as examples, and the
+ * sources of the pages, for language models.
  */
 import { copyFileSync, mkdirSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import type { MarkdownRenderer } from "vitepress"
-import { docsFolder } from "./pages.ts"
+import { llmsFiles } from "./llmsFiles.ts"
+import { docsFolder, pages } from "./pages.ts"
 
 const repository = join(docsFolder, "..")
 const linked = new Set<string>()
@@ -27,10 +29,14 @@ export const linkRepositoryFiles = (markdown: MarkdownRenderer): void => {
   })
 }
 
-export const copyLinkedFiles = (outDir: string): void => {
-  for (const path of linked) {
-    const target = join(outDir, toSitePath(path))
-    mkdirSync(dirname(target), { recursive: true })
-    copyFileSync(join(repository, path), target)
+const copy = (from: string, to: string): void => {
+  mkdirSync(dirname(to), { recursive: true })
+  copyFileSync(from, to)
+}
+
+export const copyRepositoryFiles = (outDir: string): void => {
+  for (const path of linked) copy(join(repository, path), join(outDir, toSitePath(path)))
+  for (const path of [...Object.keys(llmsFiles), ...pages.map(({ path }) => path)]) {
+    copy(join(docsFolder, path), join(outDir, path))
   }
 }
