@@ -6,6 +6,12 @@ export class Unauthorized extends defineError<Unauthorized>()("Unauthorized", {
   code: "unauthorized",
   status: 401,
   title: "Not authenticated",
+  meaning:
+    "The credential is missing or not valid: a management token of the HTTP API, or the API key of a protected " +
+    "route. The error does not say why.",
+  remedy:
+    "Send `Authorization: Bearer <token>` with a token of the option `tokens`, or an API key that exists and is " +
+    "neither expired nor disabled.",
   detail: () => "Send a valid credential, such as Authorization: Bearer <token>"
 }) {}
 
@@ -13,6 +19,12 @@ export class Forbidden extends defineError<Forbidden>()("Forbidden", {
   code: "forbidden",
   status: 403,
   title: "Forbidden",
+  meaning:
+    "The credential is valid but does not allow the operation. It is for another account or is read-only, or the " +
+    "request comes from another site with a cookie.",
+  remedy:
+    "Use a credential for this account, with write access where the operation changes something. In a page of " +
+    "another site, send the credential in the `Authorization` header.",
   detail: () => "This credential is for another account"
 }) {}
 
@@ -23,10 +35,11 @@ export class MissingScope extends defineError<MissingScope>()(
     code: "missing-scope",
     status: 403,
     title: "Missing scope",
+    meaning: "The API key is valid but lacks scopes that the protected route requires.",
+    remedy: "Use another key, or add the scopes to this one with an update of the key.",
     detail: ({ scopes }) => `The API key lacks ${scopes.length === 1 ? "the scope" : "the scopes"} ${scopes.join(", ")}`
   },
   {
-    /** The missing ones. */
-    scopes: Schema.Array(Schema.String)
+    scopes: Schema.Array(Schema.String).annotate({ description: "The scopes that the key lacks." })
   }
 ) {}

@@ -11,13 +11,22 @@ export class ServerUnreachable extends defineError<ServerUnreachable>()(
     code: "server-unreachable",
     status: 502,
     title: "Server unreachable",
+    meaning: "The client got no response in time, or a response that is not from Tollgate.",
+    remedy:
+      "Check `baseUrl` and the network. If `outcome` is `unknown`, repeat the call with the same `idempotencyKey`, " +
+      "so that it is applied only once.",
+    isSentOverHttp: false,
     detail: ({ outcome }) =>
       "The server cannot be reached, or its response is not from Tollgate. Check baseUrl. " +
       (outcome === "not-applied"
         ? "Nothing was changed; try again."
         : "The call may or may not have been applied. Retry it with the same idempotencyKey, so that it is applied only once.")
   },
-  { outcome: Schema.Literals(["not-applied", "unknown"]) }
+  {
+    outcome: Schema.Literals(["not-applied", "unknown"]).annotate({
+      description: "Whether the call had an effect: it had none, or it may have been applied."
+    })
+  }
 ) {
   constructor(members: { readonly outcome: "not-applied" | "unknown"; readonly cause?: unknown }) {
     const { cause, ...rest } = members

@@ -5,6 +5,8 @@ export class ConsoleCodeInvalid extends defineError<ConsoleCodeInvalid>()("Conso
   code: "console-code-invalid",
   status: 401,
   title: "Console link not valid",
+  meaning: "The code of a link to the console is wrong, has expired or was used.",
+  remedy: "Create a new link, restart the server to get one, or sign in with a management token.",
   detail: () =>
     "A link to the console works once, within 5 minutes. To get a new one, restart the server, or sign in with a " +
     "management token."

@@ -30,9 +30,17 @@ export class StoreCopyError extends defineError<StoreCopyError>()(
     code: "store-copy",
     status: 500,
     title: "Store cannot be copied",
+    meaning: "The contents of a store were not copied into another. `reason` says why.",
+    remedy:
+      "For `same-store`, pass another target. Otherwise stop the servers that use the source, empty the target and " +
+      "copy again. `detail` says how to empty it.",
+    isSentOverHttp: false,
     detail: ({ problem, reason }) => `Cannot copy the store: ${problem}. ${remedies[reason]}.`
   },
-  { reason: Reason, problem: Schema.String }
+  {
+    reason: Reason.annotate({ description: "Why the copy failed." }),
+    problem: Schema.String.annotate({ description: "What failed." })
+  }
 ) {
   constructor(members: {
     readonly reason: typeof Reason.Type

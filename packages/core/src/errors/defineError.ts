@@ -11,10 +11,25 @@ interface ProblemDeclaration<Code extends string, Status extends number, Fields 
   readonly code: Code
   readonly status: Status
   readonly title: string
+  /** When the error occurs, for the documentation. The first sentence is also the summary. */
+  readonly meaning: string
+  /** What the client or the operator does about it, for the documentation. */
+  readonly remedy: string
+  /** `false` for errors that only occur in process or in the client. Default: `true`. */
+  readonly isSentOverHttp?: false
   /** What happened and what to do. Clients see it. */
   readonly detail: (fields: Schema.Struct.Type<Fields>) => string
   /** The name of the schema in the OpenAPI description. Default: the tag, followed by `Problem`. */
   readonly schemaName?: string
+}
+
+/** What the documentation says of an error class. */
+export interface ErrorDocumentation {
+  readonly code: string
+  readonly status: number
+  readonly meaning: string
+  readonly remedy: string
+  readonly isSentOverHttp: boolean
 }
 
 /** A problem as JSON, with the ID of the request that it responds to. */
@@ -62,7 +77,7 @@ export const defineError =
     const Fields extends HttpApiError.ProblemExtensionFields = Readonly<Record<never, never>>
   >(
     tag: Tag,
-    { code, status, title, detail, schemaName = `${tag}Problem` }: ProblemDeclaration<Code, Status, Fields>,
+    declaration: ProblemDeclaration<Code, Status, Fields>,
     fields?: Fields
   ): HttpApiError.ProblemClass<
     Self,
@@ -71,7 +86,9 @@ export const defineError =
     Status,
     Fields & { readonly code: Schema.tag<Code> },
     TollgateErrorMembers
-  > => {
+  > & { readonly documentation: ErrorDocumentation } => {
+    const { code, status, title, detail, meaning, remedy, isSentOverHttp = true } = declaration
+    const { schemaName = `${tag}Problem` } = declaration
     const declaredFields = { ...fields, code: Schema.tag(code) }
     const Base = HttpApiError.Problem<Self, TollgateErrorMembers>()(
       tag,
@@ -82,6 +99,8 @@ export const defineError =
     ) as any
     const encodeFields = Schema.encodeUnknownSync(Schema.Struct(fields ?? {}))
     class ErrorWithDetail extends Base {
+      static readonly documentation: ErrorDocumentation = { code, status, meaning, remedy, isSentOverHttp }
+
       constructor(members: Schema.Struct.Type<Fields> = {} as Schema.Struct.Type<Fields>, options?: unknown) {
         super({ detail: detail(members), ...members }, options)
       }

@@ -9,6 +9,10 @@ export class RequestTimeout extends defineError<RequestTimeout>()("RequestTimeou
   code: "request-timeout",
   status: 408,
   title: "Request timeout",
+  meaning:
+    "The body did not arrive in time: a JSON body took more than 30 seconds, or an upload stalled or was too slow.",
+  remedy:
+    "Send the request again. If it happens often, look for a slow connection or for a proxy that holds bodies back.",
   detail: () => "The body did not arrive in time. Send it again."
 }) {}
 
@@ -17,6 +21,8 @@ export class RequestInProgress extends defineError<RequestInProgress>()("Request
   code: "request-in-progress",
   status: 409,
   title: "Request in progress",
+  meaning: "Another request with the same `Idempotency-Key` is still running in the same process.",
+  remedy: "Wait for the response to the first request, or repeat the request with the same key later.",
   detail: () => "A request with this Idempotency-Key is still running. Wait for its response, or try again later."
 }) {}
 
@@ -26,16 +32,22 @@ export class PayloadTooLarge extends defineError<PayloadTooLarge>()(
     code: "payload-too-large",
     status: 413,
     title: "Payload too large",
+    meaning: "The JSON body or the source of a deployment is larger than the server accepts.",
+    remedy:
+      "Send less, or split the request. Leave files that are not deployed out of a source. The operator can raise " +
+      "`bodyLimit` or `deployments.sourceLimit`.",
     detail: ({ maxBytes }) =>
       `The body may have at most ${maxBytes} bytes. Send less, or split it into several requests.`
   },
-  { maxBytes: Schema.Int }
+  { maxBytes: Schema.Int.annotate({ description: "The maximum size in bytes." }) }
 ) {}
 
 export class UnsupportedEncoding extends defineError<UnsupportedEncoding>()("UnsupportedEncoding", {
   code: "unsupported-encoding",
   status: 415,
   title: "Unsupported content encoding",
+  meaning: "The request has a `Content-Encoding` other than `identity`.",
+  remedy: "Send the body uncompressed. A source is a gzip archive already; send it without `Content-Encoding`.",
   detail: () => "Send the body uncompressed, without Content-Encoding"
 }) {}
 
@@ -44,6 +56,10 @@ export class InternalError extends defineError<InternalError>()("InternalError",
   code: "internal",
   status: 500,
   title: "Internal server error",
+  meaning: "The server failed unexpectedly.",
+  remedy:
+    "Give `instance`, the request ID, to the operator, who finds the error under it in the server log. If you " +
+    "repeat a request that changes something, send the same `Idempotency-Key`.",
   detail: () => "The server log has the error under this request ID.",
   schemaName: "InternalProblem"
 }) {}

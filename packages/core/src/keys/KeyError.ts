@@ -7,6 +7,10 @@ export class KeyNotFound extends defineError<KeyNotFound>()("KeyNotFound", {
   code: "key-not-found",
   status: 404,
   title: "Key not found",
+  meaning:
+    "The consumer has no key with this ID. The ID is not in the error: it may be a key value that was passed by " +
+    "mistake.",
+  remedy: "Pass the `id` of the key, not its value. List the keys of the consumer to find it.",
   detail: () => "This consumer has no key with this id"
 }) {}
 
@@ -17,14 +21,21 @@ export class KeyValueTaken extends defineError<KeyValueTaken>()(
     code: "key-value-taken",
     status: 409,
     title: "Key value already in use",
+    meaning:
+      "Another key of the key bucket, or of the same request, has this value or was imported with its hash. No key " +
+      "was created.",
+    remedy: "Supply another value, or leave it out so that Tollgate generates one.",
     detail: ({ index }) =>
       index === undefined
         ? "Another key in this bucket already has this value. Supply a different value, or omit it to generate one."
         : `Key ${index} of the request, counted from 0: another key in this bucket or in the request has this value. No key was created.`
   },
   {
-    /** The position of the key in the request, if it has several. */
-    index: Schema.optionalKey(Schema.Int)
+    index: Schema.optionalKey(
+      Schema.Int.annotate({
+        description: "The position of the key in the request, counted from 0, if the request has several."
+      })
+    )
   }
 ) {}
 
@@ -32,6 +43,8 @@ export class KeyLimitReached extends defineError<KeyLimitReached>()("KeyLimitRea
   code: "key-limit-reached",
   status: 409,
   title: "Key limit reached",
+  meaning: `The consumer has ${maxKeysPerConsumer.toLocaleString("en-US")} keys, or would have more.`,
+  remedy: "Delete keys that are expired or not used, or create another consumer.",
   detail: () => `A consumer can have at most ${maxKeysPerConsumer} keys. Delete some keys first.`
 }) {}
 
@@ -39,6 +52,10 @@ export class KeyNotRetained extends defineError<KeyNotRetained>()("KeyNotRetaine
   code: "key-not-retained",
   status: 409,
   title: "Key value not stored",
+  meaning:
+    "The value of the key cannot be shown, because it is not stored: the key was imported by its hash, or " +
+    "`keyStorage` is `hash-only`.",
+  remedy: "Read the key with `key-format=masked`. If the value is lost, roll the key or create a new one.",
   detail: () =>
     "The value of this key is not stored: it was imported by its hash, or only hashes are kept. Read it with key-format=masked."
 }) {}

@@ -8,10 +8,12 @@ export class MeteringBucketNotFound extends defineError<MeteringBucketNotFound>(
     code: "bucket-not-found",
     status: 404,
     title: "Metering bucket not found",
+    meaning: "The metering bucket does not exist, or belongs to another account.",
+    remedy: "Check the ID and the account. List the metering buckets to find the ID by name.",
     detail: ({ bucketId }) => `Metering bucket "${bucketId}" does not exist`,
     schemaName: "BucketNotFoundProblem"
   },
-  { bucketId: Schema.String }
+  { bucketId: Schema.String.annotate({ description: "The requested ID." }) }
 ) {}
 
 export class MeteringBucketNameTaken extends defineError<MeteringBucketNameTaken>()(
@@ -20,8 +22,10 @@ export class MeteringBucketNameTaken extends defineError<MeteringBucketNameTaken
     code: "bucket-name-taken",
     status: 409,
     title: "Metering bucket name already in use",
+    meaning: "The account already has a metering bucket of this name.",
+    remedy: "Choose another name, or use the existing metering bucket.",
     detail: ({ meteringBucketName }) =>
       `The account has a metering bucket named "${meteringBucketName}" already. Choose another name.`
   },
-  { meteringBucketName: Schema.String }
+  { meteringBucketName: Schema.String.annotate({ description: "The requested name." }) }
 ) {}

@@ -8,13 +8,16 @@ export class RateLimited extends defineError<RateLimited>()(
     code: "rate-limited",
     status: 429,
     title: "Too many requests",
+    meaning:
+      "A rate limit of a plan or of a route is exhausted, or the subscription has too many requests in flight. " +
+      "Nothing was counted.",
+    remedy: "Wait for `retryAfterMs`, or the seconds in `Retry-After`, and send the request again.",
     detail: ({ limit, retryAfterMs }) =>
       `The rate limit "${limit}" is exhausted. Try again in ${retryAfterMs} ms. Nothing was counted.`
   },
   {
-    /** The name of the limit. */
-    limit: Schema.String,
-    retryAfterMs: Schema.Finite
+    limit: Schema.String.annotate({ description: "The name of the rate limit." }),
+    retryAfterMs: Schema.Finite.annotate({ description: "Milliseconds after which the request can succeed." })
   }
 ) {
   /** What is left of the limit, for the headers of the response. `undefined` in a client, which does not know it. */

@@ -8,7 +8,13 @@ export class ConfigurationError extends defineError<ConfigurationError>()(
     code: "configuration",
     status: 500,
     title: "Invalid configuration",
+    meaning: "An option is invalid, a required one is missing, or Node is too old.",
+    remedy: "Correct the option that `option` names. `problem` says what is expected.",
+    isSentOverHttp: false,
     detail: ({ option, problem }) => `${option}: ${problem}`
   },
-  { option: Schema.String, problem: Schema.String }
+  {
+    option: Schema.String.annotate({ description: "The path of the option." }),
+    problem: Schema.String.annotate({ description: "What is wrong, or what is expected." })
+  }
 ) {}

@@ -39,10 +39,17 @@ export class LimitReached extends defineError<LimitReached>()(
     code: "limit-reached",
     status: 409,
     title: "Limit reached",
+    meaning: "A new record would exceed one of the limits of the account, the key bucket or the metering bucket.",
+    remedy:
+      "Remove records that are not needed, or let the operator raise the limit in the option `limits`. `limit` is " +
+      "the name of the option.",
     detail: ({ limit, max }) => {
       const { owner, items, remedy } = limitMessages[limit]
       return `${owner} may have at most ${max.toLocaleString("en-US")} ${items}. ${remedy} or raise limits.${limit}.`
     }
   },
-  { limit: Schema.Literals(limitNames), max: Schema.Int }
+  {
+    limit: Schema.Literals(limitNames).annotate({ description: "The limit, named as in the option `limits`." }),
+    max: Schema.Int.annotate({ description: "The value of the limit." })
+  }
 ) {}

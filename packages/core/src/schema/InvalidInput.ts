@@ -6,9 +6,11 @@ import { Schema, SchemaIssue } from "effect"
 import { defineError } from "../errors/defineError.ts"
 
 export const InputIssue = Schema.Struct({
-  pointer: Schema.optionalKey(Schema.String),
-  parameter: Schema.optionalKey(Schema.String),
-  detail: Schema.String
+  pointer: Schema.optionalKey(
+    Schema.String.annotate({ description: "A JSON pointer into the body. Empty for the body as a whole." })
+  ),
+  parameter: Schema.optionalKey(Schema.String.annotate({ description: "The name of a parameter or header." })),
+  detail: Schema.String.annotate({ description: "What is wrong. Never contains the rejected value." })
 })
 export type InputIssue = typeof InputIssue.Type
 
@@ -18,11 +20,19 @@ export class InvalidInput extends defineError<InvalidInput>()(
     code: "bad-request",
     status: 400,
     title: "Invalid request",
+    meaning: "A parameter, a header or the body is malformed or does not match its schema.",
+    remedy:
+      "Correct what `errors` lists. A retry of the same request fails again. If an upload was incomplete, send the " +
+      "source again.",
     detail: ({ errors: [first] }) =>
       `${first?.pointer || first?.parameter || "The body"}: ${first?.detail ?? "is not valid"}`,
     schemaName: "BadRequestProblem"
   },
-  { errors: Schema.Array(InputIssue) }
+  {
+    errors: Schema.Array(InputIssue).annotate({
+      description: "What is wrong with the request, one entry for each place."
+    })
+  }
 ) {}
 
 const maxNameLength = 256

@@ -6,6 +6,8 @@ export class VersionMismatch extends defineError<VersionMismatch>()("VersionMism
   code: "precondition-failed",
   status: 412,
   title: "Precondition failed",
+  meaning: "The resource has changed since you read it: its version is not the one in `If-Match`.",
+  remedy: "Read the resource again, apply your change to it and repeat the request with the new `ETag`.",
   detail: () => "The resource has changed since you read it. Read it again and retry.",
   schemaName: "PreconditionFailedProblem"
 }) {}

@@ -4,6 +4,8 @@ export class IdempotencyKeyReused extends defineError<IdempotencyKeyReused>()("I
   code: "idempotency-key-reused",
   status: 422,
   title: "Idempotency key reused",
+  meaning: "The `Idempotency-Key` was used for a different request in the last 24 hours.",
+  remedy: "Use a new key for each new request, and the same key only for retries with the same body.",
   detail: () => "This Idempotency-Key was already used for a different request. Use a new key."
 }) {}
 
@@ -15,6 +17,10 @@ export class ReplayUnavailable extends defineError<ReplayUnavailable>()("ReplayU
   code: "answer-forgotten",
   status: 409,
   title: "Idempotent replay unavailable",
+  meaning:
+    "The request succeeded before, but its stored response can no longer be read: the secret or the format has " +
+    "changed since.",
+  remedy: "Do not repeat the request with a new key. Read the resource that it created or changed.",
   detail: () =>
     "This request already succeeded, but its result can no longer be read. Read the resource that it created or changed.",
   schemaName: "AnswerForgottenProblem"

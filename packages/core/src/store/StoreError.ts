@@ -12,13 +12,15 @@ export class StoreOpenError extends defineError<StoreOpenError>()(
     code: "store-open",
     status: 500,
     title: "Store cannot be opened",
+    meaning: "A store cannot be opened: the file, the server or the version is not usable.",
+    remedy: "Do what `remedy` says, and start again. `location` names the store without its password.",
+    isSentOverHttp: false,
     detail: ({ location, problem, remedy }) => `Cannot open the ${location}: ${problem}. ${remedy}.`
   },
   {
-    /** The adapter and the location of the store, without a password. */
-    location: Schema.String,
-    problem: Schema.String,
-    remedy: Schema.String
+    location: Schema.String.annotate({ description: "The adapter and the location of the store, without a password." }),
+    problem: Schema.String.annotate({ description: "What failed." }),
+    remedy: Schema.String.annotate({ description: "What to do about it." })
   }
 ) {
   constructor(members: {
@@ -50,6 +52,8 @@ export class StoreConflict extends defineError<StoreConflict>()("StoreConflict",
   code: "concurrent-update",
   status: 409,
   title: "Concurrent modification",
+  meaning: "Other requests changed the same record at each attempt. Nothing was changed.",
+  remedy: "Send the request again. If it happens often, change the record from fewer clients at a time.",
   detail: () => "Other requests keep changing the same data. Try again.",
   schemaName: "ConcurrentUpdateProblem"
 }) {
@@ -85,7 +89,9 @@ export type StoreOperationName =
 
 const writes: ReadonlySet<StoreOperationName | undefined> = new Set(["commit", "clear", "write"])
 
-const Outcome = Schema.Literals(["not-applied", "unknown"])
+const Outcome = Schema.Literals(["not-applied", "unknown"]).annotate({
+  description: "Whether the request had an effect: it had none, or it may have been applied."
+})
 
 interface StoreUnavailableMembers {
   readonly outcome: typeof Outcome.Type
@@ -107,6 +113,10 @@ export class StoreUnavailable extends defineError<StoreUnavailable>()(
     code: "store-unavailable",
     status: 503,
     title: "Store unavailable",
+    meaning: "The store does not respond or fails, for example because the connection was lost.",
+    remedy:
+      "If `outcome` is `not-applied`, send the request again after `Retry-After`. If it is `unknown`, repeat it " +
+      "with the same `Idempotency-Key`, or read the resource first. The operator checks the store.",
     detail: ({ outcome }) =>
       outcome === "not-applied"
         ? "Nothing was changed. Try again in a moment."
@@ -147,6 +157,12 @@ export class RecordUnreadable extends defineError<RecordUnreadable>()("RecordUnr
   code: "internal",
   status: 500,
   title: "Internal server error",
+  meaning:
+    "A stored record cannot be read by this version of Tollgate, for example after a downgrade or a change made " +
+    "outside Tollgate.",
+  remedy:
+    "The operator finds the key of the record in the server log. Run the version that wrote the record, or restore " +
+    "it from a backup.",
   detail: () => "A stored record cannot be read. See the server log."
 }) {
   declare readonly key: string

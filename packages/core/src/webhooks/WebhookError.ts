@@ -8,9 +8,11 @@ export class InvalidWebhookUrl extends defineError<InvalidWebhookUrl>()(
     code: "invalid-webhook-url",
     status: 422,
     title: "Invalid webhook URL",
+    meaning: "Webhooks cannot be sent to this URL: it is not valid, not https, or leads to a private network.",
+    remedy: "Use a public https URL. The operator can allow private networks in the option `webhooks`.",
     detail: ({ problem }) => `Webhooks cannot be sent to this URL: ${problem}`
   },
-  { problem: Schema.String }
+  { problem: Schema.String.annotate({ description: "Why webhooks cannot be sent to the URL." }) }
 ) {}
 
 export class WebhookNotFound extends defineError<WebhookNotFound>()(
@@ -19,9 +21,11 @@ export class WebhookNotFound extends defineError<WebhookNotFound>()(
     code: "webhook-not-found",
     status: 404,
     title: "Webhook not found",
+    meaning: "The account has no webhook with this ID.",
+    remedy: "Check the ID and the account. List the webhooks to find it.",
     detail: ({ webhookId }) => `Webhook "${webhookId}" does not exist in this account`
   },
-  { webhookId: Schema.String }
+  { webhookId: Schema.String.annotate({ description: "The requested ID." }) }
 ) {}
 
 export class DeliveryNotFound extends defineError<DeliveryNotFound>()(
@@ -30,14 +34,18 @@ export class DeliveryNotFound extends defineError<DeliveryNotFound>()(
     code: "delivery-not-found",
     status: 404,
     title: "Delivery not found",
+    meaning: "The webhook has no delivery with this ID. It never had one, or the delivery is no longer kept.",
+    remedy: "List the deliveries of the webhook to find one that can be retried.",
     detail: ({ deliveryId }) => `Delivery "${deliveryId}" does not exist in this webhook`
   },
-  { deliveryId: Schema.String }
+  { deliveryId: Schema.String.annotate({ description: "The requested ID." }) }
 ) {}
 
 export class WebhookDisabled extends defineError<WebhookDisabled>()("WebhookDisabled", {
   code: "webhook-disabled",
   status: 409,
   title: "Webhook disabled",
+  meaning: "The webhook is disabled, by an update or after days of failed attempts, and nothing is sent to it.",
+  remedy: "Repair the endpoint, set `state` to `enabled`, and repeat the request.",
   detail: () => 'Nothing is sent to a disabled webhook. Set its state to "enabled" first.'
 }) {}

@@ -6,6 +6,8 @@ export class DeploymentsNotConfigured extends defineError<DeploymentsNotConfigur
   code: "deployments-not-configured",
   status: 501,
   title: "Deployments not configured",
+  meaning: "The server has no option `deployments`.",
+  remedy: "The operator passes `deployments` and `publicUrl` to `createTollgate`.",
   detail: () => "Deployments are not configured on this server. Pass deployments and publicUrl to createTollgate."
 }) {}
 
@@ -15,9 +17,12 @@ export class DeploymentNotFound extends defineError<DeploymentNotFound>()(
     code: "deployment-not-found",
     status: 404,
     title: "Deployment not found",
+    meaning:
+      "There is no deployment of this name, it belongs to another account, or it has nothing to serve or deploy yet.",
+    remedy: "Check the name. List the deployments of the project to find it.",
     detail: ({ deployment }) => `There is no deployment "${deployment}"`
   },
-  { deployment: Schema.String }
+  { deployment: Schema.String.annotate({ description: "The requested name." }) }
 ) {}
 
 /** No upload with this id has completed. */
@@ -27,9 +32,11 @@ export class StatusNotFound extends defineError<StatusNotFound>()(
     code: "status-not-found",
     status: 404,
     title: "Deployment status not found",
+    meaning: "There is no deployment status with this ID. It exists once the upload is complete.",
+    remedy: "Complete the upload first. The ID is in the upload URL and in the response to the upload.",
     detail: ({ statusId }) => `There is no deployment status "${statusId}". It is created when the upload completes.`
   },
-  { statusId: Schema.String }
+  { statusId: Schema.String.annotate({ description: "The requested ID." }) }
 ) {}
 
 /** The upload URL has an invalid signature or has expired. The error does not say which. */
@@ -37,6 +44,8 @@ export class UploadForbidden extends defineError<UploadForbidden>()("UploadForbi
   code: "upload-forbidden",
   status: 403,
   title: "Invalid upload URL",
+  meaning: "The upload URL has a wrong signature or has expired. The error does not say which.",
+  remedy: "Request a new upload URL and use it within an hour, unchanged.",
   detail: () => "This upload URL is invalid or has expired. Request a new one."
 }) {}
 
@@ -44,6 +53,8 @@ export class AlreadyUploaded extends defineError<AlreadyUploaded>()("AlreadyUplo
   code: "already-uploaded",
   status: 409,
   title: "Upload URL already used",
+  meaning: "The upload URL has been used. Each URL takes one source.",
+  remedy: "Request a new upload URL for each upload. After a lost response, read the deployment status first.",
   detail: () => "This upload URL has already been used. Request a new one for each upload."
 }) {}
 
@@ -52,6 +63,8 @@ export class UploadInProgress extends defineError<UploadInProgress>()("UploadInP
   code: "upload-in-progress",
   status: 409,
   title: "Upload in progress",
+  meaning: "Another request is uploading to the same URL.",
+  remedy: "Wait for it. If its server stopped, try again in 30 seconds.",
   detail: () => "Another upload to this URL is in progress. If its server stopped, try again in 30 seconds."
 }) {}
 
@@ -60,6 +73,10 @@ export class SourceStoreError extends defineError<SourceStoreError>()("SourceSto
   code: "source-unavailable",
   status: 503,
   title: "Source storage unavailable",
+  meaning: "The source of a deployment cannot be stored now. Nothing was kept.",
+  remedy:
+    "Send the source again; the upload URL is still valid. The operator finds the cause in the server log, such as " +
+    "a full disk.",
   detail: () => "The source was not stored. The upload URL is still valid; try again.",
   schemaName: "SourceUnavailableProblem"
 }) {
