@@ -3,6 +3,8 @@
  */
 
 export * as KeyFormat from "./crypto/KeyFormat.ts"
+export { type ErrorDocumentation, encodeProblem } from "./errors/defineError.ts"
+export { MethodNotAllowed, RouteNotFound } from "./http/routeErrors.ts"
 export * as Period from "./metering/Period.ts"
 export { makeOutboxStore } from "./outbox/outboxStore.ts"
 export { recordEvent } from "./outbox/recordEvent.ts"
