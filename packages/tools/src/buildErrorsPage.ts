@@ -53,9 +53,9 @@ const notOverHttp =
 
 const getFirstSentence = (text: string): string => /^.*?\.(?= |$)/.exec(text)?.[0] ?? text
 
-/** Descriptions are read from the declared field: the JSON Schema has none where the JSON differs from the value. */
-const getDescription = (field: Schema.Top | undefined): string =>
-  field === undefined ? "" : (SchemaAST.resolve(field.ast)?.description ?? "")
+/** Read from the declared field: the JSON Schema has no description where the JSON differs from the value. */
+const getDescription = (field: Schema.Struct.Fields[string] | undefined): string =>
+  (field === undefined ? undefined : SchemaAST.resolveAt<string>("description")((field as Schema.Top).ast)) ?? ""
 
 const formatMembers = ({ class: errorClass }: DocumentedError): ReadonlyArray<string> => {
   const members = getMembers(errorClass)
@@ -64,7 +64,7 @@ const formatMembers = ({ class: errorClass }: DocumentedError): ReadonlyArray<st
   const rows = fields.map(({ name, type, description }) => [
     formatCode(name),
     type,
-    description || getDescription(members[name.replace("?", "")] as Schema.Top | undefined)
+    description || getDescription(members[name.replace("?", "")])
   ])
   return [formatTable(["Member", "Type", "Meaning"], rows), ""]
 }

@@ -32,6 +32,6 @@ export const getMembers = ({ fields }: ErrorClass): Schema.Struct.Fields =>
 export const makeErrorExample = (errorClass: ErrorClass): Error => {
   const members = Schema.Struct(getMembers(errorClass))
   const sample = { ...makeExampleOf(members), ...samples[errorClass.documentation.code] }
-  const decode = Schema.decodeUnknownSync(members as Schema.Codec<object>)
+  const decode = Schema.decodeUnknownSync(members as unknown as Schema.Codec<object>)
   return new errorClass(decode(sample))
 }

@@ -12,15 +12,17 @@ const formatBounds = (minimum: number | undefined, maximum: number | undefined, 
     bound === undefined || largestBounds.includes(bound) ? undefined : formatNumber(bound)
   )
   if (min === undefined && max === undefined) return ""
-  if (max === undefined) return `, at least ${min}${unit}`
-  return min === undefined ? `, up to ${max}${unit}` : `, ${min === max ? min : `${min} to ${max}`}${unit}`
+  if (max === undefined) return ` (at least ${min}${unit})`
+  return min === undefined ? ` (up to ${max}${unit})` : ` (${min} to ${max}${unit})`
 }
 
 const formatString = ({ format, pattern, minLength, maxLength }: JsonSchema): string => {
   if (format === "date-time" || format === "binary") return format
   const [, prefix] = /^\^([a-z]+_)\[/.exec(pattern ?? "") ?? []
   if (prefix !== undefined) return `ID ${formatCode(`${prefix}…`)}`
+  if (pattern?.startsWith("^[0-9a-f]{8}-") === true) return "UUID"
   if (pattern !== undefined) return `string ${formatCode(pattern.replace(/^\^(.*)\$$/, "$1"))}`
+  if (minLength === 1 && maxLength === undefined) return "string (not empty)"
   return `string${formatBounds(minLength, maxLength, " characters")}`
 }
 
@@ -34,7 +36,7 @@ export const formatType = (schema: JsonSchema): string => {
   if (schema.anyOf !== undefined) return schema.anyOf.map(formatType).join(" or ")
   switch (schema.type) {
     case "array":
-      return `list of ${formatType(schema.items ?? {})}${formatBounds(schema.minItems, schema.maxItems, " items")}`
+      return `list${formatBounds(schema.minItems, schema.maxItems, " items")} of ${formatType(schema.items ?? {})}`
     case "string":
       return formatString(schema)
     case "integer":
@@ -45,7 +47,7 @@ export const formatType = (schema: JsonSchema): string => {
     case "object": {
       const values = getValues(schema)
       const bounds = formatBounds(schema.minProperties, schema.maxProperties, " entries")
-      return values === undefined ? "object" : `map of ${formatType(values)}${bounds}`
+      return values === undefined ? "object" : `map${bounds} of ${formatType(values)}`
     }
     default:
       return schema.type ?? "JSON"
@@ -58,19 +60,18 @@ interface Field {
   readonly description: string
 }
 
-/** The object whose fields are listed below a field: that of an item, if the field is a list. */
-const getNested = (schema: JsonSchema): readonly [suffix: string, nested: JsonSchema] | undefined => {
-  if (schema.properties !== undefined) return [".", schema]
-  return schema.items?.properties === undefined ? undefined : ["[].", schema.items]
+/** The fields of the objects without a name in a field, in the items of a list, or in one of several types. */
+const listNestedFields = (schema: JsonSchema, prefix: string): ReadonlyArray<Field> => {
+  if (schema.anyOf !== undefined) return schema.anyOf.flatMap((type) => listNestedFields(type, prefix))
+  return schema.items === undefined ? listFields(schema, `${prefix}.`) : listFields(schema.items, `${prefix}[].`)
 }
 
 /** The fields of an object, and those of the objects in it that have no name. The names of optional ones end with `?`. */
 export const listFields = (schema: JsonSchema, prefix = ""): ReadonlyArray<Field> =>
   Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
     const name = `${prefix}${key}${schema.required?.includes(key) === true ? "" : "?"}`
-    const [suffix, nested] = getNested(property) ?? ["", {}]
     return [
       { name, type: formatType(property), description: property.description ?? "" },
-      ...listFields(nested, `${prefix}${key}${suffix}`)
+      ...listNestedFields(property, `${prefix}${key}`)
     ]
   })
