@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs"
 import { pathToFileURL } from "node:url"
 import { commonErrors, formatErrorLinks } from "./commonErrors.ts"
 import { formatFields, formatOperation } from "./formatOperation.ts"
-import { formatType } from "./formatType.ts"
+import { formatType, toSchemaHeading } from "./formatType.ts"
 import type { JsonSchema } from "./jsonSchema.ts"
 import { formatCode, formatJson, formatTable, linkTo } from "./markdown.ts"
 import { namedSchemas, operations, tags } from "./openApiDocument.ts"
@@ -43,7 +43,7 @@ const formatGroup = ({ name, description }: (typeof tags)[number]): ReadonlyArra
 }
 
 const formatSchema = ([name, schema]: readonly [string, JsonSchema]): ReadonlyArray<string> => [
-  `### ${name}`,
+  `### ${toSchemaHeading(name)}`,
   "",
   ...(schema.description === undefined ? [] : [schema.description, ""]),
   ...(schema.properties === undefined ? [`Type: ${formatType(schema)}`, ""] : formatFields(schema)),

@@ -1,6 +1,6 @@
 /** Writes JSON Schemas as short types, for the tables of the generated pages. */
-import { getRefName, type JsonSchema } from "./jsonSchema.ts"
-import { formatCode, linkTo } from "./markdown.ts"
+import { getRefName, isTimestamp, type JsonSchema } from "./jsonSchema.ts"
+import { formatCode, toAnchor } from "./markdown.ts"
 
 const formatNumber = (value: number): string => value.toLocaleString("en-US")
 
@@ -17,7 +17,8 @@ const formatBounds = (minimum: number | undefined, maximum: number | undefined, 
 }
 
 const formatString = ({ format, pattern, minLength, maxLength }: JsonSchema): string => {
-  if (format === "date-time" || format === "binary") return format
+  if (format === "binary") return format
+  if (pattern !== undefined && isTimestamp(pattern)) return "date-time"
   const [, prefix] = /^\^([a-z]+_)\[/.exec(pattern ?? "") ?? []
   if (prefix !== undefined) return `ID ${formatCode(`${prefix}…`)}`
   if (pattern?.startsWith("^[0-9a-f]{8}-") === true) return "UUID"
@@ -30,8 +31,11 @@ const formatString = ({ format, pattern, minLength, maxLength }: JsonSchema): st
 const getValues = ({ patternProperties = {}, additionalProperties }: JsonSchema): JsonSchema | undefined =>
   Object.values(patternProperties)[0] ?? (typeof additionalProperties === "object" ? additionalProperties : undefined)
 
+/** The heading of a schema differs from that of an operation: `UsageSeries` and `usage.series` have the same anchor. */
+export const toSchemaHeading = (name: string): string => `${name} schema`
+
 export const formatType = (schema: JsonSchema): string => {
-  if (schema.$ref !== undefined) return linkTo(getRefName(schema))
+  if (schema.$ref !== undefined) return `[${getRefName(schema)}](#${toAnchor(toSchemaHeading(getRefName(schema)))})`
   if (schema.enum !== undefined) return schema.enum.map(formatCode).join(", ")
   if (schema.anyOf !== undefined) return schema.anyOf.map(formatType).join(" or ")
   switch (schema.type) {

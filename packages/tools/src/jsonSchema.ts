@@ -26,3 +26,6 @@ export interface JsonSchema {
 }
 
 export const getRefName = ({ $ref = "" }: JsonSchema): string => $ref.split("/").at(-1) ?? ""
+
+/** Whether a pattern is that of the schema `Timestamp`. */
+export const isTimestamp = (pattern: string): boolean => pattern.startsWith("^(\\d{4})-")

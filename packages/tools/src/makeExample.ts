@@ -2,7 +2,7 @@
  * Makes examples of values from their schemas, for the generated pages.
  */
 import { Schema } from "effect"
-import { getRefName, type JsonSchema } from "./jsonSchema.ts"
+import { getRefName, isTimestamp, type JsonSchema } from "./jsonSchema.ts"
 
 /** Texts that a schema does not choose, by the name of the property. */
 const texts: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ const makeExample = (schema: JsonSchema, definitions: Readonly<Record<string, Js
   if (schema.$ref !== undefined) return makeExample(definitions[getRefName(schema)] ?? {}, definitions, name)
   const [, prefix] = /^\^([a-z]+)_\[/.exec(schema.pattern ?? "") ?? []
   if (prefix !== undefined) return `${prefix}_4fGh7jKl0mNp3qRs6tUv9wXy`
-  if (schema.pattern?.startsWith("^(\\d{4})-") === true) return texts[name] ?? "2026-11-16T09:30:00.000Z"
+  if (isTimestamp(schema.pattern ?? "")) return texts[name] ?? "2026-11-16T09:30:00.000Z"
   if (schema.enum !== undefined) return schema.enum[0]
   if (schema.anyOf?.[0] !== undefined) return makeExample(schema.anyOf[0], definitions, name)
   if (schema.type === "array") return [makeExample(schema.items ?? {}, definitions, name)]
