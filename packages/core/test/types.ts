@@ -7,6 +7,7 @@ import { AccountName, type Consumers, KeyBucketName } from "@tollgate/core/effec
 import { memorySourceStore, targetFromPromises } from "@tollgate/core/store"
 import { requireApiKey } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
+import { defineError } from "../src/errors/defineError.ts"
 
 const store = MemoryStore.open()
 const secret = "x".repeat(32)
@@ -55,3 +56,12 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   const bucket = { accountName: AccountName.make("acme"), bucketName: KeyBucketName.make("b") }
   consumers.get({ params: { ...bucket, consumerName: "alice" } })
 }
+
+const declaration = { code: "undocumented", status: 400, title: "Undocumented", detail: () => "" } as const
+
+export const undocumentedErrors = [
+  // @ts-expect-error: the remedy is required
+  defineError<never>()("WithoutRemedy", { ...declaration, meaning: "It occurs." }),
+  // @ts-expect-error: the meaning is required
+  defineError<never>()("WithoutMeaning", { ...declaration, remedy: "Try again." })
+]
