@@ -10,7 +10,7 @@ import { type DocumentedError, documentedErrors } from "./errorClasses.ts"
 import { getMembers, makeErrorExample } from "./errorExamples.ts"
 import { listFields } from "./formatType.ts"
 import type { JsonSchema } from "./jsonSchema.ts"
-import { formatCode, formatJson, formatTable } from "./markdown.ts"
+import { formatCode, formatJson, formatTable, formatText } from "./markdown.ts"
 
 export const errorsPage = new URL("../../../docs/reference/errors.md", import.meta.url)
 
@@ -79,7 +79,7 @@ const formatExample = ({ class: errorClass, isSentOverHttp }: DocumentedError): 
   const error = makeErrorExample(errorClass)
   return isSentOverHttp
     ? formatJson(encodeProblem(error, "a682c86745368af6c5866b"))
-    : `\`\`\`text\n${error.name}: ${error.message}\n\`\`\``
+    : formatText(`${error.name}: ${error.message}`)
 }
 
 const formatError = (error: DocumentedError): ReadonlyArray<string> => [

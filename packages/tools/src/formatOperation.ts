@@ -2,7 +2,7 @@
 import { commonErrors, formatErrorLinks } from "./commonErrors.ts"
 import { formatType, listFields } from "./formatType.ts"
 import type { JsonSchema } from "./jsonSchema.ts"
-import { formatCode, formatJson, formatTable } from "./markdown.ts"
+import { formatCode, formatJson, formatTable, formatText } from "./markdown.ts"
 import { getErrorCodes, type MediaType, type OperationAtPath, type Parameter } from "./openApiDocument.ts"
 
 /** A table of fields, without the column of meanings if no field has one. */
@@ -48,14 +48,19 @@ const formatBodyType = (schema: JsonSchema): string => {
   return items === undefined ? formatType(schema) : `a page of ${formatType(items)}`
 }
 
+/** Text, such as CSV, is shown as it is. */
+const formatExample = (value: unknown): ReadonlyArray<string> => [
+  typeof value === "string" ? formatText(value.trim()) : formatJson(value),
+  ""
+]
+
 const formatExamples = ({ schema, example, examples = {} }: MediaType): ReadonlyArray<string> => [
-  ...(example === undefined ? [] : [formatJson(example), ""]),
+  ...(example === undefined ? [] : formatExample(example)),
   ...Object.values(examples).flatMap(({ summary, value }) => [
     ...(summary === undefined ? [] : [`${summary}:`, ""]),
-    formatJson(value),
-    ""
+    ...formatExample(value)
   ]),
-  ...(schema.examples ?? []).flatMap((value) => [formatJson(value), ""])
+  ...(schema.examples ?? []).flatMap(formatExample)
 ]
 
 /** The types of a body by content type, then the fields of objects without a name, then examples. */

@@ -9,6 +9,8 @@ export const formatTable = (titles: ReadonlyArray<string>, rows: ReadonlyArray<R
 export const formatJson = (value: unknown): string =>
   `\`\`\`json\n${JSON.stringify(value, null, 2).replace(/\[\s+("[^"]*")\s+\]/g, "[$1]")}\n\`\`\``
 
+export const formatText = (text: string): string => `\`\`\`text\n${text}\n\`\`\``
+
 export const formatCode = (value: unknown): string => `\`${value === "" ? '""' : String(value)}\``
 
 /** The anchor that GitHub gives to a heading. */

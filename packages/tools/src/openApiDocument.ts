@@ -1,6 +1,6 @@
-/** The OpenAPI description of the declared API, and what the generated pages read from it. */
-import { Api } from "@tollgate/core/effect"
-import { OpenApi } from "effect/http-api"
+/** The OpenAPI description as a server sends it, and what the generated pages read from it. */
+import { createTollgate } from "@tollgate/core"
+import { MemoryStore } from "@tollgate/memory"
 import { getRefName, type JsonSchema } from "./jsonSchema.ts"
 
 export interface MediaType {
@@ -44,7 +44,14 @@ interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
 }
 
-const document = OpenApi.fromApi(Api) as unknown as OpenApiDocument
+const readDocument = async (): Promise<OpenApiDocument> => {
+  const gate = await createTollgate({ store: MemoryStore.open(), secret: "x".repeat(32) })
+  const response = await gate.handler(new Request("http://localhost/v1/openapi.json"))
+  await gate.close()
+  return (await response.json()) as OpenApiDocument
+}
+
+const document = await readDocument()
 
 export const { tags, components } = document
 
