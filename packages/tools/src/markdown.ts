@@ -1,9 +1,14 @@
 /** The parts of Markdown that the generated pages use. */
 
-export const formatTable = (titles: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
-  [titles, titles.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+/** A table with aligned columns, as the formatter of this repository writes it. */
+export const formatTable = (titles: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const lines = [titles, ...rows].map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")))
+  const widths = titles.map((_, column) => Math.max(3, ...lines.map((cells) => cells[column]?.length ?? 0)))
+  const [head = [], ...body] = lines
+  return [head, widths.map((width) => "-".repeat(width)), ...body]
+    .map((cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`)
     .join("\n")
+}
 
 /** A block of JSON, as the formatter of this repository writes it: a list of one text on one line. */
 export const formatJson = (value: unknown): string =>
