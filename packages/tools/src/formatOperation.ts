@@ -50,7 +50,7 @@ const formatBodyType = (schema: JsonSchema): string => {
 
 /** Text, such as CSV, is shown as it is. */
 const formatExample = (value: unknown): ReadonlyArray<string> => [
-  typeof value === "string" ? formatText(value.trim()) : formatJson(value),
+  typeof value === "string" ? formatText(value) : formatJson(value),
   ""
 ]
 

@@ -14,7 +14,8 @@ export const formatTable = (titles: ReadonlyArray<string>, rows: ReadonlyArray<R
 export const formatJson = (value: unknown): string =>
   `\`\`\`json\n${JSON.stringify(value, null, 2).replace(/\[\s+("[^"]*")\s+\]/g, "[$1]")}\n\`\`\``
 
-export const formatText = (text: string): string => `\`\`\`text\n${text}\n\`\`\``
+/** A block of text. CSV has the line ends of Windows. */
+export const formatText = (text: string): string => `\`\`\`text\n${text.replaceAll("\r\n", "\n").trim()}\n\`\`\``
 
 export const formatCode = (value: unknown): string => `\`${value === "" ? '""' : String(value)}\``
 
