@@ -20,11 +20,22 @@ export class AccountsApi extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.get("list", "/accounts", { query: parameters(page), success: Page(Account) })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List accounts")
+      .annotate(
+        OpenApi.Description,
+        "Returns the accounts, oldest first. Only a credential for all accounts may call it; any other gets " +
+          "403. An account exists from the first resource that is created in it, and stays in the list when " +
+          "all its resources are deleted."
+      )
       .annotate(Owner, "all-accounts")
   )
   .prefix("/v1")
   .middleware(Authenticated)
-  .annotateMerge(OpenApi.annotations({ title: "Accounts" })) {}
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Accounts",
+      description: "The tenants of the server. Everything else belongs to one account."
+    })
+  ) {}
 
 /** All accounts. */
 export interface AccountsMethods {

@@ -16,11 +16,19 @@ export const Caller = Schema.Struct({ accountName: account, access, id }).annota
 export type CallerJson = typeof Caller.Encoded
 
 export class AccessApi extends HttpApiGroup.make("access")
-  .add(HttpApiEndpoint.get("me", "/me", { success: Caller }).annotate(OpenApi.Summary, "Get the caller"))
+  .add(
+    HttpApiEndpoint.get("me", "/me", { success: Caller })
+      .annotate(OpenApi.Summary, "Get the caller")
+      .annotate(
+        OpenApi.Description,
+        "Returns whom the token authenticates: its account (`*` for all accounts), its access (`read` or " +
+          "`write`) and its id. Any valid credential may call it, so it is also a way to check a token."
+      )
+  )
   .prefix("/v1")
   .middleware(Authenticated)
   .annotate(Owner, "caller")
-  .annotateMerge(OpenApi.annotations({ title: "Access" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "Access", description: "The caller of a request." })) {}
 
 export interface AccessMethods {
   /** Returns whom the token authenticates: its account (`*` for all accounts), its access, and its id. */

@@ -10,14 +10,19 @@ const Healthy = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ ident
 
 export class SystemApi extends HttpApiGroup.make("system")
   .add(
-    HttpApiEndpoint.get("alive", "/healthz", { success: Healthy }).annotate(
-      OpenApi.Summary,
-      "Check that the server is alive"
-    ),
-    HttpApiEndpoint.get("ready", "/readyz", { success: Healthy, error: [StoreUnavailable] }).annotate(
-      OpenApi.Summary,
-      "Check that the store responds"
-    )
+    HttpApiEndpoint.get("alive", "/healthz", { success: Healthy })
+      .annotate(OpenApi.Summary, "Check that the server is alive")
+      .annotate(
+        OpenApi.Description,
+        "Responds as long as the server handles requests. It does not use the store, and needs no token."
+      ),
+    HttpApiEndpoint.get("ready", "/readyz", { success: Healthy, error: [StoreUnavailable] })
+      .annotate(OpenApi.Summary, "Check that the store responds")
+      .annotate(
+        OpenApi.Description,
+        "Reads from the store, and needs no token. If the store does not respond, the response is 503: send " +
+          "requests to another server."
+      )
   )
   .annotate(Owner, "none")
-  .annotateMerge(OpenApi.annotations({ title: "System" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "System", description: "Health checks of the server." })) {}

@@ -68,7 +68,13 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       error: [KeyNotRetained]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "List consumers"),
+      .annotate(OpenApi.Summary, "List consumers")
+      .annotate(
+        OpenApi.Description,
+        "Returns the consumers that match all given filters, oldest first. Keys, managers and manager " +
+          "invites are left out unless you include them. An unknown parameter gets 400, so that a mistyped " +
+          "filter does not return everything."
+      ),
     HttpApiEndpoint.post("create", "/consumers", {
       params: bucketParams,
       query: parameters({ withApiKey }),
@@ -76,13 +82,28 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       payload: ConsumerCreate,
       success: withVersion(Consumer),
       error: [ConsumerNameTaken, KeyValueTaken, LimitReached, ...idempotencyErrors, ...bodyErrors]
-    }).annotate(OpenApi.Summary, "Create a consumer, optionally with API keys"),
+    })
+      .annotate(OpenApi.Summary, "Create a consumer, optionally with API keys")
+      .annotate(
+        OpenApi.Description,
+        "Creates the consumer, its API keys and its managers in one commit, or nothing. `managers` are " +
+          "e-mail addresses, which become invites, or objects with a `sub`. The response contains the new keys " +
+          "with their values. A name or a key value that is taken in the key bucket gets 409; the name cannot " +
+          "change later."
+      ),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
       params: consumerParams,
       query: parameters({ ...include, ...ifTags }),
       success: withVersion(Consumer),
       error: [ConsumerNotFound, KeyNotRetained]
-    }).annotate(OpenApi.Summary, "Get a consumer"),
+    })
+      .annotate(OpenApi.Summary, "Get a consumer")
+      .annotate(
+        OpenApi.Description,
+        "Keys, managers and manager invites are left out unless you include them. Key values are masked by " +
+          "default: `key-format=visible` requires write access, and gets 409 if Tollgate does not store the " +
+          "value."
+      ),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName", {
       params: consumerParams,
       query: parameters(ifTags),
@@ -92,7 +113,13 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       error: [ConsumerNotFound, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Update a consumer"),
+      .annotate(OpenApi.Summary, "Update a consumer")
+      .annotate(
+        OpenApi.Description,
+        "Fields that are not in the body stay unchanged. `tags` and `metadata` replace the previous object, " +
+          "and `null` clears the description. A `name` other than the consumer's gets 400, because a consumer " +
+          "cannot be renamed. With `If-Match`, a consumer that has changed since gets 412."
+      ),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName", {
       params: consumerParams,
       query: parameters(ifTags),
@@ -101,7 +128,12 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       error: [ConsumerNotFound, VersionMismatch]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Delete a consumer with its keys, managers and invites"),
+      .annotate(OpenApi.Summary, "Delete a consumer with its keys, managers and invites")
+      .annotate(
+        OpenApi.Description,
+        "Deletes everything in one commit. The keys stop working. Subscriptions of the consumer stay in " +
+          "their metering buckets. With `If-Match`, a consumer that has changed since gets 412."
+      ),
     HttpApiEndpoint.post("rollKey", "/consumers/:consumerName/roll-key", {
       params: consumerParams,
       query: parameters(ifTags),
@@ -118,8 +150,10 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       .annotate(OpenApi.Summary, "Roll a consumer's keys")
       .annotate(
         OpenApi.Description,
-        "Sets `expiresOn` on every key that has no expiry, and creates a new key. It has the given `scopes`, or those of " +
-          "the newest key that had no expiry and is not disabled."
+        "Sets `expiresOn` on every key that has no expiry, and creates a new key, in one commit. The new key " +
+          "has the given `scopes`, or those of the newest key that had no expiry and is not disabled. The " +
+          "response is 204 with the `Location` of the new key. If Tollgate stores only hashes of keys, it is " +
+          "200 with the key, because its value cannot be read later."
       )
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")

@@ -60,6 +60,12 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       error: [StatusNotFound, DeploymentsNotConfigured]
     })
       .annotate(OpenApi.Summary, "Get deployment status")
+      .annotate(
+        OpenApi.Description,
+        "Returns the steps of the deployment that an upload started, and the result and the log of its " +
+          "build. The id is the file name in the upload URL, without `.tar.gz`. It gets 404 until the upload " +
+          "is complete. Poll until `status` is `SUCCESS` or `ERROR`."
+      )
       .annotate(Owner, "account"),
     HttpApiEndpoint.get("list", "/accounts/:accountName/projects/:projectName/deployments", {
       params: projectParams,
@@ -69,6 +75,10 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List a project's deployments")
+      .annotate(
+        OpenApi.Description,
+        "Returns the deployments of the project, oldest first: one for each branch that a source was " + "uploaded for."
+      )
       .annotate(Owner, "account"),
     HttpApiEndpoint.post("createSource", "/deployments/sources", {
       headers: idempotencyKeyHeader,
@@ -77,6 +87,12 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       error: [LimitReached, DeploymentsNotConfigured, ...idempotencyErrors, ...bodyErrors]
     })
       .annotate(OpenApi.Summary, "Create an upload URL for a source")
+      .annotate(
+        OpenApi.Description,
+        "The URL is signed, for one upload within one hour, and needs no token. The upload creates the " +
+          "deployment of the branch, or a new version of it at the same URL. An account has a limited number " +
+          "of open upload URLs (100 by default); another one gets 409."
+      )
       .annotate(Owner, "request"),
     HttpApiEndpoint.get("get", "/deployments/:deploymentName", {
       params: deploymentParams,
@@ -84,6 +100,12 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       error: [DeploymentNotFound, DeploymentsNotConfigured]
     })
       .annotate(OpenApi.Summary, "Get a deployment")
+      .annotate(
+        OpenApi.Description,
+        "`state` is `STARTED` while a version is served, `PENDING` before the first one, and `ERRORED` if " +
+          "the first one failed. `message` says why the last run failed. A deployment of another account gets " +
+          "404, like one that does not exist."
+      )
       .annotate(Owner, "deployment"),
     HttpApiEndpoint.get("versions", "/deployments/:deploymentName/versions", {
       params: deploymentParams,
@@ -93,6 +115,11 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List a deployment's versions")
+      .annotate(
+        OpenApi.Description,
+        "Returns the versions of the deployment, newest first: one for each upload. Tollgate keeps the " +
+          "latest 10. `isServed` marks the version that is served."
+      )
       .annotate(Owner, "deployment"),
     HttpApiEndpoint.delete("remove", "/deployments/:deploymentName", {
       params: deploymentParams,
@@ -103,6 +130,11 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a deployment and stop serving it")
+      .annotate(
+        OpenApi.Description,
+        "Deletes the deployment with its versions, statuses and sources. Its name stays reserved for the " +
+          "branch. With `If-Match`, a deployment that has changed since gets 412."
+      )
       .annotate(Owner, "deployment"),
     HttpApiEndpoint.post("deploy", "/deployments/:deploymentName/deploy", {
       params: deploymentParams,
@@ -111,12 +143,23 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       error: [DeploymentNotFound, DeploymentsNotConfigured, ...idempotencyErrors]
     })
       .annotate(OpenApi.Summary, "Deploy the latest source again")
+      .annotate(
+        OpenApi.Description,
+        "Runs the steps again on the source of the latest version. The version that is served stays until " +
+          "the new release has passed its check. If a run is in progress, nothing is started, and `status` is " +
+          "`already in progress`."
+      )
       .annotate(Owner, "deployment")
   )
   .prefix("/v1")
   .middleware(Authenticated)
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
-  .annotateMerge(OpenApi.annotations({ title: "Deployments" })) {}
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Deployments",
+      description: "Sites that are served, one for each branch of a project."
+    })
+  ) {}
 
 /** Uploads require no token: the signature in the URL authorizes them. */
 export class UploadsApi extends HttpApiGroup.make("uploads")
@@ -147,11 +190,21 @@ export class UploadsApi extends HttpApiGroup.make("uploads")
         DeploymentsNotConfigured,
         ...commonErrors
       ]
-    }).annotate(OpenApi.Summary, "Upload a source archive (gzip tar) to a signed upload URL")
+    })
+      .annotate(OpenApi.Summary, "Upload a source archive (gzip tar) to a signed upload URL")
+      .annotate(
+        OpenApi.Description,
+        "The signature in the URL authorizes the upload, so it needs no token. Tollgate stores the archive " +
+          "and starts the deployment. A URL that is invalid or has expired gets 403, one that was used 409, " +
+          "and an archive above the size limit (100 MiB by default) 413. An upload that breaks off leaves " +
+          "nothing behind, and the URL stays valid."
+      )
   )
   .prefix("/v1")
   .annotate(Owner, "none")
-  .annotateMerge(OpenApi.annotations({ title: "Uploads" })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Uploads", description: "Sources of deployments, sent to a signed URL." })
+  ) {}
 
 /** The deployments of a project. */
 export interface DeploymentsMethods {

@@ -21,11 +21,16 @@ export class ProjectsApi extends HttpApiGroup.make("projects")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List projects")
+      .annotate(
+        OpenApi.Description,
+        "Returns the projects of the account, oldest first. A project exists while it has a deployment, or " +
+          "an upload in progress."
+      )
       .annotate(Owner, "account")
   )
   .prefix("/v1")
   .middleware(Authenticated)
-  .annotateMerge(OpenApi.annotations({ title: "Projects" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "Projects", description: "Containers of deployments." })) {}
 
 /** The projects of an account. */
 export interface ProjectsMethods {

@@ -33,11 +33,18 @@ export class EventsApi extends HttpApiGroup.make("events")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List events")
+      .annotate(
+        OpenApi.Description,
+        "The audit log of the account: every change is written to it once, with its actor and the resource " +
+          "after the change. Events are listed in order of arrival, newest first by default. They are kept for " +
+          "90 days, and up to 100,000 for each account, unless the server sets other limits. No event contains " +
+          "the value of a key."
+      )
       .annotate(Owner, "account")
   )
   .prefix("/v1")
   .middleware(Authenticated)
-  .annotateMerge(OpenApi.annotations({ title: "Events" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "Events", description: "The audit log of an account." })) {}
 
 export interface EventListOptions extends PageOptions {
   /** `desc` (the default): newest first. `asc`: oldest first. */

@@ -21,11 +21,21 @@ export class KeyBucketsApi extends HttpApiGroup.make("keyBuckets")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List key buckets")
+      .annotate(
+        OpenApi.Description,
+        "Returns the key buckets of the account, oldest first. A key bucket exists from the first consumer " +
+          "that is created in it, and stays in the list when its consumers are deleted."
+      )
       .annotate(Owner, "account")
   )
   .prefix("/v1")
   .middleware(Authenticated)
-  .annotateMerge(OpenApi.annotations({ title: "Key buckets" })) {}
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Key buckets",
+      description: "Containers of consumers, such as one for each environment."
+    })
+  ) {}
 
 /** The key buckets of an account. */
 export interface KeyBucketsMethods {

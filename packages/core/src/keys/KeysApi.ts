@@ -68,21 +68,41 @@ export class KeysApi extends HttpApiGroup.make("keys")
       error: [ConsumerNotFound, KeyNotRetained]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "List a consumer's keys"),
+      .annotate(OpenApi.Summary, "List a consumer's keys")
+      .annotate(
+        OpenApi.Description,
+        "Returns all keys of the consumer, also expired and disabled ones, oldest first. Values are masked " +
+          "by default: `key-format=visible` requires write access, and gets 409 if Tollgate does not store a " +
+          "value."
+      ),
     HttpApiEndpoint.post("create", "/consumers/:consumerName/keys", {
       params: consumerParams,
       headers: idempotencyKeyHeader,
       payload: ApiKeyCreate,
       success: withVersion(ApiKey),
       error: createErrors
-    }).annotate(OpenApi.Summary, "Create a key"),
+    })
+      .annotate(OpenApi.Summary, "Create a key")
+      .annotate(
+        OpenApi.Description,
+        "Generates a value unless the body contains a `key`. The response contains the value; later reads " +
+          "mask it by default. Without `expiresOn` the key does not expire, and without `scopes` it has none. " +
+          "A value that is taken in the key bucket, or more than 10,000 keys of the consumer, gets 409."
+      ),
     HttpApiEndpoint.post("createMany", "/consumers/:consumerName/keys/$bulk", {
       params: consumerParams,
       headers: idempotencyKeyHeader,
       payload: BulkCreate,
       success: Page(ApiKey),
       error: createErrors
-    }).annotate(OpenApi.Summary, "Create several keys atomically"),
+    })
+      .annotate(OpenApi.Summary, "Create several keys atomically")
+      .annotate(
+        OpenApi.Description,
+        "Creates 1 to 1,000 keys in one commit, or none. The body is an array; a single object counts as an " +
+          "array of one. The response contains the values of all keys. If one of the values is taken, the " +
+          "request gets 409."
+      ),
     HttpApiEndpoint.post("import", "/consumers/:consumerName/keys/$import", {
       params: consumerParams,
       headers: idempotencyKeyHeader,
@@ -93,14 +113,23 @@ export class KeysApi extends HttpApiGroup.make("keys")
       .annotate(OpenApi.Summary, "Import keys of another system by their hashes")
       .annotate(
         OpenApi.Description,
-        "Creates all keys or none. Clients keep their key values, which Tollgate does not learn."
+        "Creates 1 to 1,000 keys in one commit, or none. Clients keep their key values, which Tollgate does " +
+          "not learn: it gets the SHA-256 of each value, and so cannot show it. `suffix` is the end of the " +
+          "value, for masked reads. A value that is taken in the key bucket gets 409."
       ),
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
       query: parameters({ keyFormat, ...ifTags }),
       success: withVersion(ApiKey),
       error: [ConsumerNotFound, KeyNotFound, KeyNotRetained]
-    }).annotate(OpenApi.Summary, "Get a key"),
+    })
+      .annotate(OpenApi.Summary, "Get a key")
+      .annotate(
+        OpenApi.Description,
+        "The value is masked by default: `****` and its last characters. `key-format=visible` requires write " +
+          "access, and gets 409 if Tollgate does not store the value. `lastUsedOn` is precise to the minute, " +
+          "and written up to 15 seconds late."
+      ),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
       query: parameters(ifTags),
@@ -110,7 +139,14 @@ export class KeysApi extends HttpApiGroup.make("keys")
       error: [ConsumerNotFound, KeyNotFound, KeyValueTaken, KeyLimitReached, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Update a key"),
+      .annotate(OpenApi.Summary, "Update a key")
+      .annotate(
+        OpenApi.Description,
+        "Fields that are not in the body stay unchanged, and `null` clears a field. A key with `disabled: " +
+          "true` fails every check until it is enabled again. With `key`, the new value replaces the previous " +
+          "one, and the response contains it; a value that is taken gets 409. With `If-Match`, a key that has " +
+          "changed since gets 412."
+      ),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
       query: parameters(ifTags),
@@ -119,7 +155,12 @@ export class KeysApi extends HttpApiGroup.make("keys")
       error: [ConsumerNotFound, KeyNotFound, VersionMismatch]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Delete a key"),
+      .annotate(OpenApi.Summary, "Delete a key")
+      .annotate(
+        OpenApi.Description,
+        "The key stops working. To be able to enable it again, set `disabled` instead. With `If-Match`, a " +
+          "key that has changed since gets 412."
+      ),
     HttpApiEndpoint.post("verify", "/$verify", {
       params: bucketParams,
       payload: Schema.Struct({ key: Schema.String }),
@@ -128,6 +169,12 @@ export class KeysApi extends HttpApiGroup.make("keys")
     })
       .annotate(IsReadOnly, true)
       .annotate(OpenApi.Summary, "Verify a key")
+      .annotate(
+        OpenApi.Description,
+        "The response is 200 for every key. Unknown, expired, disabled and malformed keys get the same " +
+          "response, so that a caller cannot tell which keys exist. A credential with read access may call it. " +
+          "It counts no usage."
+      )
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Authenticated)

@@ -40,6 +40,12 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List metering buckets")
+      .annotate(
+        OpenApi.Description,
+        "Returns the metering buckets of the caller's account, oldest first. For a credential for all " +
+          "accounts these are the buckets of all accounts, unless `accountName` names one. A credential for " +
+          "one account that names another gets 403."
+      )
       .annotate(Owner, "request"),
     HttpApiEndpoint.post("create", "/metering", {
       headers: idempotencyKeyHeader,
@@ -48,6 +54,12 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
       error: [MeteringBucketNameTaken, LimitReached, ...idempotencyErrors, ...bodyErrors]
     })
       .annotate(OpenApi.Summary, "Create a metering bucket")
+      .annotate(
+        OpenApi.Description,
+        "The body is optional. `accountName` is the caller's account by default; a credential for all " +
+          "accounts must name one. `name` is optional and cannot change; a name that is taken in the account " +
+          "gets 409."
+      )
       .annotate(Owner, "request"),
     HttpApiEndpoint.get("get", "/metering/:bucketId", {
       params: bucketParams,
@@ -55,6 +67,7 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
       error: [MeteringBucketNotFound]
     })
       .annotate(OpenApi.Summary, "Get a metering bucket")
+      .annotate(OpenApi.Description, "A metering bucket of another account gets 404, like one that does not exist.")
       .annotate(Owner, "metering-bucket"),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId", {
       params: bucketParams,
@@ -65,12 +78,19 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a metering bucket and everything in it")
+      .annotate(
+        OpenApi.Description,
+        "Deletes the metering bucket with its plans, subscriptions and usage. Tollgate completes a removal " +
+          "that is interrupted. With `If-Match`, another version gets 412."
+      )
       .annotate(Owner, "metering-bucket")
   )
   .prefix("/v1")
   .middleware(Authenticated)
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
-  .annotateMerge(OpenApi.annotations({ title: "Metering buckets" })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Metering buckets", description: "Containers of plans, subscriptions and usage." })
+  ) {}
 
 /** The metering buckets of an account. */
 export interface MeteringBucketsMethods {

@@ -39,19 +39,37 @@ export class PlansApi extends HttpApiGroup.make("plans")
       error: [MeteringBucketNotFound]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "List plans"),
+      .annotate(OpenApi.Summary, "List plans")
+      .annotate(
+        OpenApi.Description,
+        "Returns the plans of the metering bucket, oldest first. A plan can be deleted if its " +
+          "`hasSubscriptions` is `false`."
+      ),
     HttpApiEndpoint.post("create", "/metering/:bucketId/plans", {
       params: bucketParams,
       headers: idempotencyKeyHeader,
       payload: PlanCreate,
       success: withVersion(Plan),
       error: [MeteringBucketNotFound, PlanExternalIdTaken, LimitReached, ...idempotencyErrors, ...bodyErrors]
-    }).annotate(OpenApi.Summary, "Create a plan"),
+    })
+      .annotate(OpenApi.Summary, "Create a plan")
+      .annotate(
+        OpenApi.Description,
+        "`meters` sets the maximum of each meter in a period, and `rateLimits` the rates of requests, both " +
+          "for each subscription. `planExternalId` is the id of the plan in your billing system; one that is " +
+          "taken in the metering bucket gets 409. `trialDays` and `trialEndStatus` apply to subscriptions that " +
+          "are created with the status `trialing`."
+      ),
     HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
       params: planParams,
       success: withVersion(Plan),
       error: [MeteringBucketNotFound, PlanNotFound]
-    }).annotate(OpenApi.Summary, "Get a plan"),
+    })
+      .annotate(OpenApi.Summary, "Get a plan")
+      .annotate(
+        OpenApi.Description,
+        "`hasSubscriptions` is `true` while a subscription has the plan, whatever its status."
+      ),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
       params: planParams,
       query: noQuery,
@@ -61,7 +79,14 @@ export class PlansApi extends HttpApiGroup.make("plans")
       error: [MeteringBucketNotFound, PlanNotFound, PlanExternalIdTaken, LimitReached, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Update a plan"),
+      .annotate(OpenApi.Summary, "Update a plan")
+      .annotate(
+        OpenApi.Description,
+        "Fields that are not in the body stay unchanged. `meters` and `rateLimits` replace the previous " +
+          "object; an empty `rateLimits` removes all. New maxima and rates apply to all subscriptions of the " +
+          "plan at once, and usage so far is kept. A `planExternalId` that is taken gets 409; with `If-Match`, " +
+          "a plan that has changed since gets 412."
+      ),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/plans/:planId", {
       params: planParams,
       query: noQuery,
@@ -71,12 +96,19 @@ export class PlansApi extends HttpApiGroup.make("plans")
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a plan that has no subscriptions")
+      .annotate(
+        OpenApi.Description,
+        "A plan that a subscription has gets 409, whatever the status of the subscription. With `If-Match`, " +
+          "a plan that has changed since gets 412."
+      )
   )
   .prefix("/v1")
   .middleware(Authenticated)
   .annotate(Owner, "metering-bucket")
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
-  .annotateMerge(OpenApi.annotations({ title: "Plans" })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Plans", description: "The maximum of each meter in a period, and rate limits." })
+  ) {}
 
 type PlanCreateJson = Input<typeof PlanCreate.Encoded>
 

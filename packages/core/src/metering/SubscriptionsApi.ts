@@ -59,19 +59,39 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       error: [MeteringBucketNotFound]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "List subscriptions"),
+      .annotate(OpenApi.Summary, "List subscriptions")
+      .annotate(
+        OpenApi.Description,
+        "Returns the subscriptions that match all given filters, oldest first. `status` filters by the " +
+          "status now, with trials that have ended."
+      ),
     HttpApiEndpoint.post("create", "/metering/:bucketId/subscriptions", {
       params: bucketParams,
       headers: idempotencyKeyHeader,
       payload: SubscriptionCreate,
       success: withVersion(Subscription),
       error: [MeteringBucketNotFound, UnknownPlan, SubscriptionExternalIdTaken, ...idempotencyErrors, ...bodyErrors]
-    }).annotate(OpenApi.Summary, "Create a subscription"),
+    })
+      .annotate(OpenApi.Summary, "Create a subscription")
+      .annotate(
+        OpenApi.Description,
+        "`planIds` and `planExternalIds` must name the same plans of this metering bucket, otherwise the " +
+          "request gets 422. A `subscriptionExternalId` that is taken in the metering bucket gets 409. Quota " +
+          "periods begin at `quotaResetAnchor`, by default the time of creation. With the status `trialing`, " +
+          "the dates of the trial come from the first plan with `trialDays`, unless the body contains them."
+      ),
     HttpApiEndpoint.get("get", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: subscriptionParams,
       success: withVersion(Subscription),
       error: [MeteringBucketNotFound, SubscriptionNotFound]
-    }).annotate(OpenApi.Summary, "Get a subscription"),
+    })
+      .annotate(OpenApi.Summary, "Get a subscription")
+      .annotate(
+        OpenApi.Description,
+        "The status is the one now: after `trialEndDate`, a trial becomes `active`, `inactive` or " +
+          "`canceled`, depending on `trialEndStatus`. `nextBillingCycle` is the start of the next quota " +
+          "period, unless you set it."
+      ),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: subscriptionParams,
       query: noQuery,
@@ -81,7 +101,14 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       error: [MeteringBucketNotFound, SubscriptionNotFound, UnknownPlan, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Update a subscription"),
+      .annotate(OpenApi.Summary, "Update a subscription")
+      .annotate(
+        OpenApi.Description,
+        "Fields that are not in the body stay unchanged, and `metadata` replaces the previous object. " +
+          "`planExternalIds` changes the plans at once and keeps the usage; with `prorate` (0 to 1), that " +
+          "share of the new maxima applies until the period ends. The same plans again change nothing. An " +
+          "unknown plan gets 422; with `If-Match`, a subscription that has changed since gets 412."
+      ),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: subscriptionParams,
       query: noQuery,
@@ -90,12 +117,24 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       error: [MeteringBucketNotFound, SubscriptionNotFound, VersionMismatch]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Delete a subscription"),
+      .annotate(OpenApi.Summary, "Delete a subscription")
+      .annotate(
+        OpenApi.Description,
+        "Deletes the subscription with its usage and its open reservations. The totals of the metering " +
+          "bucket stay. To end a subscription and keep its usage, set its status to `canceled`. With " +
+          "`If-Match`, a subscription that has changed since gets 412."
+      ),
     HttpApiEndpoint.get("quotas", "/metering/:bucketId/subscriptions/:subscriptionId/quotas", {
       params: subscriptionParams,
       success: Quotas,
       error: [MeteringBucketNotFound, SubscriptionNotFound]
-    }).annotate(OpenApi.Summary, "Get a subscription's quotas and usage in the current period"),
+    })
+      .annotate(OpenApi.Summary, "Get a subscription's quotas and usage in the current period")
+      .annotate(
+        OpenApi.Description,
+        "Returns the maximum, the usage and the rest of every meter of the plans. Open reservations count as " +
+          "used. If several plans have the same meter, their maxima are added."
+      ),
     HttpApiEndpoint.post("consume", "/metering/:bucketId/subscriptions/:subscriptionId/quotas/consume", {
       params: subscriptionParams,
       headers: idempotencyKeyHeader,
@@ -111,13 +150,23 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
         ...idempotencyErrors,
         ...bodyErrors
       ]
-    }).annotate(OpenApi.Summary, "Consume one or more meters atomically")
+    })
+      .annotate(OpenApi.Summary, "Consume one or more meters atomically")
+      .annotate(
+        OpenApi.Description,
+        "Counts all meters or none, and takes one request from each rate limit of the plans. The response " +
+          "contains the quotas of these meters. A meter that would exceed its maximum gets 429 " +
+          "`quota-exceeded`, an exhausted rate limit 429 `rate-limited`, and nothing is counted. The statuses " +
+          "`active`, `trialing` and `past-due` allow usage; any other gets 403."
+      )
   )
   .prefix("/v1")
   .middleware(Authenticated)
   .annotate(Owner, "metering-bucket")
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
-  .annotateMerge(OpenApi.annotations({ title: "Subscriptions" })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Subscriptions", description: "The plans of a customer, and their quotas." })
+  ) {}
 
 type SubscriptionCreateJson = Input<typeof SubscriptionCreate.Encoded>
 type FieldWithDefault =

@@ -65,7 +65,13 @@ export class UsageApi extends HttpApiGroup.make("usage")
       error: [MeteringBucketNotFound, SubscriptionNotFound, UnknownMeter]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Get the usage of a subscription over time"),
+      .annotate(OpenApi.Summary, "Get the usage of a subscription over time")
+      .annotate(
+        OpenApi.Description,
+        "Returns whole clock hours or days in UTC, or periods of the quotas, oldest first and with zeros in " +
+          "the gaps. By default these are the last 30 steps; more than 1,000 get 400. Hours are kept for 8 " +
+          "days, days for 400. With `Accept: text/csv` the response is CSV."
+      ),
     HttpApiEndpoint.get("totals", "/metering/:bucketId/usage", {
       params: bucketParams,
       query: parameters({
@@ -76,21 +82,42 @@ export class UsageApi extends HttpApiGroup.make("usage")
       error: [MeteringBucketNotFound, UnknownMeter]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "Get the usage of all subscriptions of a metering bucket over time"),
+      .annotate(OpenApi.Summary, "Get the usage of all subscriptions of a metering bucket over time")
+      .annotate(
+        OpenApi.Description,
+        "Returns whole days in UTC, oldest first and with zeros in the gaps. By default these are the last " +
+          "30 days; more than 1,000 get 400. Days are kept for 400 days, also those of deleted subscriptions. " +
+          "With `Accept: text/csv` the response is CSV."
+      ),
     HttpApiEndpoint.post("record", "/metering/:bucketId/usage", {
       params: bucketParams,
       headers: idempotencyKeyHeader,
       payload: UsageRecord,
       success: Quotas,
       error: [...countingErrors, QuotaExceeded, ...idempotencyErrors, ...bodyErrors]
-    }).annotate(OpenApi.Summary, "Record usage of a customer after the fact, also above the maximum"),
+    })
+      .annotate(OpenApi.Summary, "Record usage of a customer after the fact, also above the maximum")
+      .annotate(
+        OpenApi.Description,
+        "Counts on the customer's newest subscription that allows usage and has all the meters. No quota and " +
+          "no rate limit refuses it. A customer without a subscription gets 404, and one without a " +
+          "subscription that allows usage 403."
+      ),
     HttpApiEndpoint.post("reserve", "/metering/:bucketId/subscriptions/:subscriptionId/quotas/reserve", {
       params: subscriptionParams,
       headers: idempotencyKeyHeader,
       payload: ReservationCreate,
       success: withRateLimits(Reservation),
       error: [...countingErrors, RateLimited, QuotaExceeded, ReservationLimit, ...idempotencyErrors, ...bodyErrors]
-    }).annotate(OpenApi.Summary, "Reserve amounts of one or more meters"),
+    })
+      .annotate(OpenApi.Summary, "Reserve amounts of one or more meters")
+      .annotate(
+        OpenApi.Description,
+        "For work whose cost is known only afterwards. The amounts count as used at once, and are given back " +
+          "after `expiresIn` seconds (1 to 3,600, by default 60) unless you settle the reservation. It is " +
+          "refused like `consume`: 429 for a quota or a rate limit, 403 for the status. A subscription has at " +
+          "most 1,000 open reservations; another one gets 409."
+      ),
     HttpApiEndpoint.post(
       "settle",
       "/metering/:bucketId/subscriptions/:subscriptionId/quotas/reservations/:reservationId/settle",
@@ -101,7 +128,14 @@ export class UsageApi extends HttpApiGroup.make("usage")
         success: Quotas,
         error: [...closingErrors, ...idempotencyErrors, ...bodyErrors]
       }
-    ).annotate(OpenApi.Summary, "Settle a reservation at what was used, and give back the rest"),
+    )
+      .annotate(OpenApi.Summary, "Settle a reservation at what was used, and give back the rest")
+      .annotate(
+        OpenApi.Description,
+        "Each amount is 0 to what was reserved; more gets 400. Meters that you do not name settle at 0. The " +
+          "status of the subscription does not matter. A reservation that was settled or released, or that has " +
+          "expired, gets 409, and a day later 404."
+      ),
     HttpApiEndpoint.delete(
       "release",
       "/metering/:bucketId/subscriptions/:subscriptionId/quotas/reservations/:reservationId",
@@ -115,12 +149,22 @@ export class UsageApi extends HttpApiGroup.make("usage")
     )
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Release a reservation: give back all that it holds")
+      .annotate(
+        OpenApi.Description,
+        "The same as settling every meter at 0. A reservation that was settled or released, or that has " +
+          "expired, gets 409, and a day later 404."
+      )
   )
   .prefix("/v1")
   .middleware(Authenticated)
   .annotate(Owner, "metering-bucket")
   .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
-  .annotateMerge(OpenApi.annotations({ title: "Usage" })) {}
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Usage",
+      description: "Usage over time, usage that is recorded after the fact, and reservations."
+    })
+  ) {}
 
 /** The range of a series, in whole steps. */
 interface SeriesOptions extends CallOptions {
