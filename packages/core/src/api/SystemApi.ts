@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { InvalidInput } from "../schema/InvalidInput.ts"
 import { StoreUnavailable } from "../store/StoreError.ts"
 import { Owner } from "./Owner.ts"
 
@@ -10,13 +11,13 @@ const Healthy = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ ident
 
 export class SystemApi extends HttpApiGroup.make("system")
   .add(
-    HttpApiEndpoint.get("alive", "/healthz", { success: Healthy })
+    HttpApiEndpoint.get("alive", "/healthz", { success: Healthy, error: [InvalidInput] })
       .annotate(OpenApi.Summary, "Check that the server is alive")
       .annotate(
         OpenApi.Description,
         "Responds as long as the server handles requests. It does not use the store, and needs no token."
       ),
-    HttpApiEndpoint.get("ready", "/readyz", { success: Healthy, error: [StoreUnavailable] })
+    HttpApiEndpoint.get("ready", "/readyz", { success: Healthy, error: [InvalidInput, StoreUnavailable] })
       .annotate(OpenApi.Summary, "Check that the store responds")
       .annotate(
         OpenApi.Description,

@@ -44,7 +44,7 @@ const uniqueList = <S extends Schema.Codec<string, string>>(item: S) =>
 
 const sharedFields = {
   status: SubscriptionStatus,
-  type: Schema.Literals(["periodic"]),
+  type: Schema.Literal("periodic"),
   renewalStrategy: Schema.Literals(["monthly", "yearly"]),
   /** Stored for the caller; Tollgate does not use it. */
   region: Schema.Literals(["us-central1", "us-east1", "europe-west4"]),

@@ -75,7 +75,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
     HttpApiEndpoint.get("totals", "/metering/:bucketId/usage", {
       params: bucketParams,
       query: parameters({
-        step: optional(Schema.Literals(["day"]), { description: "The length of a step: `day`, in UTC." }),
+        step: optional(Schema.Literal("day"), { description: "The length of a step: `day`, in UTC." }),
         ...range
       }),
       success: Series,

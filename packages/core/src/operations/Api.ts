@@ -41,7 +41,7 @@ export class Api extends Declarations.annotateMerge(
     title: "Tollgate",
     version: "1",
     description: "API keys, plans with metered quotas, subscriptions and deployments for the customers of a server.",
-    license: { name: "MIT" },
+    license: { name: "MIT", identifier: "MIT" },
     transform: (spec) => completeOpenApi(spec, describeOperations(Declarations))
   })
 ) {}

@@ -22,7 +22,7 @@ import type { Entry } from "../store/Collection.ts"
 import type { WebhooksApi, WebhooksMethods } from "../webhooks/WebhooksApi.ts"
 
 /** What a value is as plain JSON. */
-type Plain<T> = [Schema.Json] extends [T] ? T : PlainEach<T>
+export type Plain<T> = [Schema.Json] extends [T] ? T : PlainEach<T>
 type PlainEach<T> = T extends DateTime.DateTime
   ? string
   : T extends string & Brand.Brand<string>

@@ -12,7 +12,20 @@ interface Parameter {
 }
 
 const pathParameterDocs: Readonly<Record<string, object>> = {
-  accountName: { description: "Name of the account." }
+  accountName: { description: "Name of the account." },
+  bucketName: { description: "Name of the key bucket." },
+  consumerName: { description: "Name of the consumer." },
+  keyId: { description: "Id of the key." },
+  bucketId: { description: "Id of the metering bucket." },
+  planId: { description: "Id of the plan." },
+  subscriptionId: { description: "Id of the subscription." },
+  reservationId: { description: "Id of the reservation." },
+  projectName: { description: "Name of the project." },
+  deploymentName: { description: "Name of the deployment." },
+  statusId: { description: "Id of the upload: the file name in its URL, without `.tar.gz`." },
+  file: { description: "File name from the upload URL." },
+  webhookId: { description: "Id of the webhook." },
+  deliveryId: { description: "Id of the delivery." }
 }
 
 /** HTTP headers are not case-sensitive. This one is usually written so. */

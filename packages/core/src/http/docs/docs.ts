@@ -4,12 +4,14 @@
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { Authenticator } from "../../access/Authenticator.ts"
+import { descriptions } from "../../operations/AllOperations.ts"
 import { Api } from "../../operations/Api.ts"
 import type { TransportRequest } from "../../runtime/Transport.ts"
 import type { RouteHandler } from "../buildRoutes.ts"
 import { type Cacheable, makeETag, respondCacheable } from "../cacheable.ts"
 import { RequestContext } from "../RequestContext.ts"
 import { docsPath, openApiPath } from "../routes.ts"
+import { addExamples } from "./addExamples.ts"
 import { docsPage } from "./docsPage.ts"
 
 /** Whether the documentation is served, and whether the OpenAPI description requires authentication. */
@@ -24,7 +26,7 @@ const makeOpenApiRenderer = (publicUrl: string | undefined): ((basePath: string)
   let description: object | undefined
   let last: { readonly url: string; readonly rendered: Cacheable } | undefined
   const render = (url: string): Cacheable => {
-    description ??= OpenApi.fromApi(Api)
+    description ??= addExamples(OpenApi.fromApi(Api), descriptions)
     const json = JSON.stringify({ ...description, servers: [{ url }] })
     return { etag: makeETag(json), headers: { "content-type": "application/json" }, body: Buffer.from(json) }
   }

@@ -1,0 +1,29 @@
+/**
+ * What the examples share, so that they fit together: account `acme`, key bucket `production`, consumer `alice`, plan `pro`.
+ */
+import type { Prefix } from "../../../schema/Id.ts"
+import { maxLimit } from "../../../schema/Page.ts"
+
+export const exampleId = (prefix: Prefix): string => `${prefix}_4fGh7jKl0mNp3qRs6tUv9wXy`
+
+/** The id of a second item in the same example. */
+export const otherExampleId = (prefix: Prefix): string => `${prefix}_8sTu1vWx4yZa7bCd0eFg3hIj`
+
+export const created = "2026-11-16T09:30:00.000Z"
+export const updated = "2026-11-16T10:15:00.000Z"
+export const period = { start: "2026-11-01T00:00:00.000Z", end: "2026-12-01T00:00:00.000Z" }
+
+export const generatedDates = { createdOn: created, updatedOn: created }
+
+export const exampleDigest = "0123456789abcdef".repeat(4)
+
+/** A whole list on one page. */
+export const pageOf = <Item>(...data: ReadonlyArray<Item>) => ({
+  data,
+  limit: maxLimit,
+  offset: 0,
+  total: data.length
+})
+
+/** What was created together, as one page. */
+export const createdPageOf = <Item>(...data: ReadonlyArray<Item>) => ({ ...pageOf(...data), limit: data.length })
