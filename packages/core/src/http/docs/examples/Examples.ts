@@ -11,8 +11,8 @@ import type { Entry } from "../../../store/Collection.ts"
 /** The JSON of a request body. An archive has none. */
 type RequestJson<E extends HttpApiEndpoint.ConstraintRequest> = E["~Payload"] extends HttpApiSchema.StreamUint8Array
   ? never
-  : E["~Payload"] extends { readonly Encoded: infer Json }
-    ? Json
+  : E["~Payload"] extends { readonly Type: infer Payload }
+    ? Plain<Payload>
     : never
 
 type Body<Result> =
