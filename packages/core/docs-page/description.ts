@@ -34,7 +34,12 @@ export interface Parameter {
   readonly schema?: Schema
 }
 
-type Content = Readonly<Record<string, { readonly schema?: Schema }>>
+export interface MediaType {
+  readonly schema?: Schema
+  readonly example?: unknown
+}
+
+type Content = Readonly<Record<string, MediaType>>
 
 export interface Operation {
   readonly operationId: string
@@ -85,8 +90,10 @@ export const makeResolve =
 /** The alternatives of a union schema; otherwise the schema itself. */
 export const listAlternatives = (schema: Schema): ReadonlyArray<Schema> => schema.anyOf ?? schema.oneOf ?? [schema]
 
-/** The media type of a request body, and its schema. */
-export const getRequestBody = ({ requestBody }: Operation): readonly [type: string, schema: Schema] | undefined => {
+/** The media type of a request body, its schema, and the example in the description. */
+export const getRequestBody = ({
+  requestBody
+}: Operation): readonly [type: string, schema: Schema, example: unknown] | undefined => {
   const [first] = Object.entries(requestBody?.content ?? {})
-  return first === undefined ? undefined : [first[0], first[1].schema ?? {}]
+  return first === undefined ? undefined : [first[0], first[1].schema ?? {}, first[1].example]
 }

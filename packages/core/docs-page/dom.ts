@@ -14,6 +14,10 @@ export const element = <Name extends keyof HTMLElementTagNameMap>(
   return node
 }
 
+/** A text whose parts between backticks are code. */
+export const renderText = (text: string): ReadonlyArray<Child> =>
+  text.split("`").map((part, index) => (index % 2 === 1 ? element("code", {}, part) : part))
+
 /** Gets an element of the static markup in page.html. */
 export const getElement = <Element extends HTMLElement>(id: string, kind: new () => Element): Element => {
   const node = document.getElementById(id)

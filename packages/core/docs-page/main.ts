@@ -2,7 +2,7 @@
  * Loads the OpenAPI description, and lists its operations by group.
  */
 import { type Description, type Entry, listOperations, makeResolve } from "./description.ts"
-import { element, getElement } from "./dom.ts"
+import { element, getElement, renderText } from "./dom.ts"
 import { renderOperation } from "./operationView.ts"
 import type { PreparedRequest } from "./request.ts"
 
@@ -77,7 +77,7 @@ const render = (description: Description): void => {
         "section",
         { id, "aria-labelledby": heading.id },
         heading,
-        element("p", {}, about),
+        element("p", {}, ...renderText(about)),
         ...groupItems.map(({ details }) => details)
       )
     )

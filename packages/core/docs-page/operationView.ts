@@ -2,7 +2,8 @@
  * Renders one operation: its method, path and summary, and when opened, all details.
  */
 import { type Entry, listAlternatives, type Operation, type Resolve, type Schema } from "./description.ts"
-import { element } from "./dom.ts"
+import { element, renderText } from "./dom.ts"
+import { renderExample } from "./exampleView.ts"
 import { describeType, renderFields } from "./schemaView.ts"
 import { type Api, makeTryIt } from "./tryIt.ts"
 
@@ -24,9 +25,10 @@ const renderResponses = ({ responses }: Operation, resolve: Resolve): Node => {
       schema === undefined || isProblem ? [] : [element("p", { class: "type" }, describeType(schema, resolve))]
     const fields =
       schema === undefined ? [] : isProblem ? renderProblems(schema, resolve) : renderFields(schema, resolve)
+    const examples = Object.entries(content).flatMap(([type, media]) => renderExample(`Example: ${type}`, media))
     return [
       element("dt", {}, element("strong", {}, status)),
-      element("dd", {}, ...(isProblem ? [] : [description]), ...about, ...fields)
+      element("dd", {}, ...(isProblem ? [] : renderText(description)), ...about, ...fields, ...examples)
     ]
   })
   return element("dl", { class: "responses" }, ...items)
@@ -53,7 +55,7 @@ export const renderOperation = (entry: Entry, api: Api): HTMLDetailsElement => {
         element(
           "div",
           { class: "inside" },
-          ...(operation.description === undefined ? [] : [element("p", {}, operation.description)]),
+          ...(operation.description === undefined ? [] : [element("p", {}, ...renderText(operation.description))]),
           makeTryIt(entry, api),
           element("h3", {}, "Responses"),
           renderResponses(operation, api.resolve)

@@ -2,7 +2,7 @@
  * Renders a schema as a list of fields.
  */
 import { listAlternatives, type Resolve, referenceName, type Schema } from "./description.ts"
-import { element } from "./dom.ts"
+import { element, renderText } from "./dom.ts"
 
 const constraints: ReadonlyArray<readonly [keyof Schema, (value: unknown) => string]> = [
   ["format", String],
@@ -65,7 +65,7 @@ export const renderFields = (
         element("code", {}, name),
         isRequired ? element("strong", {}, " required") : "",
         element("span", { class: "type" }, ` ${describeType(field, resolve)}`),
-        ...(field.description === undefined ? [] : [element("p", {}, field.description)]),
+        ...(field.description === undefined ? [] : [element("p", {}, ...renderText(field.description))]),
         ...renderFields(field, resolve, ancestors)
       )
     )

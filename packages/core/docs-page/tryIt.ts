@@ -2,8 +2,9 @@
  * A form that builds a request, sends it and shows the response.
  */
 import { type Entry, getRequestBody, type Parameter, type Resolve } from "./description.ts"
-import { element } from "./dom.ts"
+import { element, renderText } from "./dom.ts"
 import { makeExample } from "./example.ts"
+import { renderExample } from "./exampleView.ts"
 import { type PreparedRequest, prepareRequest, toCurl } from "./request.ts"
 import { renderResponse } from "./responseView.ts"
 import { describeType, renderFields } from "./schemaView.ts"
@@ -57,11 +58,10 @@ const wrapWithLabel = (
 const makeBody = ({ operation }: Entry, resolve: Resolve) => {
   const body = getRequestBody(operation)
   if (body === undefined) return undefined
-  const [type, schema] = body
+  const [type, schema, example] = body
   const isJson = type === "application/json"
   const field = isJson ? element("textarea", { rows: "6", spellcheck: "false" }) : element("input", { type: "file" })
-  const format = (fields: "all" | "required") => JSON.stringify(makeExample(resolve, fields)(schema), null, 2)
-  if (isJson) field.value = format("required")
+  if (isJson) field.value = JSON.stringify(makeExample(resolve, "required")(schema), null, 2)
   const label = wrapWithLabel(
     field,
     `${operation.operationId}-body`,
@@ -72,7 +72,8 @@ const makeBody = ({ operation }: Entry, resolve: Resolve) => {
   const schemaNodes = isJson
     ? [
         ...renderFields(schema, resolve),
-        element("details", {}, element("summary", {}, "Example with every field"), element("pre", {}, format("all")))
+        ...renderExample("Example", { example }),
+        ...renderExample("Example with every field", { example: makeExample(resolve, "all")(schema) })
       ]
     : []
   const read = (): string | Blob => (field instanceof HTMLInputElement ? (field.files?.[0] ?? new Blob()) : field.value)
@@ -128,7 +129,7 @@ export const makeTryIt = (entry: Entry, { baseUrl, resolve, send }: Api): HTMLFo
       parameter.required === true,
       [
         element("span", { class: "type" }, `${parameter.in}: ${describeType(parameter.schema ?? {}, resolve)}`),
-        parameter.description === undefined ? "" : element("p", {}, parameter.description)
+        parameter.description === undefined ? "" : element("p", {}, ...renderText(parameter.description))
       ]
     )
   )
