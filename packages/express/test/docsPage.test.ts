@@ -174,6 +174,27 @@ describe("the documentation page in a browser, behind helmet() and below a prefi
     await page.close()
   })
 
+  it("shows the description with its code, and an example of each body, on a narrow screen too", async () => {
+    const { page, errors } = await openPage(`${origin}${mount}/v1/docs`, 375)
+    const operation = await openOperation(page, "usage.reserve")
+    const description = operation.locator(".inside > p").first()
+    expect(await description.locator("code").allTextContents()).toEqual(["expiresIn", "consume"])
+    expect(await description.textContent()).not.toContain("`")
+    await operation.getByText("Example", { exact: true }).click()
+    await operation.getByText("Example: application/json", { exact: true }).click()
+    const examples = await operation.locator("details[open] > pre").allTextContents()
+    expect(examples.map((example) => JSON.parse(example))).toMatchObject([
+      { meters: { tokens: 4_000 }, expiresIn: 120 },
+      { meters: { tokens: 4_000 }, quotas: { meters: { tokens: { used: 254_000 } } } }
+    ])
+    const series = await openOperation(page, "usage.series")
+    await series.getByText("Example: text/csv", { exact: true }).click()
+    expect(await series.locator("details[open] > pre").textContent()).toMatch(/^start,end,requests,tokens\r?\n2026-/)
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375)
+    expect(errors).toEqual([])
+    await page.close()
+  })
+
   it("filters the operations, and fits a narrow screen when an operation is open", async () => {
     const { page } = await openPage(`${origin}${mount}/v1/docs`, 375)
     await page.getByLabel("Filter operations").fill("key delete")
