@@ -102,9 +102,9 @@ export class DeploymentsApi extends HttpApiGroup.make("deployments")
       .annotate(OpenApi.Summary, "Get a deployment")
       .annotate(
         OpenApi.Description,
-        "`state` is `STARTED` while a version is served, `PENDING` before the first one, and `ERRORED` if " +
-          "the first one failed. `message` says why the last run failed. A deployment of another account gets " +
-          "404, like one that does not exist."
+        "`state` is `STARTED` while a version is served. Until then it is `PENDING`, or `ERRORED` if the last " +
+          "run failed. `message` says why the last run failed. A deployment of another account gets 404, like " +
+          "one that does not exist."
       )
       .annotate(Owner, "deployment"),
     HttpApiEndpoint.get("versions", "/deployments/:deploymentName/versions", {
