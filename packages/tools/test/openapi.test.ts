@@ -1,13 +1,12 @@
 /**
  * The OpenAPI document as it is served: complete, with valid examples, and without a finding of an independent linter.
  */
-import { expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { Schema } from "effect"
-import { describe } from "vitest"
 import { descriptions } from "../../core/src/operations/AllOperations.ts"
 
 interface Content {
