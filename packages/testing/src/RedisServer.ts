@@ -27,6 +27,8 @@ export interface RedisServerOptions {
   readonly tcp?: boolean
   /** Additional command-line options of redis-server, such as `["--maxmemory", "100mb"]`. */
   readonly arguments?: ReadonlyArray<string>
+  /** An existing folder for the data, instead of a temporary one. */
+  readonly folder?: string
 }
 
 export const findFreePort: Effect.Effect<number> = Effect.promise(async () => {
@@ -65,11 +67,12 @@ const stop = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
 export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<RedisServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     ensureRedis()
-    const folder = yield* temporaryFolder
+    const folder = options.folder ?? (yield* temporaryFolder)
     const externalUrl = externalRedisUrl()
     if (redisBinary() === undefined && externalUrl !== undefined) {
       const unsupported = Effect.die(new Error("This test starts and stops redis-server: install it"))
-      if (options.tcp === true || options.arguments !== undefined) return yield* unsupported
+      if (options.tcp === true || options.arguments !== undefined || options.folder !== undefined)
+        return yield* unsupported
       return {
         url: externalUrl,
         folder,
