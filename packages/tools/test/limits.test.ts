@@ -1,0 +1,153 @@
+/**
+ * Compares the numbers of docs/operations/limits.md with the constants in the sources. The constants need not be
+ * exported: they are found by their names.
+ */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, it } from "@effect/vitest"
+import { resolveLimits } from "../../core/src/runtime/Limits.ts"
+import { defaultLimits } from "../../sites/src/limits.ts"
+
+const packages = join(import.meta.dirname, "../..")
+const page = readFileSync(join(packages, "../docs/operations/limits.md"), "utf8")
+
+const formatCount = (count: number): string => count.toLocaleString("en-US")
+
+/** The second cell of each row, by the first. */
+const rows = new Map(
+  [...page.matchAll(/^\| ([^|]+?) +\| ([^|]+?) +\|/gm)].map(([, label = "", value = ""]) => [
+    label.replaceAll("`", ""),
+    value
+  ])
+)
+
+/** Computes a product such as `64 * 1024`, with names of the same file. */
+const evaluate = (expression: string, source: string): number =>
+  expression.split("*").reduce((product, factor) => {
+    const text = factor.trim().replaceAll("_", "")
+    return product * (/^\d+$/.test(text) ? Number(text) : findConstant(source, factor.trim()))
+  }, 1)
+
+const findConstant = (source: string, name: string): number => {
+  const pattern = new RegExp(`\\b${name}(?: =|:| \\?\\?) (?:\\{ \\w+: )?"?(\\d\\w*(?: \\* \\w+)*)`)
+  const [, expression] = pattern.exec(source) ?? []
+  if (expression === undefined) throw new Error(`${name} is not in the source`)
+  return evaluate(expression, source)
+}
+
+/** The divisor converts the constant to the unit of the page. */
+type Constant = readonly [row: string, unit: string, file: string, name: string, divisor?: number]
+
+const constants: ReadonlyArray<Constant> = [
+  ["JSON body", "MiB", "core/src/Http.ts", "bodyLimit", 1024 * 1024],
+  ["Time for a JSON body to arrive", "seconds", "core/src/http/body.ts", "bodyTimeout"],
+  ["Nesting of a JSON body", "levels", "core/src/schema/SafeJson.ts", "maxDepth"],
+  ["Entries of a list or object, except metadata", "", "core/src/schema/SafeJson.ts", "maxEntries"],
+  ["Items of a page", "", "core/src/schema/Page.ts", "maxLimit"],
+  ["Embedded keys of one consumer", "", "core/src/consumers/Consumers.ts", "maxKeysInGet"],
+  ["Embedded keys of each listed consumer", "", "core/src/consumers/Consumers.ts", "maxKeysPerListedConsumer"],
+  ["Embedded keys of a page of consumers", "", "core/src/consumers/Consumers.ts", "maxKeysInList"],
+  [
+    "A recorded response of an Idempotency-Key",
+    "hours",
+    "core/src/store/Idempotency.ts",
+    "resultTtlMs",
+    60 * 60 * 1000
+  ],
+  ["actor of a call", "characters", "core/src/promises/makeMethods.ts", "maxActorLength"],
+  ["Waiting for requests in gate.close()", "seconds", "core/src/Tollgate.ts", "drainTimeoutMs", 1000],
+  ["Response to a call of the client", "seconds", "core/src/client/makeRemoteOperations.ts", "responseTimeout"],
+  ["Tags", "", "core/src/schema/Tags.ts", "maxTags"],
+  ["metadata", "KiB", "core/src/schema/Metadata.ts", "maxBytes", 1024],
+  ["Managers and invites", "", "core/src/records/Manager.ts", "maxManagers"],
+  ["Keys in one request, or in one import", "", "core/src/records/ApiKey.ts", "maxKeysPerRequest"],
+  ["URL of a webhook", "characters", "core/src/webhooks/parseWebhookUrl.ts", "maxUrlLength"],
+  ["Keys of a consumer", "", "core/src/records/ApiKey.ts", "maxKeysPerConsumer"],
+  ['"Last used" of a key', "days", "core/src/keys/KeyUse.ts", "ttl", 24 * 60 * 60 * 1000],
+  ["Subscriptions considered for a customer", "", "core/src/metering/customerEntitlements.ts", "maxPerStatus"],
+  ["Duration of a reservation", "seconds", "core/src/metering/Reservation.ts", "defaultReservationSeconds"],
+  ["Open reservations of a subscription", "", "core/src/metering/reservationRecords.ts", "maxOpenReservations"],
+  ["Hours of usage", "days", "core/src/metering/usageCounters.ts", "keptHours", 24],
+  ["Days of usage", "days", "core/src/metering/usageCounters.ts", "keptDays"],
+  ["Steps of a usage series", "", "core/src/metering/seriesRange.ts", "maxSteps"],
+  ["Numbers of a usage series", "", "core/src/metering/UsageHistory.ts", "maxValues"],
+  ["RateLimit headers", "characters", "core/src/rateLimits/rateLimitHeaders.ts", "maxHeaderLength"],
+  ["Age of an event", "days", "core/src/outbox/EventRetention.ts", "retentionDays"],
+  ["Events of an account", "", "core/src/outbox/EventRetention.ts", "maxEventsPerAccount"],
+  ["Data of an event", "KiB", "core/src/outbox/boundData.ts", "maxBytes", 1024],
+  ["An attempt to deliver", "seconds", "core/src/webhooks/sendWebhook.ts", "timeoutSeconds"],
+  ["Resolution of a name", "seconds", "core/src/webhooks/resolveTarget.ts", "resolutionTimeoutMs", 1000],
+  ["Body that is read of a response", "KiB", "core/src/webhooks/sendWebhook.ts", "maxResponseBytes", 1024],
+  ["An endpoint that only fails", "days", "core/src/webhooks/finishAttempts.ts", "maxFailing"],
+  ["Ended deliveries that are kept of a webhook", "", "core/src/webhooks/cleanDeliveries.ts", "maxFinished"],
+  ["A rotated secret of a webhook", "hours", "core/src/webhooks/webhookSecrets.ts", "overlap"],
+  ["Deliveries at a time in a process", "", "core/src/webhooks/deliverySlots.ts", "maxInAll"],
+  ["Deliveries at a time of an account", "", "core/src/webhooks/deliverySlots.ts", "maxPerAccount"],
+  ["Deliveries at a time of a webhook", "", "core/src/webhooks/deliverySlots.ts", "maxPerFastWebhook"],
+  ["Validity of an upload URL", "hour", "core/src/deployments/uploads/Uploads.ts", "urlTtl"],
+  ["Size of a source", "MiB", "core/src/deployments/config/DeploymentConfig.ts", "sourceLimit", 1024 * 1024],
+  ["An upload that sends nothing", "seconds", "core/src/deployments/uploads/guardUpload.ts", "maxSilence"],
+  [
+    "Average rate after the first minute",
+    "KiB/s",
+    "core/src/deployments/uploads/guardUpload.ts",
+    "minBytesPerSecond",
+    1024
+  ],
+  ["Duration of an upload", "hour", "core/src/deployments/uploads/guardUpload.ts", "maxDuration", 60 * 60],
+  ["Worker threads", "", "sites/src/sites.ts", "defaultWorkers"],
+  ["Time of a build", "minutes", "sites/src/build.ts", "defaultTimeout", 60 * 1000],
+  ["Versions that a process runs at a time", "", "core/src/deployments/runner/DeploymentScheduler.ts", "concurrency"],
+  ["Duration of a run", "hour", "core/src/deployments/runner/runVersion.ts", "maxRunDuration"],
+  ["Log of a run", "lines", "core/src/deployments/runner/LogBuffer.ts", "maxLines"],
+  ["Versions that are remembered of a deployment", "", "core/src/deployments/runner/runVersion.ts", "maxVersions"],
+  ["Name of a deployment", "characters", "core/src/deployments/model/deploymentName.ts", "maxNameLength"],
+  ["A link to the console", "minutes", "core/src/console/ConsoleSessions.ts", "codeLifetimeMs", 60 * 1000],
+  ["A session", "hour", "core/src/console/ConsoleSessions.ts", "sessionLifetimeMs", 60 * 60 * 1000],
+  ["Waiting for the lock of SQLite", "seconds", "sqlite/src/CommitQueue.ts", "lockTimeoutMs", 1000],
+  ["A query of PostgreSQL", "seconds", "postgres/src/options.ts", "queryTimeout", 1000],
+  ["Connections to PostgreSQL", "", "postgres/src/options.ts", "maxConnections"],
+  ["A command of Redis", "seconds", "redis/src/client.ts", "commandTimeout", 1000],
+  ["Retries while PostgreSQL or Redis is away", "ms", "core/src/store/retryTransient.ts", "retryBudgetMs"],
+  ["Attempts of a change that others overtake", "", "core/src/store/retryOnConflict.ts", "maxAttempts"],
+  ["Consumers of verified keys", "MiB", "core/src/keys/VerifyCache.ts", "maxBytes", 1024 * 1024],
+  ["Subscriptions with their plans", "MiB", "core/src/metering/Usage.ts", "maxCacheBytes", 1024 * 1024],
+  ["Decoded records of each collection", "characters", "core/src/store/Collection.ts", "maxCachedTotal"],
+  ["Manifests of sites", "MiB", "sites/src/manifestCache.ts", "maxCachedBytes", 1024 * 1024],
+  ["A page cache of each SQLite connection", "MiB", "sqlite/src/connect.ts", "pageCacheKib", 1024]
+]
+
+for (const [row, unit, file, name, divisor = 1] of constants) {
+  it(`${row} is the one of the code`, () => {
+    const source = readFileSync(join(packages, file), "utf8")
+    const expected = [formatCount(findConstant(source, name) / divisor), unit].join(" ").trim()
+    // A row may say more behind the number and its unit.
+    const listed = /^[\d,]+\b(?: [A-Za-z/]+)?/.exec(rows.get(row) ?? "")?.[0]
+    expect(listed).toBe(expected)
+  })
+}
+
+it("lists the limits of an account with their defaults", () => {
+  const section = page.slice(page.indexOf("## Accounts"), page.indexOf("## Requests"))
+  const listed = [...section.matchAll(/^\| `(\w+)` +\| ([\d,]+) /gm)].map(([, name, value]) => `${name} ${value}`)
+  expect(listed).toEqual(Object.entries(resolveLimits()).map(([name, value]) => `${name} ${formatCount(value)}`))
+})
+
+it("lists the limits of a source with their defaults", () => {
+  const units: Readonly<Record<string, readonly [unit: string, divisor: number]>> = {
+    bytes: [" MiB", 1024 * 1024],
+    pathBytes: [" MiB", 1024 * 1024],
+    headerBytes: [" MiB", 1024 * 1024],
+    timeoutMs: [" seconds", 1000],
+    memoryMb: [" MiB", 1]
+  }
+  const listed = [...page.matchAll(/^\|[^|]+\| ([^|]+?) +\| `limits\.(\w+)` /gm)].map(([, value, name]) => [
+    name,
+    value
+  ])
+  const expected = Object.entries(defaultLimits).map(([name, value]) => {
+    const [unit, divisor] = units[name] ?? ["", 1]
+    return [name, `${formatCount(value / divisor)}${unit}`]
+  })
+  expect(listed).toEqual(expected)
+})
