@@ -72,63 +72,69 @@ const startWriting = (gate: Tollgate, bucketId: string, subscriptionId: string) 
   }
 }
 
+/** Long, because the test starts several servers on a machine that may be busy. */
+const timeoutMs = 120_000
+
 describe.each(Object.entries(backedUpStores))("a backup of %s", (_name, start) => {
-  it.live("is all that a new server needs", () =>
-    Effect.gen(function* () {
-      const { store, backUp, restore } = yield* start
-      const [folder, backup] = [yield* temporaryFolder, yield* temporaryFolder]
-      yield* Effect.promise(() => writeFile(join(folder, "secret"), secret))
-      const running = yield* Effect.promise(() => open(store, folder))
+  it.live(
+    "is all that a new server needs",
+    () =>
+      Effect.gen(function* () {
+        const { store, backUp, restore } = yield* start
+        const [folder, backup] = [yield* temporaryFolder, yield* temporaryFolder]
+        yield* Effect.promise(() => writeFile(join(folder, "secret"), secret))
+        const running = yield* Effect.promise(() => open(store, folder))
 
-      const { siteUrl, bucketId, subscriptionId, keys, keysBefore } = yield* Effect.promise(async () => {
-        const siteUrl = await deploy(running, folder)
-        const billing = await prepareBilling(running)
-        const writing = startWriting(running, billing.bucketId, billing.subscriptionId)
-        await eventually(() => assert.isAbove(writing.keys.length, 20))
-        const keysBefore = writing.keys.length
-        await backUp(backup)
-        await cp(join(folder, "sites"), join(backup, "sites"), { recursive: true })
-        await cp(join(folder, "secret"), join(backup, "secret"))
-        const keysAfter = writing.keys.length
-        await eventually(() => assert.isAbove(writing.keys.length, keysAfter + 5))
-        await writing.stop()
-        // A key that is deleted after the backup works again in the restored store.
-        await getKeys(running).consumers.remove("consumer-0")
-        await running.close()
-        await store.close()
-        return { siteUrl, ...billing, keys: writing.keys, keysBefore }
-      })
+        const { siteUrl, bucketId, subscriptionId, keys, keysBefore } = yield* Effect.promise(async () => {
+          const siteUrl = await deploy(running, folder)
+          const billing = await prepareBilling(running)
+          const writing = startWriting(running, billing.bucketId, billing.subscriptionId)
+          await eventually(() => assert.isAbove(writing.keys.length, 20))
+          const keysBefore = writing.keys.length
+          await backUp(backup)
+          await cp(join(folder, "sites"), join(backup, "sites"), { recursive: true })
+          await cp(join(folder, "secret"), join(backup, "secret"))
+          const keysAfter = writing.keys.length
+          await eventually(() => assert.isAbove(writing.keys.length, keysAfter + 5))
+          await writing.stop()
+          // A key that is deleted after the backup works again in the restored store.
+          await getKeys(running).consumers.remove("consumer-0")
+          await running.close()
+          await store.close()
+          return { siteUrl, ...billing, keys: writing.keys, keysBefore }
+        })
 
-      const restored = yield* restore(backup)
-      yield* Effect.promise(async () => {
-        const gate = await open(restored, backup)
-        const results = await Promise.all(keys.map((key) => getKeys(gate).verify(key)))
-        const valid = results.filter(({ valid }) => valid).length
-        // All keys up to one moment, at or after the start of the backup, and none after it.
-        assert.deepStrictEqual(
-          results.map(({ valid }) => valid),
-          keys.map((_, index) => index < valid)
-        )
-        assert.isAtLeast(valid, keysBefore)
-        assert.isBelow(valid, keys.length)
+        const restored = yield* restore(backup)
+        yield* Effect.promise(async () => {
+          const gate = await open(restored, backup)
+          const results = await Promise.all(keys.map((key) => getKeys(gate).verify(key)))
+          const valid = results.filter(({ valid }) => valid).length
+          // All keys up to one moment, at or after the start of the backup, and none after it.
+          assert.deepStrictEqual(
+            results.map(({ valid }) => valid),
+            keys.map((_, index) => index < valid)
+          )
+          assert.isAtLeast(valid, keysBefore)
+          assert.isBelow(valid, keys.length)
 
-        // Each request was counted after its key was created, and before the next one was.
-        const { usage } = gate.account("acme").meteringBucket(bucketId)
-        const { data } = await usage.series(subscriptionId, { step: "day" })
-        const used = data.reduce((sum, { meters }) => sum + (meters["requests"] ?? 0), 0)
-        assert.include([valid - 1, valid], used)
-        const quotas = await usage.consume(subscriptionId, { requests: 1 })
-        assert.strictEqual(quotas.meters["requests"]?.used, used + 1)
+          // Each request was counted after its key was created, and before the next one was.
+          const { usage } = gate.account("acme").meteringBucket(bucketId)
+          const { data } = await usage.series(subscriptionId, { step: "day" })
+          const used = data.reduce((sum, { meters }) => sum + (meters["requests"] ?? 0), 0)
+          assert.include([valid - 1, valid], used)
+          const quotas = await usage.consume(subscriptionId, { requests: 1 })
+          assert.strictEqual(quotas.meters["requests"]?.used, used + 1)
 
-        const response = await gate.handler(new Request(siteUrl))
-        assert.deepStrictEqual([response.status, await response.text()], [200, page])
-        await gate.close()
+          const response = await gate.handler(new Request(siteUrl))
+          assert.deepStrictEqual([response.status, await response.text()], [200, page])
+          await gate.close()
 
-        await writeFile(join(backup, "secret"), "another secret, not the one of the backup")
-        const error = await open(restored, backup).catch((error: unknown) => error)
-        assert.include(String(error), "secret")
-        await restored.close()
-      })
-    })
+          await writeFile(join(backup, "secret"), "another secret, not the one of the backup")
+          const error = await open(restored, backup).catch((error: unknown) => error)
+          assert.include(String(error), "secret")
+          await restored.close()
+        })
+      }),
+    timeoutMs
   )
 })
