@@ -1,10 +1,9 @@
 /**
- * The files for language models: llms.txt, an index, and llms-full.txt, the whole documentation. Run as a program, it
+ * The files for language models: llms.txt, an index, and llms-full.txt, the whole documentation. `npm run build:docs`
  * writes both; a test fails when they do not match the pages.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { pathToFileURL } from "node:url"
 import { groups } from "./groups.ts"
 import { docsFolder, pages } from "./pages.ts"
 
@@ -29,6 +28,6 @@ const renderAll = (): string => {
 
 export const llmsFiles: Readonly<Record<string, string>> = { "llms.txt": renderIndex(), "llms-full.txt": renderAll() }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+export const writeLlmsFiles = (): void => {
   for (const [name, text] of Object.entries(llmsFiles)) writeFileSync(join(docsFolder, name), text)
 }

@@ -2,8 +2,8 @@
  * Bundles the sources of the documentation page into a TypeScript module of strings, so that it needs no files at run
  * time. A test fails when the module does not match the sources.
  */
-import { readFileSync, writeFileSync } from "node:fs"
-import { fileURLToPath, pathToFileURL } from "node:url"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 
 const source = new URL("../../core/docs-page/", import.meta.url)
@@ -34,8 +34,4 @@ export const generateDocsPage = async (): Promise<string> => {
     ),
     ""
   ].join("\n")
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  writeFileSync(generatedModule, await generateDocsPage())
 }

@@ -1,15 +1,10 @@
 /**
- * Generates docs/reference/event-types.md: each type of event with an example, from the schemas of the events. A test fails when the
- * page does not match the schemas.
+ * Generates docs/reference/event-types.md: each type of event with an example, from the schemas of the events.
  */
-import { writeFileSync } from "node:fs"
-import { pathToFileURL } from "node:url"
 import { Event, eventCatalog } from "@tollgate/core/effect"
 import { Schema } from "effect"
 import { makeExampleOf } from "./makeExample.ts"
 import { formatJson } from "./markdown.ts"
-
-export const eventTypesPage = new URL("../../../docs/reference/event-types.md", import.meta.url)
 
 /** What makes the example of an event differ from that of its group. */
 const differences: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -61,5 +56,3 @@ export const generateEventTypes = (): string => {
     ...sections
   ].join("\n")
 }
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) writeFileSync(eventTypesPage, generateEventTypes())

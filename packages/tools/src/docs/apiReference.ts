@@ -1,17 +1,14 @@
 /**
  * Generates docs/reference/api: a page for each entry point of the published packages, from the types and comments of
- * the sources. A test fails when a page does not match them.
+ * the sources.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { pathToFileURL } from "node:url"
 import ts from "typescript5"
-import { renderDeclaration } from "./apiReference/renderDeclaration.ts"
-import { formatMarkdown } from "./formatMarkdown.ts"
-import { publishedPackages } from "./publishedPackages.ts"
+import { publishedPackages } from "../publishedPackages.ts"
+import { renderDeclaration } from "./renderDeclaration.ts"
 
-const root = join(import.meta.dirname, "../../..")
-export const apiReferenceFolder = join(root, "docs/reference/api")
+const root = join(import.meta.dirname, "../../../..")
 
 /** The other packages of this repository use it; it may change in any release. */
 const isPublic = (specifier: string): boolean => specifier !== "@tollgate/core/internal"
@@ -100,9 +97,9 @@ export const generateApiReference = (): ReadonlyMap<string, string> => {
       return code === undefined ? [] : [`- [${name.name}](../errors.md#${code})`]
     })
     if (errors.length > 0) parts.push("## Errors", errors.join("\n"))
-    pages.set(toPageName(specifier), formatMarkdown(parts.filter((part) => part !== "").join("\n\n")))
+    pages.set(toPageName(specifier), parts.filter((part) => part !== "").join("\n\n"))
   }
-  pages.set("README.md", formatMarkdown(renderIndex()))
+  pages.set("README.md", renderIndex())
   return pages
 }
 
@@ -118,10 +115,4 @@ const renderIndex = (): string => {
     ["| Import | For |", "| --- | --- |", ...rows].join("\n"),
     "`@tollgate/core/internal` is for the other packages of Tollgate. It may change in any release."
   ].join("\n\n")
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  rmSync(apiReferenceFolder, { recursive: true, force: true })
-  mkdirSync(apiReferenceFolder, { recursive: true })
-  for (const [name, text] of generateApiReference()) writeFileSync(join(apiReferenceFolder, name), text)
 }

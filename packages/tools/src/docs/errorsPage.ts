@@ -1,9 +1,7 @@
 /**
- * Generates docs/reference/errors.md from the declarations of the errors. A test fails when the page does not match them.
+ * Generates docs/reference/errors.md from the declarations of the errors.
  */
-import { mkdirSync, writeFileSync } from "node:fs"
 import { STATUS_CODES } from "node:http"
-import { pathToFileURL } from "node:url"
 import { encodeProblem } from "@tollgate/core/internal"
 import { Schema, SchemaAST } from "effect"
 import { type DocumentedError, documentedErrors } from "./errorClasses.ts"
@@ -11,8 +9,6 @@ import { getMembers, makeErrorExample } from "./errorExamples.ts"
 import { listFields } from "./formatType.ts"
 import type { JsonSchema } from "./jsonSchema.ts"
 import { formatCode, formatJson, formatTable, formatText } from "./markdown.ts"
-
-export const errorsPage = new URL("../../../docs/reference/errors.md", import.meta.url)
 
 const intro = `Over HTTP, an error is a problem (RFC 9457) with the content type \`application/problem+json\`. In process and in the
 client, it is an instance of a class with the same fields. \`@tollgate/core\` and \`@tollgate/core/client\` export the classes.
@@ -143,9 +139,4 @@ export const generateErrorsPage = (): string => {
     "",
     ...formatSections(local)
   ].join("\n")
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  mkdirSync(new URL(".", errorsPage), { recursive: true })
-  writeFileSync(errorsPage, generateErrorsPage())
 }

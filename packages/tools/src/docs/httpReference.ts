@@ -1,16 +1,12 @@
 /**
- * Generates docs/reference/http-operations.md from the OpenAPI description. A test fails when the page does not match it.
+ * Generates docs/reference/http-operations.md from the OpenAPI description.
  */
-import { writeFileSync } from "node:fs"
-import { pathToFileURL } from "node:url"
 import { commonErrors, formatErrorLinks } from "./commonErrors.ts"
 import { formatFields, formatOperation } from "./formatOperation.ts"
 import { formatType, toSchemaHeading } from "./formatType.ts"
 import type { JsonSchema } from "./jsonSchema.ts"
 import { formatCode, formatJson, formatTable, linkTo } from "./markdown.ts"
 import { namedSchemas, operations, tags } from "./openApiDocument.ts"
-
-export const httpReferencePage = new URL("../../../docs/reference/http-operations.md", import.meta.url)
 
 const intro = `Every operation of the HTTP API, from its declarations. [HTTP API](http-api.md) has the conventions. The same description for programs is at
 \`GET /v1/openapi.json\`.
@@ -63,7 +59,3 @@ export const generateHttpReference = (): string =>
     "",
     ...namedSchemas.flatMap(formatSchema)
   ].join("\n")
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  writeFileSync(httpReferencePage, generateHttpReference())
-}

@@ -1,0 +1,19 @@
+/**
+ * The generated pages of docs/, by path. `npm run build:docs` writes them. A test fails when one of them does not match
+ * the sources.
+ */
+import { generateApiReference } from "./apiReference.ts"
+import { generateErrorsPage } from "./errorsPage.ts"
+import { generateEventTypes } from "./eventTypes.ts"
+import { generateHttpReference } from "./httpReference.ts"
+import { formatPage } from "./markdown.ts"
+
+export const generatePages = (): ReadonlyMap<string, string> => {
+  const pages = [
+    ["errors.md", generateErrorsPage()],
+    ["event-types.md", generateEventTypes()],
+    ["http-operations.md", generateHttpReference()],
+    ...[...generateApiReference()].map(([name, text]) => [`api/${name}`, text] as const)
+  ] as const
+  return new Map(pages.map(([path, text]) => [`docs/reference/${path}`, formatPage(text)]))
+}

@@ -1,0 +1,21 @@
+/**
+ * Compares the generated pages of docs/ with the sources. If a test fails, run `npm run build:docs`.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import { generatePages } from "../src/docs/generatePages.ts"
+
+const root = join(import.meta.dirname, "../../..")
+const pages = generatePages()
+
+describe("generated pages", () => {
+  it.each([...pages.keys()])("%s matches the sources", (path) => {
+    expect(readFileSync(join(root, path), "utf8")).toBe(pages.get(path))
+  })
+
+  it("are all pages of docs/reference/api", () => {
+    const files = readdirSync(join(root, "docs/reference/api")).map((name) => `docs/reference/api/${name}`)
+    expect(files.filter((path) => !pages.has(path))).toEqual([])
+  })
+})
