@@ -44,7 +44,7 @@ const printSource = (checker: ts.TypeChecker, declaration: ts.Node): string => {
     const type = printType(checker, checker.getTypeFromTypeNode(node), node).replaceAll("\n", `\n${indent}`)
     text = `${text.slice(0, from)}${type}${text.slice(to)}`
   }
-  return text.replace(/^export (?:default |declare )?/, "")
+  return text.replace(/\n *\*\n *\* @example.*?(?=\n *\*\/)/gs, "").replace(/^export (?:default |declare )?/, "")
 }
 
 /** The static members of a class, such as `open` and `layer` of a store. */
@@ -73,6 +73,16 @@ const printTypeAlias = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol
   return `type ${name} = ${printType(checker, checker.getDeclaredTypeOfSymbol(symbol), at)}`
 }
 
+/** A module that is exported under a name, such as `Partition`: what it exports, with comments. */
+const printModule = (checker: ts.TypeChecker, name: string, module: ts.Symbol): string => {
+  const members = checker.getExportsOfModule(module).map((symbol) => {
+    const comment = ts.displayPartsToString(symbol.getDocumentationComment(checker)).replaceAll("\n", "\n * ")
+    const code = renderCode(checker, symbol.name, symbol, false)
+    return `${comment === "" ? "" : `/** ${comment} */\n`}${code}`.replaceAll(/^/gm, "  ")
+  })
+  return `namespace ${name} {\n${members.join("\n")}\n}`
+}
+
 /** The declaration as code, or nothing if its comment says more. */
 const renderCode = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol, isType: boolean): string => {
   const declarations = symbol.declarations ?? []
@@ -83,6 +93,7 @@ const renderCode = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol, is
   if (valueDeclaration === undefined) {
     return typeDeclaration === undefined ? "" : printTypeAlias(checker, name, symbol, typeDeclaration)
   }
+  if (ts.isSourceFile(valueDeclaration)) return printModule(checker, name, symbol)
   if (ts.isClassDeclaration(valueDeclaration)) return printClass(checker, name, valueDeclaration)
   const type = checker.getTypeOfSymbolAtLocation(symbol, valueDeclaration)
   const signatures = type.getCallSignatures()
