@@ -33,11 +33,15 @@ const snippets = ["README.md", ...docs, ...packageReadmes.filter((path) => exist
     }))
 )
 
-// Snippets that register tests are imported here. The others run as programs.
-for (const { code, file } of snippets.filter(({ code }) => code.includes("storeContract("))) {
+/** Snippets that register tests of Vitest are imported here. The others run as programs. */
+const registersTests = ({ code }: { readonly code: string }): boolean =>
+  /storeContract\(|from "(@effect\/)?vitest"/.test(code)
+
+for (const { name, code, file } of snippets.filter(registersTests)) {
   const path = join(folder, file)
   writeFileSync(path, code)
-  await import(path)
+  // The hooks of a snippet apply to its own tests only.
+  describe(name, () => import(path))
 }
 
 const env = { ...process.env, TOLLGATE_SECRET: "a secret that only these tests use" }
@@ -46,7 +50,7 @@ const env = { ...process.env, TOLLGATE_SECRET: "a secret that only these tests u
 const servers = { "redis://localhost:6379": startRedis, "postgres://localhost/app": startPostgres }
 
 describe("snippets", () => {
-  for (const { name, code, file } of snippets.filter(({ code }) => !code.includes("storeContract("))) {
+  for (const { name, code, file } of snippets.filter((snippet) => !registersTests(snippet))) {
     it.live(
       name,
       () =>
