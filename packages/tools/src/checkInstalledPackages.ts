@@ -39,7 +39,7 @@ const install = (folder: string): void => {
   }
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest))
   const options = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"]
-  runCheck("installation of the tarballs", "npm", ["install", ...options], folder)
+  runCheck("installation of the tarballs", "npm", ["install", ...options], { cwd: folder })
 }
 
 /** Checks the types of the application with each compiler and each way to resolve modules. */
@@ -62,15 +62,15 @@ export const checkInstalledPackages = (): void => {
       .flatMap(({ specifiers }) => specifiers)
       .filter((specifier) => specifier !== "@tollgate/store-testkit")
     const names = publishedPackages.map(({ manifest }) => manifest.name)
-    runCheck("content of the tarballs", process.execPath, ["content.ts", ...names], folder)
-    runCheck("import of every entry point", process.execPath, ["import.ts", ...specifiers], folder)
-    runCheck("require of every entry point", process.execPath, ["require.cts", ...specifiers], folder)
-    runCheck("a program with the installed packages", process.execPath, ["program.ts"], folder)
-    runCheck("the store contract with the installed testkit", "npx", ["vitest", "run"], folder)
+    runCheck("content of the tarballs", process.execPath, ["content.ts", ...names], { cwd: folder })
+    runCheck("import of every entry point", process.execPath, ["import.ts", ...specifiers], { cwd: folder })
+    runCheck("require of every entry point", process.execPath, ["require.cts", ...specifiers], { cwd: folder })
+    runCheck("a program with the installed packages", process.execPath, ["program.ts"], { cwd: folder })
+    runCheck("the store contract with the installed testkit", "npx", ["vitest", "run"], { cwd: folder })
     checkTypes(folder)
     const oldNode = findOldNode()
     if (oldNode === undefined) console.log("not run: refusal of an old Node, since the PATH has none")
-    else runCheck(`refusal of Node ${oldNode.version}`, oldNode.path, ["oldNode.mjs"], folder)
+    else runCheck(`refusal of Node ${oldNode.version}`, oldNode.path, ["oldNode.mjs"], { cwd: folder })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

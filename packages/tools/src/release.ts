@@ -1,0 +1,75 @@
+/**
+ * `npm run release`: builds the packages, checks them as npm would publish them, and publishes those whose version is
+ * not on npm yet. `npm run release -- --dry-run` does the same, and prints what would be published instead.
+ */
+import { spawnSync } from "node:child_process"
+import { readdirSync } from "node:fs"
+
+const usage = "Usage: npm run release [-- --dry-run [--allow-changes]]"
+
+class ReleaseError extends Error {}
+
+interface Options {
+  readonly isDryRun: boolean
+  /** Whether the working tree may have changes that are not committed. */
+  readonly allowsChanges: boolean
+}
+
+const parseOptions = (parameters: ReadonlyArray<string>): Options => {
+  const isDryRun = parameters.includes("--dry-run")
+  const allowsChanges = parameters.includes("--allow-changes")
+  const known = ["--dry-run", "--allow-changes"]
+  if (parameters.some((parameter) => !known.includes(parameter)) || (allowsChanges && !isDryRun)) {
+    throw new ReleaseError(usage)
+  }
+  return { isDryRun, allowsChanges }
+}
+
+/** Runs a program whose output the user sees. */
+const run = (program: string, ...parameters: ReadonlyArray<string>): void => {
+  console.log(`\n> ${[program, ...parameters].join(" ")}`)
+  const { status } = spawnSync(program, parameters, { stdio: "inherit" })
+  if (status !== 0) throw new ReleaseError(`Nothing was published: "${[program, ...parameters].join(" ")}" failed`)
+}
+
+const checkLogin = (): void => {
+  if (spawnSync("npm", ["whoami"]).status === 0) return
+  throw new ReleaseError("You are not logged in to npm. Run npm login, then npm run release again.")
+}
+
+const checkWorkingTree = (): void => {
+  const { status, stdout } = spawnSync("git", ["status", "--porcelain"], { encoding: "utf8" })
+  if (status !== 0) throw new ReleaseError("This folder is not a git repository")
+  if (stdout !== "") throw new ReleaseError(`Commit these changes first:\n${stdout.trimEnd()}`)
+}
+
+/** A changeset is a change that no version contains yet. */
+const checkChangesets = (): void => {
+  const pending = readdirSync(".changeset").filter((name) => name.endsWith(".md") && name !== "README.md")
+  if (pending.length === 0) return
+  throw new ReleaseError(`Run npm run version:packages first, for these changesets: ${pending.join(", ")}`)
+}
+
+const release = ({ isDryRun, allowsChanges }: Options): void => {
+  if (!isDryRun) checkLogin()
+  if (!allowsChanges) checkWorkingTree()
+  checkChangesets()
+  run("npm", "run", "build")
+  run("npm", "run", "check:packages", "--", "--all-readmes")
+  // The build may have changed files that are committed.
+  if (!allowsChanges) checkWorkingTree()
+  if (isDryRun) run("changeset", "publish-plan")
+  else run("changeset", "publish")
+}
+
+const startedAt = performance.now()
+try {
+  const options = parseOptions(process.argv.slice(2))
+  release(options)
+  const seconds = Math.round((performance.now() - startedAt) / 1000)
+  console.log(options.isDryRun ? `\nDry run: nothing was published (${seconds} s)` : `\nPublished (${seconds} s)`)
+} catch (error) {
+  if (!(error instanceof ReleaseError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
+}
