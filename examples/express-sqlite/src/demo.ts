@@ -6,6 +6,7 @@ import type { LocalKeyBucketHandle, Tollgate } from "@tollgate/core"
 
 export const account = "demo"
 export const bucket = "production"
+export const consumer = "alice"
 
 export interface Demo {
   readonly production: LocalKeyBucketHandle
@@ -23,9 +24,9 @@ export const prepareDemo = async (gate: Tollgate): Promise<Demo> => {
   const [existingBucket] = (await demo.meteringBuckets.list({ limit: 1 })).data
   if (existingBucket !== undefined) return { production, meteringBucketId: existingBucket.id, key: undefined }
   const once = { idempotencyKey: "demo" }
-  const { apiKeys } = await production.consumers.create({ name: "alice" }, { withApiKey: true, ...once })
+  const { apiKeys } = await production.consumers.create({ name: consumer }, { withApiKey: true, ...once })
   const metering = await demo.meteringBuckets.ensure("default")
   await metering.plans.create({ label: "free", meters }, once)
-  await metering.subscriptions.create({ customerKey: "alice", planExternalIds: ["free"] }, once)
+  await metering.subscriptions.create({ customerKey: consumer, planExternalIds: ["free"] }, once)
   return { production, meteringBucketId: metering.id, key: apiKeys[0].key }
 }

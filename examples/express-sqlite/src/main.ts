@@ -2,7 +2,7 @@
  * `npm start`: starts the server, prints how to use it, and stops it on SIGTERM or SIGINT.
  */
 import { mkdirSync } from "node:fs"
-import { account, bucket } from "./demo.ts"
+import { describeServer } from "./describeServer.ts"
 import { start } from "./server.ts"
 import { parseSettings } from "./settings.ts"
 
@@ -12,26 +12,8 @@ const stopTimeoutMs = 9_000
 const run = async (): Promise<void> => {
   const settings = parseSettings(process.env)
   mkdirSync(settings.dataFolder, { recursive: true })
-  const { url, consoleUrl, newToken, demoKey, stop } = await start(settings)
-
-  console.log(`Tollgate is listening at ${url}`)
-  console.log(`API reference: ${url}/v1/docs`)
-  console.log(`Console: ${consoleUrl} (works once, within 5 minutes)`)
-  if (newToken !== undefined) {
-    console.log(
-      `\nYour management token, printed only once and saved in ${settings.dataFolder}/management-token:\n  ${newToken}`
-    )
-  } else if (settings.tokens === undefined) {
-    console.log(`The management token is in ${settings.dataFolder}/management-token`)
-  }
-  const tokenExpression = settings.tokens === undefined ? `$(cat '${settings.dataFolder}/management-token')` : "$TOKEN"
-  const bearer = (value: string | undefined, shellExpression: string) =>
-    value === undefined ? `"Authorization: Bearer ${shellExpression}"` : `'Authorization: Bearer ${value}'`
-  const consumers = `${url}/v1/accounts/${account}/key-buckets/${bucket}/consumers`
-  console.log("\nTry it:")
-  console.log(`  curl -s -H ${bearer(newToken, tokenExpression)} '${consumers}'`)
-  console.log(`  curl -s -H ${bearer(newToken, tokenExpression)} '${consumers}?with-api-key=true' -d '{"name":"bob"}'`)
-  console.log(`  curl -s -H ${bearer(demoKey, "$KEY")} '${url}/hello'`)
+  const { stop, ...started } = await start(settings)
+  console.log(describeServer(started, settings))
 
   let isStopping = false
   const handleSignal = () => {

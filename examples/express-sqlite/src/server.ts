@@ -10,6 +10,7 @@ import { toNodeHandler } from "@tollgate/node"
 import { sites } from "@tollgate/sites"
 import express from "express"
 import { prepareDemo } from "./demo.ts"
+import { serveHomePage } from "./homePage.ts"
 import { openStore } from "./openStore.ts"
 import { loadOrCreateSecret } from "./persistentSecret.ts"
 import type { Settings } from "./settings.ts"
@@ -72,6 +73,7 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
     const app = express()
     app.disable("x-powered-by")
     app.use(tollgate(gate))
+    app.get("/", serveHomePage((settings.publicUrl ?? url).replace(/\/$/, "")))
     const metering = { meteringBucketId: demo.meteringBucketId, meters: { requests: 1 } }
     app.get("/hello", requireApiKey(demo.production, { metering }), (req, res) => {
       res.json({ hello: req.consumer?.name, remaining: req.consumer?.remaining["requests"] })

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { request as httpRequest } from "node:http"
@@ -8,47 +8,10 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { eventually } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"
+import { main, parseUrl, runShell, startServer, stopServer } from "./startServer.ts"
 
-const main = new URL("../src/main.ts", import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), "tollgate-start-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-interface StartedServer {
-  readonly child: ChildProcess
-  readonly output: string
-  /** What the server has written to the standard error. */
-  readonly readLog: () => string
-}
-
-/** Starts the server as `npm start` does, and waits for the last line that it prints. */
-const startServer = async (environment: Record<string, string>): Promise<StartedServer> => {
-  const child = spawn(process.execPath, ["--conditions=@tollgate/source", main], {
-    env: { PATH: process.env["PATH"], PORT: "0", ...environment },
-    stdio: ["ignore", "pipe", "pipe"]
-  })
-  let log = ""
-  child.stderr.on("data", (chunk) => {
-    log += chunk
-    process.stderr.write(chunk)
-  })
-  let output = ""
-  for await (const chunk of child.stdout ?? []) {
-    output += chunk
-    if (/curl .*\/hello'\n/.test(output)) break
-  }
-  return { child, output, readLog: () => log }
-}
-
-const stop = async ({ child }: StartedServer): Promise<unknown> => {
-  const exited = once(child, "exit")
-  child.kill("SIGTERM")
-  const [code] = await exited
-  return code
-}
-
-const parseUrl = (output: string): string => /listening at (\S+)/.exec(output)?.[1] ?? ""
-
-const runShell = async (line: string) => JSON.parse((await promisify(execFile)("sh", ["-c", line])).stdout)
 
 describe("npm start", () => {
   const data = join(folder, "data")
@@ -65,7 +28,7 @@ describe("npm start", () => {
     expect(responses.slice(0, 5).map(({ remaining }) => remaining)).toEqual([4, 3, 2, 1, 0])
     expect(responses[5]).toMatchObject({ status: 429, type: "urn:tollgate:problem:quota-exceeded" })
     for (const name of ["management-token", "secret"]) expect(statSync(join(data, name)).mode & 0o777).toBe(0o600)
-    expect(await stop(started)).toBe(0)
+    expect(await stopServer(started)).toBe(0)
   }, 30_000)
 
   it("restarts with its data, and does not print the token again", async () => {
@@ -77,9 +40,7 @@ describe("npm start", () => {
     expect((await fetch(`${url}/unknown`)).status).toBe(404)
     const mistyped = await fetch(`${url}/v1/meterings`)
     expect(await mistyped.json()).toMatchObject({ status: 404, type: "urn:tollgate:problem:not-found" })
-    const [list = ""] = started.output.split("\n").filter((line) => line.trim().startsWith("curl"))
-    expect((await runShell(list)).data.map(({ name }: { name: string }) => name)).toEqual(["alice", "bob"])
-    expect(await stop(started)).toBe(0)
+    expect(await stopServer(started)).toBe(0)
   }, 30_000)
 
   it("prints a link to the console, which works once and may see all accounts", async () => {
@@ -94,7 +55,7 @@ describe("npm start", () => {
     const accounts = await fetch(`${url}/v1/accounts`, { headers: { authorization: `Bearer ${token}` } })
     expect(await accounts.json()).toMatchObject({ data: [{ name: "demo" }] })
     expect((await exchange()).status).toBe(401)
-    expect(await stop(started)).toBe(0)
+    expect(await stopServer(started)).toBe(0)
   }, 30_000)
 
   it("serves metrics to the management token only", async () => {
@@ -109,7 +70,7 @@ describe("npm start", () => {
       /^tollgate_authorize_total\{tollgate_outcome="refused",tollgate_reason="malformed-key"\} 1$/m
     )
     expect((await fetch(`${url}/metrics`)).status).toBe(401)
-    expect(await stop(started)).toBe(0)
+    expect(await stopServer(started)).toBe(0)
   }, 30_000)
 
   it("stops when npm receives SIGTERM", async () => {
@@ -151,12 +112,12 @@ describe("npm start", () => {
       const lines = started.readLog().trim().split("\n")
       expect(lines.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining(entry))
     })
-    expect(await stop(started)).toBe(0)
+    expect(await stopServer(started)).toBe(0)
 
     const restarted = await startServer({ TOLLGATE_DATA: data })
     const restartedUrl = parseUrl(restarted.output)
     expect(await (await fetch(`${restartedUrl}${new URL(url).pathname}`)).text()).toBe("<h1>It works</h1>")
-    expect(await stop(restarted)).toBe(0)
+    expect(await stopServer(restarted)).toBe(0)
   }, 30_000)
 
   it("stops in time during a stalled upload, and deletes the partial file", async () => {
@@ -174,7 +135,7 @@ describe("npm start", () => {
     socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nbegun`)
     const sources = join(dataFolder, "sites/sources")
     await eventually(() => expect(readdirSync(sources)).toHaveLength(1))
-    expect(await stop(started)).toBe(0)
+    expect(await stopServer(started)).toBe(0)
     expect(readdirSync(sources)).toEqual([])
     socket.destroy()
   }, 30_000)
@@ -232,7 +193,7 @@ describe("npm start", () => {
     // The killed server still holds the lease of the upload URL until the lease expires.
     await expect.poll(async () => (await put()).status, { timeout: 60_000, interval: 1_000 }).toBe(200)
     await eventually(async () => expect(await (await status()).json()).toMatchObject({ status: "SUCCESS" }))
-    expect(await stop(second)).toBe(0)
+    expect(await stopServer(second)).toBe(0)
   }, 90_000)
 
   it("uses TOLLGATE_PUBLIC_URL and TOLLGATE_SITES_URL", async () => {
@@ -262,7 +223,7 @@ describe("npm start", () => {
       })
     expect(await getStatus("api.example")).toBe(401)
     expect(await getStatus("unknown.sites.example")).toBe(404)
-    expect(await stop(started)).toBe(0)
+    expect(await stopServer(started)).toBe(0)
   }, 30_000)
 
   it("reads its tokens, secret and store from the environment", async () => {
@@ -277,7 +238,7 @@ describe("npm start", () => {
       fetch(`${url}/v1/metering`, { method: "POST", headers: { authorization: `Bearer ${token}` } })
     expect((await post("a-token-that-may-write")).status).toBe(200)
     expect((await post("a-token-that-may-read")).status).toBe(403)
-    expect(await stop(started)).toBe(0)
+    expect(await stopServer(started)).toBe(0)
   }, 30_000)
 
   it.each([
