@@ -10,7 +10,7 @@ const style = `
   :root { color-scheme: light dark }
   body { font: 1rem/1.6 system-ui, sans-serif; max-width: 46rem; margin: 0 auto; padding: 2rem 1rem }
   h1, h2 { line-height: 1.2 }
-  pre { overflow-x: auto; padding: 1rem; border: 1px solid; border-radius: 0.5rem; font-size: 0.875rem }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 1rem; border: 1px solid; border-radius: 0.5rem; font-size: 0.875rem }
 `
 
 const headers = {

@@ -1,17 +1,19 @@
 /**
  * A Fastify server with the HTTP API, and one route that requires an API key and counts its calls.
  */
-import { createTollgate } from "@tollgate/core"
+import { createTollgate, type Tollgate } from "@tollgate/core"
 import { requireApiKey, tollgate } from "@tollgate/fastify"
 import { MemoryStore } from "@tollgate/memory"
 import Fastify from "fastify"
 
 export interface Example {
+  readonly gate: Tollgate
   readonly url: string
   readonly stop: () => Promise<void>
 }
 
-export const start = async (secret: string, token: string): Promise<Example> => {
+/** Port 0 is a free port. */
+export const start = async (secret: string, token: string, port = 0): Promise<Example> => {
   const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: [{ token, account: "acme" }] })
   const production = gate.account("acme").keyBucket("production")
   const billing = await gate.account("acme").meteringBuckets.ensure("billing")
@@ -26,5 +28,5 @@ export const start = async (secret: string, token: string): Promise<Example> => 
   // Fastify calls it after the last request has ended.
   app.addHook("onClose", () => gate.close())
 
-  return { url: await app.listen({ port: 0, host: "127.0.0.1" }), stop: () => app.close() }
+  return { gate, url: await app.listen({ port, host: "127.0.0.1" }), stop: () => app.close() }
 }

@@ -13,14 +13,15 @@ export interface Example {
   readonly stop: () => Promise<void>
 }
 
-const listen = (app: Hono): Promise<{ readonly server: ServerType; readonly url: string }> =>
+const listen = (app: Hono, port: number): Promise<{ readonly server: ServerType; readonly url: string }> =>
   new Promise((resolve) => {
-    const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) =>
-      resolve({ server, url: `http://127.0.0.1:${port}` })
+    const server = serve({ fetch: app.fetch, port, hostname: "127.0.0.1" }, (address) =>
+      resolve({ server, url: `http://127.0.0.1:${address.port}` })
     )
   })
 
-export const start = async (secret: string, token: string): Promise<Example> => {
+/** Port 0 is a free port. */
+export const start = async (secret: string, token: string, port = 0): Promise<Example> => {
   const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: [{ token, account: "acme" }] })
   const production = gate.account("acme").keyBucket("production")
   const billing = await gate.account("acme").meteringBuckets.ensure("billing")
@@ -40,7 +41,7 @@ export const start = async (secret: string, token: string): Promise<Example> => 
     return result.allowed ? c.text(result.consumer.name) : result.response
   })
 
-  const { server, url } = await listen(app)
+  const { server, url } = await listen(app, port)
   return {
     gate,
     url,
