@@ -6,11 +6,19 @@ import { join } from "node:path"
 
 export interface Manifest {
   readonly name: string
-  readonly description?: string
+  readonly version: string
   readonly private?: boolean
+  readonly description?: string
   readonly keywords?: ReadonlyArray<string>
+  readonly license?: string
+  readonly sideEffects?: boolean
+  readonly engines?: Readonly<Record<string, string>>
+  readonly files?: ReadonlyArray<string>
+  readonly publishConfig?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
 export interface PublishedPackage {
