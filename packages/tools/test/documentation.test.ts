@@ -163,13 +163,10 @@ it("keeps the README within 450 words", () => {
 })
 
 describe("links", () => {
-  const pages = [
-    "README.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    ...docs,
-    ...packageReadmes.filter((path) => existsSync(join(root, path)))
-  ]
+  const examples = readdirSync(join(root, "examples")).map((name) => join("examples", name, "README.md"))
+  const readmes = [...packageReadmes, ...examples].filter((path) => existsSync(join(root, path)))
+  const projectPages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", ".changeset/README.md"]
+  const pages = [...projectPages, ...docs, ...readmes]
   const toSlug = (heading: string): string =>
     heading
       .toLowerCase()
