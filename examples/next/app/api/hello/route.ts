@@ -1,5 +1,5 @@
 import { withApiKey } from "@tollgate/fetch"
-import { billing, production } from "../../gate.ts"
+import { billing, production } from "../../gate"
 
 const metering = { meteringBucketId: billing.id, meters: { requests: 1 } }
 

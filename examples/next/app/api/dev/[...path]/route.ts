@@ -1,4 +1,4 @@
-import { gate } from "../../../gate.ts"
+import { gate } from "../../../gate"
 
 const handle = (request: Request): Promise<Response> =>
   gate.handler(new Request(request.url.replace("/api/dev", ""), request))
