@@ -10,7 +10,7 @@ import { expect, it } from "@effect/vitest"
 
 const root = join(import.meta.dirname, "../../..")
 
-it.for(["fastify", "hono"])(
+it.each(["fastify", "hono"])(
   "examples/%s starts as its README says, and its command works",
   async (name) => {
     const readme = readFileSync(join(root, "examples", name, "README.md"), "utf8")
