@@ -26,10 +26,11 @@ const parseOptions = (parameters: ReadonlyArray<string>): Options => {
 }
 
 /** Runs a program whose output the user sees. */
-const run = (program: string, ...parameters: ReadonlyArray<string>): void => {
-  console.log(`\n> ${[program, ...parameters].join(" ")}`)
+const run = (program: string, parameters: ReadonlyArray<string>, advice = "Nothing was published."): void => {
+  const command = [program, ...parameters].join(" ")
+  console.log(`\n> ${command}`)
   const { status } = spawnSync(program, parameters, { stdio: "inherit" })
-  if (status !== 0) throw new ReleaseError(`Nothing was published: "${[program, ...parameters].join(" ")}" failed`)
+  if (status !== 0) throw new ReleaseError(`"${command}" failed. ${advice}`)
 }
 
 const checkLogin = (): void => {
@@ -54,12 +55,12 @@ const release = ({ isDryRun, allowsChanges }: Options): void => {
   if (!isDryRun) checkLogin()
   if (!allowsChanges) checkWorkingTree()
   checkChangesets()
-  run("npm", "run", "build")
-  run("npm", "run", "check:packages", "--", "--all-readmes")
+  run("npm", ["run", "build"])
+  run("npm", ["run", "check:packages", "--", "--all-readmes"])
   // The build may have changed files that are committed.
   if (!allowsChanges) checkWorkingTree()
-  if (isDryRun) run("changeset", "publish-plan")
-  else run("changeset", "publish")
+  if (isDryRun) run("changeset", ["publish-plan"])
+  else run("changeset", ["publish"], "Run npm run release again: it publishes the packages that are missing on npm.")
 }
 
 const startedAt = performance.now()

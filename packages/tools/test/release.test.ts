@@ -44,7 +44,7 @@ it("says that you are not logged in to npm, before it does anything else", () =>
 it("refuses changes that are not committed, unless a dry run allows them", () => {
   writeFileSync(join(repository, "draft.txt"), "")
   expect(runRelease("--dry-run")).toBe("Commit these changes first:\n?? draft.txt")
-  expect(runRelease("--dry-run", "--allow-changes")).toMatch(/Nothing was published: "npm run build" failed$/)
+  expect(runRelease("--dry-run", "--allow-changes")).toMatch(/"npm run build" failed. Nothing was published.$/)
 })
 
 it("refuses changesets that are not in a version", () => {
