@@ -11,6 +11,8 @@ export default defineConfig({
   description:
     "API keys, rate limits, plans with quotas, subscriptions and deployments for the customers of your Node server",
   lang: "en",
+  // Without an icon, browsers request one that does not exist.
+  head: [["link", { rel: "icon", href: "data:," }]],
   // Repositories show README.md as the page of its folder.
   rewrites: { "README.md": "index.md", "reference/api/README.md": "reference/api/index.md" },
   markdown: {

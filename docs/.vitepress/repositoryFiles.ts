@@ -14,14 +14,17 @@ const linked = new Set<string>()
 /** Where the site has the copy of a file. Browsers show every `.txt`. */
 const toSitePath = (path: string): string => `/files/${path}.txt`
 
-/** Points links that lead out of docs/ to the copies. */
+/** Points links that lead out of docs/ to the copies, and those to a README.md to the index of its folder. */
 export const linkRepositoryFiles = (markdown: MarkdownRenderer): void => {
   markdown.core.ruler.push("repository-files", ({ tokens, env }) => {
     for (const link of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === "link_open")) {
       const href = link.attrGet("href") ?? ""
       if (/^(?:[a-z]+:|#|\/)/.test(href)) continue
       const path = relative(repository, join(docsFolder, dirname(env.relativePath), href.replace(/#.*/, "")))
-      if (path.startsWith("docs/")) continue
+      if (path.startsWith("docs/")) {
+        link.attrSet("href", href.replace(/README\.md(?=#|$)/, "index.md"))
+        continue
+      }
       linked.add(path)
       link.attrSet("href", toSitePath(path))
       link.attrSet("target", "_blank")
