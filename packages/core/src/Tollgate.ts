@@ -2,9 +2,8 @@
  * The entry points: `Tollgate.layer` for Effect programs, and `createTollgate` with a promise API for all others.
  */
 import { Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
-import { Unauthorized } from "./access/AccessError.ts"
 import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
-import { PrincipalShape } from "./access/Principal.ts"
+import { acceptPrincipal } from "./access/acceptPrincipal.ts"
 import { Accounts } from "./accounts/Accounts.ts"
 import type { AccountsMethods } from "./accounts/AccountsApi.ts"
 import { ConsoleSessions } from "./console/ConsoleSessions.ts"
@@ -79,8 +78,6 @@ const trackInFlight = (dispatch: (request: TransportRequest) => Promise<Transpor
   const drain = (): Promise<void> => settleWithin(drainTimeoutMs, Promise.all(inFlight))
   return { handle, drain, count: () => inFlight.size }
 }
-
-const decodePrincipal = Schema.decodeUnknownEffect(PrincipalShape)
 
 const redactSecrets = (secret: string | ReadonlyArray<string>): ReadonlyArray<Redacted.Redacted<string>> =>
   [secret].flat().map((value) => Redacted.make(value))
@@ -191,8 +188,7 @@ const authenticatorLayer = ({
   const authenticateRequest: Authenticate = (request, context) =>
     Effect.flatMap(
       Effect.promise(async () => authenticate(request, context)),
-      // An `authenticate` result that is not a valid principal is treated as unauthenticated.
-      (principal) => Effect.mapError(decodePrincipal(principal), () => new Unauthorized())
+      acceptPrincipal
     )
   return Authenticator.layer(authenticateRequest)
 }

@@ -579,18 +579,31 @@ describe("in-process calls", () => {
 })
 
 describe("the HTTP API", () => {
-  it("returns 401 if `authenticate` returns an invalid principal", async () => {
-    for (const principal of [
-      null,
-      {},
-      { id: "x", account: "*" },
-      { account: "*", access: "write" },
-      { id: "", account: "*", access: "write" }
-    ]) {
-      const gate = await createTollgate({ store: MemoryStore.open(), secret, authenticate: () => principal as never })
-      const response = await gate.handler(new Request("http://gate/v1/metering"))
-      assert.strictEqual(response.status, 401)
-      await gate.close()
+  it.each([
+    [undefined, undefined],
+    [null, undefined],
+    ["alice", "it is a string"],
+    [{}, "`id`, `account`, `access` is missing or invalid"],
+    [{ id: "x", account: "*" }, "`access` is missing or invalid"],
+    [{ account: "*", access: "write" }, "`id` is missing or invalid"],
+    [{ id: "", account: "*", access: "write" }, "`id` is missing or invalid"],
+    [{ id: "x", account: "ACME & Sons", access: "write" }, "`account` is missing or invalid"]
+  ])("returns 401 if `authenticate` returns %j, and logs what is wrong with it", async (principal, problem) => {
+    const warnings: Array<unknown> = []
+    const ignore = () => undefined
+    const logger = {
+      debug: ignore,
+      info: ignore,
+      warn: (...texts: Array<unknown>) => warnings.push(texts),
+      error: ignore
     }
+    const authenticate = () => principal as never
+    const gate = await createTollgate({ store: MemoryStore.open(), secret, logger, authenticate })
+    const response = await gate.handler(new Request("http://gate/v1/metering"))
+    assert.strictEqual(response.status, 401)
+    assert.strictEqual(warnings.length, problem === undefined ? 0 : 1)
+    assert.include(JSON.stringify(warnings), problem ?? "")
+    assert.notInclude(JSON.stringify(warnings), "ACME")
+    await gate.close()
   })
 })

@@ -9,17 +9,18 @@ import type { Clock } from "effect"
 
 /**
  * - `monotonic`: as described above
- * - `caller`: also follows a wall clock that is set forward, as fake timers do. For tests
+ * - `caller`: the wall clock, which fake timers move; it stands still while that is behind. For tests
  */
 export type ClockSource = "monotonic" | "caller"
 
-/** The wall clock has whole milliseconds. A smaller lead over the monotonic clock is that rounding, not progress. */
-const wallResolution = 1_000
+const readWall = (clock: Clock.Clock): number => Math.floor(clock.currentTimeMillisUnsafe() * 1_000)
 
 export class MicrosecondClock {
   readonly #source: ClockSource
   /** The difference between this clock and the monotonic clock, for each `Clock`: their monotonic times differ. */
   readonly #offsets = new WeakMap<Clock.Clock, number>()
+  /** The latest time that was read, with `caller`. */
+  readonly #latest = new WeakMap<Clock.Clock, number>()
 
   constructor(source: ClockSource = "monotonic") {
     this.#source = source
@@ -30,20 +31,20 @@ export class MicrosecondClock {
    * written it. This clock catches up with it.
    */
   read(clock: Clock.Clock, earliest = Number.NEGATIVE_INFINITY): number {
+    if (this.#source === "caller") {
+      const wall = readWall(clock)
+      const latest = Math.max(this.#latest.get(clock) ?? wall, wall, earliest)
+      this.#latest.set(clock, latest)
+      return latest
+    }
     const monotonic = Number(clock.monotonicTimeNanosUnsafe() / 1_000n)
     const previous = this.#offsets.get(clock)
-    const offset = Math.max(previous ?? this.#measureOffset(clock, monotonic), earliest - monotonic)
-    const lead = this.#source === "caller" ? this.#measureOffset(clock, monotonic) - offset : 0
-    const next = lead >= wallResolution ? offset + lead : offset
-    if (next !== previous) this.#offsets.set(clock, next)
-    return monotonic + next
+    const offset = Math.max(previous ?? readWall(clock) - monotonic, earliest - monotonic)
+    if (offset !== previous) this.#offsets.set(clock, offset)
+    return monotonic + offset
   }
 
   readMillis(clock: Clock.Clock): number {
     return Math.floor(this.read(clock) / 1_000)
-  }
-
-  #measureOffset(clock: Clock.Clock, monotonic: number): number {
-    return Math.floor(clock.currentTimeMillisUnsafe() * 1_000) - monotonic
   }
 }
