@@ -89,6 +89,7 @@ const getParameterDocs = ({ name, in: location }: Parameter, description: Operat
 export const completeOpenApi = (spec: Json, descriptions: ReadonlyArray<OperationDescription>): Json => {
   markTimestamps(spec)
   lowercaseSchemes(spec)
+  spec.info.contact = { name: "The operator of this server" }
   for (const path of Object.values<Json>(spec.paths)) {
     for (const operation of Object.values<Json>(path)) {
       const description = descriptions.find(({ id }) => id === operation.operationId)

@@ -33,8 +33,12 @@ export const BranchName = Schema.String.pipe(
 )
 export type BranchName = typeof BranchName.Type
 
-/** A branch name in a stored record. Earlier previews of 0.1 accepted invisible characters. */
+/**
+ * A branch name in a stored record. Earlier previews of 0.1 accepted invisible characters. The pattern excludes control
+ * characters without `\\p`, which linters of OpenAPI do not understand.
+ */
 export const StoredBranchName = Schema.String.pipe(
-  Schema.check(Schema.isPattern(/^\P{Cc}{1,255}$/u)),
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them
+  Schema.check(Schema.isPattern(/^[^\u0000-\u001F\u007F-\u009F]{1,255}$/u)),
   Schema.brand("BranchName")
 )
