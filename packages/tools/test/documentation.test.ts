@@ -1,10 +1,10 @@
 /**
  * Runs every TypeScript snippet of the READMEs and of docs/, and compares the reference tables with the code.
  */
-import { execFile } from "node:child_process"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { promisify } from "node:util"
 import { afterAll, describe, expect, it } from "@effect/vitest"
 import { Api } from "@tollgate/core/effect"
 import { type Instrument, instruments, toPrometheusName } from "@tollgate/core/internal"
@@ -44,7 +44,30 @@ for (const { name, code, file } of snippets.filter(registersTests)) {
   describe(name, () => import(path))
 }
 
-const env = { ...process.env, TOLLGATE_SECRET: "a secret that only these tests use" }
+const env = {
+  ...process.env,
+  TOLLGATE_SECRET: "a secret that only these tests use",
+  TOLLGATE_TOKEN: "a management token of these tests",
+  PORT: "0"
+}
+
+/** Runs a program and returns what it prints. One that waits for SIGTERM gets the signal when its last line has run. */
+const run = async (path: string, code: string): Promise<string> => {
+  const isServer = code.includes('once("SIGTERM"')
+  writeFileSync(path, isServer ? `${code}\nconsole.log("ready for SIGTERM")\n` : code)
+  const program = spawn(process.execPath, ["--conditions=@tollgate/source", path], { cwd: folder, env })
+  let [output, errors] = ["", ""]
+  program.stdout.on("data", (data) => {
+    output += data
+    if (isServer && output.includes("ready for SIGTERM")) program.kill("SIGTERM")
+  })
+  program.stderr.on("data", (data) => {
+    errors += data
+  })
+  const [status] = await once(program, "close")
+  expect(status, errors).toBe(0)
+  return output.trim()
+}
 
 /** The URLs in snippets that stand for a server. Each is replaced by that of a real one. */
 const servers = { "redis://localhost:6379": startRedis, "postgres://localhost/app": startPostgres }
@@ -59,16 +82,12 @@ describe("snippets", () => {
           for (const [placeholder, start] of Object.entries(servers)) {
             if (code.includes(placeholder)) program = program.replaceAll(placeholder, (yield* start()).url)
           }
-          const path = join(folder, file)
-          writeFileSync(path, program)
-          const { stdout } = yield* Effect.promise(() =>
-            promisify(execFile)(process.execPath, ["--conditions=@tollgate/source", path], { cwd: folder, env })
-          )
+          const stdout = yield* Effect.promise(() => run(join(folder, file), program))
           // A comment after console.log, or one that begins with "prints:", contains the expected output.
           const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(
             ([, line]) => line
           )
-          if (expectedLines.length > 0) expect(stdout.trim()).toBe(expectedLines.join("\n"))
+          if (expectedLines.length > 0) expect(stdout).toBe(expectedLines.join("\n"))
         }),
       30_000
     )
