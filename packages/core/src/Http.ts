@@ -203,6 +203,7 @@ const runRequest =
     )
   }
 
+/** The HTTP API as functions. `dispose` stops it and releases its services. */
 export interface HttpHandlers {
   /** Handles a web `Request`. */
   readonly handler: (request: Request) => Promise<Response>

@@ -37,6 +37,7 @@ export interface QuotaThresholdOptions {
   readonly notify: (event: QuotaEvent) => void | Promise<void>
 }
 
+/** The options of `Tollgate.layer`, which `createTollgate` takes too. */
 export interface ServiceOptions extends DeploymentConfigOptions {
   /**
    * The secret that keys are hashed and encrypted with: at least 32 random characters, such as the output of
@@ -72,6 +73,7 @@ export interface ServiceOptions extends DeploymentConfigOptions {
   readonly onQuotaThreshold?: QuotaThresholdOptions["notify"] | QuotaThresholdOptions | undefined
 }
 
+/** The options of `createTollgate`. `store` and `secret` are required. */
 export interface TollgateOptions extends ServiceOptions, HttpOptions {
   /** A store that you open and close yourself, or a layer, which is built now and closed by `close()`. */
   readonly store: StoreOperations | Layer.Layer<Store, unknown>

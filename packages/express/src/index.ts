@@ -23,6 +23,7 @@ declare global {
   }
 }
 
+/** The options of `tollgate`. */
 export interface ExpressHandlerOptions {
   /** Returns what `authenticate` receives as its second argument. Default: the Express request itself. */
   readonly context?: ((req: Request) => unknown) | undefined

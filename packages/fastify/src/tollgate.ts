@@ -3,6 +3,7 @@ import { Options } from "@tollgate/core/internal"
 import { toNodeHandler } from "@tollgate/node"
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify"
 
+/** The options of `tollgate`. */
 export interface FastifyHandlerOptions {
   /** Returns what `authenticate` receives as its second argument. Default: the Fastify request itself. */
   readonly context?: ((request: FastifyRequest) => unknown) | undefined

@@ -34,6 +34,7 @@ export type ConsumerUnder<OnStoreUnavailable extends Policy> = OnStoreUnavailabl
   ? RequestConsumer
   : RequestConsumer | undefined
 
+/** The result for one request: the consumer, or the response to send instead. */
 export type RequireApiKeyResult<Consumer = RequestConsumer, ChargeOn extends Charge = "request"> =
   | ({
       readonly allowed: true

@@ -20,6 +20,7 @@ import { PartitionState } from "./PartitionState.ts"
 
 const emptyPartition = new PartitionState()
 
+/** The options of `MemoryStore.open`. */
 export interface MemoryStoreOptions {
   /**
    * The clock of rate limits and of the expiry of counters. By default it counts with the monotonic clock, so that setting
@@ -82,6 +83,8 @@ const make = ({ clock: source }: MemoryStoreOptions = {}): StoreWithContents => 
 }
 
 /**
+ * Opens a store in the memory of the process. Its content is lost when the process exits.
+ *
  * @example
  * ```ts
  * const store = MemoryStore.open()

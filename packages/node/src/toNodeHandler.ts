@@ -13,6 +13,7 @@ import { http2Stream } from "./http2Stream.ts"
 import { stopReading } from "./nodeBody.ts"
 import { fromNodeRequest } from "./nodeRequest.ts"
 
+/** What `toNodeHandler` serves: a Tollgate, or any object with a web handler. */
 export interface HandlerSource {
   readonly handler: (request: Request, context?: unknown) => Promise<Response>
   /** Does the same as `handler` without creating web objects, which is faster. Used instead of `handler` if present. */
@@ -23,6 +24,7 @@ export interface HandlerSource {
   readonly isSitesHost?: ((host: string) => boolean) | undefined
 }
 
+/** The options of `toNodeHandler`. */
 export interface NodeHandlerOptions<HostRequest = IncomingMessage> {
   /** The path at which the HTTP API is mounted, such as `/api/dev`. Omit it if the framework strips the path itself. */
   readonly prefix?: string | undefined

@@ -101,6 +101,8 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
+ * Opens a store in a PostgreSQL database, which any number of processes can share.
+ *
  * @example
  * ```ts
  * const store = await PostgresStore.open("postgres://localhost/app")

@@ -76,6 +76,7 @@ export const migrate = (database: Database, schema: string): Promise<void> =>
     }
   }, migrationTimeoutMs)
 
+/** The options of `PostgresStore.migrationSql`. */
 export interface MigrationSqlOptions {
   /** The schema of the tables and functions. The default is `tollgate`. */
   readonly schema?: string | undefined

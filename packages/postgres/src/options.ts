@@ -4,6 +4,7 @@
 import type { HostLogger } from "@tollgate/core"
 import { hostLogger, Options } from "@tollgate/core/internal"
 
+/** The options of `PostgresStore.open` and `PostgresStore.layer`. */
 export interface PostgresStoreOptions {
   /** The schema of the tables and functions, which the store creates if it may. The default is `tollgate`. */
   readonly schema?: string | undefined

@@ -219,6 +219,8 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
+ * Opens a store on a Redis server or a Redis Cluster, which any number of processes can share.
+ *
  * @example
  * ```ts
  * const store = await RedisStore.open("redis://localhost:6379")

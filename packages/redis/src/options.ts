@@ -4,6 +4,7 @@
 import type { HostLogger } from "@tollgate/core"
 import { hostLogger, Options } from "@tollgate/core/internal"
 
+/** The options of `RedisStore.open` and `RedisStore.layer`. */
 export interface RedisStoreOptions {
   /**
    * Prefix of every key, after the `keyPrefix` of the ioredis options or client. The default is `tollgate:`.
@@ -25,6 +26,7 @@ export interface RedisStoreOptions {
   readonly logger?: HostLogger | undefined
 }
 
+/** How many replicas must have a commit, and within how many milliseconds. */
 export interface WaitReplicasOptions {
   readonly count: number
   readonly timeout: number

@@ -33,6 +33,7 @@ const flushFolder = async (folder: string): Promise<void> => {
   }
 }
 
+/** A source store in a folder, which it creates. `sites` uses one; use it with a deployment target of your own. */
 export const diskSourceStore = (path: string): SourceStore => {
   const folder = Options.decodeSync(folderPath, path, "folder")
   const getPath = (key: string): string => join(folder, key)

@@ -8,6 +8,7 @@ import { Options } from "@tollgate/core/internal"
 import { Predicate, Schema } from "effect"
 import type { UnpackLimits } from "./limits.ts"
 
+/** The options of `sites`. Only `folder` is required. */
 export interface SitesOptions extends Pick<DeploymentOptions, "sourceLimit" | "productionBranch"> {
   /** The folder for sources and releases. Created if it does not exist. */
   readonly folder: string
@@ -76,6 +77,7 @@ const buildOptions = Options.struct<BuildOptions>()({
   )
 )
 
+/** Limits for unpacking a source. A limit that is left out keeps its default. */
 export type LimitOptions = { readonly [Name in keyof UnpackLimits]?: UnpackLimits[Name] | undefined }
 
 const limit = Options.optional(Options.positiveInteger())

@@ -49,6 +49,9 @@ const runStep = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A,
   abortablePromise(work, (error) => error).pipe(Effect.catch((error) => toStepFailed(error) ?? Effect.die(error)))
 
 /**
+ * Deployments on the local disk, for the option `deployments`: unpacks sources into a folder, builds them if you want,
+ * and serves them. Any number of processes may share the folder.
+ *
  * @example
  * ```ts
  * const gate = await createTollgate({ store, secret, publicUrl, deployments: sites({ folder: "data/sites" }) })

@@ -41,6 +41,7 @@ export class BackupError extends Schema.TaggedError<BackupError>()("BackupError"
   }
 }
 
+/** A SQLite store: the operations of every store, and `backup`. */
 export interface SqliteStoreOperations extends StoreWithContents {
   /**
    * Copies a consistent snapshot of the database while it is in use. The file appears at the path only when it is
@@ -139,6 +140,8 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
+ * Opens a store in a SQLite file, which several processes on one machine can share.
+ *
  * @example
  * ```ts
  * const store = await SqliteStore.open("data/tollgate.db")

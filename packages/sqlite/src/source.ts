@@ -4,6 +4,7 @@
 import { Options } from "@tollgate/core/internal"
 import type { ClockSource } from "@tollgate/core/store"
 
+/** The options of `SqliteStore.open` and `SqliteStore.layer`. */
 export interface SqliteOptions {
   /**
    * - `full` (the default): an acknowledged write survives a power loss

@@ -34,6 +34,7 @@ import { scale } from "./contract/scale.ts"
 import { serverRateLimits } from "./contract/serverRateLimits.ts"
 import { uniqueKeys } from "./contract/uniqueKeys.ts"
 
+/** The options of `storeContract` and `makeContractCases`. */
 export interface ContractOptions {
   /**
    * Whose clock the store uses for rate limits: Effect's `Clock` in the caller (the default), or that of a server. It

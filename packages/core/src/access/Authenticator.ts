@@ -46,6 +46,7 @@ const makeBearerAuthenticate =
     return token === undefined || match === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(match)
   }
 
+/** Authenticates requests to the HTTP API: returns the principal of a request, or fails with `Unauthorized`. */
 export class Authenticator extends Context.Service<Authenticator, { readonly authenticate: AuthenticateTransport }>()(
   "@tollgate/core/access/Authenticator"
 ) {

@@ -5,6 +5,7 @@
 import { Context, Schema } from "effect"
 import { AccountName } from "../schema/Names.ts"
 
+/** Who calls, for which account (`*` for all accounts), and whether the caller may write. */
 export const PrincipalShape = Schema.Struct({
   /** Identifies the caller, for example to scope Idempotency-Keys. Not a secret. */
   id: Schema.String.pipe(Schema.check(Schema.isMinLength(1))),
@@ -13,6 +14,7 @@ export const PrincipalShape = Schema.Struct({
 })
 export type PrincipalShape = typeof PrincipalShape.Type
 
+/** The authenticated caller of the HTTP API, which every endpoint that requires authentication receives. */
 export class Principal extends Context.Service<Principal, PrincipalShape>()("@tollgate/core/access/Principal") {}
 
 export const canAccessAccount = ({ account }: PrincipalShape, accountName: string): boolean =>

@@ -41,6 +41,10 @@ const make = Effect.gen(function* () {
   })
 })
 
+/**
+ * The operation on accounts, `list`, which takes one `OperationRequest`, and `ensureListed`, which adds an account to
+ * the list.
+ */
 export class Accounts extends Context.Service<
   Accounts,
   Operations<typeof AccountsApi, AccountsMethods> & {

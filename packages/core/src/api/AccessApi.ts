@@ -12,7 +12,7 @@ const { account, access, id } = PrincipalShape.fields
 
 /** The authenticated caller. `accountName` is `*` for a caller for all accounts. */
 export const Caller = Schema.Struct({ accountName: account, access, id }).annotate({ identifier: "Caller" })
-/** As plain JSON, as the promise API returns it. */
+/** The caller that a token authenticates, as plain JSON. */
 export type CallerJson = typeof Caller.Encoded
 
 export class AccessApi extends HttpApiGroup.make("access")
@@ -30,6 +30,7 @@ export class AccessApi extends HttpApiGroup.make("access")
   .annotate(Owner, "caller")
   .annotateMerge(OpenApi.annotations({ title: "Access", description: "The caller of a request." })) {}
 
+/** Asks the server about the caller's own token. */
 export interface AccessMethods {
   /** Returns whom the token authenticates: its account (`*` for all accounts), its access, and its id. */
   me(options?: CallOptions): Promise<CallerJson>

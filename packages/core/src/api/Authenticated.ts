@@ -6,6 +6,10 @@ import { Forbidden, Unauthorized } from "../access/AccessError.ts"
 import type { Principal } from "../access/Principal.ts"
 import { commonErrors } from "./errors.ts"
 
+/**
+ * The middleware of endpoints that require authentication. It provides the `Principal`, or fails with `Unauthorized` or
+ * `Forbidden`.
+ */
 export class Authenticated extends HttpApiMiddleware.Service<Authenticated, { provides: Principal }>()(
   "@tollgate/core/api/Authenticated",
   {

@@ -37,6 +37,7 @@ export type TagCondition = {
   readonly ifTags?: Readonly<Record<string, string>> | undefined
 }
 
+/** Selects a page of a list. */
 export interface PageOptions extends CallOptions {
   /** Maximum number of items: 1 to 1,000, the default. */
   readonly limit?: number | undefined

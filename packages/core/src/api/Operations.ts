@@ -16,6 +16,10 @@ type OptionalPart<Name extends string, T> = object extends T
   ? { readonly [Key in Name]?: T | undefined }
   : Part<Name, T>
 
+/**
+ * The request of an operation: the `params`, `query`, `headers` and `payload` of its endpoint, decoded. A part without
+ * required fields may be left out.
+ */
 export type OperationRequest<E extends HttpApiEndpoint.ConstraintRequest> = Part<"params", Typed<E["~Params"]>> &
   OptionalPart<"query", Typed<E["~Query"]>> &
   OptionalPart<"headers", Typed<E["~Headers"]>> &
@@ -25,12 +29,15 @@ export type OperationRequest<E extends HttpApiEndpoint.ConstraintRequest> = Part
 type SuccessResult<S> =
   S extends HttpApiSchema.WithHeaders<infer Body extends Schema.Top, infer _> ? Exclude<Body["Type"], void> : Typed<S>
 
+/** The result of an operation: the decoded body of the response. */
 export type OperationResult<E extends HttpApiEndpoint.Constraint> = SuccessResult<E["~Success"]>
 
 type CommonError = InstanceType<(typeof commonErrors)[number]> | RecordUnreadable
 
+/** The errors of an operation: those of its endpoint, and those that every operation can fail with. */
 export type OperationError<E extends HttpApiEndpoint.Constraint> = Typed<E["~Error"]> | CommonError
 
+/** The operation of an endpoint: a function from its request to an effect. */
 export type Operation<E> = E extends HttpApiEndpoint.ConstraintRequest
   ? (request: OperationRequest<E>) => Effect.Effect<OperationResult<E>, OperationError<E>>
   : never

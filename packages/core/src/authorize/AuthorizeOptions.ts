@@ -31,6 +31,7 @@ export interface MeteringOptions {
   readonly meters?: Readonly<Record<string, number>> | undefined
 }
 
+/** What `authorize` requires besides a valid key, and what it counts. */
 export interface AuthorizeOptions {
   /** The scopes that the key must have, all of them. */
   readonly scopes?: ReadonlyArray<string> | undefined

@@ -63,6 +63,7 @@ export interface Refusal<Reason extends string, Consumer = Verified["consumer"]>
   readonly keyId: string
 }
 
+/** The decision about a request: allowed, with the consumer and what was counted, or refused, with the reason. */
 export type AuthorizeResult =
   | Allowed
   | { readonly allowed: false; readonly reason: KeyRefusalReason }
@@ -82,6 +83,7 @@ export type AuthorizeResult =
       readonly policy?: HeaderPolicy | undefined
     })
 
+/** What `authorize` fails with if it cannot decide. A refusal is a result, not an error. */
 export type AuthorizeError = StoreError | MeteringBucketNotFound | UnknownMeter | InvalidInput
 
 const toSubject = (by: AppliedRateLimit["by"], { consumer, keyId }: Verified): RateLimitSubject => {
@@ -118,6 +120,7 @@ interface Services {
   readonly reservations: Reservations["Service"]
 }
 
+/** Makes the function that decides whether a request with a key is allowed, as `authorize` of a key bucket does. */
 export const makeAuthorize = ({ store, keys, usage, reservations }: Services) => {
   /** Takes from rate limits that are counted in the key bucket's partition. */
   const takeFromLimits = (bucket: KeyBucket, takes: ReadonlyArray<RateLimitTake>) =>

@@ -12,6 +12,7 @@ import { makeMethods } from "../promises/makeMethods.ts"
 import * as Options from "../runtime/Options.ts"
 import { makeRemoteOperations } from "./makeRemoteOperations.ts"
 
+/** The options of `createClient`. */
 export interface ClientOptions {
   /** The URL that the HTTP API is mounted at, such as `https://example.com/api/dev`. */
   readonly baseUrl: string
@@ -34,6 +35,10 @@ const clientOptions = Options.struct<ClientOptions>()({
   token: Options.string("must be a management token", (token) => /^[\x21-\x7e]+$/.test(token))
 })
 
+/**
+ * A client of the HTTP API. Its handles have the same methods as those of `createTollgate`, except those that need the
+ * process of the server, such as `authorize`.
+ */
 export interface TollgateClient extends AccessMethods {
   /** All accounts, for a token for all accounts. */
   readonly accounts: AccountsMethods

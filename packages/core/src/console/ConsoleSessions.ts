@@ -73,6 +73,7 @@ const make = Effect.gen(function* () {
 
 const noPrincipal = Effect.succeed(undefined)
 
+/** Creates links to the console, exchanges their codes for session tokens, and authenticates these tokens. */
 export class ConsoleSessions extends Context.Service<
   ConsoleSessions,
   {

@@ -342,6 +342,10 @@ const make = Effect.gen(function* () {
   })
 })
 
+/**
+ * The operations on consumers: `list`, `create`, `get`, `update`, `remove` and `rollKey`. Each takes one
+ * `OperationRequest`.
+ */
 export class Consumers extends Context.Service<Consumers, Operations<typeof ConsumersApi, ConsumersMethods>>()(
   "@tollgate/core/consumers/Consumers"
 ) {

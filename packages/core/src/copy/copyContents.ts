@@ -7,11 +7,13 @@ import { checkCopy } from "./checkCopy.ts"
 import { type CopyCounts, listPartitions, makeSide, type OnProgress, type Side, visitBatches } from "./copySteps.ts"
 import { StoreCopyError } from "./StoreCopyError.ts"
 
+/** The options of `copyStore` and `copyContents`. */
 export interface CopyOptions {
   /** Called after each batch, with what has been copied or checked so far. */
   readonly onProgress?: OnProgress | undefined
 }
 
+/** What was copied, after the check found no difference. */
 export interface CopyResult extends CopyCounts {
   readonly partitions: number
   /** The hash of the contents, which was the same in both stores. */

@@ -14,6 +14,7 @@ export interface CopyCounts {
   readonly replays: number
 }
 
+/** What has been copied, or checked, so far. */
 export interface CopyProgress extends CopyCounts {
   readonly phase: "copy" | "check"
   /** The partitions that are done, of `totalPartitions`. */

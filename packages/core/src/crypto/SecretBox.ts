@@ -22,6 +22,7 @@ export class DecryptionError extends Schema.TaggedError<DecryptionError>()("Decr
 
 export type KeyStorage = "encrypted" | "hash-only"
 
+/** The secrets of a `SecretBox`, and how it stores key values. */
 export interface SecretBoxOptions {
   /** The primary secret, then the others; each of at least 32 characters. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
@@ -191,6 +192,10 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
   })
 })
 
+/**
+ * Generates key values, and hashes, encrypts and signs with the secrets. New values use the primary secret; all secrets
+ * are accepted.
+ */
 export class SecretBox extends Context.Service<
   SecretBox,
   {

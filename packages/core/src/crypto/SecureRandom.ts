@@ -21,6 +21,7 @@ const fromPool = (count: number): Uint8Array => {
   return bytes
 }
 
+/** The source of random bytes for keys and ids. The default is the operating system; tests can provide another. */
 export const SecureRandom = Context.Reference<{ readonly bytes: (count: number) => Uint8Array }>(
   "@tollgate/core/crypto/SecureRandom",
   { defaultValue: () => ({ bytes: fromPool }) }

@@ -176,6 +176,10 @@ const make = Effect.gen(function* () {
 
 type DeploymentOperations = Omit<Operations<typeof DeploymentsApi, DeploymentsMethods>, "createSource">
 
+/**
+ * The operations on deployments: `list`, `get`, `status`, `versions`, `deploy` and `remove`. Each takes one
+ * `OperationRequest`.
+ */
 export class Deployments extends Context.Service<
   Deployments,
   DeploymentOperations & {

@@ -21,6 +21,9 @@ const make = Effect.gen(function* () {
   )
 })
 
+/**
+ * The operation on projects, `list`, which takes one `OperationRequest`. A project is listed while it has a deployment.
+ */
 export class Projects extends Context.Service<Projects, Operations<typeof ProjectsApi, ProjectsMethods>>()(
   "@tollgate/core/deployments/Projects"
 ) {

@@ -97,6 +97,7 @@ const make = Effect.gen(function* () {
   )
 })
 
+/** The operation on the event log, `list`, which takes one `OperationRequest`. */
 export class Events extends Context.Service<Events, Operations<typeof EventsApi, EventsMethods>>()(
   "@tollgate/core/events/Events"
 ) {

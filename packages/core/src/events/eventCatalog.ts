@@ -25,6 +25,7 @@ const KeyData = Schema.Struct(keyFields)
 const ConsumerData = Schema.Struct(consumerFields)
 const StatusChange = Schema.Struct({ ...Subscription.fields, previousStatus: SubscriptionStatus })
 
+/** The description of each type of event, and the schema of its data. */
 export const eventCatalog: Readonly<Record<EventType, EventDescription>> = {
   "consumer.created": { description: "A consumer was created.", data: ConsumerData },
   "consumer.updated": { description: "A consumer was changed.", data: ConsumerData },

@@ -166,6 +166,10 @@ const make = Effect.gen(function* () {
   })
 })
 
+/**
+ * The operations on API keys: `list`, `create`, `createMany`, `import`, `get`, `update`, `remove` and `verify`. Each
+ * takes one `OperationRequest`. `verifyKey` and `reencryptKeys` take their arguments directly.
+ */
 export class ApiKeys extends Context.Service<
   ApiKeys,
   Operations<typeof KeysApi, KeysMethods> & {

@@ -65,6 +65,9 @@ const make = Effect.gen(function* () {
   })
 })
 
+/**
+ * The operation on key buckets, `list`, which takes one `OperationRequest`, and two functions for the other services.
+ */
 export class KeyBuckets extends Context.Service<
   KeyBuckets,
   Operations<typeof KeyBucketsApi, KeyBucketsMethods> & {

@@ -9,6 +9,7 @@ import { Metadata } from "../schema/Metadata.ts"
 import { Tags } from "../schema/Tags.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
+/** A valid key: its consumer, its id, its expiry and its scopes. */
 export const Verified = Schema.Struct({
   valid: Schema.Literal(true),
   consumer: Schema.Struct({ id: ConsumerId, name: ConsumerName, tags: Tags, metadata: Metadata }),
@@ -18,15 +19,17 @@ export const Verified = Schema.Struct({
 }).annotate({ identifier: "Verified" })
 export type Verified = typeof Verified.Type
 
+/** A key that does not pass. The reason is not told, so that a caller cannot find out which keys exist. */
 export const NotVerified = Schema.Struct({
   valid: Schema.Literal(false),
   reason: Schema.Literal("invalid")
 }).annotate({ identifier: "NotVerified" })
 export type NotVerified = typeof NotVerified.Type
 
+/** The result of `verify`: whether the key is valid and, if so, whose it is. */
 export const Verification = Schema.Union([Verified, NotVerified])
 export type Verification = typeof Verification.Type
-/** As plain JSON, as the promise API returns it. */
+/** The result of `verify`, as plain JSON. */
 export type VerificationJson = typeof Verification.Encoded
 
 export const notVerified: NotVerified = { valid: false, reason: "invalid" }

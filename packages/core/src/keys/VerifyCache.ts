@@ -9,6 +9,7 @@ import { instruments } from "../telemetry/instruments.ts"
 import { observeScoped } from "../telemetry/Telemetry.ts"
 import type { Verified } from "./Verification.ts"
 
+/** The cache of verified keys in this process. A change by another process is seen when the cached result expires. */
 export interface VerifyCacheOptions {
   /** Milliseconds for which a cached result may be stale. */
   readonly ttl: number
@@ -35,6 +36,7 @@ interface CacheEntry extends CacheValue {
   readonly expiresAt: number
 }
 
+/** The cache of verified keys in this process. It is off unless you provide it with options. */
 export class VerifyCache extends Context.Service<
   VerifyCache,
   {

@@ -6,12 +6,15 @@ import { Id } from "../schema/Id.ts"
 import { AccountName, pathName } from "../schema/Names.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
+/** The id of a metering bucket. It begins with `bckt_`. */
 export const MeteringBucketId = Id("bckt").pipe(Schema.brand("MeteringBucketId"))
 export type MeteringBucketId = typeof MeteringBucketId.Type
 
+/** The name of a metering bucket, which is unique in its account. */
 export const MeteringBucketName = pathName.pipe(Schema.brand("MeteringBucketName"))
 export type MeteringBucketName = typeof MeteringBucketName.Type
 
+/** A metering bucket: holds plans, subscriptions and their usage. */
 export const MeteringBucket = Schema.Struct({
   id: MeteringBucketId,
   createdOn: Timestamp,
@@ -21,7 +24,7 @@ export const MeteringBucket = Schema.Struct({
   name: Schema.optionalKey(MeteringBucketName)
 }).annotate({ identifier: "MeteringBucket" })
 export type MeteringBucket = typeof MeteringBucket.Type
-/** As plain JSON, as the promise API returns it. */
+/** A metering bucket, as plain JSON. */
 export type MeteringBucketJson = typeof MeteringBucket.Encoded
 
 /** `accountName` defaults to the caller's account. A caller with access to all accounts must set it. */

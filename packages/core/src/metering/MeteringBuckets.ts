@@ -232,6 +232,7 @@ const make = Effect.gen(function* () {
   return MeteringBuckets.of({ ...operations, getAccountName })
 })
 
+/** The operations on metering buckets: `list`, `create`, `get` and `remove`. Each takes one `OperationRequest`. */
 export class MeteringBuckets extends Context.Service<
   MeteringBuckets,
   Operations<typeof MeteringBucketsApi, MeteringBucketsMethods> & {

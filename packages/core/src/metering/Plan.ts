@@ -8,13 +8,16 @@ import { MeterName, RateLimitName } from "../schema/Names.ts"
 import { LongText, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
+/** The id of a plan. It begins with `plan_`. */
 export const PlanId = Id("plan").pipe(Schema.brand("PlanId"))
 export type PlanId = typeof PlanId.Type
 
 const max = Schema.Finite.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
 
+/** A meter of a plan: how much may be used in a period, and a label to show. */
 export const Meter = Schema.Struct({ label: Schema.optionalKey(LongText), max }).annotate({ identifier: "Meter" })
 
+/** The meters of a plan, by name: 1 to 50. */
 export const Meters = Schema.Record(MeterName, Meter)
   .pipe(Schema.check(Schema.isMinProperties(1), Schema.isMaxProperties(50)))
   .annotate({ identifier: "Meters" })
@@ -47,16 +50,19 @@ const generatedFields = { id: PlanId, createdOn: Timestamp, updatedOn: Timestamp
 export const StoredPlan = Schema.Struct({ ...generatedFields, ...inputFields, meters: StoredMeters })
 export type StoredPlan = typeof StoredPlan.Type
 
+/** A plan, and whether it has subscriptions. A plan with subscriptions cannot be deleted. */
 export const Plan = Schema.Struct({ ...generatedFields, hasSubscriptions: Schema.Boolean, ...inputFields }).annotate({
   identifier: "Plan"
 })
 export type Plan = typeof Plan.Type
-/** As plain JSON, as the promise API returns it. */
+/** A plan, as plain JSON. */
 export type PlanJson = typeof Plan.Encoded
 
+/** The input that creates a plan. `label`, `planExternalId` and `meters` are required. */
 export const PlanCreate = Schema.Struct(inputFields).annotate({ identifier: "PlanCreate" })
 export type PlanCreate = typeof PlanCreate.Type
 
+/** The input that changes a plan. A missing field stays unchanged. */
 export const PlanUpdate = Schema.Struct({
   ...inputFields,
   label: Schema.optionalKey(inputFields.label),

@@ -153,6 +153,7 @@ const make = Effect.gen(function* () {
   })
 })
 
+/** The operations on plans: `list`, `create`, `get`, `update` and `remove`. Each takes one `OperationRequest`. */
 export class Plans extends Context.Service<Plans, Operations<typeof PlansApi, PlansMethods>>()(
   "@tollgate/core/metering/Plans"
 ) {

@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { MeterName } from "../schema/Names.ts"
 import { formatTimestamp, Timestamp } from "../schema/Timestamp.ts"
 
+/** The limit of one meter in the current period, what is used of it, and what remains. */
 export const Quota = Schema.Struct({ max: Schema.Finite, used: Schema.Finite, remaining: Schema.Finite }).annotate({
   identifier: "Quota"
 })
@@ -12,6 +13,7 @@ export type Quota = typeof Quota.Type
 
 export const makeQuota = (max: number, used = 0): Quota => ({ max, used, remaining: Math.max(0, max - used) })
 
+/** The quotas of a subscription, by meter, and the period in which they apply. */
 export const Quotas = Schema.Struct({
   meters: Schema.Record(Schema.String, Quota),
   periodStart: Timestamp,
@@ -19,7 +21,7 @@ export const Quotas = Schema.Struct({
   resetsOn: Timestamp
 }).annotate({ identifier: "Quotas" })
 export type Quotas = typeof Quotas.Type
-/** As plain JSON, as the promise API returns it. */
+/** The quotas of a subscription, as plain JSON. */
 export type QuotasJson = typeof Quotas.Encoded
 
 /** Written by hand for speed: every metered request returns quotas, and a schema encoder takes longer than counting. */
@@ -60,4 +62,5 @@ export const parseAmounts = (meters: unknown): Amounts | undefined => {
   return amounts
 }
 
+/** The input of `consume`: the amount to count on each meter. */
 export const Consumption = Schema.Struct({ meters: Amounts }).annotate({ identifier: "Consumption" })

@@ -20,6 +20,7 @@ export const QuotaEvent = Schema.Struct({
 })
 export interface QuotaEvent extends Schema.Schema.Type<typeof QuotaEvent> {}
 
+/** The value of `QuotaThresholds`. */
 export interface QuotaThresholdsShape {
   /** Shares of the quota: numbers greater than 0 and at most 1. */
   readonly thresholds: ReadonlyArray<number>

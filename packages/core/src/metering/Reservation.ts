@@ -8,6 +8,7 @@ import { MeterName } from "../schema/Names.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { Amounts, Quotas } from "./Quota.ts"
 
+/** The id of a reservation. It begins with `rsv_`. */
 export const ReservationId = Id("rsv").pipe(Schema.brand("ReservationId"))
 export type ReservationId = typeof ReservationId.Type
 
@@ -15,6 +16,7 @@ export type ReservationId = typeof ReservationId.Type
 export const maxReservationSeconds = 3_600
 export const defaultReservationSeconds = 60
 
+/** The input of `reserve`: the amount to hold on each meter, and for how long. */
 export const ReservationCreate = Schema.Struct({
   meters: Amounts,
   /** Seconds until the reservation expires. */
@@ -23,6 +25,7 @@ export const ReservationCreate = Schema.Struct({
   )
 }).annotate({ identifier: "ReservationCreate" })
 
+/** Amounts that are held for a subscription until they are settled, released or expire. */
 export const Reservation = Schema.Struct({
   id: ReservationId,
   meters: Schema.Record(Schema.String, Schema.Finite),
@@ -31,7 +34,7 @@ export const Reservation = Schema.Struct({
   quotas: Quotas
 }).annotate({ identifier: "Reservation" })
 export type Reservation = typeof Reservation.Type
-/** As plain JSON, as the promise API returns it. */
+/** A reservation, as plain JSON. */
 export type ReservationJson = typeof Reservation.Encoded
 
 const SettledAmount = Schema.Int.pipe(

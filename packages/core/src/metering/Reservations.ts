@@ -188,6 +188,7 @@ const make = Effect.gen(function* () {
   return Reservations.of({ ...operations, ...makeRequestReservations({ store, usage, trustedClock, ensureMarked }) })
 })
 
+/** The operations on reservations: `reserve`, `settle` and `release`. Each takes one `OperationRequest`. */
 export class Reservations extends Context.Service<
   Reservations,
   Pick<Operations<typeof UsageApi, UsageMethods>, "reserve" | "settle" | "release"> & RequestReservations

@@ -9,9 +9,11 @@ import { LongText, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { PlanId } from "./Plan.ts"
 
+/** The id of a subscription. It begins with `sbsc_`. */
 export const SubscriptionId = Id("sbsc").pipe(Schema.brand("SubscriptionId"))
 export type SubscriptionId = typeof SubscriptionId.Type
 
+/** The status of a subscription. Only `active`, `trialing` and `past-due` allow usage. */
 export const SubscriptionStatus = Schema.Literals([
   "active",
   "inactive",
@@ -63,6 +65,9 @@ const sharedFields = {
 /** The fields that Tollgate sets. */
 const generatedFields = { id: SubscriptionId, createdOn: Timestamp, updatedOn: Timestamp }
 
+/**
+ * The input that creates a subscription. It names the plans by `planIds` and by `planExternalIds`, which must match.
+ */
 export const SubscriptionCreate = Schema.Struct({
   planIds: uniqueList(ShortText),
   planExternalIds: uniqueList(ShortText),
@@ -74,6 +79,10 @@ export const SubscriptionCreate = Schema.Struct({
 }).annotate({ identifier: "SubscriptionCreate" })
 export type SubscriptionCreate = typeof SubscriptionCreate.Type
 
+/**
+ * The input that changes the plans, the status, the metadata or the trial of a subscription. A missing field stays
+ * unchanged.
+ */
 export const SubscriptionUpdate = Schema.Struct({
   planExternalIds: Schema.optionalKey(uniqueList(ShortText)),
   status: Schema.optionalKey(SubscriptionStatus),
@@ -84,6 +93,7 @@ export const SubscriptionUpdate = Schema.Struct({
 }).annotate({ identifier: "SubscriptionUpdate" })
 export type SubscriptionUpdate = typeof SubscriptionUpdate.Type
 
+/** A subscription of a customer to one or more plans. */
 export const Subscription = Schema.Struct({
   ...generatedFields,
   planIds: Schema.Array(PlanId),
@@ -93,7 +103,7 @@ export const Subscription = Schema.Struct({
   nextBillingCycle: Timestamp
 }).annotate({ identifier: "Subscription" })
 export type Subscription = typeof Subscription.Type
-/** As plain JSON, as the promise API returns it. */
+/** A subscription, as plain JSON. */
 export type SubscriptionJson = typeof Subscription.Encoded
 
 export const StoredSubscription = Schema.Struct({

@@ -317,6 +317,10 @@ const computePlanChange = (
 
 type SubscriptionOperations = Omit<Operations<typeof SubscriptionsApi, SubscriptionsMethods>, keyof QuotaMethods>
 
+/**
+ * The operations on subscriptions: `list`, `create`, `get`, `update` and `remove`. Each takes one `OperationRequest`.
+ * `Usage` has those on their quotas.
+ */
 export class Subscriptions extends Context.Service<Subscriptions, SubscriptionOperations>()(
   "@tollgate/core/metering/Subscriptions"
 ) {

@@ -230,6 +230,10 @@ export type SubscriptionCountError = CustomerCountError | SubscriptionNotFound
 type UsageOperations = Pick<Operations<typeof SubscriptionsApi, QuotaMethods>, keyof QuotaMethods> &
   Pick<Operations<typeof UsageApi, UsageMethods>, "record">
 
+/**
+ * The operations that read quotas and count usage: `quotas`, `consume` and `record`. Each takes one `OperationRequest`.
+ * The other functions serve `authorize` and take their arguments directly.
+ */
 export class Usage extends Context.Service<
   Usage,
   UsageOperations & {

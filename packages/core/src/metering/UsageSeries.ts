@@ -4,9 +4,11 @@
 import { DateTime, Schema } from "effect"
 import { Timestamp } from "../schema/Timestamp.ts"
 
+/** The length of a step of a `UsageSeries`. */
 export const UsageStep = Schema.Literals(["hour", "day", "period"])
 export type UsageStep = typeof UsageStep.Type
 
+/** What was used in each hour, day or period of a range. */
 export const UsageSeries = Schema.Struct({
   step: UsageStep,
   /** The start of the first step. */
@@ -19,7 +21,7 @@ export const UsageSeries = Schema.Struct({
   )
 }).annotate({ identifier: "UsageSeries" })
 export type UsageSeries = typeof UsageSeries.Type
-/** As plain JSON, as the promise API returns it. */
+/** What was used in each step of a range, as plain JSON. */
 export type UsageSeriesJson = typeof UsageSeries.Encoded
 
 /** As CSV: a line per step, and a column per meter, sorted by name. Names of meters need no quotes. */

@@ -36,6 +36,7 @@ class Declarations extends HttpApi.make("tollgate")
   .add(WebhooksApi)
   .add(SystemApi) {}
 
+/** The declaration of the whole HTTP API, from which the handlers, the clients and the OpenAPI description are made. */
 export class Api extends Declarations.annotateMerge(
   OpenApi.annotations({
     title: "Tollgate",

@@ -10,6 +10,7 @@ export const Actor = Schema.Struct({
 }).annotate({ identifier: "EventActor" })
 export type Actor = typeof Actor.Type
 
+/** Who does the current work. Events name it; the default is your application. */
 export const CurrentActor = Context.Reference<Actor>("@tollgate/core/outbox/CurrentActor", {
   defaultValue: () => ({ type: "host" })
 })

@@ -33,6 +33,7 @@ export const eventTypePatterns = [
   ...Object.keys(actions).map((group) => `${group}.*` as const)
 ] as ReadonlyArray<EventType | `${EventGroup}.*`>
 
+/** The id of an event. It begins with `evt_`. */
 export const EventId = Id("evt").pipe(Schema.brand("EventId"))
 export type EventId = typeof EventId.Type
 
@@ -49,6 +50,7 @@ export type Subject = typeof Subject.Type
 export const EventData = Schema.Record(Schema.String, Schema.Json)
 export type EventData = typeof EventData.Type
 
+/** An entry of the event log: what was changed, when, and by whom. */
 export const Event = Schema.Struct({
   id: EventId,
   type: Schema.String,
@@ -60,5 +62,5 @@ export const Event = Schema.Struct({
   data: EventData
 }).annotate({ identifier: "Event" })
 export type Event = typeof Event.Type
-/** As plain JSON, as the promise API returns it. */
+/** An event, as plain JSON. */
 export type EventJson = typeof Event.Encoded

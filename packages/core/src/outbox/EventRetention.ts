@@ -20,6 +20,7 @@ export const eventRetentionOptions = Options.struct<EventRetentionOptions>()({
   maxEventsPerAccount: Options.optional(Options.positiveInteger())
 })
 
+/** How long events are kept: 90 days and 100,000 events of each account, unless you provide other numbers. */
 export const EventRetention = Context.Reference("@tollgate/core/outbox/EventRetention", {
   defaultValue: () => defaults
 })

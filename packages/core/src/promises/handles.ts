@@ -38,6 +38,7 @@ export interface MeteringBucketHandle {
   readonly usage: UsageMethods
 }
 
+/** The metering buckets of an account. */
 export interface MeteringBucketsHandle extends MeteringBucketsMethods {
   /**
    * Returns the metering bucket with this name, and creates it if it does not exist. Safe to call at every start, and in
@@ -70,6 +71,7 @@ export interface FollowOptions extends CallOptions {
   readonly after?: string | undefined
 }
 
+/** The event log of an account: lists and follows what was changed, when, and by whom. */
 export interface EventsHandle extends EventsMethods {
   /**
    * Follows the log: returns events as they arrive, oldest first, until you leave the loop or abort `signal`. Remember

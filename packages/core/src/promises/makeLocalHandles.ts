@@ -41,6 +41,7 @@ export interface LocalKeyBucketHandle extends KeyBucketHandle {
   authorize(key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson>
 }
 
+/** An account, as `gate.account(name)` returns it: its key buckets can also authorize requests. */
 export type LocalAccountHandle = AccountHandle<LocalKeyBucketHandle>
 
 /** Encodes by hand: the schema encoder would take longer than the verification itself. */

@@ -13,6 +13,7 @@ export interface RouteRateLimit<Request> extends Omit<RateLimitOptions, "by" | "
   readonly cost?: FromRequest<Request, number> | undefined
 }
 
+/** What a protected route requires besides a valid key, what it counts, and where it finds the key. */
 // biome-ignore lint/suspicious/noExplicitAny: each binding says what its request is
 export interface RequireApiKeyOptions<Request = any> extends Pick<AuthorizeOptions, "scopes"> {
   /** One rate limit. Example: `{ limit: 10, per: "second" }`. */

@@ -7,6 +7,7 @@ import { LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { Scopes } from "./Scope.ts"
 
+/** The id of an API key. It begins with `key_`. */
 export const KeyId = Id("key").pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
@@ -33,6 +34,7 @@ export const savedFieldNames = Object.keys(savedFields) as ReadonlyArray<keyof t
 /** The fields that Tollgate sets. */
 const generatedFields = { id: KeyId, createdOn: Timestamp, updatedOn: Timestamp }
 
+/** An API key. `key` is its value, if the request asked for it. */
 export const ApiKey = Schema.Struct({
   ...generatedFields,
   ...savedFields,
@@ -41,7 +43,7 @@ export const ApiKey = Schema.Struct({
   key: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
-/** As plain JSON, as the promise API returns it. */
+/** An API key, as plain JSON. */
 export type ApiKeyJson = typeof ApiKey.Encoded
 
 /** A key value supplied by the caller: visible ASCII without whitespace. */
@@ -56,6 +58,7 @@ export const maxKeysPerConsumer = 10_000
 
 const createFields = Struct.map(inputFields, Schema.optionalKey)
 
+/** The input that creates a key. All fields are optional; without `key`, Tollgate generates the value. */
 export const ApiKeyCreate = Schema.Struct({
   ...createFields,
   key: Schema.optionalKey(SuppliedKey)

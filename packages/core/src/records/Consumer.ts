@@ -10,9 +10,11 @@ import { Timestamp } from "../schema/Timestamp.ts"
 import { ApiKey, ApiKeyCreate, maxKeysPerRequest } from "./ApiKey.ts"
 import { Manager, ManagerInvite, ManagersCreate } from "./Manager.ts"
 
+/** The id of a consumer. It begins with `csmr_`. */
 export const ConsumerId = Id("csmr").pipe(Schema.brand("ConsumerId"))
 export type ConsumerId = typeof ConsumerId.Type
 
+/** The name of a consumer, unique in its key bucket: 1 to 128 of `a` to `z`, `0` to `9` and `-`. */
 export const ConsumerName = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[a-z0-9-]{1,128}$/u)),
   Schema.brand("ConsumerName")
@@ -29,6 +31,7 @@ const fields = {
   metadata: Schema.optionalKey(Metadata)
 }
 
+/** A consumer: a named group of API keys. Its keys and managers are included if the request asked for them. */
 export const Consumer = Schema.Struct({
   ...fields,
   apiKeys: Schema.optionalKey(Schema.Array(ApiKey)),
@@ -36,9 +39,10 @@ export const Consumer = Schema.Struct({
   managerInvites: Schema.optionalKey(Schema.Array(ManagerInvite))
 }).annotate({ identifier: "Consumer" })
 export type Consumer = typeof Consumer.Type
-/** As plain JSON, as the promise API returns it. */
+/** A consumer, as plain JSON. */
 export type ConsumerJson = typeof Consumer.Encoded
 
+/** The input that creates a consumer, with its keys and managers if you want. `name` is required. */
 export const ConsumerCreate = Schema.Struct({
   name: ConsumerName,
   managers: Schema.optionalKey(ManagersCreate),

@@ -10,6 +10,7 @@ export const Email = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an e-mail address" }), Schema.isMaxLength(320))
 )
 
+/** A user who manages a consumer. `sub` is the id that your identity provider gives the user. */
 export const Manager = Schema.Struct({
   id: Id("mgr"),
   createdOn: Timestamp,
@@ -18,6 +19,7 @@ export const Manager = Schema.Struct({
 }).annotate({ identifier: "Manager" })
 export type Manager = typeof Manager.Type
 
+/** An invitation to manage a consumer, by e-mail address. */
 export const ManagerInvite = Schema.Struct({
   id: Id("inv"),
   createdOn: Timestamp,

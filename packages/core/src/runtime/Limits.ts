@@ -4,6 +4,7 @@
 import { Context, Record } from "effect"
 import * as Options from "./Options.ts"
 
+/** The maximum number of records of each kind. */
 export interface LimitsShape {
   readonly consumersPerKeyBucket: number
   readonly keyBucketsPerAccount: number
@@ -20,6 +21,7 @@ export interface LimitsShape {
   readonly concurrentUploadsPerAccount: number
 }
 export type LimitName = keyof LimitsShape
+/** Maximum numbers of records. A limit that is left out keeps its default. */
 export type LimitOptions = { readonly [Name in LimitName]?: number | undefined }
 
 const defaultLimits: LimitsShape = {
@@ -34,6 +36,7 @@ const defaultLimits: LimitsShape = {
   concurrentUploadsPerAccount: 32
 }
 
+/** The maximum numbers of records. A commit that would exceed one is rejected. */
 export const Limits = Context.Reference<LimitsShape>("@tollgate/core/runtime/Limits", {
   defaultValue: () => defaultLimits
 })

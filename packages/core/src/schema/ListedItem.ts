@@ -8,7 +8,7 @@ import { Timestamp } from "./Timestamp.ts"
 export const ListedItem = <Name extends Schema.Top>(name: Name, identifier: string) =>
   Schema.Struct({ name, createdOn: Timestamp }).annotate({ identifier })
 
-/** As plain JSON, as the promise API returns it. */
+/** An item of a list of names, such as an account or a project, as plain JSON. */
 export interface ListedItemJson {
   readonly name: string
   readonly createdOn: string

@@ -10,12 +10,15 @@ export const MeterName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Z
 /** Rate limits and meters appear in the same headers, so their names have the same form. */
 export const RateLimitName = MeterName
 
+/** The name of an account: 1 to 128 letters, digits, `_`, `.` and `-`, with a letter or a digit first. */
 export const AccountName = pathName.pipe(Schema.brand("AccountName"))
 export type AccountName = typeof AccountName.Type
 
+/** The name of a key bucket, unique in its account. */
 export const KeyBucketName = pathName.pipe(Schema.brand("KeyBucketName"))
 export type KeyBucketName = typeof KeyBucketName.Type
 
+/** The name of a project, unique in its account. */
 export const ProjectName = pathName.pipe(Schema.brand("ProjectName"))
 export type ProjectName = typeof ProjectName.Type
 

@@ -21,6 +21,7 @@ export const Limit = Schema.Int.pipe(
 
 export const Offset = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })))
 
+/** One page of a list, oldest item first, and the number of items on all pages. */
 export interface Page<A> extends PageRequest {
   readonly data: ReadonlyArray<A>
   readonly total: number

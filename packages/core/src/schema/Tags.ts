@@ -14,6 +14,7 @@ export const TagValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boole
   Schema.check(Schema.makeFilter(isWithinLimit, { expected: "a value of at most 256 characters" }))
 )
 
+/** The tags of a consumer: up to 50 names, each with a string, a number or a boolean. */
 export const Tags = Schema.Record(TagName, TagValue)
   .pipe(Schema.check(Schema.isMaxProperties(maxTags)))
   .annotate({ identifier: "Tags" })

@@ -32,6 +32,7 @@ export const formatTimestamp = (timestamp: DateTime.Utc): string => {
   return text
 }
 
+/** A date and time with an offset, such as `2026-01-31T12:00:00Z`. It decodes to a `DateTime.Utc`. */
 export const Timestamp = Schema.String.pipe(
   Schema.check(
     Schema.isPattern(pattern, { expected: "a date-time with an offset, such as 2026-01-31T12:00:00Z" }),

@@ -15,6 +15,10 @@ export type ClockSource = "monotonic" | "caller"
 
 const readWall = (clock: Clock.Clock): number => Math.floor(clock.currentTimeMillisUnsafe() * 1_000)
 
+/**
+ * The clock of rate limits and expiries for a store without a server of its own. It counts with the monotonic clock, so
+ * it never goes back.
+ */
 export class MicrosecondClock {
   readonly #source: ClockSource
   /** The difference between this clock and the monotonic clock, for each `Clock`: their monotonic times differ. */

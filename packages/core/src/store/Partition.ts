@@ -8,6 +8,7 @@
 import type { Brand } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 
+/** The name of a partition. Only the functions of this module make one. */
 export type Partition = string & Brand.Brand<"Partition">
 
 const makePartition = (...parts: ReadonlyArray<string>): Partition =>

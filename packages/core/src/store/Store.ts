@@ -13,6 +13,7 @@ import { StoreContents, type StoreContentsOperations } from "./StoreContents.ts"
 import type { StoreConflict, StoreUnavailable } from "./StoreError.ts"
 import * as StoreMisuse from "./StoreMisuse.ts"
 
+/** A record as the store keeps it. The store does not look into its body. */
 export interface StoreRecord {
   readonly key: string
   /**
@@ -108,6 +109,7 @@ export interface IdempotencyRecord {
   readonly ttl: number
 }
 
+/** What a commit changed. */
 export interface CommitResult {
   /** The new version of each record that the commit wrote, by key. */
   readonly versions: ReadonlyMap<string, number>
@@ -174,6 +176,7 @@ export interface StoreWithContents extends StoreOperations {
   readonly contents: StoreContentsOperations
 }
 
+/** The service of a store. An adapter makes it with `Store.make`, and offers it with `Store.layer` and `Store.open`. */
 export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/core/store/Store") {
   /**
    * Wraps an adapter's operations: rejects invalid arguments with the same messages in every adapter, and returns empty
@@ -225,6 +228,7 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
   }
 }
 
+/** A store that was opened outside Effect. Call `close` when you no longer need it. */
 export type ClosableStore<S> = S & { readonly close: () => Promise<void> }
 
 const emptyCommit: Effect.Effect<CommitResult> = Effect.succeed({ versions: new Map(), totals: new Map() })

@@ -30,7 +30,9 @@ export type StoreEntry = Data.TaggedEnum<{
 
 export const StoreEntry = Data.taggedEnum<StoreEntry>()
 
+/** The entry of a counter or a rate limit. */
 export type CounterEntry = Extract<StoreEntry, { readonly _tag: "Counter" }>
+/** The entry of a commit with an idempotency id. */
 export type ReplayEntry = Extract<StoreEntry, { readonly _tag: "Replay" }>
 
 /** What an adapter implements beside `StoreOperations`, and passes to `StoreContents.make`. */
@@ -52,6 +54,10 @@ export interface StoreContentsOperations {
   readonly write: (partition: Partition, entries: ReadonlyArray<StoreEntry>) => Effect.Effect<void, StoreUnavailable>
 }
 
+/**
+ * Reads and writes everything that a store contains. `copyContents` uses it; an adapter makes it with
+ * `StoreContents.make`.
+ */
 export class StoreContents extends Context.Service<StoreContents, StoreContentsOperations>()(
   "@tollgate/core/store/StoreContents"
 ) {

@@ -5,6 +5,7 @@
 import { maxTimeUntilFull } from "./gcra.ts"
 import type { Change, CounterChange, IdempotencyRecord, StoreQuery } from "./Store.ts"
 
+/** An argument of a store operation is invalid: a mistake in the calling code. It is a defect, not a typed error. */
 export class StoreMisuse extends TypeError {
   override readonly name = "StoreMisuse"
 }

@@ -66,6 +66,7 @@ const registerObserved = (
   return Metric.registerUnsafe(gauge, context, { get: () => ({ value: read() }), ...noUpdates })
 }
 
+/** Records the metrics of Tollgate. The value of the service `Telemetry`. */
 export interface TelemetryShape {
   /** Whether the host has registered an OpenTelemetry SDK. */
   readonly hasSdk: boolean

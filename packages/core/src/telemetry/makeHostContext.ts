@@ -8,6 +8,7 @@ import { loadOpenTelemetry } from "./loadOpenTelemetry.ts"
 import { OpenTelemetry } from "./OpenTelemetry.ts"
 import { SpanNames } from "./SpanNames.ts"
 
+/** What Tollgate adds to the spans that it creates. */
 export interface TelemetryOptions {
   /** Adds the names of accounts, key buckets and consumers to spans, and the paths of requests. Default: false. */
   readonly spanNames?: boolean | undefined

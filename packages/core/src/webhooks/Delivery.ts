@@ -7,6 +7,7 @@ import { Id } from "../schema/Id.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { WebhookId } from "./Webhook.ts"
 
+/** The id of a delivery. It begins with `dlv_`. */
 export const DeliveryId = Id("dlv").pipe(Schema.brand("DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
@@ -31,9 +32,10 @@ const fields = {
   nextAttemptOn: Schema.optionalKey(Timestamp)
 }
 
+/** The delivery of one event to one webhook, with its attempts. */
 export const Delivery = Schema.Struct(fields).annotate({ identifier: "Delivery" })
 export type Delivery = typeof Delivery.Type
-/** As plain JSON, as the promise API returns it. */
+/** The delivery of an event to a webhook, as plain JSON. */
 export type DeliveryJson = typeof Delivery.Encoded
 
 export const StoredDelivery = Schema.Struct({

@@ -8,6 +8,7 @@ import { AccountName } from "../schema/Names.ts"
 import { LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
+/** The id of a webhook. It begins with `whk_`. */
 export const WebhookId = Id("whk").pipe(Schema.brand("WebhookId"))
 export type WebhookId = typeof WebhookId.Type
 
@@ -35,9 +36,10 @@ const fields = {
   updatedOn: Timestamp
 }
 
+/** An endpoint to which the events of an account are sent. */
 export const Webhook = Schema.Struct(fields).annotate({ identifier: "Webhook" })
 export type Webhook = typeof Webhook.Type
-/** As plain JSON, as the promise API returns it. */
+/** A webhook, as plain JSON. */
 export type WebhookJson = typeof Webhook.Encoded
 
 /** A new webhook, with the secret that signs its requests. The secret is never shown again. */
@@ -49,6 +51,7 @@ export type WebhookWithSecretJson = typeof WebhookWithSecret.Encoded
 
 export const WebhookSecret = Schema.Struct({ secret: Schema.String }).annotate({ identifier: "WebhookSecret" })
 
+/** The input that creates a webhook. Without `events`, all events are sent. */
 export const WebhookCreate = Schema.Struct({
   url: Url,
   events: Schema.optionalKey(EventPatterns),

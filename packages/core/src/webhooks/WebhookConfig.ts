@@ -15,6 +15,7 @@ export const webhookOptions = Options.struct<WebhookOptions>()({
 
 const defaults = { allowPrivateNetworks: false }
 
+/** Whether webhooks may be sent to private networks. The default is no. */
 export const WebhookConfig = Context.Reference("@tollgate/core/webhooks/WebhookConfig", {
   defaultValue: () => defaults
 })

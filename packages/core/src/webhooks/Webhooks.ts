@@ -203,6 +203,10 @@ const make = Effect.gen(function* () {
   )
 })
 
+/**
+ * The operations on webhooks and their deliveries: `list`, `create`, `get`, `update`, `remove`, `rotateSecret`, `test`,
+ * `deliveries` and `retry`. Each takes one `OperationRequest`.
+ */
 export class Webhooks extends Context.Service<Webhooks, Operations<typeof WebhooksApi, WebhooksMethods>>()(
   "@tollgate/core/webhooks/Webhooks"
 ) {

@@ -18,6 +18,7 @@ import {
 } from "@tollgate/core/store"
 import { Effect, Stream } from "effect"
 
+/** What a case of the contract is about. */
 export type ContractGroup =
   | "records"
   | "unique keys"
@@ -34,6 +35,7 @@ export type ContractGroup =
   | "scale"
   | "model"
 
+/** One test of the store contract. */
 export interface ContractCase {
   readonly group: ContractGroup
   readonly name: string

@@ -13,6 +13,7 @@ import { Effect } from "effect"
  */
 export type Fault = "fail" | "lose-reply" | "delay" | { readonly interleave: Effect.Effect<unknown> }
 
+/** A store that fails when you tell it to. */
 export interface FaultyStore {
   readonly store: StoreOperations
   /** Injects a fault into the n-th call from now, counted from 1. All other calls work normally. */

@@ -21,6 +21,7 @@ import {
 } from "@tollgate/core/store"
 import { Context, Effect, Layer } from "effect"
 
+/** The content of one partition: equal for equal content, in any store. */
 export interface PartitionSnapshot {
   readonly records: ReadonlyArray<StoreRecord>
   /** The keys listed for each index term. */
@@ -31,6 +32,7 @@ export interface PartitionSnapshot {
   readonly limits: Readonly<Record<string, number>>
 }
 
+/** The content of a store, by partition. */
 export type Snapshot = Readonly<Record<string, PartitionSnapshot>>
 
 class Names {
@@ -94,6 +96,7 @@ const takeSnapshot = Effect.fnUntraced(function* (
   }
 })
 
+/** Reads snapshots of a store's content, and hashes of them. */
 export class StoreState extends Context.Service<
   StoreState,
   {

@@ -10,6 +10,10 @@ import type { DeploymentTarget } from "../ports/DeploymentTarget.ts"
 import type { SourceStore } from "../ports/SourceStore.ts"
 import { baseUrl, makeSitesUrl, removeTrailingSlashes, type SitesUrl, sitesUrl } from "./SitesUrl.ts"
 
+/**
+ * Where deployments keep their sources and how they are served. `sites()` of `@tollgate/sites` returns them for the
+ * local disk.
+ */
 export interface DeploymentOptions {
   readonly sources: SourceStore
   readonly target: DeploymentTarget

@@ -33,6 +33,7 @@ export type DeploymentMessage = typeof DeploymentMessage.Type
 export const EnvironmentType = Schema.Literals(["PRODUCTION", "PREVIEW"])
 export type EnvironmentType = typeof EnvironmentType.Type
 
+/** A deployment: the site that is served for one branch of a project. */
 export const Deployment = Schema.Struct({
   name: DeploymentName,
   url: Schema.String,
@@ -52,7 +53,7 @@ export const Deployment = Schema.Struct({
   environmentType: EnvironmentType
 }).annotate({ identifier: "Deployment" })
 export type Deployment = typeof Deployment.Type
-/** As plain JSON, as the promise API returns it. */
+/** A deployment, as plain JSON. */
 export type DeploymentJson = typeof Deployment.Encoded
 
 /** A branch of a project. Each branch has at most one deployment. */

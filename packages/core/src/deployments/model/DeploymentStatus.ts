@@ -25,6 +25,10 @@ export const Steps = Schema.Struct({ upload: Step, unpack: Step, build: Step, ch
 export type Steps = typeof Steps.Type
 export type StepName = keyof Steps
 
+/**
+ * What unpacking and building a source gave: the number and size of its files, the exit code of the build, and the end
+ * of its log.
+ */
 export const BuildResult = Schema.Struct({
   /** The SHA-256 of the source, in hexadecimal. */
   digest: Schema.String,
@@ -40,6 +44,7 @@ export type BuildResult = typeof BuildResult.Type
 
 export const VersionStatus = Schema.Literals(["SUCCESS", "ERROR", "IN_PROGRESS"])
 
+/** The status of one version of a deployment, with its steps and the result of its build. */
 export const DeploymentStatus = Schema.Struct({
   status: VersionStatus,
   url: Schema.String,
@@ -47,5 +52,5 @@ export const DeploymentStatus = Schema.Struct({
   buildResult: BuildResult
 }).annotate({ identifier: "DeploymentStatus" })
 export type DeploymentStatus = typeof DeploymentStatus.Type
-/** As plain JSON, as the promise API returns it. */
+/** The status of a version of a deployment, as plain JSON. */
 export type DeploymentStatusJson = typeof DeploymentStatus.Encoded

@@ -17,5 +17,5 @@ export const DeploymentVersion = Schema.Struct({
   isServed: Schema.Boolean
 }).annotate({ identifier: "DeploymentVersion" })
 export type DeploymentVersion = typeof DeploymentVersion.Type
-/** As plain JSON, as the promise API returns it. */
+/** A version of a deployment, as plain JSON. */
 export type DeploymentVersionJson = typeof DeploymentVersion.Encoded

@@ -28,6 +28,10 @@ export interface Release {
   readonly log: (line: string) => void
 }
 
+/**
+ * Turns uploaded sources into served releases. Only `publish` is required; `targetFromPromises` makes a target without
+ * Effect.
+ */
 export interface DeploymentTarget {
   /**
    * Unpacks the source. The counts are shown in `buildResult`. Tollgate skips steps that a target does not implement.

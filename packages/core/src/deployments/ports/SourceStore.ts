@@ -4,6 +4,7 @@
 import { Effect, Stream } from "effect"
 import { SourceStoreError } from "../model/DeploymentError.ts"
 
+/** Stores uploaded archives until they are deployed. Keys are valid file names. */
 export interface SourceStore {
   /**
    * Stores the stream atomically: leaves nothing behind when the stream fails or is interrupted. Each key is used once.

@@ -228,6 +228,10 @@ export interface SignedUploadUrl {
   readonly signature: string
 }
 
+/**
+ * Uploads of sources: the operation `createSource` takes one `OperationRequest` and returns an upload URL, and
+ * `receive` stores what is sent to that URL.
+ */
 export class Uploads extends Context.Service<
   Uploads,
   Pick<Operations<typeof DeploymentsApi, DeploymentsMethods>, "createSource"> & {
