@@ -203,7 +203,7 @@ const runRequest =
     )
   }
 
-/** The HTTP API as functions. `dispose` stops it and releases its services. */
+/** The HTTP API as functions, which `toWebHandler` returns. `dispose` releases everything that its layer acquired. */
 export interface HttpHandlers {
   /** Handles a web `Request`. */
   readonly handler: (request: Request) => Promise<Response>

@@ -36,7 +36,7 @@ interface CacheEntry extends CacheValue {
   readonly expiresAt: number
 }
 
-/** The cache of verified keys in this process. It is off unless you provide it with options. */
+/** The cache of verified keys in this process. `layerDisabled` caches nothing. */
 export class VerifyCache extends Context.Service<
   VerifyCache,
   {

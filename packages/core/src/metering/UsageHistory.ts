@@ -102,7 +102,7 @@ const make = Effect.gen(function* () {
   )
 })
 
-/** The operations that read past usage: `series` and `totals`. Each takes one `OperationRequest`. */
+/** The operations that read usage over time: `series` and `totals`. Each takes one `OperationRequest`. */
 export class UsageHistory extends Context.Service<
   UsageHistory,
   Pick<Operations<typeof UsageApi, UsageMethods>, "series" | "totals">

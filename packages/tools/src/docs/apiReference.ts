@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import ts from "typescript5"
 import { publishedPackages } from "../publishedPackages.ts"
+import { readFileComment } from "./readFileComment.ts"
 import { renderDeclaration } from "./renderDeclaration.ts"
 
 const root = join(import.meta.dirname, "../../../..")
@@ -66,14 +67,10 @@ const listExports = (checker: ts.TypeChecker, file: ts.SourceFile): ReadonlyArra
 const getErrorCode = ({ symbol }: ExportedName): string | undefined =>
   /defineError<.*?code: "([a-z-]+)"/s.exec(symbol.valueDeclaration?.getText() ?? "")?.[1]
 
-const readIntroduction = (source: ts.SourceFile): string => {
-  const comment = /^\/\*\*(.*?)\*\//s.exec(source.text)?.[1] ?? ""
-  return comment
-    .replace(/^\s*\* ?/gm, "")
-    .replace(/^`@tollgate\/[^:]+: /, "")
-    .trim()
+const readIntroduction = (source: ts.SourceFile): string =>
+  readFileComment(source)
+    .text.replace(/^`@tollgate\/[^:]+: /, "")
     .replace(/^./, (first) => first.toUpperCase())
-}
 
 /** The pages, by file name. */
 export const generateApiReference = (): ReadonlyMap<string, string> => {

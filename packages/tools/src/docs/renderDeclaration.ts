@@ -2,27 +2,12 @@
  * Renders a declaration as Markdown: its comment, its type as a TypeScript program would declare it, and its examples.
  */
 import ts from "typescript5"
-
-const typeFlags =
-  ts.NodeBuilderFlags.NoTruncation |
-  ts.NodeBuilderFlags.InTypeAlias |
-  ts.NodeBuilderFlags.MultilineObjectLiterals |
-  ts.NodeBuilderFlags.UseAliasDefinedOutsideCurrentScope |
-  ts.NodeBuilderFlags.OmitParameterModifiers
+import { printClass } from "./printClass.ts"
+import { printSignature, printType } from "./printType.ts"
+import { readFileComment } from "./readFileComment.ts"
 
 /** Types of more characters than this say less than their comment. */
 const maxTypeLength = 4_000
-
-const printer = ts.createPrinter({ removeComments: true })
-
-const printType = (checker: ts.TypeChecker, type: ts.Type, at: ts.Node): string => {
-  const node = checker.typeToTypeNode(type, at, typeFlags)
-  if (node === undefined) return "unknown"
-  return printer
-    .printNode(ts.EmitHint.Unspecified, node, at.getSourceFile())
-    .replace(/^( {4})+/gm, (indent) => indent.slice(0, indent.length / 2))
-    .replace(/;$/gm, "")
-}
 
 /** Whether the text of a type says only how it is computed, not what it is. */
 const isComputed = (text: string): boolean => /typeof |\bSchema\.|\bOperation/.test(text)
@@ -45,26 +30,6 @@ const printSource = (checker: ts.TypeChecker, declaration: ts.Node): string => {
     text = `${text.slice(0, from)}${type}${text.slice(to)}`
   }
   return text.replace(/\n *\*\n *\* @example.*?(?=\n *\*\/)/gs, "").replace(/^export (?:default |declare )?/, "")
-}
-
-/** The static members of a class, such as `open` and `layer` of a store. */
-const printClass = (checker: ts.TypeChecker, name: string, declaration: ts.ClassDeclaration): string => {
-  const members = declaration.members.flatMap((member) => {
-    const isStatic =
-      ts.canHaveModifiers(member) && member.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword)
-    if (isStatic !== true || member.name === undefined) return []
-    const type = checker.getTypeAtLocation(member)
-    const text = printType(checker, type, member).replaceAll("\n", "\n  ")
-    return [`  static ${member.name.getText()}: ${text}`]
-  })
-  return members.length === 0 ? "" : `class ${name} {\n${members.join("\n")}\n}`
-}
-
-const printFunction = (checker: ts.TypeChecker, name: string, signature: ts.Signature, at: ts.Node): string => {
-  const flags = typeFlags & ~ts.NodeBuilderFlags.InTypeAlias
-  const node = checker.signatureToSignatureDeclaration(signature, ts.SyntaxKind.CallSignature, at, flags)
-  if (node === undefined) return ""
-  return `function ${name}${printer.printNode(ts.EmitHint.Unspecified, node, at.getSourceFile()).replace(/;$/, "")}`
 }
 
 const printTypeAlias = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol, at: ts.Node): string => {
@@ -94,11 +59,13 @@ const renderCode = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol, is
     return typeDeclaration === undefined ? "" : printTypeAlias(checker, name, symbol, typeDeclaration)
   }
   if (ts.isSourceFile(valueDeclaration)) return printModule(checker, name, symbol)
-  if (ts.isClassDeclaration(valueDeclaration)) return printClass(checker, name, valueDeclaration)
+  if (ts.isClassDeclaration(valueDeclaration)) return printClass(checker, name, symbol, valueDeclaration)
   const type = checker.getTypeOfSymbolAtLocation(symbol, valueDeclaration)
   const signatures = type.getCallSignatures()
   if (signatures.length > 0 && type.getProperties().length === 0) {
-    return signatures.map((signature) => printFunction(checker, name, signature, valueDeclaration)).join("\n")
+    return signatures
+      .map((signature) => `function ${name}${printSignature(checker, signature, valueDeclaration)}`)
+      .join("\n")
   }
   const decoded = type.getProperty("Encoded") && type.getProperty("Type")
   if (decoded !== undefined) {
@@ -108,19 +75,26 @@ const renderCode = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol, is
   return `const ${name}: ${printType(checker, type, valueDeclaration)}`
 }
 
+/** The comment and the examples of a name. Those of a module are at the start of its file. */
+const readComment = (checker: ts.TypeChecker, symbol: ts.Symbol) => {
+  const file = symbol.declarations?.find(ts.isSourceFile)
+  if (file !== undefined) return readFileComment(file)
+  const examples = symbol.getJsDocTags(checker).filter((tag) => tag.name === "example")
+  return {
+    text: ts.displayPartsToString(symbol.getDocumentationComment(checker)),
+    examples: examples.map((tag) => ts.displayPartsToString(tag.text))
+  }
+}
+
 export const renderDeclaration = (
   checker: ts.TypeChecker,
   name: string,
   symbol: ts.Symbol,
   isType: boolean
 ): string => {
-  const comment = ts.displayPartsToString(symbol.getDocumentationComment(checker))
+  const { text, examples } = readComment(checker, symbol)
   const code = renderCode(checker, name, symbol, isType)
-  const examples = symbol
-    .getJsDocTags(checker)
-    .filter((tag) => tag.name === "example")
-    .map((tag) => ts.displayPartsToString(tag.text))
-  const parts = [comment, ...(code === "" || code.length > maxTypeLength ? [] : [`\`\`\`typescript\n${code}\n\`\`\``])]
+  const parts = [text, ...(code === "" || code.length > maxTypeLength ? [] : [`\`\`\`typescript\n${code}\n\`\`\``])]
   return [...parts, ...examples.map((example) => `Example:\n\n${example.replace("```ts", "```typescript")}`)]
     .filter((part) => part !== "")
     .join("\n\n")
