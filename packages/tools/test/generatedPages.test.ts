@@ -18,4 +18,17 @@ describe("generated pages", () => {
     const files = readdirSync(join(root, "docs/reference/api")).map((name) => `docs/reference/api/${name}`)
     expect(files.filter((path) => !pages.has(path))).toEqual([])
   })
+
+  it("have a comment for every exported name", () => {
+    const uncommented = [...pages].flatMap(([path, page]) =>
+      path.startsWith("docs/reference/api/")
+        ? page
+            .split(/^### /m)
+            .slice(1)
+            .filter((section) => /^.*\s*(?:$|```|Example:|#)/.test(section))
+            .map((section) => `${path}: ${section.split("\n")[0]}`)
+        : []
+    )
+    expect(uncommented).toEqual([])
+  })
 })

@@ -77,11 +77,11 @@ export const generateApiReference = (): ReadonlyMap<string, string> => {
   const program = createProgram()
   const checker = program.getTypeChecker()
   const pages = new Map<string, string>()
-  for (const { specifier, source } of entryPoints) {
+  for (const { specifier, source, manifest } of entryPoints) {
     const file = program.getSourceFile(source)
     if (file === undefined) throw new Error(`${source} does not exist`)
     const names = listExports(checker, file)
-    const parts = [`# ${specifier}`, readIntroduction(file)]
+    const parts = [`# ${specifier}`, readIntroduction(file) || manifest.description]
     for (const section of sections) {
       const members = names.filter((name) => getErrorCode(name) === undefined && getSection(name) === section)
       if (members.length > 0) parts.push(`## ${section}`)

@@ -46,7 +46,7 @@ const printSchemaConstructor = (checker: ts.TypeChecker, symbol: ts.Symbol, at: 
     .filter(({ name }) => name !== "_tag")
     .map((field) => {
       const isOptional = (field.flags & ts.SymbolFlags.Optional) !== 0
-      const type = checker.getNonNullableType(checker.getTypeOfSymbolAtLocation(field, at))
+      const type = checker.getTypeOfSymbolAtLocation(field, at)
       return `readonly ${field.name}${isOptional ? "?" : ""}: ${printType(checker, type, at)}`
     })
   return `  constructor(fields: { ${fields?.join("; ")} })`
