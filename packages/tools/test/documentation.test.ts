@@ -14,14 +14,14 @@ import { OpenApi } from "effect/http-api"
 
 const root = join(import.meta.dirname, "../../..")
 const folder = mkdtempSync(join(root, ".readme-"))
-mkdirSync(join(folder, "data"))
+for (const name of ["data", "backup"]) mkdirSync(join(folder, name))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
 
 const packageReadmes = readdirSync(join(root, "packages")).map((name) => join("packages", name, "README.md"))
 const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".md"))
+  .filter((name) => name.endsWith(".md") && !name.startsWith(".vitepress"))
   .map((name) => join("docs", name))
 
 const snippets = ["README.md", ...docs, ...packageReadmes.filter((path) => existsSync(join(root, path)))].flatMap(
@@ -47,7 +47,8 @@ for (const { name, code, file } of snippets.filter(registersTests)) {
 const env = {
   ...process.env,
   TOLLGATE_SECRET: "a secret that only these tests use",
-  TOLLGATE_TOKEN: "a management token of these tests",
+  TOLLGATE_TOKEN: "a-management-token-of-these-tests",
+  NEW_SECRET: "another secret that only these tests use",
   PORT: "0"
 }
 
