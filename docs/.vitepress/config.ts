@@ -1,6 +1,7 @@
 /**
  * The documentation as a static site with search: `npm run docs` builds it into docs/.vitepress/dist.
  */
+import { relative } from "node:path"
 import { defineConfig } from "vitepress"
 import { copyRepositoryFiles, linkRepositoryFiles } from "./repositoryFiles.ts"
 import { sidebar } from "./sidebar.ts"
@@ -25,5 +26,10 @@ export default defineConfig({
     outline: [2, 3],
     docFooter: { prev: false, next: false }
   },
-  buildEnd: ({ outDir }) => copyRepositoryFiles(outDir)
+  // The index of the search is one file.
+  vite: { build: { chunkSizeWarningLimit: 2_000 } },
+  buildEnd: ({ outDir }) => {
+    copyRepositoryFiles(outDir)
+    console.log(`\nThe site is in ${relative(process.cwd(), outDir)}. Look at it with: npx vitepress preview docs`)
+  }
 })

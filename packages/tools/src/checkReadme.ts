@@ -4,12 +4,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { applicationFolder, readInstallLines, readSnippets } from "./readme.ts"
+import { applicationFolder, readInstallLines, readSnippets, withEnd } from "./readme.ts"
 import { runCheck } from "./runCheck.ts"
 
 const environment = {
   ...process.env,
   TOLLGATE_SECRET: "a secret that only this check uses",
+  TOLLGATE_TOKEN: "a-management-token-of-this-check",
+  PORT: "0",
   npm_config_prefer_offline: "true"
 }
 
@@ -23,7 +25,7 @@ const runSnippet = (label: string, code: string, folder: string): void => {
     writeFileSync(join(folder, "snippet.test.ts"), code)
     runCheck(label, "npx", ["vitest", "run"], options)
   } else {
-    writeFileSync(join(folder, "snippet.ts"), withoutServer(code))
+    writeFileSync(join(folder, "snippet.ts"), withEnd(withoutServer(code)))
     runCheck(label, process.execPath, ["snippet.ts"], options)
   }
 }

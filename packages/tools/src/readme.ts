@@ -11,6 +11,10 @@ const readBlocks = (path: string, language: string): ReadonlyArray<string> =>
     ([, code = ""]) => code
   )
 
+/** A program that ends: one that waits for SIGTERM sends it to itself when its last line has run. */
+export const withEnd = (code: string): string =>
+  code.includes('once("SIGTERM"') ? `${code}\nprocess.kill(process.pid, "SIGTERM")\n` : code
+
 export const readSnippets = (path: string): ReadonlyArray<string> => readBlocks(path, "ts")
 
 /** The lines that pack the packages in a clone and install the tarballs. The build that precedes them is left out. */

@@ -11,6 +11,8 @@ import { namedSchemas, operations, tags } from "./openApiDocument.ts"
 const intro = `Every operation of the HTTP API, from its declarations. [HTTP API](http-api.md) has the conventions. The same description for programs is at
 \`GET /v1/openapi.json\`.
 
+- A heading is the \`operationId\` of the OpenAPI description. The methods of handles and of the client have similar names, such as
+  \`usage.consume\` for \`subscriptions.consume\`: see [TypeScript API](api/core.md).
 - Paths are relative to the path at which the HTTP API is mounted.
 - A name that ends with \`?\` is optional.
 - Bodies and responses are JSON, unless another content type is named. A date-time is RFC 3339.
