@@ -5,7 +5,15 @@
 import { inspect } from "node:util"
 import { createTollgate } from "@tollgate/core"
 import { Authenticator, Tollgate, toWebHandler } from "@tollgate/core/effect"
-import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
+import { encodeProblem } from "@tollgate/core/internal"
+import {
+  RecordUnreadable,
+  SourceStoreError,
+  Store,
+  StoreConflict,
+  type StoreOperations,
+  StoreUnavailable
+} from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { eventually } from "@tollgate/testing"
 import { Effect, Exit, Layer, Logger, References, Tracer } from "effect"
@@ -321,6 +329,14 @@ describe("an idempotent request", () => {
     expect(replayed.body.id).toBe(a.body.id)
     await gate.close()
   })
+})
+
+it.each([
+  new StoreConflict({ reason: "unique-key", subject: "name alice" }),
+  new RecordUnreadable({ key: "k", problem: "it was written by a newer version" }),
+  new SourceStoreError({ problem: "cannot write to the folder /srv/sources" })
+])("what only the operator may see of $name is not in its problem", (error) => {
+  expect(Object.keys(encodeProblem(error, "r1"))).toEqual(["type", "title", "status", "detail", "instance", "code"])
 })
 
 describe("the HTTP API with an unavailable store", () => {

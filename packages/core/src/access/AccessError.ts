@@ -10,8 +10,8 @@ export class Unauthorized extends defineError<Unauthorized>()("Unauthorized", {
     "The credential is missing or not valid: a management token of the HTTP API, or the API key of a protected " +
     "route. The error does not say why.",
   remedy:
-    "Send `Authorization: Bearer <token>` with a token of the option `tokens`, or an API key that exists and is " +
-    "neither expired nor disabled.",
+    "Send `Authorization: Bearer <token>` with a token of the option `tokens`, or the credential that `authenticate` of " +
+    "the server accepts; on a protected route, an API key that exists and is neither expired nor disabled.",
   detail: () => "Send a valid credential, such as Authorization: Bearer <token>"
 }) {}
 

@@ -11,10 +11,12 @@ export class ServerUnreachable extends defineError<ServerUnreachable>()(
     code: "server-unreachable",
     status: 502,
     title: "Server unreachable",
-    meaning: "The client got no response in time, or a response that is not from Tollgate.",
+    meaning:
+      "The client got no response in time, or one that it cannot use: not from Tollgate, or a 404 or 405 because `baseUrl` " +
+      "or the version is wrong.",
     remedy:
       "Check `baseUrl` and the network. If `outcome` is `unknown`, repeat the call with the same `idempotencyKey`, " +
-      "so that it is applied only once.",
+      "so that it is applied only once; before updates and removals, which take none, read the resource.",
     isSentOverHttp: false,
     detail: ({ outcome }) =>
       "The server cannot be reached, or its response is not from Tollgate. Check baseUrl. " +

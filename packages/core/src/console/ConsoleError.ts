@@ -6,8 +6,10 @@ export class ConsoleCodeInvalid extends defineError<ConsoleCodeInvalid>()("Conso
   status: 401,
   title: "Console link not valid",
   meaning: "The code of a link to the console is wrong, has expired or was used.",
-  remedy: "Create a new link, restart the server to get one, or sign in with a management token.",
+  remedy:
+    "Sign in with a management token, or ask the operator for a new link: `gate.createConsoleLink()` creates one, and " +
+    "`npm start` prints one at each start.",
   detail: () =>
-    "A link to the console works once, within 5 minutes. To get a new one, restart the server, or sign in with a " +
+    "A link to the console works once, within 5 minutes. To get a new one, ask the operator, or sign in with a " +
     "management token."
 }) {}

@@ -97,7 +97,9 @@ export const defineError =
       { identifier: schemaName }
       // biome-ignore lint/suspicious/noExplicitAny: the parameters of the constructor are those of the declared fields
     ) as any
-    const encodeFields = Schema.encodeUnknownSync(Schema.Struct(fields ?? {}))
+    const struct = Schema.Struct(fields ?? {})
+    // A struct without fields would encode the whole error, with what only the operator may see.
+    const encodeFields = fields === undefined ? () => ({}) : Schema.encodeUnknownSync(struct)
     class ErrorWithDetail extends Base {
       static readonly documentation: ErrorDocumentation = { code, status, meaning, remedy, isSentOverHttp }
 

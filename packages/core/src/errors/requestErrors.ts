@@ -59,7 +59,8 @@ export class InternalError extends defineError<InternalError>()("InternalError",
   meaning: "The server failed unexpectedly.",
   remedy:
     "Give `instance`, the request ID, to the operator, who finds the error under it in the server log. If you " +
-    "repeat a request that changes something, send the same `Idempotency-Key`.",
+    "repeat a request that changes something, send the same `Idempotency-Key`; before a PATCH or DELETE, which take " +
+    "none, read the resource.",
   detail: () => "The server log has the error under this request ID.",
   schemaName: "InternalProblem"
 }) {}

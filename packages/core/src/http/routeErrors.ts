@@ -4,7 +4,9 @@ export class RouteNotFound extends defineError<RouteNotFound>()("RouteNotFound",
   code: "not-found",
   status: 404,
   title: "Not found",
-  meaning: "The HTTP API has nothing at this path.",
+  meaning:
+    "Nothing is at this path: the HTTP API has no such route, or the site or its file does not exist or is not " +
+    "deployed yet.",
   remedy: "Check the path, and the base path at which Tollgate is mounted.",
   detail: () => "Nothing found at this path",
   schemaName: "NotFoundProblem"

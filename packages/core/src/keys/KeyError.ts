@@ -55,7 +55,7 @@ export class KeyNotRetained extends defineError<KeyNotRetained>()("KeyNotRetaine
   meaning:
     "The value of the key cannot be shown, because it is not stored: the key was imported by its hash, or " +
     "`keyStorage` is `hash-only`.",
-  remedy: "Read the key with `key-format=masked`. If the value is lost, roll the key or create a new one.",
+  remedy: "Read the key with `key-format=masked`. If the value is lost, create a new key and " + "delete this one.",
   detail: () =>
     "The value of this key is not stored: it was imported by its hash, or only hashes are kept. Read it with key-format=masked."
 }) {}

@@ -18,7 +18,10 @@ export class SubscriptionNotActive extends defineError<SubscriptionNotActive>()(
   },
   {
     subscriptionStatus: Schema.optionalKey(
-      Schema.String.annotate({ description: "The status of the subscription. Absent on protected routes." })
+      Schema.String.annotate({
+        description:
+          "The status of the subscription. Absent on protected routes and when usage is recorded for a customer."
+      })
     )
   }
 ) {}

@@ -10,7 +10,8 @@ export class ReservationNotFound extends defineError<ReservationNotFound>()(
     status: 404,
     title: "Reservation not found",
     meaning: "The subscription has no such reservation, or the reservation ended more than a day ago.",
-    remedy: "Check the ID and the subscription. If the work was done, record its usage instead.",
+    remedy:
+      "Check the ID and the subscription. If the work was done and was not settled before, record its usage instead.",
     detail: ({ reservationId }) =>
       `The subscription has no reservation "${reservationId}". Reservations are forgotten a day after they end.`
   },

@@ -11,12 +11,16 @@ export class RateLimited extends defineError<RateLimited>()(
     meaning:
       "A rate limit of a plan or of a route is exhausted, or the subscription has too many requests in flight. " +
       "Nothing was counted.",
-    remedy: "Wait for `retryAfterMs`, or the seconds in `Retry-After`, and send the request again.",
+    remedy:
+      "Wait for `retryAfterMs`, or the seconds in `Retry-After`, and send the request again. If `limit` is " +
+      "`open-reservations`, wait until requests in flight have ended.",
     detail: ({ limit, retryAfterMs }) =>
       `The rate limit "${limit}" is exhausted. Try again in ${retryAfterMs} ms. Nothing was counted.`
   },
   {
-    limit: Schema.String.annotate({ description: "The name of the rate limit." }),
+    limit: Schema.String.annotate({
+      description: "The name of the rate limit; `open-reservations` if the subscription has 1,000 requests in flight."
+    }),
     retryAfterMs: Schema.Finite.annotate({ description: "Milliseconds after which the request can succeed." })
   }
 ) {

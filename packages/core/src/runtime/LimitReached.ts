@@ -41,8 +41,8 @@ export class LimitReached extends defineError<LimitReached>()(
     title: "Limit reached",
     meaning: "A new record would exceed one of the limits of the account, the key bucket or the metering bucket.",
     remedy:
-      "Remove records that are not needed, or let the operator raise the limit in the option `limits`. `limit` is " +
-      "the name of the option.",
+      "Do what `detail` says: remove a record, use an existing key bucket or meter, or wait for uploads. Or the operator " +
+      "raises the limit: `limit` is its name in the option `limits`.",
     detail: ({ limit, max }) => {
       const { owner, items, remedy } = limitMessages[limit]
       return `${owner} may have at most ${max.toLocaleString("en-US")} ${items}. ${remedy} or raise limits.${limit}.`

@@ -113,10 +113,13 @@ export class StoreUnavailable extends defineError<StoreUnavailable>()(
     code: "store-unavailable",
     status: 503,
     title: "Store unavailable",
-    meaning: "The store does not respond or fails, for example because the connection was lost.",
+    meaning:
+      "The store does not respond or fails, for example because the connection was lost. On a protected route, also " +
+      "when too many requests write the same record.",
     remedy:
       "If `outcome` is `not-applied`, send the request again after `Retry-After`. If it is `unknown`, repeat it " +
-      "with the same `Idempotency-Key`, or read the resource first. The operator checks the store.",
+      "with the same `Idempotency-Key`, or read the resource first; on a protected route send it again, although it " +
+      "may have been counted. The operator checks the store.",
     detail: ({ outcome }) =>
       outcome === "not-applied"
         ? "Nothing was changed. Try again in a moment."

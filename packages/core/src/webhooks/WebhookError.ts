@@ -8,7 +8,9 @@ export class InvalidWebhookUrl extends defineError<InvalidWebhookUrl>()(
     code: "invalid-webhook-url",
     status: 422,
     title: "Invalid webhook URL",
-    meaning: "Webhooks cannot be sent to this URL: it is not valid, not https, or leads to a private network.",
+    meaning:
+      "Webhooks cannot be sent to this URL: it is not valid, not https, its host does not exist, or it leads to a " +
+      "private network.",
     remedy: "Use a public https URL. The operator can allow private networks in the option `webhooks`.",
     detail: ({ problem }) => `Webhooks cannot be sent to this URL: ${problem}`
   },
@@ -45,7 +47,9 @@ export class WebhookDisabled extends defineError<WebhookDisabled>()("WebhookDisa
   code: "webhook-disabled",
   status: 409,
   title: "Webhook disabled",
-  meaning: "The webhook is disabled, by an update or after days of failed attempts, and nothing is sent to it.",
+  meaning:
+    "The webhook is disabled: by an update, after 5 days of failed attempts, or because its endpoint responded with " +
+    "410. Nothing is sent to it.",
   remedy: "Repair the endpoint, set `state` to `enabled`, and repeat the request.",
   detail: () => 'Nothing is sent to a disabled webhook. Set its state to "enabled" first.'
 }) {}

@@ -102,7 +102,7 @@ describe("POST /console/session", () => {
       body: {
         type: "urn:tollgate:problem:console-code-invalid",
         code: "console-code-invalid",
-        detail: expect.stringMatching(/once, within 5 minutes.*restart the server.*management token/)
+        detail: expect.stringMatching(/once, within 5 minutes.*ask the operator.*management token/)
       }
     })
     expect(again.headers.get("cache-control")).toBe("no-store")

@@ -17,8 +17,7 @@ export class DeploymentNotFound extends defineError<DeploymentNotFound>()(
     code: "deployment-not-found",
     status: 404,
     title: "Deployment not found",
-    meaning:
-      "There is no deployment of this name, it belongs to another account, or it has nothing to serve or deploy yet.",
+    meaning: "There is no deployment of this name, it belongs to another account, or it has no version to deploy.",
     remedy: "Check the name. List the deployments of the project to find it.",
     detail: ({ deployment }) => `There is no deployment "${deployment}"`
   },
@@ -32,8 +31,12 @@ export class StatusNotFound extends defineError<StatusNotFound>()(
     code: "status-not-found",
     status: 404,
     title: "Deployment status not found",
-    meaning: "There is no deployment status with this ID. It exists once the upload is complete.",
-    remedy: "Complete the upload first. The ID is in the upload URL and in the response to the upload.",
+    meaning:
+      "There is no deployment status with this ID. It exists once the upload is complete, until the deployment is " +
+      "removed or has ten newer versions.",
+    remedy:
+      "Complete the upload first. The ID is in the upload URL and in the response to the upload. If it was complete, " +
+      "list the versions of the deployment.",
     detail: ({ statusId }) => `There is no deployment status "${statusId}". It is created when the upload completes.`
   },
   { statusId: Schema.String.annotate({ description: "The requested ID." }) }
