@@ -1,7 +1,7 @@
 /**
  * Mixed load over 64 connections, on SQLite, and on a Redis and a PostgreSQL server that restart under load. Every request gets a
  * response, nothing leaks, and the data is consistent at the end. `SOAK_SECONDS` sets the duration per store; the
- * default is 60.
+ * default is 30.
  */
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"

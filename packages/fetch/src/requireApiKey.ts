@@ -45,7 +45,7 @@ export type RequireApiKeyResult<Consumer = RequestConsumer, ChargeOn extends Cha
     } & FinishUnder<ChargeOn>)
   | {
       readonly allowed: false
-      /** The problem response, with status 401, 403, 429 or 503. */
+      /** The problem response, with status 400, 401, 403, 429 or 503. */
       readonly response: Response
     }
 
@@ -80,7 +80,7 @@ export const makeCheck = <HostRequest extends Request>(
 
 /**
  * Returns a function that requires a valid API key and counts its use. It resolves to the consumer, or to the response
- * to send instead: 401, 403, 429 or 503.
+ * to send instead: 400, 401, 403, 429 or 503.
  *
  * @example
  * ```ts

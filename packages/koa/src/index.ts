@@ -46,7 +46,7 @@ export const tollgate = (gate: Tollgate, options?: KoaHandlerOptions): Middlewar
 
 /**
  * Middleware that requires a valid API key, and with options its scopes, rate limits and quotas. Otherwise it responds
- * with 401, 403, 429 or 503.
+ * with 400, 401, 403, 429 or 503.
  *
  * @example
  * ```ts

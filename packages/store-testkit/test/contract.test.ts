@@ -90,7 +90,7 @@ describe("the contract", () => {
 
   it("has the number of cases that docs/guides/writing-a-store.md states", () => {
     const page = readFileSync(new URL("../../../docs/guides/writing-a-store.md", import.meta.url), "utf8")
-    expect(page).toContain(`${contractCases.length} named promises`)
+    expect(page).toContain(`${contractCases.length} test cases`)
     expect(page).toContain(`${allBrokenStores.length} stores, each wrong in one way`)
   })
 

@@ -9,22 +9,26 @@ import type { Clock } from "effect"
 
 /**
  * - `monotonic`: as described above
- * - `caller`: the wall clock, which fake timers move; it stands still while that is behind. For tests
+ * - `caller`: moves forward as far as the wall clock does, which fake timers set. For tests
  */
 export type ClockSource = "monotonic" | "caller"
 
-const readWall = (clock: Clock.Clock): number => Math.floor(clock.currentTimeMillisUnsafe() * 1_000)
+/** The wall clock. Fake timers set its milliseconds only. */
+const readWall = (clock: Clock.Clock): number => {
+  const millis = clock.currentTimeMillisUnsafe()
+  const micros = Number(clock.currentTimeNanosUnsafe() / 1_000n)
+  return Math.floor(micros / 1_000) === millis ? micros : Math.floor(millis * 1_000)
+}
 
-/**
- * The clock of rate limits and expiries for a store without a server of its own. It counts with the monotonic clock, so
- * it never goes back.
- */
 export class MicrosecondClock {
   readonly #source: ClockSource
   /** The difference between this clock and the monotonic clock, for each `Clock`: their monotonic times differ. */
   readonly #offsets = new WeakMap<Clock.Clock, number>()
-  /** The latest time that was read, with `caller`. */
-  readonly #latest = new WeakMap<Clock.Clock, number>()
+  /** With `caller`: the latest time, and both clocks when it was read. */
+  readonly #latest = new WeakMap<
+    Clock.Clock,
+    { readonly time: number; readonly wall: number; readonly monotonic: number }
+  >()
 
   constructor(source: ClockSource = "monotonic") {
     this.#source = source
@@ -35,17 +39,27 @@ export class MicrosecondClock {
    * written it. This clock catches up with it.
    */
   read(clock: Clock.Clock, earliest = Number.NEGATIVE_INFINITY): number {
-    if (this.#source === "caller") {
-      const wall = readWall(clock)
-      const latest = Math.max(this.#latest.get(clock) ?? wall, wall, earliest)
-      this.#latest.set(clock, latest)
-      return latest
-    }
+    if (this.#source === "caller") return this.#followWall(clock, earliest)
     const monotonic = Number(clock.monotonicTimeNanosUnsafe() / 1_000n)
     const previous = this.#offsets.get(clock)
-    const offset = Math.max(previous ?? readWall(clock) - monotonic, earliest - monotonic)
+    const start = () => Math.floor(clock.currentTimeMillisUnsafe() * 1_000) - monotonic
+    const offset = Math.max(previous ?? start(), earliest - monotonic)
     if (offset !== previous) this.#offsets.set(clock, offset)
     return monotonic + offset
+  }
+
+  /**
+   * A wall clock that was set back counts on from there, but only as far as the monotonic clock confirms: setting it
+   * forward again is no progress.
+   */
+  #followWall(clock: Clock.Clock, earliest: number): number {
+    const wall = readWall(clock)
+    const monotonic = Number(clock.monotonicTimeNanosUnsafe() / 1_000n)
+    const latest = this.#latest.get(clock) ?? { time: wall, wall, monotonic }
+    const progress = Math.max(0, Math.min(wall - latest.wall, monotonic - latest.monotonic))
+    const time = Math.max(latest.time + progress, wall, earliest)
+    this.#latest.set(clock, { time, wall, monotonic })
+    return time
   }
 
   readMillis(clock: Clock.Clock): number {

@@ -3,8 +3,8 @@
  * for language models, which contain the pages.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
-import { generateDocsPage, generatedModule } from "./buildDocsPage.ts"
-import { generatePages } from "./docs/generatePages.ts"
+import { generateDocsPage, generatedModule } from "../buildDocsPage.ts"
+import { generatePages } from "./generatePages.ts"
 
 writeFileSync(generatedModule, await generateDocsPage())
 
@@ -13,5 +13,5 @@ rmSync("docs/reference/api", { recursive: true, force: true })
 mkdirSync("docs/reference/api", { recursive: true })
 for (const [path, text] of pages) writeFileSync(path, text)
 
-const { writeLlmsFiles } = await import("../../../docs/.vitepress/llmsFiles.ts")
+const { writeLlmsFiles } = await import("../../../../docs/.vitepress/llmsFiles.ts")
 writeLlmsFiles()
