@@ -11,6 +11,7 @@ import { type Instrument, instruments, toPrometheusName } from "@tollgate/core/i
 import { startPostgres, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
+import { toAnchor } from "../../../docs/.vitepress/toAnchor.ts"
 import { withEnd } from "../src/readme.ts"
 
 const root = join(import.meta.dirname, "../../..")
@@ -157,13 +158,8 @@ describe("links", () => {
   const readmes = [...packageReadmes, ...examples].filter((path) => existsSync(join(root, path)))
   const projectPages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", ".changeset/README.md"]
   const pages = [...projectPages, ...docs, ...readmes]
-  const toSlug = (heading: string): string =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-")
   const getAnchors = (path: string) =>
-    [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => toSlug(heading))
+    [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => toAnchor(heading))
 
   it.each(pages)("in %s are not broken", (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]

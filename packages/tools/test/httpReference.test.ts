@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
+import { toAnchor } from "../../../docs/.vitepress/toAnchor.ts"
 import { generateErrorsPage } from "../src/docs/errorsPage.ts"
 import { generateHttpReference } from "../src/docs/httpReference.ts"
-import { toAnchor } from "../src/docs/markdown.ts"
 
 const page = generateHttpReference()
 

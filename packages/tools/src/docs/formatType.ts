@@ -1,6 +1,8 @@
 /** Writes JSON Schemas as short types, for the tables of the generated pages. */
+
+import { toAnchor } from "../../../../docs/.vitepress/toAnchor.ts"
 import { getRefName, isTimestamp, type JsonSchema } from "./jsonSchema.ts"
-import { formatCode, toAnchor } from "./markdown.ts"
+import { formatCode } from "./markdown.ts"
 
 const formatNumber = (value: number): string => value.toLocaleString("en-US")
 

@@ -1,5 +1,6 @@
 /** The parts of Markdown that the generated pages use. */
 import { execFileSync } from "node:child_process"
+import { toAnchor } from "../../../../docs/.vitepress/toAnchor.ts"
 
 /** Formats a page as `npm run format` does, so that both agree. */
 export const formatPage = (text: string): string =>
@@ -20,12 +21,5 @@ export const formatJson = (value: unknown): string => `\`\`\`json\n${JSON.string
 export const formatText = (text: string): string => `\`\`\`text\n${text.replaceAll("\r\n", "\n").trim()}\n\`\`\``
 
 export const formatCode = (value: unknown): string => `\`${value === "" ? '""' : String(value)}\``
-
-/** The anchor that GitHub gives to a heading. */
-export const toAnchor = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, "")
-    .replaceAll(" ", "-")
 
 export const linkTo = (heading: string, page = ""): string => `[${heading}](${page}#${toAnchor(heading)})`
