@@ -20,6 +20,7 @@ const readWall = (clock: Clock.Clock): number => {
   return Math.floor(micros / 1_000) === millis ? micros : Math.floor(millis * 1_000)
 }
 
+/** The time in microseconds, for the rate limits and counters of a store that has no server's clock. */
 export class MicrosecondClock {
   readonly #source: ClockSource
   /** The difference between this clock and the monotonic clock, for each `Clock`: their monotonic times differ. */
