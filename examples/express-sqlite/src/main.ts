@@ -13,8 +13,6 @@ const run = async (): Promise<void> => {
   const settings = parseSettings(process.env)
   mkdirSync(settings.dataFolder, { recursive: true })
   const { stop, ...started } = await start(settings)
-  console.log(describeServer(started, settings))
-
   let isStopping = false
   const handleSignal = () => {
     // A second signal exits immediately.
@@ -28,6 +26,8 @@ const run = async (): Promise<void> => {
   }
   process.on("SIGTERM", handleSignal)
   process.on("SIGINT", handleSignal)
+  // Printed last: a program that waits for this output may then stop the server.
+  console.log(describeServer(started, settings))
 }
 
 const fail = (error: unknown): never => {

@@ -9,7 +9,7 @@ import { createInBatches, account as defaultAccount, secret } from "./keys.ts"
 export const customers = 500
 /** A limit that no run reaches. */
 export const unreachableLimit = 2 ** 40
-const unreachableRateLimit = { limit: 50_000, per: "second" } as const
+export const unreachableRateLimit = { limit: 50_000, per: "second" } as const
 export const concurrency = 64
 
 /** Creates a gate with consumers that each have a key and a subscription. */
@@ -30,19 +30,16 @@ export const loadCustomers = async (store: StoreOperations, account = defaultAcc
     return { key: consumer.apiKeys[0].key ?? "", subscriptionId: subscription.id }
   })
   const getCustomer = (index: number) => created[index % customers] ?? { key: "", subscriptionId: "" }
+  const metering = { meteringBucketId: meteringBucket.id, meters: { requests: 1 } }
   return {
     gate,
+    keyBucket,
+    metering,
     keys: created.map(({ key }) => key),
-    authorize: (index: number) =>
-      keyBucket.authorize(getCustomer(index).key, {
-        metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } }
-      }),
+    authorize: (index: number) => keyBucket.authorize(getCustomer(index).key, { metering }),
     /** With a rate limit and a quota in one decision. */
     authorizeLimited: (index: number) =>
-      keyBucket.authorize(getCustomer(index).key, {
-        rateLimit: unreachableRateLimit,
-        metering: { meteringBucketId: meteringBucket.id, meters: { requests: 1 } }
-      }),
+      keyBucket.authorize(getCustomer(index).key, { rateLimit: unreachableRateLimit, metering }),
     consume: (index: number) => meteringBucket.usage.consume(getCustomer(index).subscriptionId, { requests: 1 }),
     reserveAndSettle: async (index: number) => {
       const { subscriptionId } = getCustomer(index)

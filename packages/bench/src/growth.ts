@@ -1,60 +1,100 @@
 /**
- * Benchmarks of verification with a hundred times the keys, and with 64 concurrent calls.
+ * Benchmarks of verification with a hundred or a thousand times the keys, and with 64 concurrent calls. They also
+ * measure what a key takes in the store.
  */
+import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import { measureHeapAfterGc } from "@tollgate/testing"
+import Database from "better-sqlite3"
+import { Redis } from "ioredis"
 import { type LoadedGate, load } from "./keys.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
+import { openPool } from "./postgres.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
+import { makeVerify } from "./verify.ts"
 
 const fewKeys = 1000
 
-const makeVerify = ({ keyBucket, values }: LoadedGate, concurrency: number) =>
-  runConcurrently(concurrency, (index) => keyBucket.verify(values[index % values.length] ?? ""))
+const verifyWith = (loaded: LoadedGate, concurrency: number) => runConcurrently(concurrency, makeVerify(loaded))
 
-type Open = () => Promise<StoreOperations & { readonly close: () => Promise<void> }>
+interface GrowingStore {
+  readonly name: string
+  readonly store: StoreOperations & { readonly close: () => Promise<void> }
+  /** The bytes that the store takes. */
+  readonly measureBytes: () => Promise<number>
+}
 
 const measureGrowth = async (
-  storeName: string,
-  open: Open,
+  { name, store, measureBytes }: GrowingStore,
   count: number,
   effort: Effort
 ): Promise<ReadonlyArray<Row>> => {
-  const store = await open()
-  const [small, large] = [await load(store, fewKeys), await load(store, count)]
-  const byKeys = await compare(makeVerify(large, 16), makeVerify(small, 16), effort)
-  const byConcurrency = await compare(makeVerify(large, 64), makeVerify(large, 1), effort)
+  const small = await load(store, fewKeys)
+  const bytesBefore = await measureBytes()
+  const large = await load(store, count)
+  const bytesPerKey = ((await measureBytes()) - bytesBefore) / count
+  const byKeys = await compare(verifyWith(large, 16), verifyWith(small, 16), effort)
+  const byConcurrency = await compare(verifyWith(large, 64), verifyWith(large, 1), effort)
   await Promise.all([small.gate.close(), large.gate.close()])
   await store.close()
   return [
     {
-      name: `verify, ${storeName}, ${count} keys`,
+      name: `verify, ${name}, ${count} keys`,
       comparedWith: `the same with ${fewKeys} keys`,
       target: 0.8,
+      bytesPerKey,
       ...byKeys
     },
-    { name: `verify, ${storeName}, 64 concurrent`, comparedWith: "the same, one at a time", ...byConcurrency }
+    { name: `verify, ${name}, 64 concurrent`, comparedWith: "the same, one at a time", ...byConcurrency }
   ]
 }
 
 export const growthInMemory = (count: number, effort: Effort) =>
-  measureGrowth("memory", async () => MemoryStore.open(), count, effort)
-
-export const growthOnSqlite = ({ folder }: Resources, count: number, effort: Effort) =>
   measureGrowth(
-    "SQLite file",
-    () => SqliteStore.open(join(folder, "growth.db"), { durability: "normal" }),
+    { name: "memory", store: MemoryStore.open(), measureBytes: async () => measureHeapAfterGc() },
     count,
     effort
   )
 
-export const growthOnPostgres = ({ postgres }: Resources, count: number, effort: Effort) =>
-  measureGrowth("Postgres", () => PostgresStore.open(postgres, { schema: "growth" }), count, effort)
+/** The size of a SQLite file after its write-ahead log is moved into it. */
+const measureFile = async (path: string): Promise<number> => {
+  const database = new Database(path)
+  database.pragma("wal_checkpoint(TRUNCATE)")
+  database.close()
+  return statSync(path).size + (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0)
+}
 
-export const growthOnRedis = ({ redis }: Resources, count: number, effort: Effort) =>
-  measureGrowth("Redis", () => RedisStore.open(redis, { prefix: "growth:" }), count, effort)
+export const growthOnSqlite = async ({ folder }: Resources, count: number, effort: Effort) => {
+  const path = join(folder, "growth.db")
+  const store = await SqliteStore.open(path, { durability: "normal" })
+  return measureGrowth({ name: "SQLite file", store, measureBytes: () => measureFile(path) }, count, effort)
+}
+
+export const growthOnPostgres = async ({ postgres }: Resources, count: number, effort: Effort) => {
+  const store = await PostgresStore.open(postgres, { schema: "growth" })
+  const pool = openPool(postgres)
+  const measureBytes = async (): Promise<number> => {
+    const { rows } = await pool.query<{ bytes: string }>(
+      "SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = 'growth'::regnamespace"
+    )
+    return Number(rows[0]?.bytes)
+  }
+  const rows = await measureGrowth({ name: "Postgres", store, measureBytes }, count, effort)
+  await pool.end()
+  return rows
+}
+
+export const growthOnRedis = async ({ redis }: Resources, count: number, effort: Effort) => {
+  const store = await RedisStore.open(redis, { prefix: "growth:" })
+  const client = new Redis(redis)
+  const measureBytes = async (): Promise<number> => Number(/^used_memory:(\d+)/m.exec(await client.info("memory"))?.[1])
+  const rows = await measureGrowth({ name: "Redis", store, measureBytes }, count, effort)
+  client.disconnect()
+  return rows
+}

@@ -1,8 +1,7 @@
 /**
- * A process with one server per framework, each with the HTTP API and a route with a constant response. On request, it
- * reports the CPU time that it has used.
+ * A process with one server per framework, each with the HTTP API and a route with a constant response.
  */
-import { createServer, type RequestListener } from "node:http"
+import type { RequestListener } from "node:http"
 import { createTollgate } from "@tollgate/core"
 import { tollgate } from "@tollgate/express"
 import { tollgate as koaTollgate } from "@tollgate/koa"
@@ -11,6 +10,8 @@ import { toNodeHandler } from "@tollgate/node"
 import express from "express"
 import Koa from "koa"
 import { account, secret } from "./keys.ts"
+import { listen } from "./listen.ts"
+import { reportCpuTime } from "./serverLoad.ts"
 
 const gate = await createTollgate({
   store: MemoryStore.open(),
@@ -49,20 +50,10 @@ const makeNodeListener = (): RequestListener => {
   }
 }
 
-const listen = async (listener: RequestListener): Promise<number> => {
-  const server = createServer(listener).listen(0, "127.0.0.1")
-  await new Promise((resolve) => server.once("listening", resolve))
-  const address = server.address()
-  return typeof address === "object" && address !== null ? address.port : 0
-}
-
 const ports = {
   Express: await listen(makeExpressListener()),
   Koa: await listen(makeKoaListener()),
   "node:http": await listen(makeNodeListener())
 }
-process.on("message", () => {
-  const { user, system } = process.cpuUsage()
-  process.send?.((user + system) / 1e6)
-})
+reportCpuTime()
 process.send?.({ ports, key: apiKeys[0].key })

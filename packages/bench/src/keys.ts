@@ -4,6 +4,7 @@
 import { createHmac, randomBytes } from "node:crypto"
 import { createTollgate, type LocalKeyBucketHandle, type Tollgate } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
+import { copyConsumer } from "./copyConsumer.ts"
 
 export const account = "bench"
 export const secret = "a secret for the benchmarks only"
@@ -40,11 +41,10 @@ export const createInBatches = async <A>(
 export const load = async (store: StoreOperations, count: number): Promise<LoadedGate> => {
   const gate = await createTollgate({ store, secret })
   const keyBucket = gate.account(account).keyBucket(`keys-${count}`)
-  const values = await createInBatches(count, async (index) => {
-    const { apiKeys } = await keyBucket.consumers.create(makeConsumer(index), { withApiKey: true })
-    return apiKeys[0].key ?? ""
-  })
-  return { gate, keyBucket, values: shuffle(values) }
+  const { apiKeys } = await keyBucket.consumers.create(makeConsumer(0), { withApiKey: true })
+  const { bucketName } = keyBucket
+  const copies = await copyConsumer({ store, secret, accountName: account, bucketName, count, makeConsumer })
+  return { gate, keyBucket, values: shuffle([apiKeys[0].key ?? "", ...copies]) }
 }
 
 /** Returns a reproducible order that differs from the creation order. */

@@ -40,8 +40,8 @@ const timeWork = async (work: Work, times: number): Promise<number> => {
   return (performance.now() - start) / 1000
 }
 
-/** Warm up for this many measurements first: a long-running server runs optimized code. */
-const warmUpRounds = 5
+/** Warm up for this many milliseconds first: a long-running server runs optimized code. */
+const warmUpMs = 1_500
 
 /** Warms up, and estimates how many operations take `milliseconds`. */
 const estimateRuns = async (work: Work, milliseconds: number): Promise<number> => {
@@ -49,8 +49,7 @@ const estimateRuns = async (work: Work, milliseconds: number): Promise<number> =
   for (let times = 16; ; times *= 2) {
     const seconds = await timeWork(work, times)
     elapsedMs += seconds * 1000
-    if (elapsedMs >= milliseconds * warmUpRounds)
-      return Math.max(1, Math.round((times * milliseconds) / 1000 / seconds))
+    if (elapsedMs >= warmUpMs) return Math.max(1, Math.round((times * milliseconds) / 1000 / seconds))
   }
 }
 
@@ -106,7 +105,8 @@ export const compareLatency = async (
   { rounds, milliseconds }: Effort
 ): Promise<Comparison> => {
   const measureRound = () => measureLatencies([ours, baseline], milliseconds * 2)
-  for (let round = 0; round < warmUpRounds; round++) await measureRound()
+  const end = performance.now() + warmUpMs
+  while (performance.now() < end) await measureRound()
   const medians: Array<Awaited<ReturnType<typeof measureRound>>> = []
   for (let round = 0; round < rounds; round++) medians.push(await measureRound())
   return {

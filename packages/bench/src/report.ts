@@ -8,6 +8,8 @@ export interface Row extends Comparison {
   readonly name: string
   readonly comparedWith: string
   readonly target?: number
+  /** What a consumer with one key takes in the store, if the row measures it. */
+  readonly bytesPerKey?: number
 }
 
 const round = (value: number): number => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)))

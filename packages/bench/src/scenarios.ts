@@ -12,6 +12,7 @@ import type { Effort } from "./measure.ts"
 import { consumeOnPostgres, verifyOnPostgres } from "./postgres.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
+import { routeScenarios } from "./routes.ts"
 import { telemetryInMemory, telemetryOnSqlite } from "./telemetry.ts"
 import { usageInMemory, usageOnPostgres, usageOnRedis, usageOnSqlite } from "./usage.ts"
 import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
@@ -19,6 +20,8 @@ import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
 export interface Task {
   readonly resources: Resources
   readonly keys: number
+  /** For the stores that hold many more. */
+  readonly manyKeys: number
   readonly effort: Effort
 }
 
@@ -26,6 +29,12 @@ type Scenario = (task: Task) => Promise<Row | ReadonlyArray<Row>>
 
 /** By name; `--only text` runs those whose name contains the text. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
+  ...Object.fromEntries(
+    Object.entries(routeScenarios).map(([name, measure]) => [
+      name,
+      ({ resources, effort }: Task) => measure(resources, effort)
+    ])
+  ),
   verifyInMemory: ({ keys, effort }) => verifyInMemory(keys, effort),
   verifyOnSqlite: ({ resources, keys, effort }) => verifyOnSqlite(resources, keys, effort),
   verifyOnPostgres: ({ resources, keys, effort }) => verifyOnPostgres(resources, keys, effort),
@@ -50,9 +59,9 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   telemetryInMemory: ({ effort }) => telemetryInMemory(effort),
   telemetryOnSqlite: ({ resources, effort }) => telemetryOnSqlite(resources, effort),
   growthInMemory: ({ keys, effort }) => growthInMemory(keys, effort),
-  growthOnSqlite: ({ resources, keys, effort }) => growthOnSqlite(resources, keys, effort),
+  growthOnSqlite: ({ resources, manyKeys, effort }) => growthOnSqlite(resources, manyKeys, effort),
   growthOnPostgres: ({ resources, keys, effort }) => growthOnPostgres(resources, keys, effort),
-  growthOnRedis: ({ resources, keys, effort }) => growthOnRedis(resources, keys, effort)
+  growthOnRedis: ({ resources, manyKeys, effort }) => growthOnRedis(resources, manyKeys, effort)
 }
 
 /** Runs a scenario in a child process. */

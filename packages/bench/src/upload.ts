@@ -8,12 +8,11 @@ import { readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { temporaryFolder } from "@tollgate/testing"
 import { Effect } from "effect"
+import { limits } from "./limits.ts"
 
 const mebibyte = 1024 * 1024
 const uploadBytes = 90 * mebibyte
 const chunkSize = 64 * 1024
-/** The maximum growth in MiB. */
-const maxGrowth = 30
 
 export interface UploadRow {
   readonly uploaded: string
@@ -77,7 +76,7 @@ const measure = async (folder: string): Promise<UploadRow> => {
       before,
       peak,
       growth: peak - before,
-      isWithinLimit: peak - before < maxGrowth
+      isWithinLimit: peak - before <= limits.uploadMebibytes
     }
   } finally {
     child.kill("SIGKILL")

@@ -20,7 +20,7 @@ import { makeConsoleRoutes } from "./http/console.ts"
 import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
 import { getCaller } from "./http/getCaller.ts"
 import { makeMetricsRoute } from "./http/metrics.ts"
-import { makeRequestHandler } from "./http/requestPipeline.ts"
+import { makeStartRequest, type StartRequest } from "./http/requestPipeline.ts"
 import { locateRolledKey } from "./http/rollKeyResponse.ts"
 import { makeRoutes, type Routes, sitesPath } from "./http/routes.ts"
 import { SitesHttp } from "./http/SitesHttp.ts"
@@ -112,7 +112,7 @@ export const makeOwners = Effect.gen(function* () {
   const deployments = yield* Deployments
   return {
     meteringBucket: (bucketId) =>
-      Effect.map(meteringBuckets.getAccountName(bucketId), (accountName) => ({ accountName })),
+      Effect.mapEager(meteringBuckets.getAccountName(bucketId), (accountName) => ({ accountName })),
     deployment: deployments.getProject
   } satisfies Owners
 })
@@ -183,12 +183,9 @@ const exitToResponse = (exit: Exit.Exit<TransportResponse>): Promise<TransportRe
  * If the fiber finishes synchronously, it returns without registering for the abort.
  */
 const runRequest =
-  (
-    enter: () => Context.Context<never>,
-    handleRequest: (request: TransportRequest) => Effect.Effect<TransportResponse>
-  ) =>
+  (enter: () => Context.Context<never>, startRequest: StartRequest) =>
   (request: TransportRequest): Promise<TransportResponse> => {
-    const fiber = Effect.runForkWith(enter())(handleRequest(request))
+    const fiber = startRequest(request, enter())
     const exit = fiber.pollUnsafe()
     if (exit !== undefined) return exitToResponse(exit)
     const signal = request.signal()
@@ -231,11 +228,11 @@ export const makeHttpHandlers = <E>(
       )
       const deployments = Context.get(context, DeploymentConfig)
       const requestContext = Context.merge(host.context, context)
-      const handleRequest = makeRequestHandler(routeHandlers, selectRoutes(options, deployments), {
+      const startRequest = makeStartRequest(routeHandlers, selectRoutes(options, deployments), {
         ...config,
         sites: deployments?.sites
       })
-      handle = runRequest(() => host.withActiveSpan(requestContext), handleRequest)
+      handle = runRequest(() => host.withActiveSpan(requestContext), startRequest)
       return handle
     })
   )

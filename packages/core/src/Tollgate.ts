@@ -256,19 +256,8 @@ const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks, host: H
   })
 })
 
-/**
- * Creates a Tollgate with a promise API. Rejects with a `ConfigurationError` if an option is invalid.
- *
- * @example
- * ```ts
- * const gate = await createTollgate({ store: MemoryStore.open(), secret: process.env.TOLLGATE_SECRET })
- * const production = gate.account("acme").keyBucket("production")
- * const alice = await production.consumers.create({ name: "alice" }, { withApiKey: true })
- * const { valid } = await production.verify(alice.apiKeys[0].key)
- * await gate.close()
- * ```
- */
-export const createTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
+/** `createTollgate`, which loads this module. */
+export const openTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
   const unsupportedNode = checkNodeVersion(process.versions.node)
   if (unsupportedNode !== undefined) throw unsupportedNode
   const { store, tokens, authenticate, logger, telemetry, ...rest } = Options.decodeSync(tollgateOptions, options)

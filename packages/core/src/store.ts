@@ -27,8 +27,10 @@ export { type ReplayNumbers, toReplayedResult } from "./store/replayNumbers.ts"
 export {
   Change,
   type ClosableStore,
+  type Commit,
   type CommitResult,
   type CounterChange,
+  type GetByUniqueKey,
   type IdempotencyRecord,
   type RecordWithParent,
   Store,
@@ -56,3 +58,4 @@ export {
 } from "./store/StoreError.ts"
 export { StoreMisuse } from "./store/StoreMisuse.ts"
 export { maxBatchSize, streamBatches, takeBatch } from "./store/takeBatch.ts"
+export { withNow } from "./store/withNow.ts"

@@ -582,12 +582,13 @@ describe("the HTTP API", () => {
   it.each([
     [undefined, undefined],
     [null, undefined],
+    [false, undefined],
     ["alice", "it is a string"],
-    [{}, "`id`, `account`, `access` is missing or invalid"],
-    [{ id: "x", account: "*" }, "`access` is missing or invalid"],
-    [{ account: "*", access: "write" }, "`id` is missing or invalid"],
-    [{ id: "", account: "*", access: "write" }, "`id` is missing or invalid"],
-    [{ id: "x", account: "ACME & Sons", access: "write" }, "`account` is missing or invalid"]
+    [{}, "missing or invalid: `id`, `account`, `access`"],
+    [{ id: "x", account: "*" }, "missing or invalid: `access`"],
+    [{ account: "*", access: "write" }, "missing or invalid: `id`"],
+    [{ id: "", account: "*", access: "write" }, "missing or invalid: `id`"],
+    [{ id: "x", account: "ACME & Sons", access: "write" }, "missing or invalid: `account`"]
   ])("returns 401 if `authenticate` returns %j, and logs what is wrong with it", async (principal, problem) => {
     const warnings: Array<unknown> = []
     const ignore = () => undefined

@@ -31,13 +31,13 @@ import {
 } from "@tollgate/core/effect"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
-import { Arbitrary, Context, Effect, Exit, Layer, References, Schema, Stream } from "effect"
+import { Arbitrary, Context, Effect, Exit, Fiber, Layer, References, Schema, Stream } from "effect"
 import { OpenApi } from "effect/http-api"
 import type { OperationDescription } from "../src/api/describeOperations.ts"
 import { makeRemoteOperations } from "../src/client/makeRemoteOperations.ts"
 import { encodeProblem } from "../src/errors/defineError.ts"
 import { buildRoutes } from "../src/http/buildRoutes.ts"
-import { makeRequestHandler } from "../src/http/requestPipeline.ts"
+import { makeStartRequest } from "../src/http/requestPipeline.ts"
 import { makeRoutes } from "../src/http/routes.ts"
 import { descriptions } from "../src/operations/AllOperations.ts"
 import type { AnyRequest } from "../src/operations/checkOwner.ts"
@@ -217,7 +217,7 @@ describe("every declared error", () => {
         }),
         Authenticator.layerBearer(grants)
       )
-      const handle = makeRequestHandler(
+      const startRequest = makeStartRequest(
         routes,
         makeRoutes({ docs: false, metrics: false, sites: false, console: false }),
         {
@@ -228,7 +228,7 @@ describe("every declared error", () => {
         toNodeHandler({
           handler: () => Promise.reject(new Error("not used")),
           dispatch: (request) =>
-            Effect.runPromise(Effect.provideService(handle(request), References.MinimumLogLevel, "None")),
+            Effect.runPromise(Fiber.join(startRequest(request, Context.make(References.MinimumLogLevel, "None")))),
           matches: () => true
         })
       )

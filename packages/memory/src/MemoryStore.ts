@@ -4,8 +4,12 @@
  */
 import { Options } from "@tollgate/core/internal"
 import {
+  type Change,
   type ClockSource,
   type ClosableStore,
+  type Commit,
+  type GetByUniqueKey,
+  type IdempotencyRecord,
   MicrosecondClock,
   type Partition,
   Store,
@@ -13,9 +17,10 @@ import {
   StoreContents,
   type StoreWithContents,
   streamBatches,
-  takeBatch
+  takeBatch,
+  withNow
 } from "@tollgate/core/store"
-import { Effect, Stream } from "effect"
+import { type Clock, Effect, Exit, Stream } from "effect"
 import { PartitionState } from "./PartitionState.ts"
 
 const emptyPartition = new PartitionState()
@@ -57,26 +62,43 @@ const make = ({ clock: source }: MemoryStoreOptions = {}): StoreWithContents => 
       })
   })
 
+  const getByUniqueKey = (partition: Partition.Partition, uniqueKeys: ReadonlyArray<string>) => {
+    const state = read(partition)
+    return Exit.succeed(uniqueKeys.map((uniqueKey) => state.getByUniqueKey(uniqueKey)))
+  }
+
+  const commit = (
+    partition: Partition.Partition,
+    changes: ReadonlyArray<Change>,
+    clock: Clock.Clock,
+    idempotency?: IdempotencyRecord
+  ) => {
+    const existing = partitions.get(partition)
+    const state = existing ?? new PartitionState()
+    const result = state.commit(changes, idempotency, { clock, microseconds })
+    if (result instanceof StoreConflict) return Exit.fail(result)
+    const isCheckOnly = result.versions.size + result.totals.size === 0 && idempotency === undefined
+    if (existing === undefined && !isCheckOnly) partitions.set(partition, state)
+    return Exit.succeed(result)
+  }
+
   const operations = Store.make({
     description: { system: "memory" },
     get: (partition, keys) => Effect.sync(() => keys.map((key) => read(partition).get(key))),
-    getByUniqueKey: (partition, uniqueKeys) =>
-      Effect.sync(() => uniqueKeys.map((uniqueKey) => read(partition).getByUniqueKey(uniqueKey))),
+    getByUniqueKey: withNow<GetByUniqueKey>(
+      (partition, uniqueKeys) => Effect.suspend(() => getByUniqueKey(partition, uniqueKeys)),
+      getByUniqueKey
+    ),
     list: (partition, queries) => Effect.sync(() => queries.map((query) => read(partition).list(query))),
     counters: (partition, names) =>
       Effect.clockWith((clock) => {
         const now = microseconds.readMillis(clock)
         return Effect.succeed(names.map((name) => read(partition).counter(name, now)))
       }),
-    commit: (partition, changes, idempotency) =>
-      Effect.clockWith((clock) => {
-        const state = partitions.get(partition) ?? new PartitionState()
-        const result = state.commit(changes, idempotency, { clock, microseconds })
-        if (result instanceof StoreConflict) return Effect.fail(result)
-        const isCheckOnly = result.versions.size + result.totals.size === 0 && idempotency === undefined
-        if (!isCheckOnly) partitions.set(partition, state)
-        return Effect.succeed(result)
-      }),
+    commit: withNow<Commit>(
+      (partition, changes, idempotency) => Effect.clockWith((clock) => commit(partition, changes, clock, idempotency)),
+      commit
+    ),
     clear: (partition) => Effect.sync(() => read(partition).clear())
   })
   return { ...operations, contents }

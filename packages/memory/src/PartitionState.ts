@@ -25,6 +25,8 @@ export interface Slot {
   record: StoreRecord
 }
 
+const noVersions: ReadonlyMap<string, number> = new Map()
+
 type Replay = Omit<ReplayEntry, "_tag" | "id" | "expiresAt">
 
 const freezeRecord = (record: StoreRecord): StoreRecord =>
@@ -41,6 +43,14 @@ export class PartitionState {
   readonly #terms = new Map<string, Postings>()
   readonly #counters = new ExpiringMap<number>()
   readonly #replays = new ExpiringMap<Replay>()
+  /** The time of the current commit. */
+  #now = 0
+  readonly #state = {
+    version: (key: string) => this.#records.get(key)?.record.version ?? 0,
+    owner: (uniqueKey: string) => this.#uniqueKeys.get(uniqueKey)?.record.key,
+    total: (term: string) => this.#terms.get(term)?.length ?? 0,
+    counter: (name: string) => this.counter(name, this.#now)
+  }
 
   get(key: string): StoreRecord | undefined {
     return this.#records.get(key)?.record
@@ -54,13 +64,11 @@ export class PartitionState {
   }
 
   list({ indexTerms: terms, offset, limit, descending }: StoreQuery): StorePage {
-    const [shortest = new Postings()] = terms
+    const [shortest = new Postings(), ...others] = terms
       .map((term) => this.#terms.get(term) ?? new Postings())
       .sort((left, right) => left.length - right.length)
     const matches =
-      terms.length === 1
-        ? shortest
-        : shortest.slice().filter(({ record }) => terms.every((term) => record.indexTerms.includes(term)))
+      others.length === 0 ? shortest : others.reduce((slots, other) => other.filter(slots), shortest.slice())
     const total = matches.length
     const page = descending
       ? matches.slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).toReversed()
@@ -84,13 +92,8 @@ export class PartitionState {
       return { ...toReplayedResult(replay, changes), replayed: { fingerprint, result } }
     }
 
-    const updates = Preconditions.evaluate(changes, {
-      version: (key) => this.#records.get(key)?.record.version ?? 0,
-      owner: (uniqueKey) => this.#uniqueKeys.get(uniqueKey)?.record.key,
-      total: (term) => this.#terms.get(term)?.length ?? 0,
-      counter: (name) => this.counter(name, now),
-      time
-    })
+    this.#now = now
+    const updates = Preconditions.evaluate(changes, { ...this.#state, time })
     if (updates instanceof StoreConflict) return updates
 
     const totals = new Map<string, number>()
@@ -144,6 +147,7 @@ export class PartitionState {
 
   /** Returns the new version of each record. */
   #writeRecords(changes: ReadonlyArray<Change>): ReadonlyMap<string, number> {
+    if (!Preconditions.writesRecords(changes)) return noVersions
     const versions = new Map<string, number>()
     // Remove old unique keys before adding new ones: one commit may move a unique key from one record to another.
     for (const change of changes) {

@@ -35,10 +35,33 @@ export class Postings {
     this.#start = 0
   }
 
+  /** Those of the given records that have this term as well. They are sorted, like the records of this term. */
+  filter(slots: ReadonlyArray<Slot>): ReadonlyArray<Slot> {
+    let index = this.#start
+    return slots.filter((slot) => {
+      // Comparing the slots alone is several times faster than reading the sequence number of each.
+      if (this.#slots[index] !== slot) index = this.#seek(slot.created, index)
+      const hasTerm = this.#slots[index] === slot
+      if (hasTerm) index++
+      return hasTerm
+    })
+  }
+
+  /** Like `#findIndex`, but from an index on. A result nearby takes few steps. */
+  #seek(created: number, from: number): number {
+    let step = 1
+    let low = from
+    while ((this.#slots[low + step - 1]?.created ?? created) < created) {
+      low += step
+      step *= 2
+    }
+    return this.#findIndex(created, low, Math.min(low + step - 1, this.#slots.length))
+  }
+
   /** The index of the record with this sequence number, or the index at which to insert it. */
-  #findIndex(created: number): number {
-    let low = this.#start
-    let high = this.#slots.length
+  #findIndex(created: number, from = this.#start, to = this.#slots.length): number {
+    let low = from
+    let high = to
     while (low < high) {
       const middle = (low + high) >>> 1
       if ((this.#slots[middle]?.created ?? 0) < created) low = middle + 1

@@ -43,3 +43,26 @@ it("keeps the order of creation when the oldest and others are removed and added
   add(makeSlot(100))
   expect(postings.slice()).toEqual(expected)
 })
+
+it("filters records by another term, at any distance from each other and after the oldest were removed", () => {
+  const slots = Array.from({ length: 200 }, (_, index) => makeSlot(index + 1))
+  const classes: ReadonlyArray<(created: number) => boolean> = [
+    () => true,
+    (created) => created % 2 === 0,
+    (created) => created % 7 === 0,
+    (created) => created <= 60,
+    (created) => created > 150,
+    (created) => created === 1 || created === 200,
+    () => false
+  ]
+  const isRemoved = ({ created }: Slot) => created <= 3
+  for (const hasTerm of classes) {
+    const postings = new Postings()
+    for (const slot of slots) if (hasTerm(slot.created)) postings.add(slot)
+    for (const slot of slots) if (isRemoved(slot)) postings.remove(slot)
+    for (const hasOther of classes) {
+      const others = slots.filter(({ created }) => hasOther(created))
+      expect(postings.filter(others)).toEqual(others.filter((slot) => hasTerm(slot.created) && !isRemoved(slot)))
+    }
+  }
+})

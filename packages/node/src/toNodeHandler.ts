@@ -7,7 +7,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { fromWebResponse, Options, type TransportRequest, type TransportResponse } from "@tollgate/core/internal"
+import {
+  fromWebResponse,
+  nextBatch,
+  Options,
+  type TransportRequest,
+  type TransportResponse
+} from "@tollgate/core/internal"
 import { endWithIncompleteRequest } from "./endWithIncompleteRequest.ts"
 import { http2Stream } from "./http2Stream.ts"
 import { stopReading } from "./nodeBody.ts"
@@ -189,6 +195,9 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
     if (hasDisconnected(req, res)) return
     const { isDisconnected, signal, stop } = watchForDisconnect(req, res)
     try {
+      // A body that another listener reads must be read from its first chunk.
+      if (req.readableFlowing !== true) await nextBatch()
+      if (isDisconnected()) return
       const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
       const response = await dispatch({
         ...fromNodeRequest(req, path ?? "/", basePath, signal),

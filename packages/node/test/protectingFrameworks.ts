@@ -8,6 +8,7 @@ import * as express from "@tollgate/express"
 import * as fastify from "@tollgate/fastify"
 import * as fetchBinding from "@tollgate/fetch"
 import * as koa from "@tollgate/koa"
+import * as node from "@tollgate/node"
 import makeExpress from "express"
 import makeFastify from "fastify"
 import Koa from "koa"
@@ -68,6 +69,23 @@ const makeFastifyFramework = (hook: "onRequest" | "preHandler"): Framework => ({
 })
 
 export const frameworks: ReadonlyArray<Framework> = [
+  {
+    name: "node:http",
+    requireApiKey: node.requireApiKey,
+    serve: (keyBucket, options, onHandled) => {
+      const protect = node.requireApiKey(keyBucket, options)
+      return serveListener((req, res) =>
+        protect(req, res, (error) => {
+          if (error !== undefined) {
+            const { status = 500 } = error as { readonly status?: number }
+            return void res.writeHead(status).end()
+          }
+          onHandled()
+          res.setHeader("content-type", "application/json").end(JSON.stringify({ consumer: req.consumer }))
+        })
+      )
+    }
+  },
   {
     name: "Express",
     requireApiKey: express.requireApiKey,

@@ -18,6 +18,8 @@ export interface Keys {
   readonly expiring: string
   /** Sorted set per index term: record keys, scored by creation sequence. */
   readonly term: (term: string) => string
+  /** Hash: hash of several terms → state and total of their intersection, kept for a limited time. */
+  readonly totals: string
   /** The key that a member of `expiring` refers to. */
   readonly expiringKey: (member: string) => string
   /** The result of a commit without an idempotency id, or of a counter batch, kept until its retries are over. */
@@ -56,6 +58,7 @@ export const makePartitionKeys = (prefix: string, partition: Partition.Partition
     uniqueKeys: `${base}claims`,
     sequence: `${base}sequence`,
     expiring: `${base}expiring`,
+    totals: `${base}totals`,
     term: (term) => `${base}term:${term}`,
     expiringKey: (member) => base + member,
     commitReplay: (id) => `${base}attempt:${id}`

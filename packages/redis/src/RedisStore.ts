@@ -40,9 +40,6 @@ import * as scripts from "./scripts.ts"
 import type { RedisSource } from "./source.ts"
 
 type EncodedRecord = string | null
-type UniqueKeyReply =
-  | [key: string, record: string]
-  | [key: string, record: string, parentKey: string, parent: EncodedRecord]
 type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyArray<EncodedRecord>]
 
 /** The number of records, and of counters, that one script of a `clear` removes. */
@@ -56,13 +53,16 @@ interface CounterBatchItem {
   readonly time: CallerTime
 }
 
-const readUniqueKeyReply = (reply: UniqueKeyReply | null): RecordWithParent | undefined => {
-  if (reply === null) return undefined
-  const [key, encoded, parentKey, parent] = reply
-  const record = decodeRecord(key, encoded)
-  return parentKey === undefined || parent === undefined || parent === null
-    ? { record }
-    : { record, parent: decodeRecord(parentKey, parent) }
+/** Reads the records in the order in which they were looked up. */
+const makeUniqueKeyReader = (reply: ReadonlyArray<string | null>) => {
+  let next = 0
+  return (): RecordWithParent | undefined => {
+    const key = reply[next++]
+    if (key == null) return undefined
+    const record = decodeRecord(key, reply[next++] ?? "")
+    const [parentKey, parent] = [reply[next++], reply[next++]]
+    return parentKey == null || parent == null ? { record } : { record, parent: decodeRecord(parentKey, parent) }
+  }
 }
 
 const readPage = ([total, keys, records]: PageReply): StorePage => ({
@@ -122,7 +122,8 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
       for (const change of deletes) await send(partition, randomUUID(), [change], undefined, records)
     }
     const members = await client.zrange(keys.expiring, 0, String(clearBatchSize - 1))
-    await runScript(client, scripts.deleteExpiring, [keys.expiring, ...members.map(keys.expiringKey)], members)
+    const keysToDelete = [keys.totals, ...members.map(keys.expiringKey)]
+    await runScript(client, scripts.deleteExpiring, [keys.expiring, ...keysToDelete], members)
     return records.length + members.length > 0
   }
 
@@ -132,9 +133,9 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
   /** Commits that only check records and change counters. A batch has one commit id and is retried as a whole. */
   const runCounterBatch = (partition: Partition.Partition, items: ReadonlyArray<CounterBatchItem>) => {
     const commits = items.map(({ changes }) => changes)
-    const { keys, argument, readReply } = encodeCounterBatch(getKeys(partition), randomUUID(), commits)
+    const { keys, arguments: encoded, readReply } = encodeCounterBatch(getKeys(partition), randomUUID(), commits)
     const time = clock === "caller" ? Math.max(...items.map(({ time = 0 }) => time)) : ""
-    const args = [commitIdTtl, argument, time]
+    const args = [commitIdTtl, ...encoded, time]
     return retryTransient("commit", async () => readReply(await write(scripts.countBatch, keys, args)))
   }
   const counterBatches = new BatchQueue(runCounterBatch, batchOptions)
@@ -161,14 +162,9 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
   const lookUp = (partition: Partition.Partition, lookups: ReadonlyArray<ReadonlyArray<string>>) =>
     retryTransient("getByUniqueKey", async () => {
       const { records, uniqueKeys } = getKeys(partition)
-      const replies = (await runScript(
-        client,
-        scripts.getByUniqueKey,
-        [records, uniqueKeys],
-        lookups.flat()
-      )) as ReadonlyArray<UniqueKeyReply>
-      let next = 0
-      return lookups.map((uniqueKeys) => uniqueKeys.map(() => readUniqueKeyReply(replies[next++] ?? null)))
+      const reply = await runScript(client, scripts.getByUniqueKey, [records, uniqueKeys], lookups.flat())
+      const readNext = makeUniqueKeyReader(reply as ReadonlyArray<EncodedRecord>)
+      return lookups.map((uniqueKeys) => uniqueKeys.map(readNext))
     })
   const lookupBatches = new BatchQueue(lookUp, batchOptions)
 
@@ -189,6 +185,8 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
       retryTransient("list", async () => {
         const keys = getKeys(partition)
         const scriptKeys = [keys.records]
+        // During the migration of a slot, a cluster rejects a script with keys that do not exist, as the totals may.
+        if (queries.some(({ indexTerms }) => indexTerms.length > 1)) scriptKeys.push(keys.sequence, keys.totals)
         const args = queries.flatMap(({ indexTerms: terms, offset, limit, descending }) => [
           terms.length,
           ...terms.map((term) => scriptKeys.push(keys.term(term))),

@@ -49,8 +49,8 @@ return replies
 `)
 
 /**
- * Raises the sequence number, and adds records that do not exist. KEYS: records, unique keys, sequence, then terms, to
- * which records refer by position. ARGV: the sequence number, the number of records, and for each its key, version,
+ * Raises the sequence number, and adds records that do not exist. KEYS: records, unique keys, sequence, totals, then terms,
+ * to which records refer by position. ARGV: the sequence number, the number of records, and for each its key, version,
  * encoded body and encoded owner, then its terms and its unique keys, each as a list.
  *
  * Nothing else writes to the partition, so the number of records is the creation sequence of the last one. It never
@@ -58,6 +58,8 @@ return replies
  */
 export const writeRecords = makeScript(`
 local records, unique_keys, sequence = KEYS[1], KEYS[2], KEYS[3]
+-- The sequence number may stay the same, so the totals would seem to be valid.
+redis.call('UNLINK', KEYS[4])
 local position = 2
 local function next_arg()
   position = position + 1

@@ -46,18 +46,39 @@ class Interner {
   }
 }
 
+/** The kinds of counter changes in a batch: amount, bound and TTL of each. Most commits of a batch are alike. */
+class Kinds {
+  readonly numbers: Array<number> = []
+  /** The positions of the kinds that the latest commits had, by the index of the change. */
+  readonly #latest: Array<number> = []
+
+  /** Returns the position of a kind. Kinds are shared with the change at the same index of an earlier commit. */
+  add(index: number, amount: number, bound: number, ttl: number): number {
+    const latest = this.#latest[index] ?? 0
+    const { numbers } = this
+    if (numbers[latest - 1] === amount && numbers[latest] === bound && numbers[latest + 1] === ttl) return latest
+    const position = numbers.push(amount, bound, ttl) - 2
+    this.#latest[index] = position
+    return position
+  }
+}
+
 export const encodeCounterBatch = (keys: Keys, commitId: string, commits: ReadonlyArray<CounterCommit>) => {
-  const [checks, counters] = [new Interner(), new Interner()]
-  const numbers: Array<number> = []
+  const [checks, counters, kinds] = [new Interner(), new Interner(), new Kinds()]
+  const [checkNumbers, counterNumbers]: [Array<number>, Array<number>] = [[], []]
   for (const commit of commits) {
-    const first = numbers.push(0)
-    for (const change of commit) if (isCheck(change)) numbers.push(checks.intern(change.key, change.expect))
-    numbers[first - 1] = numbers.length - first
-    numbers.push(commit.length - (numbers.length - first))
+    let index = 0
+    const firstChange = commit.findIndex((change) => !isCheck(change))
+    const checkCount = firstChange === -1 ? commit.length : firstChange
+    checkNumbers.push(checkCount)
+    counterNumbers.push(commit.length - checkCount)
     for (const change of commit) {
-      if (isCheck(change)) continue
-      const { amount, bound } = toNumbers(change)
-      numbers.push(counters.intern(change.counter, 0), amount, toScriptBound(change, bound), change.ttl)
+      if (isCheck(change)) checkNumbers.push(checks.intern(change.key, change.expect))
+      else {
+        const { amount, bound } = toNumbers(change)
+        const kind = kinds.add(index++, amount, toScriptBound(change, bound), change.ttl)
+        counterNumbers.push(counters.intern(change.counter, 0), kind)
+      }
     }
   }
   const counterKeys = counters.names.map((counter) => keys.expiringKey(toCounterMember(counter)))
@@ -81,7 +102,10 @@ export const encodeCounterBatch = (keys: Keys, commitId: string, commits: Readon
 
   return {
     keys: [keys.records, keys.expiring, keys.commitReplay(commitId), ...counterKeys],
-    argument: JSON.stringify([checks.names, checks.expected, numbers]),
+    arguments: [
+      JSON.stringify([checks.names, checks.expected, kinds.numbers, counterNumbers]),
+      JSON.stringify(checkNumbers)
+    ],
     readReply
   }
 }

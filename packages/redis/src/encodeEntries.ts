@@ -15,7 +15,7 @@ const encodeRecords = (keys: Keys, entries: ReadonlyArray<StoreEntry>): ScriptCa
   const sequence = entries.reduce((sequence, entry) => (entry._tag === "Sequence" ? entry.value : sequence), 0)
   const records = entries.flatMap((entry) => (entry._tag === "Record" ? [entry.record] : []))
   if (sequence === 0 && records.length === 0) return undefined
-  const scriptKeys = [keys.records, keys.uniqueKeys, keys.sequence]
+  const scriptKeys = [keys.records, keys.uniqueKeys, keys.sequence, keys.totals]
   const positions = new Map<string, number>()
   const declareTerm = (term: string): number => {
     const position = positions.get(term) ?? scriptKeys.push(keys.term(term))

@@ -27,6 +27,23 @@ local function take(key, full_at, now, amount, capacity)
 end
 `
 
+/** Reads the items from `first` on, with several calls of `read` if one cannot take so many arguments. */
+const readInChunksFunction = `
+-- Lua limits the number of arguments of a call to a few thousand.
+local max_arguments = 4000
+local function read_in_chunks(items, first, read)
+  local last = #items
+  if first > last then return {} end
+  if last - first < max_arguments then return read(unpack(items, first)) end
+  local values = {}
+  for from = first, last, max_arguments do
+    local part = read(unpack(items, from, math.min(from + max_arguments - 1, last)))
+    for i = 1, #part do values[from - first + i] = part[i] end
+  end
+  return values
+end
+`
+
 export const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
 
 /**
@@ -190,15 +207,16 @@ return {'done', result}
 
 /**
  * Applies several commits that only check records and change counters, each independently and in order. Every metered
- * request runs it, so it makes few Redis calls and allocates few tables.
+ * request runs it, so it makes few Redis calls, and decodes what most commits share only once.
  *
  * KEYS: records, expiring, the replay key, then the counters.
- * ARGV: the TTL of the replay, a JSON array of the checked keys, their expected versions, and the commits as one list
- * of numbers, and the caller's time in microseconds (or "" for the server's). A commit is the number of checks and their
- * positions, the number of counter changes, and each of these as four numbers: the position of the counter, an amount, a
- * bound and the TTL. A bound of 0 or more is the maximum of an add, -1 marks a raise, and a lower bound is
- * -1 - burst × interval of a take, whose amount is cost × interval. The member of a counter in `expiring` is the
- * counter's key without the prefix of the partition.
+ * ARGV: the TTL of the replay; a JSON array of the checked keys, their expected versions, the kinds of counter changes,
+ * and the counter changes of each commit; a JSON array of the checks of each commit; and the caller's time in microseconds
+ * (or "" for the server's). Each of the last two lists is one list of numbers for all commits: the number of checks and
+ * their positions; the number of counter changes, and for each the positions of its counter and of its kind. A kind is
+ * three numbers: an amount, a bound and the TTL. A bound of 0 or more is the maximum of an add, -1 marks a raise, and a
+ * lower bound is -1 - burst × interval of a take, whose amount is cost × interval. The member of a counter in `expiring`
+ * is the counter's key without the prefix of the partition.
  * Returns for each commit 0 and the totals; or, for a conflict, "s" (stale) or "e" (exceeded) and a position, or "r"
  * (rate limited), a position, a space and the microseconds after which to retry.
  */
@@ -213,107 +231,112 @@ if replay then
 end
 
 local batch = cjson.decode(ARGV[2])
-local keys, versions, commits = batch[1], batch[2], batch[3]
+local keys, versions, kinds, commits = batch[1], batch[2], batch[3], batch[4]
 local function format_integer(n) return string.format('%.0f', n) end
-${takeFunction}
--- Lua limits the number of arguments of a call to a few thousand.
-local max_arguments = 4000
-local function read_in_chunks(items, read)
-  if #items == 0 then return {} end
-  if #items <= max_arguments then return read(unpack(items)) end
-  local values = {}
-  for from = 1, #items, max_arguments do
-    local part = read(unpack(items, from, math.min(from + max_arguments - 1, #items)))
-    for i = 1, #part do values[from + i - 1] = part[i] end
-  end
-  return values
-end
-
-local stored_records = read_in_chunks(keys, function(...) return redis.call('HMGET', records, ...) end)
-local is_current = {}
+${takeFunction}${readInChunksFunction}
+local is_stale, is_any_stale = {}, false
+local stored_records = read_in_chunks(keys, 1, function(...) return redis.call('HMGET', records, ...) end)
 for i = 1, #keys do
   local stored = stored_records[i]
-  is_current[i] = (stored and tonumber(string.match(stored, '^%d+')) or 0) == versions[i]
+  if (stored and tonumber(string.match(stored, '^%d+')) or 0) ~= versions[i] then
+    is_stale[i], is_any_stale = true, true
+  end
 end
 
-local counters = {}
-for i = 4, #KEYS do counters[i - 3] = KEYS[i] end
-local stored_values = read_in_chunks(counters, function(...) return redis.call('MGET', ...) end)
--- The TTL of each counter that has changed; 0 if it is removed.
-local values, ttls = {}, {}
-for i = 1, #counters do values[i] = tonumber(stored_values[i] or '0') end
+-- The first stale check of each commit.
+local stale_checks = {}
+if is_any_stale then
+  local checks, position, commit = cjson.decode(ARGV[3]), 1, 1
+  while position <= #checks do
+    local last = position + checks[position]
+    for i = last, position + 1, -1 do
+      if is_stale[checks[i]] then stale_checks[commit] = checks[i] end
+    end
+    position, commit = last + 1, commit + 1
+  end
+end
+
+local first_counter = 3
+local stored_values = read_in_chunks(KEYS, first_counter + 1, function(...) return redis.call('MGET', ...) end)
+local values = {}
+for i = 1, #stored_values do values[i] = tonumber(stored_values[i] or '0') end
 
 local server_time, now
-if #counters > 0 then
+if #values > 0 then
   local time = redis.call('TIME')
   server_time = time[1] * 1000000 + time[2]
-  now = tonumber(ARGV[3]) or server_time
+  now = tonumber(ARGV[4]) or server_time
 end
 
-local outcomes, is_any_applied, position, last = {}, false, 1, #commits
-while position <= last do
-  local conflict
-  local count = position + commits[position] + 1
-  for i = position + 1, count - 1 do
-    if not conflict and not is_current[commits[i]] then conflict = 's' .. commits[i] end
-  end
-  local from, to = count + 1, count + commits[count] * 4
-  for i = from, to, 4 do
-    if conflict then break end
-    local counter, amount, bound = commits[i], commits[i + 1], commits[i + 2]
-    if bound >= 0 then
-      if amount > 0 and values[counter] + amount > bound then conflict = 'e' .. counter end
-    elseif bound < -1 then
-      local full_at, retry_after = take(counters[counter], values[counter], now, amount, -1 - bound)
-      if not full_at then conflict = 'r' .. counter .. ' ' .. format_integer(retry_after) end
+-- The counters that have changed, and the TTL of each; 0 if it is removed.
+local changed, ttls = {}, {}
+local outcomes, outcome_count, is_any_applied, position, commit = {}, 0, false, 1, 1
+while position <= #commits do
+  local from, to = position + 1, position + commits[position] * 2
+  local conflict = stale_checks[commit] and 's' .. stale_checks[commit]
+  local new_values, totals, count = {}, {}, 0
+  if not conflict then
+    for i = from, to, 2 do
+      local counter, kind = commits[i], commits[i + 1]
+      local amount, bound, value = kinds[kind], kinds[kind + 1], values[counter]
+      count = count + 1
+      if bound >= 0 then
+        value = value + amount
+        if amount > 0 and value > bound then conflict = 'e' .. counter break end
+        if value < 0 then value = 0 end
+        totals[count] = value
+      elseif bound == -1 then
+        if amount > value then value = amount end
+        totals[count] = value
+      else
+        local full_at, retry_after = take(KEYS[first_counter + counter], value, now, amount, -1 - bound)
+        if not full_at then conflict = 'r' .. counter .. ' ' .. format_integer(retry_after) break end
+        value = full_at
+        totals[count] = full_at - now
+      end
+      new_values[count] = value
     end
   end
-  outcomes[#outcomes + 1] = conflict or 0
+  outcome_count = outcome_count + 1
+  outcomes[outcome_count] = conflict or 0
   if not conflict then
     is_any_applied = true
-    for i = from, to, 4 do
-      local counter, amount, bound, ttl = commits[i], commits[i + 1], commits[i + 2], commits[i + 3]
-      local value = values[counter]
-      local total
-      if bound >= 0 then value = math.max(0, value + amount)
-      elseif bound == -1 then value = math.max(value, amount)
-      else
-        value = take(counters[counter], value, now, amount, -1 - bound)
-        total = value - now
-      end
+    for i = 1, count do
+      local counter, kind = commits[from + 2 * i - 2], commits[from + 2 * i - 1]
+      local value, total, ttl = new_values[i], totals[i], kinds[kind + 2]
       values[counter] = value
-      if bound >= 0 and amount < 0 and value == 0 then
+      if not ttls[counter] then changed[#changed + 1] = counter end
+      if value == 0 and kinds[kind] < 0 then
         -- A later commit that changes the counter starts a new one, with its own TTL.
         ttls[counter], stored_values[counter] = 0, false
       elseif ttl > (ttls[counter] or 0) then ttls[counter] = ttl end
-      total = total or value
       -- Return larger totals as strings, which clients read exactly.
-      outcomes[#outcomes + 1] = total < 1e15 and total or format_integer(total)
+      outcomes[outcome_count + i] = total < 1e15 and total or format_integer(total)
     end
+    outcome_count = outcome_count + count
   end
-  position = to + 1
+  position, commit = to + 1, commit + 1
 end
 if not is_any_applied then return outcomes end
 
-if next(ttls) then
+if #changed > 0 then
   local milliseconds = math.floor(server_time / 1000)
   local expired = redis.call('ZRANGEBYSCORE', expiring, '-inf', format_integer(milliseconds), 'LIMIT', 0, 100)
   if #expired > 0 then redis.call('ZREM', expiring, unpack(expired)) end
-  local prefix_length, members = #expiring - #'expiring', {}
-  for i = 1, #counters do members[i] = string.sub(counters[i], prefix_length + 1) end
-  local expiries = read_in_chunks(members, function(...) return redis.call('ZMSCORE', expiring, ...) end)
-  for counter, ttl in pairs(ttls) do
-    local key, value = counters[counter], format_integer(values[counter])
+  local prefix_length = #expiring - #'expiring'
+  for i = 1, #changed do
+    local counter = changed[i]
+    local key, ttl = KEYS[first_counter + counter], ttls[counter]
     if ttl == 0 then
       redis.call('DEL', key)
-      redis.call('ZREM', expiring, members[counter])
-    elseif not stored_values[counter] or milliseconds + ttl > tonumber(expiries[counter] or 0) then
+      redis.call('ZREM', expiring, string.sub(key, prefix_length + 1))
+    elseif stored_values[counter] and redis.call('PTTL', key) >= ttl then
+      redis.call('SET', key, format_integer(values[counter]), 'KEEPTTL')
+    else
       -- Extend the TTL a little further, so that the next changes need not extend it again.
       ttl = ttl + math.floor(math.min(ttl / 8, 60000))
-      redis.call('SET', key, value, 'PX', format_integer(ttl))
-      redis.call('ZADD', expiring, format_integer(milliseconds + ttl), members[counter])
-    else
-      redis.call('SET', key, value, 'KEEPTTL')
+      redis.call('SET', key, format_integer(values[counter]), 'PX', format_integer(ttl))
+      redis.call('ZADD', expiring, format_integer(milliseconds + ttl), string.sub(key, prefix_length + 1))
     end
   end
 end
@@ -321,51 +344,85 @@ redis.call('SET', replay_key, cmsgpack.pack(outcomes), 'PX', ARGV[1])
 return outcomes
 `)
 
-/** Removes members of `expiring` and their keys. KEYS: expiring, then the keys of the members. ARGV: the members. */
+/**
+ * Removes members of `expiring` and their keys, and the totals. KEYS: expiring, totals, then the keys of the members. ARGV:
+ * the members.
+ */
 export const deleteExpiring = makeScript(`
+redis.call('UNLINK', KEYS[2])
 for i, member in ipairs(ARGV) do
-  redis.call('UNLINK', KEYS[i + 1])
+  redis.call('UNLINK', KEYS[i + 2])
   redis.call('ZREM', KEYS[1], member)
 end
 return #ARGV
 `)
 
 /**
- * KEYS: records, unique keys. ARGV: unique keys. Returns for each its record's key and record, then the
- * parent's key and record if there is a parent; or false.
+ * KEYS: records, unique keys. ARGV: unique keys. Returns one list: for each unique key that has a record, its record's key
+ * and record, then the parent's key and record, or false for each that does not exist; for another unique key, false.
  */
 export const getByUniqueKey = makeScript(`
-local replies = {}
-for i, unique_key in ipairs(ARGV) do
-  local owner = redis.call('HGET', KEYS[2], unique_key)
-  replies[i] = false
+${readInChunksFunction}
+local owners = read_in_chunks(ARGV, 1, function(...) return redis.call('HMGET', KEYS[2], ...) end)
+local keys, parents, names = {}, {}, {}
+for i = 1, #owners do
+  local owner = owners[i]
   if owner then
     local colon = string.find(owner, ':', 1, true)
     local last = colon + tonumber(string.sub(owner, 1, colon - 1))
-    local key, parent = string.sub(owner, colon + 1, last), string.sub(owner, last + 1)
-    local record = redis.call('HGET', KEYS[1], key)
-    if record and parent ~= '' then
-      parent = string.sub(parent, 2)
-      replies[i] = { key, record, parent, redis.call('HGET', KEYS[1], parent) }
-    elseif record then
-      replies[i] = { key, record }
+    keys[i] = string.sub(owner, colon + 1, last)
+    names[#names + 1] = keys[i]
+    if last < #owner then
+      parents[i] = string.sub(owner, last + 2)
+      names[#names + 1] = parents[i]
     end
+  end
+end
+
+local records = read_in_chunks(names, 1, function(...) return redis.call('HMGET', KEYS[1], ...) end)
+local replies, count, position = {}, 0, 0
+for i = 1, #owners do
+  local key, parent, record, parent_record = keys[i], parents[i], false, false
+  if key then
+    position = position + 1
+    record = records[position]
+  end
+  if parent then
+    position = position + 1
+    parent_record = records[position]
+  end
+  if record then
+    replies[count + 1], replies[count + 2] = key, record
+    replies[count + 3], replies[count + 4] = parent or false, parent_record
+    count = count + 4
+  else
+    count = count + 1
+    replies[count] = false
   end
 end
 return replies
 `)
 
 /**
- * Lists pages of records. KEYS: records, then terms. ARGV: for each query the positions of its terms, as a list, then
- * its offset, its limit, and 1 if it is descending or 0.
+ * Lists pages of records. KEYS: records, sequence and totals if a query has several terms, then terms. ARGV: for each query
+ * the positions of its terms, as a list, then its offset, its limit, and 1 if it is descending or 0.
  *
  * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in
  * the other terms. If `total` of its `size` records match, a scan for `skip + count` matches reads about
  * `(skip + count) * size / total` records. When this exceeds `total`, the script computes the whole intersection
- * instead. Both cost about the same per record.
+ * instead. Both cost about the same per record. If all records of the smallest term match, it reads the page alone.
+ *
+ * Counting a large intersection takes most of the time. So the script keeps its total with the state that it was counted
+ * in: the sequence number and the size of each term. A put advances the sequence number, and a delete makes the terms
+ * smaller, so while the state is the same, so is the total. (`writeRecords` removes the totals.) The server keeps it,
+ * because after a failover to a replica that lacks the last writes, sequence numbers repeat. Such a replica also lacks the
+ * totals of those writes.
  */
 export const list = makeScript(`
+local records_key, sequence, totals = KEYS[1], KEYS[2], KEYS[3]
 local position, chunk_size = 0, 1000
+-- A smaller intersection is counted in less than a millisecond.
+local min_kept_size, max_kept_totals, kept_ms = 1000, 100, 600000
 local function next_number()
   position = position + 1
   return tonumber(ARGV[position])
@@ -389,13 +446,20 @@ local function filter_all(keys, terms)
   return keys
 end
 
-local function scan(term, others, size, skip, count, is_reversed)
+local function read_ranks(term, first, count, is_reversed)
+  if is_reversed then return redis.call('ZRANGE', term, first, first + count - 1, 'REV') end
+  return redis.call('ZRANGE', term, first, first + count - 1)
+end
+
+local function scan(term, others, size, total, skip, count, is_reversed)
+  if total == size then
+    local page = read_ranks(term, skip, count, is_reversed)
+    return is_reversed and reverse(page) or page
+  end
   local page, rank = {}, 0
+  local chunk_size = math.min(chunk_size, math.ceil((skip + count) * size / total * 1.2))
   while #page < count and rank < size do
-    local keys
-    if is_reversed then keys = redis.call('ZRANGE', term, rank, rank + chunk_size - 1, 'REV')
-    else keys = redis.call('ZRANGE', term, rank, rank + chunk_size - 1) end
-    for _, key in ipairs(filter_all(keys, others)) do
+    for _, key in ipairs(filter_all(read_ranks(term, rank, chunk_size, is_reversed), others)) do
       if skip > 0 then skip = skip - 1
       elseif #page < count then page[#page + 1] = key end
     end
@@ -404,15 +468,36 @@ local function scan(term, others, size, skip, count, is_reversed)
   return is_reversed and reverse(page) or page
 end
 
-local function list_intersection(terms, offset, limit, is_descending)
+-- The terms are sorted by size, and by name if several have the same.
+local function count_intersection(terms, sizes)
+  if sizes[terms[1]] < min_kept_size then return redis.call('ZINTERCARD', #terms, unpack(terms)) end
+  local names, state = {}, redis.call('GET', sequence) or '0'
+  for i, term in ipairs(terms) do
+    names[i] = #term .. ':' .. term
+    state = state .. ' ' .. sizes[term]
+  end
+  local field = redis.sha1hex(table.concat(names))
+  local kept = redis.call('HGET', totals, field)
+  if kept and string.match(kept, '^(.*) %d+$') == state then return tonumber(string.match(kept, '%d+$')) end
   local total = redis.call('ZINTERCARD', #terms, unpack(terms))
+  -- A server that is out of memory or lacks replicas rejects writes, but still lists.
+  if redis.call('HLEN', totals) >= max_kept_totals then redis.pcall('DEL', totals) end
+  redis.pcall('HSET', totals, field, state .. ' ' .. total)
+  redis.pcall('PEXPIRE', totals, kept_ms)
+  return total
+end
+
+local function list_intersection(terms, offset, limit, is_descending)
+  local sizes = {}
+  for _, term in ipairs(terms) do sizes[term] = redis.call('ZCARD', term) end
+  table.sort(terms, function(left, right)
+    if sizes[left] == sizes[right] then return left < right end
+    return sizes[left] < sizes[right]
+  end)
+  local total = count_intersection(terms, sizes)
   local count = math.min(limit, total - offset)
   if count <= 0 then return {}, total end
   if is_descending then offset = total - offset - count end
-
-  local sizes = {}
-  for _, term in ipairs(terms) do sizes[term] = redis.call('ZCARD', term) end
-  table.sort(terms, function(left, right) return sizes[left] < sizes[right] end)
   local smallest = table.remove(terms, 1)
   local size = sizes[smallest]
 
@@ -420,8 +505,8 @@ local function list_intersection(terms, offset, limit, is_descending)
   local is_reversed = after_page < offset
   local skip = is_reversed and after_page or offset
   local page = {}
-  if (skip + count) * size <= total * total then
-    page = scan(smallest, terms, size, skip, count, is_reversed)
+  if total == size or (skip + count) * size <= total * total then
+    page = scan(smallest, terms, size, total, skip, count, is_reversed)
   else
     local all = redis.call('ZINTER', #terms + 1, smallest, unpack(terms))
     for i = offset + 1, offset + count do page[#page + 1] = all[i] end
@@ -439,12 +524,11 @@ while position < #ARGV do
   else
     total = redis.call('ZCARD', terms[1])
     if limit == 0 then keys = {}
-    elseif is_descending then keys = redis.call('ZRANGE', terms[1], offset, offset + limit - 1, 'REV')
-    else keys = redis.call('ZRANGE', terms[1], offset, offset + limit - 1) end
+    else keys = read_ranks(terms[1], offset, limit, is_descending) end
   end
   local records = {}
   for first = 1, #keys, chunk_size do
-    local part = redis.call('HMGET', KEYS[1], unpack(keys, first, math.min(first + chunk_size - 1, #keys)))
+    local part = redis.call('HMGET', records_key, unpack(keys, first, math.min(first + chunk_size - 1, #keys)))
     for i = 1, #part do records[first + i - 1] = part[i] end
   end
   pages[#pages + 1] = { total, keys, records }

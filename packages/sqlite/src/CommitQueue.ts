@@ -9,9 +9,8 @@
 import { StoreUnavailable } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import { Effect } from "effect"
+import type { ConnectionCache } from "./ConnectionCache.ts"
 import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
-import type { TransactionCounters } from "./TransactionCounters.ts"
-import type { VersionCache } from "./VersionCache.ts"
 
 /** Milliseconds for which a commit waits for the lock. */
 const lockTimeoutMs = 5_000
@@ -29,23 +28,17 @@ interface Job {
   readonly fail: (error: StoreUnavailable) => void
 }
 
-/** What the jobs of a transaction keep in memory. */
-interface TransactionState {
-  readonly versions: VersionCache
-  readonly counters: TransactionCounters
-}
-
 export class CommitQueue {
   readonly #database: Database
-  readonly #state: TransactionState
+  readonly #cache: ConnectionCache
   #pending: Array<Job> = []
   #isScheduled = false
   #isClosed = false
   #onIdle: (() => void) | undefined
 
-  constructor(database: Database, state: TransactionState) {
+  constructor(database: Database, cache: ConnectionCache) {
     this.#database = database
-    this.#state = state
+    this.#cache = cache
   }
 
   /** Runs `run` inside the next transaction, and again from the start if that transaction has to be retried. */
@@ -101,19 +94,17 @@ export class CommitQueue {
       this.#requeue(jobs, undefined)
       return
     }
-    const { versions, counters } = this.#state
     let isCommitting = false
     try {
       this.#database.exec("BEGIN IMMEDIATE")
-      versions.onBegin()
+      this.#cache.onBegin()
       const resumes = jobs.map(({ run }) => run())
-      counters.flush()
+      this.#cache.counters.flush()
       isCommitting = true
       this.#database.exec("COMMIT")
       for (const resume of resumes) resume()
     } catch (error) {
-      versions.reset()
-      counters.reset()
+      this.#cache.reset()
       if (this.#database.open && this.#database.inTransaction) this.#database.exec("ROLLBACK")
       if (isBusy(error)) this.#requeue(jobs, error)
       // One failing commit must not fail the others in the transaction: retry each in its own transaction.

@@ -8,6 +8,7 @@ import type { ConfigurationError } from "@tollgate/core"
 import { Options } from "@tollgate/core/internal"
 import {
   type ClosableStore,
+  type GetByUniqueKey,
   MicrosecondClock,
   Store,
   StoreConflict,
@@ -15,7 +16,8 @@ import {
   type StoreOpenError,
   type StoreOperations,
   type StoreUnavailable,
-  type StoreWithContents
+  type StoreWithContents,
+  withNow
 } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import { Context, Effect, Layer, Schema, type Scope } from "effect"
@@ -24,7 +26,7 @@ import { classifyError } from "./classifyError.ts"
 import { connect } from "./connect.ts"
 import { makeContents } from "./contents.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
-import { readWithRetry } from "./readWithRetry.ts"
+import { readNow, readWithRetry } from "./readWithRetry.ts"
 import { SyncContents } from "./SyncContents.ts"
 import { SyncOperations } from "./SyncOperations.ts"
 import { type SqliteOptions, sqliteOptions } from "./source.ts"
@@ -101,8 +103,10 @@ const makeOperations = (database: Database, operations: SyncOperations, queue: C
   return Store.make({
     description: { system: "sqlite", countQueued: () => queue.countPending() },
     get: (partition, keys) => read("get", () => operations.get(partition, keys)),
-    getByUniqueKey: (partition, uniqueKeys) =>
-      read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),
+    getByUniqueKey: withNow<GetByUniqueKey>(
+      (partition, uniqueKeys) => read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),
+      (partition, uniqueKeys) => readNow(database, () => operations.getByUniqueKey(partition, uniqueKeys))
+    ),
     list: (partition, queries) => read("list", () => operations.list(partition, queries)),
     counters: (partition, names) =>
       Effect.clockWith((clock) => read("counters", () => operations.readCounters(partition, names, clock))),
@@ -128,10 +132,10 @@ const make = Effect.fnUntraced(function* (
   const microseconds = new MicrosecondClock(decoded.clock)
   const operations = new SyncOperations(database, sql, microseconds)
   const queue = yield* Effect.acquireRelease(
-    Effect.sync(() => new CommitQueue(database, operations)),
+    Effect.sync(() => new CommitQueue(database, operations.cache)),
     (queue) => Effect.promise(() => queue.close())
   )
-  const syncContents = new SyncContents(sql, operations, microseconds)
+  const syncContents = new SyncContents(sql, operations.cache, microseconds)
   return {
     ...makeOperations(database, operations, queue),
     contents: makeContents(database, syncContents, queue),

@@ -3,11 +3,10 @@
  */
 import { type MicrosecondClock, type Partition, StoreEntry, takeBatch } from "@tollgate/core/store"
 import type { Clock } from "effect"
+import type { ConnectionCache } from "./ConnectionCache.ts"
 import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
 import { decodeReplay, encodeReplay } from "./replays.ts"
 import type { Statements } from "./statements.ts"
-import type { TransactionCounters } from "./TransactionCounters.ts"
-import type { VersionCache } from "./VersionCache.ts"
 
 /** The rows of an index that one step reads. */
 const stepSize = 5_000
@@ -44,18 +43,12 @@ const takeStep = <Row extends readonly [name: string, ...rest: ReadonlyArray<unk
 
 export class SyncContents {
   readonly #sql: Statements
-  readonly #versions: VersionCache
-  readonly #counters: TransactionCounters
+  readonly #cache: ConnectionCache
   readonly #microseconds: MicrosecondClock
 
-  constructor(
-    sql: Statements,
-    { versions, counters }: { readonly versions: VersionCache; readonly counters: TransactionCounters },
-    microseconds: MicrosecondClock
-  ) {
+  constructor(sql: Statements, cache: ConnectionCache, microseconds: MicrosecondClock) {
     this.#sql = sql
-    this.#versions = versions
-    this.#counters = counters
+    this.#cache = cache
     this.#microseconds = microseconds
   }
 
@@ -103,9 +96,10 @@ export class SyncContents {
   }
 
   write(partition: Partition.Partition, entries: ReadonlyArray<StoreEntry>): void {
-    this.#counters.flush()
+    this.#cache.counters.flush()
     const id = this.#sql.partition.get(partition) ?? requireRow(this.#sql.insertPartition.get(partition))
     for (const entry of entries) this.#writeEntry(id, entry)
+    this.#cache.counters.reset()
   }
 
   #writeEntry(partition: number, entry: StoreEntry): void {
@@ -116,7 +110,7 @@ export class SyncContents {
         break
       case "Record":
         if (sql.version.get(partition, entry.record.key) !== undefined) return
-        this.#versions.invalidate(partition, entry.record.key)
+        this.#cache.versions.invalidate(partition, entry.record.key)
         insertRecord(sql, partition, entry.record)
         break
       case "Counter":

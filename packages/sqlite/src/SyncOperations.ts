@@ -18,11 +18,11 @@ import {
 } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import type { Clock } from "effect"
+import { ConnectionCache } from "./ConnectionCache.ts"
+import { Intersections } from "./Intersections.ts"
 import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
 import { encodeReplay, toCommitResult } from "./replays.ts"
 import type { RecordWithParentRow, Statements } from "./statements.ts"
-import { TransactionCounters } from "./TransactionCounters.ts"
-import { VersionCache } from "./VersionCache.ts"
 
 type Names = ReadonlyArray<string>
 
@@ -39,6 +39,8 @@ const missingPartitionId = 0
 
 const sweepIntervalMs = 1_000
 
+const noVersions: ReadonlyMap<string, number> = new Map()
+
 export class SyncOperations {
   readonly #database: Database
   readonly #sql: Statements
@@ -46,19 +48,17 @@ export class SyncOperations {
   readonly #partitions = new BoundedMap<Partition.Partition, number>(10_000)
   #sweptAt = Number.NEGATIVE_INFINITY
   readonly #microseconds: MicrosecondClock
-  readonly #intersections = new Map<number, (ids: ReadonlyArray<number>) => ReadonlyArray<number>>()
+  readonly #intersections: Intersections
 
-  /** The versions that commits check. */
-  readonly versions: VersionCache
-  /** The counters of the current transaction. */
-  readonly counters: TransactionCounters
+  /** The versions that commits check, and the counters that they change. */
+  readonly cache: ConnectionCache
 
   constructor(database: Database, sql: Statements, microseconds: MicrosecondClock) {
     this.#database = database
     this.#microseconds = microseconds
     this.#sql = sql
-    this.versions = VersionCache.forDatabase(database)
-    this.counters = new TransactionCounters(sql)
+    this.#intersections = new Intersections(database, sql)
+    this.cache = ConnectionCache.forDatabase(database, sql)
   }
 
   get(partition: Partition.Partition, keys: Names): ReadonlyArray<StoreRecord | undefined> {
@@ -100,15 +100,16 @@ export class SyncOperations {
   ): CommitResult | StoreConflict {
     const now = this.#microseconds.readMillis(clock)
     const sql = this.#sql
+    const { versions, counters } = this.cache
     const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? missingPartitionId
     const replay = idempotency === undefined ? undefined : sql.replay.get(existingId, idempotency.id, now)
     if (replay !== undefined) return toCommitResult(replay, changes)
 
     const updates = Preconditions.evaluate(changes, {
-      version: (key) => this.versions.get(existingId, key, this.#readVersion),
+      version: (key) => versions.get(existingId, key),
       owner: (uniqueKey) => sql.uniqueKeyOwner.get(existingId, uniqueKey),
       total: (term) => sql.term.get(existingId, term)?.total ?? 0,
-      counter: (name) => this.counters.get(existingId, name, now),
+      counter: (name) => counters.get(existingId, name, now),
       time: { clock, microseconds: this.#microseconds }
     })
     if (updates instanceof StoreConflict) return updates
@@ -121,8 +122,8 @@ export class SyncOperations {
     const id = existingId === missingPartitionId ? requireRow(sql.insertPartition.get(partition)) : existingId
     const totals = new Map<string, number>()
     for (const { counter, value, total, ttl, isRemoved } of updates) {
-      if (isRemoved) this.counters.remove(id, counter)
-      else this.counters.set(id, counter, value, ttl, writtenAt)
+      if (isRemoved) counters.remove(id, counter)
+      else counters.set(id, counter, value, ttl, writtenAt)
       totals.set(counter, total)
     }
     const result = { versions: this.#writeRecords(id, changes), totals }
@@ -138,12 +139,13 @@ export class SyncOperations {
 
   /** Removes one batch of records, counters and idempotency records. Returns whether there were any. */
   clearBatch(partition: Partition.Partition, count: number): boolean {
-    this.counters.flush()
+    this.cache.counters.flush()
     const id = this.#sql.partition.get(partition) ?? missingPartitionId
     const keys = this.#sql.keys.all(id, count)
     for (const key of keys) this.#removeUniqueKeys(id, key)
     for (const key of keys) this.#delete(id, key)
     const counters = this.#sql.clearCounters.run(id, id, count).changes
+    this.cache.counters.reset()
     const replays = this.#sql.clearReplays.run(id, id, count).changes
     return keys.length + counters + replays > 0
   }
@@ -152,8 +154,9 @@ export class SyncOperations {
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < sweepIntervalMs) return
     this.#sweptAt = now
-    this.counters.flush()
-    this.#sql.deleteExpiredCounters.run(now)
+    this.cache.counters.flush()
+    // A store with another clock may not see them as expired yet.
+    if (this.#sql.deleteExpiredCounters.run(now).changes > 0) this.cache.counters.reset()
     this.#sql.deleteExpiredReplays.run(now)
   }
 
@@ -172,7 +175,8 @@ export class SyncOperations {
     return names.length === 1 ? readAll() : this.#database.transaction(readAll)()
   }
 
-  #readPage(partition: number, { indexTerms: terms, offset, limit, descending }: StoreQuery): StorePage {
+  #readPage(partition: number, query: StoreQuery): StorePage {
+    const { indexTerms: terms, offset, limit, descending } = query
     const termRows = terms.map((term) => this.#sql.term.get(partition, term)).filter((term) => term !== undefined)
     const [first] = termRows
     if (first === undefined || termRows.length < terms.length) return { records: [], total: 0 }
@@ -183,25 +187,8 @@ export class SyncOperations {
         total: first.total
       }
     }
-    const ids = this.#intersect(termRows.map(({ id }) => id))
-    const total = ids.length
-    const page = descending
-      ? ids.slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).reverse()
-      : ids.slice(offset, offset + limit)
-    return { records: this.#readRecords(page), total }
-  }
-
-  /** The ids of the records that have all terms. INTERSECT merges the sorted postings. */
-  #intersect(terms: ReadonlyArray<number>): ReadonlyArray<number> {
-    const prepared = this.#intersections.get(terms.length)
-    if (prepared !== undefined) return prepared(terms)
-    const select = "SELECT record FROM tollgate_postings WHERE term = ?"
-    const statement = this.#database
-      .prepare<Array<number>, number>(`${terms.map(() => select).join(" INTERSECT ")} ORDER BY 1`)
-      .pluck()
-    const intersect = (ids: ReadonlyArray<number>) => statement.all(...ids)
-    this.#intersections.set(terms.length, intersect)
-    return intersect(terms)
+    const { ids, total } = this.#intersections.read(partition, termRows, query)
+    return { records: this.#readRecords(ids), total }
   }
 
   #readRecords(ids: ReadonlyArray<number>): ReadonlyArray<StoreRecord> {
@@ -213,10 +200,9 @@ export class SyncOperations {
     })
   }
 
-  readonly #readVersion = (partition: number, key: string): number => this.#sql.version.get(partition, key) ?? 0
-
   /** Returns the new version of each record. */
   #writeRecords(partition: number, changes: ReadonlyArray<Change>): ReadonlyMap<string, number> {
+    if (!Preconditions.writesRecords(changes)) return noVersions
     const sql = this.#sql
     const versions = new Map<string, number>()
     const puts = changes.reduce((count, { _tag }) => count + (_tag === "Put" ? 1 : 0), 0)
@@ -238,7 +224,7 @@ export class SyncOperations {
   #put(partition: number, change: Change & { readonly _tag: "Put" }, version: number): void {
     const { key, body, indexTerms: terms, uniqueKeys, parent = null } = change
     const sql = this.#sql
-    this.versions.invalidate(partition, key)
+    this.cache.versions.invalidate(partition, key)
     const existing = change.expect === 0 ? undefined : sql.recordIndex.get(partition, key)
     if (existing === undefined) {
       insertRecord(sql, partition, { ...change, version })
@@ -254,7 +240,7 @@ export class SyncOperations {
   }
 
   #delete(partition: number, key: string): void {
-    this.versions.invalidate(partition, key)
+    this.cache.versions.invalidate(partition, key)
     const existing = this.#sql.recordIndex.get(partition, key)
     if (existing === undefined) return
     for (const term of JSON.parse(existing.terms) as Names) this.#removeFromIndex(partition, term, existing.id)

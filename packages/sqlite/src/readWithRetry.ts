@@ -3,7 +3,7 @@
  */
 import type { StoreUnavailable } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
-import { Clock, Effect, Schedule } from "effect"
+import { Clock, Effect, Exit, Schedule } from "effect"
 import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 
 export const readWithRetry = <A>(
@@ -28,4 +28,14 @@ export const readWithRetry = <A>(
       Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
     )
   )
+}
+
+/** Reads at once, without a fiber. Returns `undefined` if the database is closed or locked, or if reading fails. */
+export const readNow = <A>(database: Database, run: () => A): Exit.Exit<A> | undefined => {
+  if (!database.open) return undefined
+  try {
+    return Exit.succeed(run())
+  } catch {
+    return undefined
+  }
 }

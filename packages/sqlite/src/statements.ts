@@ -10,6 +10,12 @@ export type RecordRow = [number, string | null, string, string, string]
 /** key and columns of the record, then the columns of its parent */
 export type RecordWithParentRow = [string, ...RecordRow, number | null, string | null, string, string, string]
 
+/** An index term and the number of records that have it. */
+export interface TermRow {
+  readonly id: number
+  readonly total: number
+}
+
 const selectColumns = (table: string) =>
   ["version", "parent", "terms", "claims", "body"].map((name) => `${table}.${name}`).join(", ")
 
@@ -47,6 +53,11 @@ export const prepareStatements = (database: Sqlite.Database) => {
     ),
     sequence: object<[string], { id: number; sequence: number }>(
       "SELECT id, sequence FROM tollgate_partitions WHERE name = ?"
+    ),
+    /** The sequence number of a partition, and the newest record id of all. */
+    writeState: value<[number], string>(
+      `SELECT p.sequence || ' ' || s.seq FROM tollgate_partitions p, sqlite_sequence s
+       WHERE p.id = ? AND s.name = 'tollgate_records'`
     ),
     raiseSequence: write<[number, number]>("UPDATE tollgate_partitions SET sequence = max(sequence, ?) WHERE id = ?"),
 
@@ -86,14 +97,12 @@ export const prepareStatements = (database: Sqlite.Database) => {
     insertUniqueKey: write<[number, string, number]>("INSERT INTO tollgate_claims VALUES (?, ?, ?)"),
     deleteUniqueKey: write<[number, string]>("DELETE FROM tollgate_claims WHERE partition = ? AND claim = ?"),
 
-    term: object<[number, string], { id: number; total: number }>(
-      "SELECT id, total FROM tollgate_terms WHERE partition = ? AND term = ?"
-    ),
+    term: object<[number, string], TermRow>("SELECT id, total FROM tollgate_terms WHERE partition = ? AND term = ?"),
     incrementTerm: value<[number, string], number>(
       `INSERT INTO tollgate_terms (partition, term, total) VALUES (?, ?, 1)
        ON CONFLICT DO UPDATE SET total = total + 1 RETURNING id`
     ),
-    decrementTerm: object<[number, string], { id: number; total: number }>(
+    decrementTerm: object<[number, string], TermRow>(
       "UPDATE tollgate_terms SET total = total - 1 WHERE partition = ? AND term = ? RETURNING id, total"
     ),
     deleteTerm: write<[number]>("DELETE FROM tollgate_terms WHERE id = ?"),
@@ -101,6 +110,12 @@ export const prepareStatements = (database: Sqlite.Database) => {
     deletePosting: write<[number, number]>("DELETE FROM tollgate_postings WHERE term = ? AND record = ?"),
     recordIds: value<[number, number, number], number>(
       "SELECT record FROM tollgate_postings WHERE term = ? ORDER BY record LIMIT ? OFFSET ?"
+    ),
+    countRecordsTo: value<[number, number], number>(
+      "SELECT count(*) FROM tollgate_postings WHERE term = ? AND record <= ?"
+    ),
+    countRecordsFrom: value<[number, number], number>(
+      "SELECT count(*) FROM tollgate_postings WHERE term = ? AND record >= ?"
     ),
     newestRecordIds: value<[number, number, number], number>(
       "SELECT record FROM tollgate_postings WHERE term = ? ORDER BY record DESC LIMIT ? OFFSET ?"

@@ -48,6 +48,31 @@ describe("opening a SQLite store", () => {
     })
   )
 
+  it.effect("lists by several terms what another connection to the file has written", () =>
+    Effect.gen(function* () {
+      const path = yield* temporaryPath("store.db")
+      const reader = yield* Effect.promise(() => SqliteStore.open(path))
+      const writer = yield* Effect.promise(() => SqliteStore.open(path))
+      const listKeys = Effect.map(
+        reader.list(partition, [{ indexTerms: ["t", "u"], offset: 0, limit: 10 }]),
+        ([page]) => [page?.records.map(({ key }) => key), page?.total]
+      )
+      const { versions } = yield* writer.commit(partition, [
+        put("a", { indexTerms: ["t", "u"] }),
+        put("b"),
+        put("c", { indexTerms: ["u"] })
+      ])
+      assert.deepStrictEqual(yield* listKeys, [["a"], 1])
+      // Each term has as many records as before.
+      yield* writer.commit(partition, [
+        put("b", { expect: versions.get("b") ?? 0, indexTerms: ["t", "u"] }),
+        put("c", { expect: versions.get("c") ?? 0, indexTerms: [] })
+      ])
+      assert.deepStrictEqual(yield* listKeys, [["a", "b"], 2])
+      yield* Effect.promise(() => Promise.all([reader.close(), writer.close()]))
+    })
+  )
+
   it.effect("reads records written before it was reopened", () =>
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")

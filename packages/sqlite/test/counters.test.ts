@@ -1,9 +1,11 @@
 /**
  * How a SQLite store writes counters: rarely, and with the same results as if it wrote each change.
  */
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Change, type CommitResult, Partition, StoreEntry } from "@tollgate/core/store"
 import { SqliteStore } from "@tollgate/sqlite"
+import { temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -113,6 +115,63 @@ describe("the counters of a SQLite store", () => {
       assert.deepStrictEqual(cleared.map(getTotal), [5, undefined, 1])
       yield* runTogether([commit(3), commit(-3), clear])
       assert.strictEqual(query("SELECT count(*) FROM tollgate_counters"), 0)
+    })
+  )
+
+  for (const [name, makeSource] of [
+    ["on the same connection", Effect.sync(() => new Sqlite(":memory:"))],
+    ["on another connection", Effect.map(temporaryFolder, (folder) => join(folder, "store.db"))]
+  ] as const) {
+    it.effect(`are current when another store ${name} changes them too`, () =>
+      Effect.gen(function* () {
+        const source = yield* makeSource
+        const open = Effect.acquireRelease(
+          Effect.promise(() => SqliteStore.open(source)),
+          (store) => Effect.promise(() => store.close())
+        )
+        const [one, other] = [yield* open, yield* open]
+        const limited = Change.Add({ counter: "n", by: 1, max: 6, ttl: 60_000 })
+        let expected = 0
+        for (const store of [one, one, other, one, other, other]) {
+          assert.strictEqual(getTotal(yield* store.commit(partition, [limited])), ++expected)
+        }
+        for (const store of [one, other]) {
+          const conflict = yield* Effect.flip(store.commit(partition, [limited]))
+          assert.strictEqual(conflict._tag === "StoreConflict" && conflict.reason, "counter-exceeded")
+        }
+      })
+    )
+  }
+
+  it.effect("start again after they have expired and were removed", () =>
+    Effect.gen(function* () {
+      const { store, query } = yield* openStore
+      for (let round = 0; round < 3; round++) {
+        const commits = [store.commit(partition, [add("n", 5, 3_000)]), store.commit(partition, [add("n", 1, 1)])]
+        assert.deepStrictEqual((yield* Effect.all(commits)).map(getTotal), [5, 6])
+        yield* TestClock.adjust(10_000)
+        // This commit removes what has expired.
+        yield* store.commit(partition, [add("other", 1, 1)])
+        assert.strictEqual(query("SELECT count(*) FROM tollgate_counters WHERE name = 'n'"), 0)
+      }
+    })
+  )
+
+  it.effect("are forgotten when there are too many of them, and read again", () =>
+    Effect.gen(function* () {
+      const { store } = yield* openStore
+      const names = Array.from({ length: 25_000 }, (_, index) => `n${index}`)
+      for (const total of [1, 2, 3]) {
+        for (let start = 0; start < names.length; start += 1_000) {
+          const some = names.slice(start, start + 1_000)
+          const { totals } = yield* store.commit(
+            partition,
+            some.map((name) => add(name))
+          )
+          assert.deepStrictEqual([...totals.values()], Array(some.length).fill(total))
+        }
+      }
+      assert.deepStrictEqual(yield* store.counters(partition, ["n0", "n24999"]), [3, 3])
     })
   )
 })

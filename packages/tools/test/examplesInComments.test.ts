@@ -69,6 +69,7 @@ import { requireApiKey } from "@tollgate/koa"
 import type { Middleware } from "koa"
 declare const router: { get<State>(path: string, first: Middleware<State>, second: Middleware<State>): void }`,
   node: `
+import { requireApiKey } from "@tollgate/node"
 import type { Express } from "express"
 declare const app: Express`
 }

@@ -9,12 +9,12 @@ import { PrincipalShape } from "./Principal.ts"
 const isPrincipal = Schema.is(PrincipalShape)
 
 /** The names of the wrong fields, without their values. */
-const describe = (principal: unknown): string => {
+const describeProblem = (principal: unknown): string => {
   if (typeof principal !== "object" || principal === null) return `it is a ${typeof principal}`
   const wrong = Object.entries(PrincipalShape.fields).filter(
     ([name, field]) => !Schema.is(field as Schema.Top)((principal as Readonly<Record<string, unknown>>)[name])
   )
-  return `${wrong.map(([name]) => `\`${name}\``).join(", ")} is missing or invalid`
+  return `missing or invalid: ${wrong.map(([name]) => `\`${name}\``).join(", ")}`
 }
 
 export const acceptPrincipal = (principal: unknown): Effect.Effect<PrincipalShape, Unauthorized> => {
@@ -23,7 +23,7 @@ export const acceptPrincipal = (principal: unknown): Effect.Effect<PrincipalShap
     return Effect.succeed({ id, account, access })
   }
   const refuse = Effect.fail(new Unauthorized())
-  if (principal === undefined || principal === null) return refuse
-  const message = `authenticate returned an invalid principal, so the request was refused: ${describe(principal)}. Return { id, account, access }, or nothing`
+  if (principal === undefined || principal === null || principal === false) return refuse
+  const message = `authenticate returned an invalid principal, so the request was refused: ${describeProblem(principal)}. Return { id, account, access }, or nothing`
   return Effect.andThen(Effect.logWarning(message), refuse)
 }

@@ -25,7 +25,9 @@ import {
 import type { HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
+import { matchEffectEager } from "../runtime/matchEffectEager.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
+import { type HotPath, runInFiber } from "../store/HotPath.ts"
 import type { Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
 import type { AppliedRateLimit, AuthorizeOptions, ParsedAuthorizeOptions, ParsedLimits } from "./AuthorizeOptions.ts"
@@ -120,20 +122,23 @@ interface Services {
   readonly reservations: Reservations["Service"]
 }
 
-/** Makes the function that decides whether a request with a key is allowed, as `authorize` of a key bucket does. */
-export const makeAuthorize = ({ store, keys, usage, reservations }: Services) => {
+/** Makes the function that decides on a request. It returns an `Exit` if the store answers at once. */
+export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store">) => {
   /** Takes from rate limits that are counted in the key bucket's partition. */
-  const takeFromLimits = (bucket: KeyBucket, takes: ReadonlyArray<RateLimitTake>) =>
-    Effect.matchEffect(
+  const takeFromLimits = (
+    bucket: KeyBucket,
+    verified: Verified,
+    allowed: Allowed,
+    takes: ReadonlyArray<RateLimitTake>,
+    { store }: HotPath
+  ): Effect.Effect<AuthorizeResult, AuthorizeError> =>
+    matchEffectEager(
       store.commit(
         getKeyBucketPartition(bucket),
         takes.map(({ change }) => change)
       ),
-      {
-        onSuccess: (commitResult) => Effect.succeed({ rateLimits: toStatuses(takes, commitResult) }),
-        onFailure: (error) =>
-          Effect.fail((error instanceof StoreConflict ? toRateLimited(takes, error) : undefined) ?? error)
-      }
+      (error) => refuse((error instanceof StoreConflict ? toRateLimited(takes, error) : undefined) ?? error, verified),
+      (commitResult) => Effect.succeed({ ...allowed, rateLimits: toStatuses(takes, commitResult) })
     )
 
   /** Takes from the limits and counts the meters of a request with a valid key and the required scopes. */
@@ -141,26 +146,26 @@ export const makeAuthorize = ({ store, keys, usage, reservations }: Services) =>
     bucket: KeyBucket,
     verified: Verified,
     { rateLimits, metering }: ParsedLimits,
-    isReserving: boolean
+    isReserving: boolean,
+    hotPath: HotPath
   ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
     const { consumer, keyId, scopes } = verified
     const takes = makeTakes(rateLimits, verified)
-    const allowed = { allowed: true, consumer, keyId, ...(scopes === undefined ? {} : { scopes }) } as const
+    const allowed: Allowed =
+      scopes === undefined ? { allowed: true, consumer, keyId } : { allowed: true, consumer, keyId, scopes }
     if (metering === undefined) {
-      if (takes.length === 0) return Effect.succeed(allowed)
-      return Effect.matchEffect(takeFromLimits(bucket, takes), {
-        onSuccess: (taken) => Effect.succeed({ ...allowed, ...taken }),
-        onFailure: (error) => refuse(error, verified)
-      })
+      return takes.length === 0 ? Effect.succeed(allowed) : takeFromLimits(bucket, verified, allowed, takes, hotPath)
     }
     const { meteringBucketId, meters } = metering
     const request = { amounts: meters ?? noAmounts, rateLimitTakes: takes, kind: "consume" } as const
     const counting =
       isReserving && meters !== undefined
         ? reservations.reserveForCustomer(bucket.accountName, meteringBucketId, consumer.name, request)
-        : usage.countForCustomer(bucket.accountName, meteringBucketId, consumer.name, request)
-    return Effect.matchEffect(counting, {
-      onSuccess: (outcome): Effect.Effect<AuthorizeResult> => {
+        : usage.countForCustomer(bucket.accountName, meteringBucketId, consumer.name, request, hotPath)
+    return matchEffectEager(
+      counting,
+      (error) => refuse(error, verified),
+      (outcome): Effect.Effect<AuthorizeResult> => {
         if (typeof outcome === "string") return Effect.succeed({ allowed: false, reason: outcome, consumer, keyId })
         const { subscription, quotas, rateLimits: statuses = [], reservation } = outcome
         return Effect.succeed({
@@ -178,15 +183,15 @@ export const makeAuthorize = ({ store, keys, usage, reservations }: Services) =>
                 }
               })
         })
-      },
-      onFailure: (error) => refuse(error, verified)
-    })
+      }
+    )
   }
 
-  const decide = (
+  const decideOnVerified = (
     bucket: KeyBucket,
     verified: Verified,
-    { scopes, limits, isReserving }: ParsedAuthorizeOptions
+    { scopes, limits, isReserving }: ParsedAuthorizeOptions,
+    hotPath: HotPath
   ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
     const { consumer, keyId } = verified
     const missing = findMissingScopes(verified.scopes, scopes)
@@ -194,10 +199,30 @@ export const makeAuthorize = ({ store, keys, usage, reservations }: Services) =>
       return Effect.succeed({ allowed: false, reason: "missing-scope", consumer, keyId, scopes: missing })
     }
     return typeof limits === "function"
-      ? Effect.flatMap(resolveLimits(limits), (limits) => takeAndCount(bucket, verified, limits, isReserving))
-      : takeAndCount(bucket, verified, limits, isReserving)
+      ? Effect.flatMap(resolveLimits(limits), (limits) => takeAndCount(bucket, verified, limits, isReserving, hotPath))
+      : takeAndCount(bucket, verified, limits, isReserving, hotPath)
   }
 
+  return (
+    bucket: KeyBucket,
+    key: string,
+    options: AuthorizeOptions | ParsedAuthorizeOptions | undefined,
+    hotPath: HotPath
+  ): Effect.Effect<AuthorizeResult, AuthorizeError> =>
+    Effect.flatMapEager(parseAuthorizeOptions(options), (parsed) =>
+      Effect.flatMapEager(
+        keys.checkKey(bucket, key, hotPath),
+        (check): Effect.Effect<AuthorizeResult, AuthorizeError> =>
+          check.valid
+            ? decideOnVerified(bucket, check, parsed, hotPath)
+            : Effect.succeed({ allowed: false, reason: check.reason })
+      )
+    )
+}
+
+/** Makes the function that decides whether a request with a key is allowed, as `authorize` of a key bucket does. */
+export const makeAuthorize = ({ store, ...services }: Services) => {
+  const decide = makeDecide(services)
   return (
     bucket: KeyBucket,
     key: string,
@@ -205,13 +230,7 @@ export const makeAuthorize = ({ store, keys, usage, reservations }: Services) =>
   ): Effect.Effect<AuthorizeResult, AuthorizeError> =>
     traceDecision(
       bucket,
-      Effect.flatMap(parseAuthorizeOptions(options), (parsed) =>
-        Effect.flatMap(
-          keys.verifyKey(bucket, key),
-          (check): Effect.Effect<AuthorizeResult, AuthorizeError> =>
-            check.valid ? decide(bucket, check, parsed) : Effect.succeed({ allowed: false, reason: check.reason })
-        )
-      )
+      runInFiber(store, (hotPath) => decide(bucket, key, options, hotPath))
     )
 }
 

@@ -5,7 +5,16 @@
  * The first configured secret is the primary secret: it encrypts and signs. Every configured secret can decrypt, verify
  * and look up, so that a secret can be replaced while the service runs.
  */
-import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, timingSafeEqual } from "node:crypto"
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  type KeyObject,
+  timingSafeEqual
+} from "node:crypto"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import * as KeyFormat from "./KeyFormat.ts"
@@ -47,20 +56,22 @@ const tagBytes = 16
 interface DerivedKeys {
   /** Identifies the secret in a ciphertext without revealing it. */
   readonly id: string
-  readonly hashKey: Uint8Array
+  readonly hashKey: KeyObject
   /** Buffers for the two digests of an HMAC: each starts with the padded key, followed by space for the message. */
   readonly hmacInner: Buffer
   readonly hmacOuter: Buffer
-  readonly encryptionKey: Uint8Array
-  readonly signKey: Uint8Array
-  readonly idempotencyDigestKey: Uint8Array
-  readonly deploymentNameKey: Uint8Array
+  readonly encryptionKey: KeyObject
+  readonly signKey: KeyObject
+  readonly idempotencyDigestKey: KeyObject
+  readonly deploymentNameKey: KeyObject
 }
 
 /** The purposes are part of the stored format: a different purpose gives a different key. */
 const deriveKeys = (secret: string): DerivedKeys => {
   const deriveKey = (purpose: string, bytes: number) =>
     Buffer.from(hkdfSync("sha256", secret, "tollgate", `tollgate/v1/${purpose}`, bytes))
+  // Node would import a buffer at every use, which takes longer than using it.
+  const deriveKeyObject = (purpose: string) => createSecretKey(deriveKey(purpose, 32))
   const hashKey = deriveKey("hash", 32)
   const makeHmacBuffer = (pad: number, messageBytes: number) => {
     const padding = Buffer.concat([hashKey], blockBytes).map((byte) => byte ^ pad)
@@ -68,13 +79,13 @@ const deriveKeys = (secret: string): DerivedKeys => {
   }
   return {
     id: deriveKey("id", 6).toString("base64url"),
-    hashKey,
+    hashKey: createSecretKey(hashKey),
     hmacInner: makeHmacBuffer(0x36, 3 * maxFastLength),
     hmacOuter: makeHmacBuffer(0x5c, digestBytes),
-    encryptionKey: deriveKey("seal", 32),
-    signKey: deriveKey("sign", 32),
-    idempotencyDigestKey: deriveKey("identity", 32),
-    deploymentNameKey: deriveKey("deployment-name", 32)
+    encryptionKey: deriveKeyObject("seal"),
+    signKey: deriveKeyObject("sign"),
+    idempotencyDigestKey: deriveKeyObject("identity"),
+    deploymentNameKey: deriveKeyObject("deployment-name")
   }
 }
 

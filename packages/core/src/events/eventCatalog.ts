@@ -1,5 +1,5 @@
 /**
- * What each type of event tells, and the schema of its data.
+ * What each type of event describes, and the schema of its data.
  */
 import { Schema } from "effect"
 import { Deployment } from "../deployments/model/Deployment.ts"

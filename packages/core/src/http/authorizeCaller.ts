@@ -1,21 +1,20 @@
 import { Effect } from "effect"
-import { Forbidden, type Unauthorized } from "../access/AccessError.ts"
+import { Forbidden } from "../access/AccessError.ts"
 import { canAccessAccount, type PrincipalShape } from "../access/Principal.ts"
 import type { OperationDescription } from "../api/describeOperations.ts"
 import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
 
-/** Checks that the caller has access to the account in the path, and write access if the operation writes. */
-export const authorizeCaller = (
+/** Why a caller is refused: it needs access to the account in the path, and write access if the operation writes. */
+export const findRefusal = (
   { isReadOnly }: OperationDescription,
-  authentication: Effect.Effect<PrincipalShape, Unauthorized>,
+  principal: PrincipalShape,
   accountName: string | undefined
-): Effect.Effect<PrincipalShape, Unauthorized | Forbidden> =>
-  Effect.flatMap(authentication, (principal) => {
-    if (accountName !== undefined && !canAccessAccount(principal, accountName)) return Effect.fail(new Forbidden())
-    return !isReadOnly && principal.access === "read"
-      ? Effect.fail(new Forbidden({ detail: "This credential is read-only" }))
-      : Effect.succeed(principal)
-  })
+): Forbidden | undefined => {
+  if (accountName !== undefined && !canAccessAccount(principal, accountName)) return new Forbidden()
+  return !isReadOnly && principal.access === "read"
+    ? new Forbidden({ detail: "This credential is read-only" })
+    : undefined
+}
 
 /** Rejects `key-format=visible` for read-only credentials: they must not see key values. */
 export const checkCanSeeKeyValues = (

@@ -2,7 +2,7 @@
  * Reads a request body as JSON and validates it before any handler sees it: size, nesting depth, well-formed Unicode,
  * finite numbers, no `__proto__`. The content type is ignored.
  */
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import { PayloadTooLarge, RequestTimeout, UnsupportedEncoding } from "../errors/requestErrors.ts"
 import { bodyErrorMessage } from "../runtime/BodyNotRestorableError.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
@@ -57,23 +57,43 @@ const parseJsonBody = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput>
   }
 }
 
+/**
+ * Reads the bytes of a body, or fails after `bodyTimeout`. Only the timer is a fiber: `Effect.timeout` would run the
+ * reading in another, which takes as long as the rest of a small request.
+ */
+const readBytesInTime = (
+  readBytes: TransportRequest["readBytes"],
+  limit: number
+): Effect.Effect<Uint8Array | undefined, InvalidInput | RequestTimeout> =>
+  Effect.withFiber(({ context }) =>
+    Effect.callback((resume) => {
+      const timer = Effect.runForkWith(context)(Effect.sleep(bodyTimeout))
+      const settle = (result: Exit.Exit<Uint8Array | undefined, InvalidInput | RequestTimeout>) => {
+        timer.interruptUnsafe()
+        resume(result)
+      }
+      timer.addObserver((exit) => {
+        if (Exit.isSuccess(exit)) resume(Exit.fail(new RequestTimeout()))
+      })
+      readBytes(limit).then(
+        (bytes) => settle(Exit.succeed(bytes)),
+        (error) => settle(Exit.fail(invalidBody("", bodyErrorMessage(error, "was not received completely"))))
+      )
+      return Effect.sync(() => timer.interruptUnsafe())
+    })
+  )
+
 /** Reads and validates the body; an empty body counts as `{}`. */
 export const readJsonBody = (
   { headers, readBytes }: TransportRequest,
   limit: number
-): Effect.Effect<JsonBody, BodyError> =>
-  Effect.gen(function* () {
-    const encoding = headers["content-encoding"] ?? "identity"
-    if (encoding.toLowerCase() !== "identity") return yield* new UnsupportedEncoding()
-    if (Number(headers["content-length"] ?? 0) > limit) return yield* new PayloadTooLarge({ maxBytes: limit })
-    const bytes = yield* Effect.tryPromise({
-      try: () => readBytes(limit),
-      catch: (error) => invalidBody("", bodyErrorMessage(error, "was not received completely"))
-    }).pipe(
-      Effect.timeoutOrElse({
-        duration: bodyTimeout,
-        orElse: () => Effect.fail(new RequestTimeout())
-      })
-    )
-    return yield* bytes === undefined ? new PayloadTooLarge({ maxBytes: limit }) : parseJsonBody(bytes)
-  })
+): Effect.Effect<JsonBody, BodyError> => {
+  const encoding = headers["content-encoding"] ?? "identity"
+  if (encoding.toLowerCase() !== "identity") return Effect.fail(new UnsupportedEncoding())
+  if (Number(headers["content-length"] ?? 0) > limit) return Effect.fail(new PayloadTooLarge({ maxBytes: limit }))
+  return Effect.flatMap(
+    readBytesInTime(readBytes, limit),
+    (bytes): Effect.Effect<JsonBody, BodyError> =>
+      bytes === undefined ? Effect.fail(new PayloadTooLarge({ maxBytes: limit })) : parseJsonBody(bytes)
+  )
+}

@@ -2,21 +2,23 @@
  * Builds one route per operation at startup: it authorizes the caller, decodes the request with the declared schemas,
  * calls the operation and encodes its result.
  */
-import { Effect, Exit, Schema, type SchemaAST } from "effect"
+import { Context, Effect, Exit, Schema, type SchemaAST } from "effect"
 import { Forbidden } from "../access/AccessError.ts"
 import { Authenticator } from "../access/Authenticator.ts"
-import { Principal } from "../access/Principal.ts"
+import { Principal, type PrincipalShape } from "../access/Principal.ts"
 import type { OperationDescription, ResponseDescription } from "../api/describeOperations.ts"
 import { prefersCsv } from "../api/withCsv.ts"
 import type { WithRateLimits } from "../api/withRateLimits.ts"
 import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
 import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
+import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
 import { bodyIssues, headerIssues, type InputIssue, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import type { Entry } from "../store/Collection.ts"
-import { authorizeCaller, checkCanSeeKeyValues, toCallerScope } from "./authorizeCaller.ts"
+import { checkCanSeeKeyValues, findRefusal, toCallerScope } from "./authorizeCaller.ts"
+import type { BodyError } from "./body.ts"
 import { isCrossSite } from "./crossSite.ts"
 import { encodePage, isPage } from "./encodePage.ts"
 import { makeRunIdempotent } from "./idempotency.ts"
@@ -37,7 +39,7 @@ export type RouteHandler = (
 /** An operation's result does not match the declared response schema. */
 export class ResponseEncodingError extends Schema.TaggedError<ResponseEncodingError>()("ResponseEncodingError", {}) {}
 
-type Decode = (input: unknown) => Effect.Effect<unknown, InvalidInput>
+type Decode = (input: unknown) => Exit.Exit<unknown, InvalidInput>
 
 const makeDecoder = (
   schema: Schema.Top | undefined,
@@ -46,11 +48,39 @@ const makeDecoder = (
 ): Decode | undefined => {
   if (schema === undefined) return undefined
   const decode = Schema.decodeUnknownExit(schema as Schema.Codec<unknown>, options)
+  return (input) => Exit.mapError(decode(input), (error) => new InvalidInput({ errors: toIssues(error) }))
+}
+
+/** Decodes an empty query once, as most requests have none. Its value is frozen, because requests share it. */
+const makeQueryDecoder = ({ query, queryParseOptions }: OperationDescription): Decode | undefined => {
+  const decode = makeDecoder(query && Schema.toCodecArrayFromSingle(query), queryParseOptions, parameterIssues)
+  if (decode === undefined) return undefined
+  let decodedEmpty: ReturnType<Decode> | undefined
   return (input) => {
-    const exit = decode(input)
-    return Exit.isSuccess(exit)
-      ? Effect.succeed(exit.value)
-      : Effect.mapError(exit, (error) => new InvalidInput({ errors: toIssues(error) }))
+    for (const _ in input as object) return decode(input)
+    decodedEmpty ??= Exit.map(decode(input), deepFreeze)
+    return decodedEmpty
+  }
+}
+
+type PartName = "params" | "headers" | "query"
+
+/** Makes a decoder of all parts of a request that the operation declares, except its body. */
+const makeHeadDecoder = (description: OperationDescription) => {
+  const decoders: Readonly<Record<PartName, Decode | undefined>> = {
+    params: makeDecoder(description.params, undefined, parameterIssues),
+    headers: makeDecoder(description.headers, undefined, headerIssues),
+    query: makeQueryDecoder(description)
+  }
+  const declared = Object.entries(decoders).filter((entry): entry is [PartName, Decode] => entry[1] !== undefined)
+  return (parts: Readonly<Record<PartName, unknown>>): Exit.Exit<AnyRequest, InvalidInput> => {
+    const request: Partial<Record<PartName, unknown>> = {}
+    for (const [name, decode] of declared) {
+      const decoded = decode(parts[name])
+      if (Exit.isFailure(decoded)) return Exit.failCause(decoded.cause)
+      request[name] = decoded.value
+    }
+    return Exit.succeed(request as AnyRequest)
   }
 }
 
@@ -132,6 +162,11 @@ const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locat
     )
 }
 
+const withPrincipal =
+  (principal: PrincipalShape) =>
+  (context: Context.Context<RequestContext>): Context.Context<RequestContext | Principal> =>
+    Context.add(Context.add(context, Principal, principal), CurrentActor, { type: "token", id: principal.id })
+
 const rejectCrossSite = Effect.fail(
   new Forbidden({
     detail: "Cross-site requests are refused. Send the credential in the Authorization header instead of a cookie."
@@ -162,23 +197,20 @@ export const buildRoutes = Effect.fnUntraced(function* ({
   const buildRoute = (description: OperationDescription): RouteHandler => {
     const operation = getOperation(description)
     if (operation === undefined) throw new Error(`The endpoint ${description.id} has no implementation`)
-    const decodeParams = makeDecoder(description.params, undefined, parameterIssues)
-    const decodeHeaders = makeDecoder(description.headers, undefined, headerIssues)
-    const query = description.query && Schema.toCodecArrayFromSingle(description.query)
-    const decodeQuery = makeDecoder(query, description.queryParseOptions, parameterIssues)
+    const decodeHead = makeHeadDecoder(description)
     const decodePayload = makeDecoder(getPayloadSchema(description), description.payloadParseOptions, bodyIssues)
     const encodeResult = makeResultEncoder(description, locations[description.id])
 
-    const decodeRequest = Effect.fnUntraced(function* ({ headers }: TransportRequest, match: RouteMatch) {
-      const request: Record<string, unknown> = {}
-      if (decodeParams !== undefined) request["params"] = yield* decodeParams(match.params)
-      if (decodeHeaders !== undefined) request["headers"] = yield* decodeHeaders(headers)
-      if (decodeQuery !== undefined) request["query"] = yield* decodeQuery(match.query)
-      if (decodePayload !== undefined) {
-        request["payload"] = yield* decodePayload((yield* (yield* RequestContext).body).value)
-      }
-      return request as AnyRequest
-    })
+    const decodeRequest = (
+      { headers }: TransportRequest,
+      { params, query }: RouteMatch
+    ): Effect.Effect<AnyRequest, InvalidInput | BodyError, RequestContext> => {
+      const head = decodeHead({ params, headers, query })
+      if (decodePayload === undefined || Exit.isFailure(head)) return head
+      return Effect.flatMap(RequestContext, ({ body }) =>
+        Effect.flatMap(body, ({ value }) => Exit.map(decodePayload(value), (payload) => ({ ...head.value, payload })))
+      )
+    }
 
     if (!description.isAuthenticated) {
       return (transportRequest, match) =>
@@ -187,9 +219,12 @@ export const buildRoutes = Effect.fnUntraced(function* ({
         )
     }
 
-    const handle = Effect.fnUntraced(function* (transportRequest: TransportRequest, match: RouteMatch) {
+    const handle = Effect.fnUntraced(function* (
+      principal: PrincipalShape,
+      transportRequest: TransportRequest,
+      match: RouteMatch
+    ) {
       const decoded = yield* decodeRequest(transportRequest, match)
-      const principal = yield* Principal
       yield* checkCanSeeKeyValues(principal, decoded)
       const request = yield* checkOwner(owners, description, toCallerScope(principal), decoded)
       const { idempotencyKey } = (request.headers ?? {}) as { readonly idempotencyKey?: string }
@@ -198,13 +233,12 @@ export const buildRoutes = Effect.fnUntraced(function* ({
 
     return (request, match) => {
       if (isCrossSite(request)) return rejectCrossSite
-      const authorized = authorizeCaller(description, authenticate(request), match.params["accountName"])
-      return Effect.flatMap(authorized, (principal) =>
-        handle(request, match).pipe(
-          Effect.provideService(Principal, principal),
-          Effect.provideService(CurrentActor, { type: "token", id: principal.id })
-        )
-      )
+      return Effect.flatMap(authenticate(request), (principal) => {
+        const refusal = findRefusal(description, principal, match.params["accountName"])
+        return refusal === undefined
+          ? Effect.updateContext(handle(principal, request, match), withPrincipal(principal))
+          : Effect.fail(refusal)
+      })
     }
   }
 

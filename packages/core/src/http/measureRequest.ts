@@ -2,7 +2,8 @@
  * Records the duration of a request by method, route and status, and logs it for those who debug. Neither has the path,
  * which contains the names of tenants.
  */
-import { Effect, Exit } from "effect"
+import { Effect, Exit, LogLevel, References } from "effect"
+import { onExitSync } from "../runtime/onExitSync.ts"
 import type { TransportResponse } from "../runtime/Transport.ts"
 import { instruments } from "../telemetry/instruments.ts"
 import { Telemetry } from "../telemetry/Telemetry.ts"
@@ -22,7 +23,7 @@ export const measureRequest =
     Effect.withFiber((fiber) => {
       const { series } = fiber.getRef(Telemetry)
       const start = performance.now()
-      return Effect.onExit(response, (exit) => {
+      const record = (exit: Exit.Exit<TransportResponse>) => {
         const status = Exit.isSuccess(exit) ? exit.value.status : clientClosed
         const durationMs = performance.now() - start
         const knownMethod = toKnownMethod(method)
@@ -32,6 +33,13 @@ export const measureRequest =
           "http.response.status_code": status,
           ...(status >= 500 ? { "error.type": String(status) } : {})
         })(durationMs / 1_000)
+        return { knownMethod, status, durationMs }
+      }
+      // An effect that logs nothing takes longer than the rest of this function.
+      const isLogged = !LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
+      if (!isLogged) return onExitSync(response, (exit) => void record(exit))
+      return Effect.onExit(response, (exit) => {
+        const { knownMethod, status, durationMs } = record(exit)
         return Effect.annotateLogs(Effect.logDebug("Handled a request"), {
           method: knownMethod,
           ...(route === undefined ? {} : { route }),

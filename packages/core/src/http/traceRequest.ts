@@ -1,10 +1,10 @@
 /**
  * Makes the span of a request: a child of the span that the host has for it, or else of the caller's in another process.
  */
-import { Context, Effect, Option, Tracer } from "effect"
+import { Context, Effect, type Fiber, Option, Tracer } from "effect"
 import { Headers, HttpTraceContext } from "effect/http"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { hasTracer, withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { OpenTelemetry } from "../telemetry/OpenTelemetry.ts"
 import { SpanNames } from "../telemetry/SpanNames.ts"
 import { toKnownMethod } from "./toKnownMethod.ts"
@@ -27,19 +27,27 @@ const getRemoteSpan = (context: Context.Context<never>, headers: RequestHeaders)
 const annotateStatus = ({ status }: TransportResponse) =>
   Effect.annotateCurrentSpan("http.response.status_code", status)
 
-export const traceRequest = ({ method, headers, route, path }: TracedRequest) => {
-  const knownMethod = toKnownMethod(method)
-  const withSpan = withSafeSpan(route === undefined ? knownMethod : `${knownMethod} ${route}`, ({ context }) => {
+const makeSpanOptions =
+  ({ headers, route, path }: TracedRequest, method: string) =>
+  ({ context }: Fiber.Fiber<unknown, unknown>): Tracer.SpanOptions => {
     const hostSpan = Context.getOption(context, Tracer.ParentSpan)
     return {
       kind: Option.isSome(hostSpan) ? "internal" : "server",
       parent: Option.isSome(hostSpan) ? hostSpan.value : getRemoteSpan(context, headers),
       attributes: {
-        "http.request.method": knownMethod,
+        "http.request.method": method,
         ...(route === undefined ? {} : { "http.route": route }),
         ...(Context.get(context, SpanNames) ? { "url.path": path } : {})
       }
     }
-  })
-  return <R>(response: Effect.Effect<TransportResponse, never, R>) => withSpan(Effect.tap(response, annotateStatus))
-}
+  }
+
+export const traceRequest =
+  (request: TracedRequest) =>
+  <R>(response: Effect.Effect<TransportResponse, never, R>): Effect.Effect<TransportResponse, never, R> =>
+    Effect.withFiber((fiber) => {
+      if (!hasTracer(fiber)) return response
+      const method = toKnownMethod(request.method)
+      const name = request.route === undefined ? method : `${method} ${request.route}`
+      return withSafeSpan(name, makeSpanOptions(request, method))(Effect.tap(response, annotateStatus))
+    })

@@ -15,6 +15,7 @@ import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import type { TagFilter } from "../schema/Tags.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
+import { runInFiber } from "../store/HotPath.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -31,7 +32,7 @@ import { makeImportedKey, makeKey, validateSuppliedKey } from "./newKeys.ts"
 import { makeReencryptKeys, type ReencryptResult } from "./reencryptKeys.ts"
 import { type KeyCheck, toVerification } from "./Verification.ts"
 import { VerifyCache } from "./VerifyCache.ts"
-import { makeVerify } from "./verify.ts"
+import { makeVerify, type VerifyKey } from "./verify.ts"
 
 const isList = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): payload is ReadonlyArray<ApiKeyCreate> =>
   Array.isArray(payload)
@@ -44,7 +45,8 @@ const make = Effect.gen(function* () {
   const keyUse = yield* KeyUse
   const insertKeys = makeInsertKeys(store, secretBox)
   const toApiKeys = makeToApiKeys(secretBox, keyUse)
-  const verifyKey = makeVerify({ store, secretBox, cache, keyUse, trustedClock: yield* TrustedClock })
+  const checkKey = makeVerify({ secretBox, cache, keyUse, trustedClock: yield* TrustedClock })
+  const verifyKey = (bucket: KeyBucket, key: string) => runInFiber(store, (hotPath) => checkKey(bucket, key, hotPath))
 
   /** Finds a key by id. Fails unless the key belongs to the consumer and the consumer has the tags. */
   const findKey = Effect.fnUntraced(function* (
@@ -158,6 +160,7 @@ const make = Effect.gen(function* () {
   return ApiKeys.of({
     ...operations,
     verifyKey,
+    checkKey,
     reencryptKeys: Effect.fnUntraced(
       makeReencryptKeys(secretBox, buckets),
       Effect.provideService(Store, store),
@@ -178,6 +181,8 @@ export class ApiKeys extends Context.Service<
      * the operation `verify`, without its span: this is the hot path of protected routes.
      */
     readonly verifyKey: (bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>
+    /** `verifyKey` without a fiber, if the store answers at once. */
+    readonly checkKey: VerifyKey
     /** Re-encrypts every key of every bucket under the primary secret while the service runs. Safe to repeat. */
     readonly reencryptKeys: () => Effect.Effect<ReencryptResult, StoreError>
   }

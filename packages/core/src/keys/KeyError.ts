@@ -43,7 +43,7 @@ export class KeyLimitReached extends defineError<KeyLimitReached>()("KeyLimitRea
   code: "key-limit-reached",
   status: 409,
   title: "Key limit reached",
-  meaning: `The consumer has ${maxKeysPerConsumer.toLocaleString("en-US")} keys, or would have more.`,
+  meaning: "The consumer has 10,000 keys, or would have more.",
   remedy: "Delete keys that are expired or not used, or create another consumer.",
   detail: () => `A consumer can have at most ${maxKeysPerConsumer} keys. Delete some keys first.`
 }) {}

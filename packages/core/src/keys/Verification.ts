@@ -19,7 +19,7 @@ export const Verified = Schema.Struct({
 }).annotate({ identifier: "Verified" })
 export type Verified = typeof Verified.Type
 
-/** A key that does not pass. The reason is not told, so that a caller cannot find out which keys exist. */
+/** A key that does not pass. The reason is not disclosed, so that a caller cannot find out which keys exist. */
 export const NotVerified = Schema.Struct({
   valid: Schema.Literal(false),
   reason: Schema.Literal("invalid")

@@ -12,7 +12,9 @@ import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byHash, keyRecords } from "../records/keyRecords.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
-import type { RecordWithParent, StoreOperations, StoreRecord } from "../store/Store.ts"
+import type { HotPath } from "../store/HotPath.ts"
+import type { Partition } from "../store/Partition.ts"
+import type { RecordWithParent, StoreRecord } from "../store/Store.ts"
 import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
 import type { KeyUse } from "./KeyUse.ts"
 import { hashAsImportedKey } from "./keyHashes.ts"
@@ -59,59 +61,53 @@ const toVerified = ({ record, parent }: RecordWithParent): Verified | KeyRefusal
 }
 
 interface VerifyServices {
-  readonly store: StoreOperations
   readonly secretBox: SecretBox["Service"]
   readonly cache: VerifyCache["Service"]
   readonly keyUse: KeyUse["Service"]
   readonly trustedClock: TrustedClock["Service"]
 }
 
-export const makeVerify = ({
-  store,
-  secretBox,
-  cache,
-  keyUse,
-  trustedClock
-}: VerifyServices): ((bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>) => {
-  return (bucket, key) =>
-    Effect.clockWith((clock): Effect.Effect<KeyCheck, StoreError> => {
-      if (typeof key !== "string" || key.length > maxKeyLength || !secretBox.isWellFormed(key)) {
-        return Effect.succeed(malformedKey)
-      }
-      const partition = getKeyBucketPartition(bucket)
+/** Verifies a key of a bucket. Returns an `Exit` if the store answers at once. */
+export type VerifyKey = (bucket: KeyBucket, key: string, hotPath: HotPath) => Effect.Effect<KeyCheck, StoreError>
 
-      /** Judges the expiry, also of a cached result, and notes the use of a key that passes. */
-      const toKeyCheck = (verified: Verified, now: number): KeyCheck => {
-        if (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now) return expiredKey
-        keyUse.note(partition, verified.keyId, now)
-        return verified
-      }
+export const makeVerify = ({ secretBox, cache, keyUse, trustedClock }: VerifyServices): VerifyKey => {
+  /** Judges the expiry, also of a cached result, and notes the use of a key that passes. */
+  const toKeyCheck = (partition: Partition, verified: Verified, now: number): KeyCheck => {
+    if (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now) return expiredKey
+    keyUse.note(partition, verified.keyId, now)
+    return verified
+  }
 
-      const valueHashes = secretBox.keyHashes(key)
-      const [primaryHash = ""] = valueHashes
-      // The monotonic clock: adjusting the wall clock must not extend the life of a cached result.
-      const monotonicNow = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
-      const cached = cache.get(partition, primaryHash, monotonicNow)
-      if (cached !== undefined) return Effect.succeed(toKeyCheck(cached, trustedClock.readMillis(clock)))
-      const generation = cache.generation()
-      const hashes = [...valueHashes, ...hashAsImportedKey(secretBox, key)]
-      return Effect.flatMap(
-        store.getByUniqueKey(
-          partition,
-          hashes.map((hash) => keyRecords.uniqueKey(byHash(hash)))
-        ),
-        (matches) => {
-          const match = matches.find((match) => match !== undefined)
-          const verified = match === undefined ? unknownKey : toVerified(match)
-          if (verified instanceof RecordUnreadable) return Effect.fail(verified)
-          if (!verified.valid) return Effect.succeed(verified)
-          if (cache.enabled) {
-            const scopesBytes = verified.scopes === undefined ? 0 : (match?.record.body.length ?? 0)
-            const bytes = (match?.parent?.body.length ?? 0) + scopesBytes
-            cache.set(partition, primaryHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
-          }
-          return Effect.succeed(toKeyCheck(verified, trustedClock.readMillis(clock)))
+  return (bucket, key, { clock, store }) => {
+    if (typeof key !== "string" || key.length > maxKeyLength || !secretBox.isWellFormed(key)) {
+      return Effect.succeed(malformedKey)
+    }
+    const partition = getKeyBucketPartition(bucket)
+    const valueHashes = secretBox.keyHashes(key)
+    const [primaryHash = ""] = valueHashes
+    // The monotonic clock: adjusting the wall clock must not extend the life of a cached result.
+    const monotonicNow = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
+    const cached = cache.get(partition, primaryHash, monotonicNow)
+    if (cached !== undefined) return Effect.succeed(toKeyCheck(partition, cached, trustedClock.readMillis(clock)))
+    const generation = cache.generation()
+    const hashes = [...valueHashes, ...hashAsImportedKey(secretBox, key)]
+    return Effect.flatMapEager(
+      store.getByUniqueKey(
+        partition,
+        hashes.map((hash) => keyRecords.uniqueKey(byHash(hash)))
+      ),
+      (matches): Effect.Effect<KeyCheck, StoreError> => {
+        const match = matches.find((match) => match !== undefined)
+        const verified = match === undefined ? unknownKey : toVerified(match)
+        if (verified instanceof RecordUnreadable) return Effect.fail(verified)
+        if (!verified.valid) return Effect.succeed(verified)
+        if (cache.enabled) {
+          const scopesBytes = verified.scopes === undefined ? 0 : (match?.record.body.length ?? 0)
+          const bytes = (match?.parent?.body.length ?? 0) + scopesBytes
+          cache.set(partition, primaryHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
         }
-      )
-    })
+        return Effect.succeed(toKeyCheck(partition, verified, trustedClock.readMillis(clock)))
+      }
+    )
+  }
 }

@@ -17,10 +17,11 @@ export type UsedSubscription = Pick<
   "id" | "status" | "planIds" | "subscriptionExternalId" | "customerExternalId"
 >
 
+/** Frozen: the results of many requests share it. */
 export const toUsedSubscription = (
   { id, planIds, subscriptionExternalId, customerExternalId }: StoredSubscription,
   status: StoredSubscription["status"]
-): UsedSubscription => ({ id, status, planIds, subscriptionExternalId, customerExternalId })
+): UsedSubscription => Object.freeze({ id, status, planIds, subscriptionExternalId, customerExternalId })
 
 export interface ConsumedMeters {
   /** The quotas of the counted meters. */
@@ -69,7 +70,8 @@ export const toPolicies = (
   meters: Readonly<Record<string, Quota>>,
   period: QuotaPeriod,
   now: number
-): ReadonlyArray<HeaderPolicy> => [
-  ...rateLimits.map(toHeaderPolicy),
-  ...Object.entries(meters).map(([name, quota]) => toQuotaPolicy(name, quota, period, now))
-]
+): ReadonlyArray<HeaderPolicy> => {
+  const policies = rateLimits.map(toHeaderPolicy)
+  for (const name in meters) policies.push(toQuotaPolicy(name, meters[name] as Quota, period, now))
+  return policies
+}

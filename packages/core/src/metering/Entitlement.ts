@@ -7,6 +7,7 @@ import { type RateLimitPolicy, selectHigher, toPolicy } from "../rateLimits/Rate
 import { makeTake, type RateLimitTake } from "../rateLimits/RateLimitTake.ts"
 import type { Entry } from "../store/Collection.ts"
 import type { Change } from "../store/Store.ts"
+import { toUsedSubscription, type UsedSubscription } from "./ConsumeResult.ts"
 import { floorProduct } from "./decimalProduct.ts"
 import type { MeteringBucket } from "./MeteringBucket.ts"
 import { meteringBucketRecords } from "./meteringBucketRecords.ts"
@@ -15,6 +16,7 @@ import type { StoredPlan } from "./Plan.ts"
 import { planRecords } from "./planRecords.ts"
 import type { StoredSubscription } from "./Subscription.ts"
 import { subscriptionRecords } from "./subscriptionRecords.ts"
+import * as Trial from "./Trial.ts"
 import { getUsedCounter } from "./usageCounters.ts"
 
 export interface Entitlement {
@@ -76,10 +78,14 @@ export const make = (
 const getProratedShare = ({ prorated }: StoredSubscription, { start }: Period.Period): number =>
   prorated !== undefined && DateTime.Equivalence(prorated.periodStart, start) ? prorated.share : 1
 
-/** The limit and the usage counter of each meter in a period. */
+/** What applies in a period: the limit and the usage counter of each meter, and the status of the subscription. */
 export interface PeriodLimits {
   readonly period: Period.Period
   readonly meters: ReadonlyMap<string, { readonly max: number; readonly counter: string }>
+  readonly subscription: UsedSubscription
+  /** Epoch milliseconds. A trial that ends divides its period. */
+  readonly appliesFrom: number
+  readonly appliesUntil: number
 }
 
 const cachedLimits = new WeakMap<Entitlement, PeriodLimits>()
@@ -91,11 +97,15 @@ const counterGracePeriodMs = 24 * 60 * 60 * 1000
 export const getCounterTtl = ({ end }: Period.Period, now: DateTime.Utc): number =>
   DateTime.toEpochMillis(end) - DateTime.toEpochMillis(now) + counterGracePeriodMs
 
-/** The current period and the limits in it. Cached until the period ends. */
+/** The current period and what applies in it. Cached until the period or the trial ends. */
 export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLimits => {
   const cached = cachedLimits.get(entitlement)
-  if (cached !== undefined && Period.includes(cached.period, now)) return cached
-  const { id, quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
+  const { epochMilliseconds } = now
+  if (cached !== undefined && cached.appliesFrom <= epochMilliseconds && epochMilliseconds < cached.appliesUntil) {
+    return cached
+  }
+  const subscription = entitlement.subscription.value
+  const { id, quotaResetAnchor, renewalStrategy } = subscription
   const period = Period.periodAt(quotaResetAnchor, renewalStrategy, now)
   const meters = new Map(
     [...computeLimits(entitlement, period)].map(([meter, max]) => [
@@ -103,7 +113,16 @@ export const limitsAt = (entitlement: Entitlement, now: DateTime.Utc): PeriodLim
       { max, counter: getUsedCounter(id, meter, DateTime.toEpochMillis(period.start)) }
     ])
   )
-  const limits = { period, meters }
+  const trialEnd = Trial.getEnd(subscription)
+  const isTrialOver = trialEnd <= epochMilliseconds
+  const [start, end] = [DateTime.toEpochMillis(period.start), DateTime.toEpochMillis(period.end)]
+  const limits = {
+    period,
+    meters,
+    subscription: toUsedSubscription(subscription, Trial.statusAt(subscription, now)),
+    appliesFrom: isTrialOver ? Math.max(start, trialEnd) : start,
+    appliesUntil: isTrialOver ? end : Math.min(end, trialEnd)
+  }
   cachedLimits.set(entitlement, limits)
   return limits
 }

@@ -66,10 +66,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       error: [MeteringBucketNotFound, PlanNotFound]
     })
       .annotate(OpenApi.Summary, "Get a plan")
-      .annotate(
-        OpenApi.Description,
-        "`hasSubscriptions` is `true` while a subscription has the plan, whatever its status."
-      ),
+      .annotate(OpenApi.Description, "`hasSubscriptions` is `true` while a subscription in any status has the plan."),
     HttpApiEndpoint.patch("update", "/metering/:bucketId/plans/:planId", {
       params: planParams,
       query: noQuery,
@@ -98,7 +95,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
       .annotate(OpenApi.Summary, "Delete a plan that has no subscriptions")
       .annotate(
         OpenApi.Description,
-        "A plan that a subscription has gets 409, whatever the status of the subscription. With `If-Match`, " +
+        "A plan that a subscription in any status has gets 409. With `If-Match`, " +
           "a plan that has changed since gets 412."
       )
   )

@@ -9,6 +9,7 @@ import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
+import { runInFiber } from "../store/HotPath.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
@@ -169,7 +170,9 @@ const make = Effect.gen(function* () {
         return { ...reservation, meters, quotas }
       }
       const attempt = Effect.gen(function* () {
-        const reserved = yield* usage.countForSubscription(bucketId, subscriptionId, request, idempotency)
+        const reserved = yield* runInFiber(store, (hotPath) =>
+          usage.countForSubscription(bucketId, subscriptionId, request, hotPath, idempotency)
+        )
         const value = toResult(reserved.receipt, reserved.quotas)
         return { value, policies: getPolicies(reserved, yield* trustedClock.now) }
       })

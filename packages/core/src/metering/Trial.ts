@@ -22,8 +22,12 @@ export const maxTrialEndStatusLength = Math.max(...[...statusByTrialEndStatus.ke
 const statusAfterTrial = (trialEndStatus = "active"): SubscriptionStatus =>
   statusByTrialEndStatus.get(trialEndStatus) ?? "inactive"
 
-export const hasEnded = ({ status, trialEndDate }: StoredSubscription, now: DateTime.Utc): boolean =>
-  status === "trialing" && trialEndDate !== undefined && DateTime.isLessThanOrEqualTo(trialEndDate, now)
+/** When the trial ends, in epoch milliseconds; infinity if there is no end. */
+export const getEnd = ({ status, trialEndDate }: StoredSubscription): number =>
+  status === "trialing" && trialEndDate !== undefined ? DateTime.toEpochMillis(trialEndDate) : Number.POSITIVE_INFINITY
+
+export const hasEnded = (subscription: StoredSubscription, now: DateTime.Utc): boolean =>
+  getEnd(subscription) <= DateTime.toEpochMillis(now)
 
 /** The effective status. The stored status may be older: it is updated some time after the trial ends. */
 export const statusAt = (subscription: StoredSubscription, now: DateTime.Utc): SubscriptionStatus =>

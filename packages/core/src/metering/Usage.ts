@@ -14,8 +14,10 @@ import { implementOperations, withInProcessIdempotency } from "../api/implementO
 import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
+import { matchEffectEager } from "../runtime/matchEffectEager.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { type HotPath, runInFiber } from "../store/HotPath.ts"
 import { CurrentIdempotency, type Idempotency } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
@@ -38,7 +40,6 @@ import { readUsage } from "./readUsage.ts"
 import { canConsume } from "./Subscription.ts"
 import { SubscriptionNotFound } from "./SubscriptionError.ts"
 import { type QuotaMethods, SubscriptionsApi } from "./SubscriptionsApi.ts"
-import * as Trial from "./Trial.ts"
 import { UsageApi, type UsageMethods } from "./UsageApi.ts"
 
 /** Maximum size of each of the two caches, in bytes. */
@@ -60,8 +61,7 @@ const make = Effect.gen(function* () {
   const customerCache = new BoundedMap<string, CustomerEntitlements>(maxCacheBytes, estimateCustomerSize)
   const entitlementCache = new BoundedMap<string, Entitlement.Entitlement>(maxCacheBytes, Entitlement.estimateSize)
 
-  const hasMeters = (entitlement: Entitlement.Entitlement, amounts: Amounts, now: DateTime.Utc): boolean => {
-    const { meters } = Entitlement.limitsAt(entitlement, now)
+  const hasMeters = ({ meters }: Entitlement.PeriodLimits, amounts: Amounts): boolean => {
     for (const meter in amounts) if (!meters.has(meter)) return false
     return true
   }
@@ -71,20 +71,22 @@ const make = Effect.gen(function* () {
     bucketId: string,
     { entitlements, total }: CustomerEntitlements,
     request: CountRequest,
-    idempotency: Idempotency | undefined
-  ) =>
-    Effect.flatMap(trustedClock.now, (now): Effect.Effect<ConsumeResult | SubscriptionRefusal, CountError> => {
-      let newest: Entitlement.Entitlement | undefined
-      for (const entitlement of entitlements) {
-        if (!canConsume(Trial.statusAt(entitlement.subscription.value, now))) continue
-        // A customer may have several subscriptions with different meters, for example a plan and an add-on.
-        if (hasMeters(entitlement, request.amounts, now)) return count(bucketId, entitlement, request, idempotency)
-        newest ??= entitlement
-      }
-      // No subscription has all the meters: the newest one fails with `UnknownMeter`.
-      if (newest !== undefined) return count(bucketId, newest, request, idempotency)
-      return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
-    })
+    idempotency: Idempotency | undefined,
+    hotPath: HotPath
+  ): Effect.Effect<ConsumeResult | SubscriptionRefusal, CountError> => {
+    const now = trustedClock.read(hotPath.clock)
+    let newest: Entitlement.Entitlement | undefined
+    for (const entitlement of entitlements) {
+      const limits = Entitlement.limitsAt(entitlement, now)
+      if (!canConsume(limits.subscription.status)) continue
+      // A customer may have several subscriptions with different meters, for example a plan and an add-on.
+      if (hasMeters(limits, request.amounts)) return count(bucketId, entitlement, request, idempotency, hotPath)
+      newest ??= entitlement
+    }
+    // No subscription has all the meters: the newest one fails with `UnknownMeter`.
+    if (newest !== undefined) return count(bucketId, newest, request, idempotency, hotPath)
+    return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
+  }
 
   const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
@@ -100,6 +102,7 @@ const make = Effect.gen(function* () {
     bucketId,
     subscriptionId,
     request,
+    hotPath,
     idempotency
   ) => {
     const cacheKey = `${bucketId} ${subscriptionId}`
@@ -107,13 +110,17 @@ const make = Effect.gen(function* () {
       retryOnConflict(
         Effect.flatMap(readEntitlement(bucketId, subscriptionId), (entitlement) => {
           entitlementCache.set(cacheKey, entitlement)
-          return count(bucketId, entitlement, request, idempotency)
+          return count(bucketId, entitlement, request, idempotency, hotPath)
         })
       ).pipe(withStore)
     const cached = entitlementCache.get(cacheKey)
     return cached === undefined
       ? retryWithCurrentData()
-      : Effect.catchIf(count(bucketId, cached, request, idempotency), shouldRetryWithCurrentData, retryWithCurrentData)
+      : Effect.catchEager(
+          count(bucketId, cached, request, idempotency, hotPath),
+          (error): ReturnType<Usage["Service"]["countForSubscription"]> =>
+            shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)
+        )
   }
 
   /** Counts usage for a customer, first with the cached entitlements, then with the current ones. */
@@ -122,6 +129,7 @@ const make = Effect.gen(function* () {
     bucketId,
     customerKey,
     request,
+    hotPath,
     idempotency
   ) => {
     // The key contains the account, so that a cached customer is never used for a different account.
@@ -130,31 +138,47 @@ const make = Effect.gen(function* () {
       retryOnConflict(
         Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
           customerCache.set(cacheKey, customer)
-          return countForNewestMatch(bucketId, customer, request, idempotency)
+          return countForNewestMatch(bucketId, customer, request, idempotency, hotPath)
         })
       ).pipe(withStore)
     const cached = customerCache.get(cacheKey)
     if (cached === undefined) return retryWithCurrentData()
-    return Effect.matchEffect(countForNewestMatch(bucketId, cached, request, idempotency), {
-      onFailure: (error) => (shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)),
-      onSuccess: (outcome) => (typeof outcome === "string" ? retryWithCurrentData() : Effect.succeed(outcome))
-    })
+    return matchEffectEager(
+      countForNewestMatch(bucketId, cached, request, idempotency, hotPath),
+      (error) => (shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)),
+      (outcome) => (typeof outcome === "string" ? retryWithCurrentData() : Effect.succeed(outcome))
+    )
   }
 
   /** Counts usage of one or more meters atomically. Returns what remains of them. */
-  const consumeMeters: Usage["Service"]["consumeMeters"] = (bucketId, subscriptionId, amounts, idempotency) => {
+  const consumeOnHotPath: Usage["Service"]["consumeOnHotPath"] = (
+    bucketId,
+    subscriptionId,
+    amounts,
+    hotPath,
+    idempotency
+  ) => {
     const request = { amounts, rateLimitTakes: [], kind: "consume" } as const
-    const attempt = countForSubscription(bucketId, subscriptionId, request, idempotency)
+    const attempt = countForSubscription(bucketId, subscriptionId, request, hotPath, idempotency)
     const replay = (receipt: CountReceipt, commitResult: CommitResult) => ({
       quotas: toQuotas(subscriptionId, amounts, receipt, commitResult)
     })
-    return replayIfFailed<ConsumedMeters, SubscriptionCountError, never>(
+    const counting = replayIfFailed<ConsumedMeters, SubscriptionCountError, never>(
       Partition.forMeteringBucket(bucketId),
       idempotency,
       replay,
       attempt
-    ).pipe(Effect.catchTag("ReservationLimit", Effect.die), withSafeSpan("tollgate.subscriptions.consume"))
+    )
+    // Reserving alone is limited.
+    return Effect.catchEager(counting, (error) =>
+      error._tag === "ReservationLimit" ? Effect.die(error) : Effect.fail(error)
+    )
   }
+
+  const consumeMeters: Usage["Service"]["consumeMeters"] = (bucketId, subscriptionId, amounts, idempotency) =>
+    runInFiber(store, (hotPath) => consumeOnHotPath(bucketId, subscriptionId, amounts, hotPath, idempotency)).pipe(
+      withSafeSpan("tollgate.subscriptions.consume")
+    )
 
   /** The quotas of a subscription. Expired reservations are given back first. */
   const readQuotas = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
@@ -188,9 +212,9 @@ const make = Effect.gen(function* () {
         const attempt = Effect.gen(function* () {
           const { accountName } = (yield* findMeteringBucket(bucketId)).value
           const request = { amounts: meters, rateLimitTakes: [], kind: "record" } as const
-          const result = yield* countForCustomer(accountName, bucketId, customerKey, request, idempotency).pipe(
-            Effect.catchTags({ RateLimited: Effect.die, ReservationLimit: Effect.die })
-          )
+          const result = yield* runInFiber(store, (hotPath) =>
+            countForCustomer(accountName, bucketId, customerKey, request, hotPath, idempotency)
+          ).pipe(Effect.catchTags({ RateLimited: Effect.die, ReservationLimit: Effect.die }))
           if (result === "no-subscription") {
             const detail = `The customer "${customerKey}" has no subscription in this metering bucket`
             return yield* new SubscriptionNotFound({ subscriptionId: "", detail })
@@ -219,6 +243,7 @@ const make = Effect.gen(function* () {
     },
 
     consumeMeters,
+    consumeOnHotPath,
     countForSubscription,
     countForCustomer
   })
@@ -237,11 +262,19 @@ type UsageOperations = Pick<Operations<typeof SubscriptionsApi, QuotaMethods>, k
 export class Usage extends Context.Service<
   Usage,
   UsageOperations & {
-    /** The operation `consume`, for callers that have validated their input: the hot path. */
+    /** The operation `consume`, for callers that have validated their input. */
     readonly consumeMeters: (
       bucketId: string,
       subscriptionId: string,
       amounts: Amounts,
+      idempotency?: Idempotency
+    ) => Effect.Effect<ConsumedMeters, Exclude<SubscriptionCountError, ReservationLimit>>
+    /** `consumeMeters` without a span, and without a fiber if the store answers at once. */
+    readonly consumeOnHotPath: (
+      bucketId: string,
+      subscriptionId: string,
+      amounts: Amounts,
+      hotPath: HotPath,
       idempotency?: Idempotency
     ) => Effect.Effect<ConsumedMeters, Exclude<SubscriptionCountError, ReservationLimit>>
     /** Counts usage for a subscription. */
@@ -249,6 +282,7 @@ export class Usage extends Context.Service<
       bucketId: string,
       subscriptionId: string,
       request: CountRequest,
+      hotPath: HotPath,
       idempotency?: Idempotency
     ) => Effect.Effect<ConsumeResult, SubscriptionCountError>
     /**
@@ -261,6 +295,7 @@ export class Usage extends Context.Service<
       bucketId: string,
       customerKey: string,
       request: CountRequest,
+      hotPath: HotPath,
       idempotency?: Idempotency
     ) => Effect.Effect<ConsumeResult | SubscriptionRefusal, CustomerCountError>
   }

@@ -2,13 +2,14 @@
  * Commits counts in the open hour of a subscription's ledger. A process remembers which hour is open, so a count usually
  * needs no look at the ledger: its commit fails if the ledger has changed since.
  */
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { makeKeyedLocks } from "../runtime/keyedLocks.ts"
 import type { IdempotentResult } from "../store/Idempotency.ts"
 import { Store, type StoreOperations } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
-import { isOpenFor, type Opening, type PreparedHour, prepareHour, toOpened } from "./openHours.ts"
+import type { Entitlement, PeriodLimits } from "./Entitlement.ts"
+import { isOpenFor, type PreparedHour, prepareHour, toOpened } from "./openHours.ts"
 import type { Amounts } from "./Quota.ts"
 
 /** Maximum size of the hours that a process remembers, in bytes. */
@@ -25,47 +26,81 @@ interface Committed {
   readonly commitResult: IdempotentResult<unknown>
 }
 
+/** What to count: amounts, now, against the limits of an entitlement. */
+interface Counting {
+  readonly bucketId: string
+  readonly entitlement: Entitlement
+  readonly limits: PeriodLimits
+  readonly amounts: Amounts
+  /** Epoch milliseconds. */
+  readonly now: number
+}
+
+type Commit<A, E> = (hour: PreparedHour) => Effect.Effect<A, E>
+
 export const makeCommitInHour = (store: StoreOperations) => {
   const withLock = makeKeyedLocks()
   const hours = new BoundedMap<string, PreparedHour>(maxCacheBytes, estimateSize)
+  /** The open hours again, found without making a key. */
+  const openHours = new WeakMap<PeriodLimits, PreparedHour>()
 
-  /** Passes the hour to count in to `commit`, with the changes that open it, or that check that it is still open. */
-  return <A extends Committed, E>(
-    opening: Omit<Opening, "meters">,
-    amounts: Amounts,
-    commit: (hour: PreparedHour) => Effect.Effect<A, E>
+  const commitIn = <A, E>({ bucketId, entitlement, limits }: Counting, hour: PreparedHour, commit: Commit<A, E>) =>
+    Effect.catchEager(commit(hour), (error) => {
+      if (error instanceof StoreConflict && error.reason === "stale") {
+        const key = toKey(bucketId, entitlement)
+        if (hours.get(key) === hour) hours.delete(key)
+        if (openHours.get(limits) === hour) openHours.delete(limits)
+      }
+      return Effect.fail(error)
+    })
+
+  const findOrOpen = <A extends Committed, E>(
+    counting: Counting,
+    commit: Commit<A, E>
   ): Effect.Effect<A, E | StoreError> => {
-    const { bucketId, entitlement, periodStart, now } = opening
+    const { bucketId, entitlement, limits, amounts, now } = counting
     const { id: subscriptionId } = entitlement.subscription.value
-    const key = `${bucketId} ${subscriptionId}`
+    const key = toKey(bucketId, entitlement)
+    const periodStart = DateTime.toEpochMillis(limits.period.start)
     const isUsable = (hour: PreparedHour | undefined): hour is PreparedHour =>
       isOpenFor(hour?.openHour, periodStart, amounts, now)
 
-    const commitIn = (hour: PreparedHour) =>
-      Effect.tapError(commit(hour), (error) =>
-        Effect.sync(() => {
-          const isStale = error instanceof StoreConflict && error.reason === "stale"
-          if (isStale && hours.get(key) === hour) hours.delete(key)
-        })
-      )
-
     const remembered = hours.get(key)
-    if (isUsable(remembered) && remembered.isOpen) return commitIn(remembered)
+    if (isUsable(remembered) && remembered.isOpen) {
+      openHours.set(limits, remembered)
+      return commitIn(counting, remembered, commit)
+    }
     const meters = Object.keys(amounts)
-    if (meters.length === 0) return commit(noHour)
     // One at a time: all others would conflict with the one that opens the hour.
     const open = Effect.gen(function* () {
       const latest = hours.get(key)
       // After a refusal, the hour is still to be opened, by the same changes.
-      const hour = isUsable(latest) ? latest : yield* prepareHour({ ...opening, meters })
+      const hour = isUsable(latest) ? latest : yield* prepareHour({ bucketId, entitlement, periodStart, meters, now })
       hours.set(key, hour)
-      const committed = yield* commitIn(hour)
+      const committed = yield* commitIn(counting, hour, commit)
       const isReplay = committed.commitResult.previousResult !== undefined
       if (!isReplay && !hour.isOpen) hours.set(key, toOpened(hour, subscriptionId, committed.commitResult))
       return committed
     })
     return Effect.provideService(withLock(key, open), Store, store)
   }
+
+  /** Passes the hour to count in to `commit`, with the changes that open it, or that check that it is still open. */
+  return <A extends Committed, E>(counting: Counting, commit: Commit<A, E>): Effect.Effect<A, E | StoreError> => {
+    const { limits, amounts, now } = counting
+    const hour = openHours.get(limits)
+    if (hour !== undefined && isOpenFor(hour.openHour, hour.openHour.periodStart, amounts, now)) {
+      return commitIn(counting, hour, commit)
+    }
+    return isEmpty(amounts) ? commit(noHour) : findOrOpen(counting, commit)
+  }
+}
+
+const toKey = (bucketId: string, { subscription }: Entitlement): string => `${bucketId} ${subscription.value.id}`
+
+const isEmpty = (amounts: Amounts): boolean => {
+  for (const _ in amounts) return false
+  return true
 }
 
 const noHour: PreparedHour = {

@@ -6,14 +6,16 @@ import { DateTime, Effect } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { RateLimited } from "../rateLimits/RateLimitError.ts"
 import { type RateLimitTake, toRateLimited, toStatuses } from "../rateLimits/RateLimitTake.ts"
+import { matchEffectEager } from "../runtime/matchEffectEager.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
 import type { Entry } from "../store/Collection.ts"
-import { type Idempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
+import type { HotPath } from "../store/HotPath.ts"
+import { type Idempotency, type IdempotentResult, makeIdempotentCommits } from "../store/Idempotency.ts"
 import type { IdempotencyError } from "../store/IdempotencyError.ts"
 import * as Partition from "../store/Partition.ts"
 import { Change, type CommitResult, type StoreOperations } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
-import { type ConsumeResult, toUsedSubscription } from "./ConsumeResult.ts"
+import type { ConsumeResult } from "./ConsumeResult.ts"
 import { CountReceipt, toQuotas } from "./CountReceipt.ts"
 import type { CountRequest } from "./CountRequest.ts"
 import { getDayOfHour } from "./clockSteps.ts"
@@ -21,6 +23,7 @@ import { makeCommitInHour } from "./commitInHour.ts"
 import { addToDay, commitWithTotals } from "./dayTotals.ts"
 import * as Entitlement from "./Entitlement.ts"
 import type { PreparedHour } from "./openHours.ts"
+import { type Amounts, makeQuota, type Quota, type Quotas } from "./Quota.ts"
 import { type QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "./QuotaError.ts"
 import { mayHaveReached, type QuotaThresholdsShape } from "./QuotaThresholds.ts"
 import { makeFailWithQuotaExceeded, makeGiveBackBeforeRefusal } from "./quotaRefusals.ts"
@@ -28,7 +31,6 @@ import { ReservationLimit } from "./ReservationError.ts"
 import { makeReportThresholds } from "./reportThresholds.ts"
 import { maxOpenReservations, reservationRecords, type StoredReservation } from "./reservationRecords.ts"
 import { canConsume } from "./Subscription.ts"
-import * as Trial from "./Trial.ts"
 import { getHeldCounter, usageTtlMs } from "./usageCounters.ts"
 import { bySubscription } from "./usageRecords.ts"
 
@@ -64,98 +66,124 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
     entitlement: Entitlement.Entitlement,
     request: CountRequest,
     idempotency: Idempotency | undefined,
+    hotPath: HotPath,
     mayGiveBack = true
-  ): Effect.Effect<ConsumeResult, CountError> =>
-    Effect.flatMap(trustedClock.now, (now) => {
-      const { amounts, kind } = request
-      const status = Trial.statusAt(entitlement.subscription.value, now)
-      // Usage that is recorded after the fact may be older than the status.
-      if (kind !== "record" && !canConsume(status))
-        return Effect.fail(new SubscriptionNotActive({ subscriptionStatus: status }))
-      const limits = Entitlement.limitsAt(entitlement, now)
-      const { period, meters } = limits
-      const { id: subscriptionId } = entitlement.subscription.value
-      const [nowMs, periodStart] = [DateTime.toEpochMillis(now), DateTime.toEpochMillis(period.start)]
-      const partition = Partition.forMeteringBucket(bucketId)
-      const takes = getTakes(entitlement, request)
-      // Rate limits are judged before quotas.
-      const changes: Array<Change> = takes.map(({ change }) => change)
-      if (request.change !== undefined) changes.push(request.change)
-      const maxima: Record<string, number> = {}
-      for (const meter in amounts) {
-        const meterLimit = meters.get(meter)
-        if (meterLimit === undefined) return Effect.fail(new UnknownMeter({ meter }))
-        const { max, counter } = meterLimit
-        const by = amounts[meter] ?? 0
-        maxima[meter] = max
-        changes.push(Change.Add({ counter, by, ttl: usageTtlMs, ...(kind === "record" ? {} : { max }) }))
-      }
-      const newReservation =
-        typeof kind === "string" ? undefined : { id: kind.id, expiresOn: DateTime.makeUnsafe(nowMs + kind.expiresInMs) }
-      const receipt: CountReceipt = {
-        subscriptionId,
-        periodStart: period.start,
-        resetsOn: period.end,
-        maxima,
-        ...(newReservation === undefined ? {} : { reservation: newReservation })
-      }
-      const subscription = toUsedSubscription(entitlement.subscription.value, status)
+  ): Effect.Effect<ConsumeResult, CountError> => {
+    const now = trustedClock.read(hotPath.clock)
+    const { amounts, kind } = request
+    const limits = Entitlement.limitsAt(entitlement, now)
+    const { period, meters, subscription } = limits
+    // Usage that is recorded after the fact may be older than the status.
+    if (kind !== "record" && !canConsume(subscription.status))
+      return Effect.fail(new SubscriptionNotActive({ subscriptionStatus: subscription.status }))
+    const { id: subscriptionId } = subscription
+    const nowMs = DateTime.toEpochMillis(now)
+    const partition = Partition.forMeteringBucket(bucketId)
+    const takes = getTakes(entitlement, request)
+    const maxima: Record<string, number> = {}
+    const counts: Array<Change> = []
+    for (const meter in amounts) {
+      const meterLimit = meters.get(meter)
+      if (meterLimit === undefined) return Effect.fail(new UnknownMeter({ meter }))
+      const { max, counter } = meterLimit
+      const by = amounts[meter] ?? 0
+      maxima[meter] = max
+      counts.push(
+        kind === "record"
+          ? { _tag: "Add", counter, by, ttl: usageTtlMs }
+          : { _tag: "Add", counter, by, max, ttl: usageTtlMs }
+      )
+    }
+    const newReservation =
+      typeof kind === "string" ? undefined : { id: kind.id, expiresOn: DateTime.makeUnsafe(nowMs + kind.expiresInMs) }
+    const receipt: CountReceipt = {
+      subscriptionId,
+      periodStart: period.start,
+      resetsOn: period.end,
+      maxima,
+      ...(newReservation === undefined ? {} : { reservation: newReservation })
+    }
 
-      const commit = ({ openHour, changes: openingChanges }: PreparedHour) => {
-        const reservation = newReservation && {
-          ...newReservation,
-          subscriptionId,
-          meters: amounts,
-          periodStart,
-          hour: openHour.hour
-        }
-        // The day of the open hour, so that the totals agree with the ledger.
-        const ownChanges =
-          reservation === undefined
-            ? addToDay(amounts, getDayOfHour(openHour.hour))
-            : makeReservationChanges(reservation)
-        // What the decision relies on is checked first.
-        const allChanges = [...entitlement.preconditions, ...openingChanges, ...changes, ...ownChanges]
-        const committing = commitWithTotals(allChanges, (changes) =>
-          idempotentCommits.commit(partition, changes, idempotency, receipt)
-        )
-        return Effect.map(committing, (commitResult) => ({
-          commitResult,
-          reservation: reservation && toEntry(reservation, commitResult)
-        }))
+    const commit = ({ openHour, changes: openingChanges }: PreparedHour) => {
+      const reservation = newReservation && {
+        ...newReservation,
+        subscriptionId,
+        meters: amounts,
+        periodStart: DateTime.toEpochMillis(period.start),
+        hour: openHour.hour
       }
-      const counting = commitInHour({ bucketId, entitlement, periodStart, now: nowMs }, amounts, commit)
-      return Effect.matchEffect(counting, {
-        onFailure: (error): Effect.Effect<ConsumeResult, CountError> => {
-          if (!(error instanceof StoreConflict)) return Effect.fail(error)
-          const { reason, subject } = error
-          if (reason === "rate-limited") return Effect.fail(toRateLimited(takes, error) ?? error)
-          if (reason !== "counter-exceeded" && reason !== "too-many-records") return Effect.fail(error)
-          const refusal =
-            reason === "too-many-records"
-              ? Effect.fail(new ReservationLimit({ max: maxOpenReservations }))
-              : failWithQuotaExceeded({ partition, limits, subject, request, now }, (usage) =>
-                  // The process that used up the quota may have died before it reported it.
-                  reportThresholds(bucketId, entitlement, limits, usage)
-                )
-          if (!mayGiveBack) return refusal
-          return Effect.flatMap(giveBackBeforeRefusal(bucketId, subscriptionId, error, now), (isGivenBack) =>
-            isGivenBack ? count(bucketId, entitlement, request, idempotency, false) : refusal
-          )
-        },
-        onSuccess: ({ commitResult, reservation }) => {
-          const { previousResult } = commitResult
-          const quotas = toQuotas(subscription.id, amounts, previousResult ?? receipt, commitResult)
-          if (previousResult !== undefined) return Effect.succeed({ subscription, quotas, receipt: previousResult })
-          const result = { subscription, quotas, receipt, reservation, rateLimits: toStatuses(takes, commitResult) }
-          return mayHaveReached(quotaThresholds.thresholds, quotas.meters)
-            ? Effect.as(reportThresholds(bucketId, entitlement, limits, quotas.meters), result)
-            : Effect.succeed(result)
+      // What the decision relies on is checked first, then the rate limits, then the quotas.
+      const changes: Array<Change> = [...entitlement.preconditions, ...openingChanges]
+      for (const { change } of takes) changes.push(change)
+      if (request.change !== undefined) changes.push(request.change)
+      changes.push(...counts)
+      if (reservation === undefined) {
+        // The day of the open hour, so that the totals agree with the ledger.
+        const day = getDayOfHour(openHour.hour)
+        for (const meter in amounts) changes.push(addToDay(meter, amounts[meter] ?? 0, day))
+      } else changes.push(...makeReservationChanges(reservation))
+      const committing = commitWithTotals(
+        changes,
+        (changes): Effect.Effect<IdempotentResult<CountReceipt>, CountError | StoreConflict> =>
+          idempotency === undefined
+            ? hotPath.store.commit(partition, changes)
+            : idempotentCommits.commit(partition, changes, idempotency, receipt)
+      )
+      return Effect.mapEager(committing, (commitResult) => ({
+        commitResult,
+        reservation: reservation && toEntry(reservation, commitResult)
+      }))
+    }
+    const counting = commitInHour({ bucketId, entitlement, limits, amounts, now: nowMs }, commit)
+    return matchEffectEager(
+      counting,
+      (error): Effect.Effect<ConsumeResult, CountError> => {
+        if (!(error instanceof StoreConflict)) return Effect.fail(error)
+        const { reason, subject } = error
+        if (reason === "rate-limited") return Effect.fail(toRateLimited(takes, error) ?? error)
+        if (reason !== "counter-exceeded" && reason !== "too-many-records") return Effect.fail(error)
+        const refusal =
+          reason === "too-many-records"
+            ? Effect.fail(new ReservationLimit({ max: maxOpenReservations }))
+            : failWithQuotaExceeded({ partition, limits, subject, request, now }, (usage) =>
+                // The process that used up the quota may have died before it reported it.
+                reportThresholds(bucketId, entitlement, limits, usage)
+              )
+        if (!mayGiveBack) return refusal
+        return Effect.flatMap(giveBackBeforeRefusal(bucketId, subscriptionId, error, now), (isGivenBack) =>
+          isGivenBack ? count(bucketId, entitlement, request, idempotency, hotPath, false) : refusal
+        )
+      },
+      ({ commitResult, reservation }): Effect.Effect<ConsumeResult, CountError> => {
+        const { previousResult } = commitResult
+        if (previousResult !== undefined) {
+          const quotas = toQuotas(subscription.id, amounts, previousResult, commitResult)
+          return Effect.succeed({ subscription, quotas, receipt: previousResult })
         }
-      })
-    })
+        const quotas = getQuotas(amounts, limits, commitResult)
+        const result = { subscription, quotas, receipt, reservation, rateLimits: toStatuses(takes, commitResult) }
+        return mayHaveReached(quotaThresholds.thresholds, quotas.meters)
+          ? Effect.as(reportThresholds(bucketId, entitlement, limits, quotas.meters), result)
+          : Effect.succeed(result)
+      }
+    )
+  }
 
   return { count, replayIfFailed: idempotentCommits.replayIfFailed }
+}
+
+/** The quotas of the counted meters. */
+const getQuotas = (
+  amounts: Amounts,
+  { period, meters: limits }: Entitlement.PeriodLimits,
+  { totals }: CommitResult
+): Quotas => {
+  const meters: Record<string, Quota> = {}
+  for (const meter in amounts) {
+    const { max = 0, counter = "" } = limits.get(meter) ?? {}
+    meters[meter] = makeQuota(max, totals.get(counter))
+  }
+  return { meters, periodStart: period.start, resetsOn: period.end }
 }
 
 const noTakes: ReadonlyArray<RateLimitTake> = []

@@ -6,6 +6,7 @@ import { DateTime, Effect } from "effect"
 import * as Id from "../crypto/Id.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
 import type { Entry } from "../store/Collection.ts"
+import { runInFiber } from "../store/HotPath.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Change, Store, type StoreOperations } from "../store/Store.ts"
@@ -94,7 +95,8 @@ export const makeRequestReservations = ({
     const by = endings.countedLate - ending
     const change = Change.Add({ counter: getEndingCounter(reservation), by, max: endings.countedLate, ttl: dayMs })
     const request = { amounts: meters, rateLimitTakes: [], kind: "record", change } as const
-    yield* usage.countForSubscription(bucketId, subscriptionId, request).pipe(
+    const count = runInFiber(store, (hotPath) => usage.countForSubscription(bucketId, subscriptionId, request, hotPath))
+    yield* count.pipe(
       // Counted already, or there is no subscription any more that it could be counted on.
       Effect.catchTags({
         QuotaExceeded: () => Effect.void,
@@ -109,7 +111,9 @@ export const makeRequestReservations = ({
       yield* ensureMarked(bucketId)
       const id = ReservationId.make(yield* Id.generate("rsv"))
       const kind = { id, expiresInMs: maxReservationSeconds * 1_000 }
-      return yield* usage.countForCustomer(accountName, bucketId, customerKey, { ...request, kind })
+      return yield* runInFiber(store, (hotPath) =>
+        usage.countForCustomer(accountName, bucketId, customerKey, { ...request, kind }, hotPath)
+      )
     }, withStore),
     settleRequest: (bucketId, entry) =>
       Effect.flatMap(end(bucketId, entry, new Map(Object.entries(entry.value.meters))), (isSettled) =>

@@ -11,21 +11,21 @@ interface Parameter {
   readonly [field: string]: unknown
 }
 
-const pathParameterDocs: Readonly<Record<string, object>> = {
-  accountName: { description: "Name of the account." },
-  bucketName: { description: "Name of the key bucket." },
-  consumerName: { description: "Name of the consumer." },
-  keyId: { description: "Id of the key." },
-  bucketId: { description: "Id of the metering bucket." },
-  planId: { description: "Id of the plan." },
-  subscriptionId: { description: "Id of the subscription." },
-  reservationId: { description: "Id of the reservation." },
-  projectName: { description: "Name of the project." },
-  deploymentName: { description: "Name of the deployment." },
-  statusId: { description: "Id of the upload: the file name in its URL, without `.tar.gz`." },
-  file: { description: "File name from the upload URL." },
-  webhookId: { description: "Id of the webhook." },
-  deliveryId: { description: "Id of the delivery." }
+const pathParameterDescriptions: Readonly<Record<string, string>> = {
+  accountName: "Name of the account.",
+  bucketName: "Name of the key bucket.",
+  consumerName: "Name of the consumer.",
+  keyId: "Id of the key.",
+  bucketId: "Id of the metering bucket.",
+  planId: "Id of the plan.",
+  subscriptionId: "Id of the subscription.",
+  reservationId: "Id of the reservation.",
+  projectName: "Name of the project.",
+  deploymentName: "Name of the deployment.",
+  statusId: "Id of the upload: the file name in its URL, without `.tar.gz`.",
+  file: "File name from the upload URL.",
+  webhookId: "Id of the webhook.",
+  deliveryId: "Id of the delivery."
 }
 
 /** HTTP headers are not case-sensitive. This one is usually written so. */
@@ -83,7 +83,9 @@ const lowercaseSchemes = (spec: Json): void => {
 }
 
 const getParameterDocs = ({ name, in: location }: Parameter, description: OperationDescription | undefined) =>
-  location === "path" ? pathParameterDocs[name] : { ...description?.parameterDocs[name], ...headerNames[name] }
+  location === "path"
+    ? { description: pathParameterDescriptions[name] }
+    : { ...description?.parameterDocs[name], ...headerNames[name] }
 
 /** Completes the parameters, the response headers and the security schemes of the OpenAPI description. */
 export const completeOpenApi = (spec: Json, descriptions: ReadonlyArray<OperationDescription>): Json => {

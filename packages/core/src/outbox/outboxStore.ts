@@ -7,7 +7,8 @@ import { Effect, Layer } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { makeKeyedLocks } from "../runtime/keyedLocks.ts"
 import type { Partition } from "../store/Partition.ts"
-import { type Change, Store, type StoreOperations } from "../store/Store.ts"
+import { type Change, type Commit, Store, type StoreOperations } from "../store/Store.ts"
+import { withNow } from "../store/withNow.ts"
 import { entryLifetimeMs, markPending } from "./pendingRecords.ts"
 import { RelaySignals } from "./RelaySignals.ts"
 import { readMonotonicMillis } from "./readMonotonicMillis.ts"
@@ -50,17 +51,21 @@ export const makeOutboxStore = (
       )
     })
 
+  const { now } = store.commit
   return {
     ...store,
-    commit: (partition, changes, idempotency) => {
-      if (!leavesWork(changes)) return store.commit(partition, changes, idempotency)
-      const commit = Effect.ensuring(
-        store.commit(partition, changes, idempotency),
-        // Also after a failure: if the reply was lost, the work may be there.
-        Effect.sync(() => signals.add(partition))
-      )
-      return isMarked(partition) ? commit : Effect.andThen(lock(partition, ensureMarked(partition)), commit)
-    }
+    commit: withNow<Commit>(
+      (partition, changes, idempotency) => {
+        if (!leavesWork(changes)) return store.commit(partition, changes, idempotency)
+        const commit = Effect.ensuring(
+          store.commit(partition, changes, idempotency),
+          // Also after a failure: if the reply was lost, the work may be there.
+          Effect.sync(() => signals.add(partition))
+        )
+        return isMarked(partition) ? commit : Effect.andThen(lock(partition, ensureMarked(partition)), commit)
+      },
+      now && ((partition, changes, clock) => (leavesWork(changes) ? undefined : now(partition, changes, clock)))
+    )
   }
 }
 

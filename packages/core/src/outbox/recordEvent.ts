@@ -27,6 +27,6 @@ export const makeEvent = (type: string, { data, ...fields }: EventFields): Effec
     }))
   )
 
-/** The change that records an event. Commit it together with what it tells of. */
+/** The change that records an event. Commit it together with the change that it describes. */
 export const recordEvent = (type: EventType, fields: EventFields): Effect.Effect<Change> =>
   Effect.map(makeEvent(type, fields), outboxRecords.insert)

@@ -3,7 +3,7 @@
  */
 import { type Context, DateTime, Effect } from "effect"
 import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
-import { type AuthorizeResult, makeAuthorize, type Refusal } from "../authorize/authorize.ts"
+import { type AuthorizeResult, makeAuthorize, makeDecide, type Refusal } from "../authorize/authorize.ts"
 import { makeRecordDecision } from "../authorize/measureDecision.ts"
 import { makeReportOutcome, type ReportOutcome } from "../authorize/reportOutcome.ts"
 import type { KeyRefusalReason, Verified } from "../keys/Verification.ts"
@@ -14,6 +14,7 @@ import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
 import { formatRefusalHeaders, type HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
+import type { HotPath } from "../store/HotPath.ts"
 import type { TelemetryShape } from "../telemetry/Telemetry.ts"
 import { runPossiblySync } from "./run.ts"
 
@@ -82,29 +83,30 @@ export const getRefusalHeaders = (refusal: object): Readonly<Record<string, stri
 export const getReportOutcome = (result: object): ReportOutcome | undefined =>
   (result as { readonly reportOutcome?: ReportOutcome | undefined }).reportOutcome
 
-/** Makes the `authorize` method of key buckets. */
+/** Makes the `authorize` method of key buckets. Without `immediate`, every decision runs in a fiber. */
 export const makeAuthorizeMethod = (
   services: Parameters<typeof makeAuthorize>[0],
   telemetry: TelemetryShape,
   tasks: BackgroundTasks,
-  enter: () => Context.Context<never>
+  enter: () => Context.Context<never>,
+  immediate: HotPath | undefined
 ) => {
   const authorize = makeAuthorize(services)
+  const decide = makeDecide(services)
   const record = makeRecordDecision(telemetry)
   return (bucket: KeyBucket) =>
     (key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson> => {
       const start = performance.now()
-      try {
-        // A value that is not a string is treated like any other malformed key.
-        const decision = authorize(bucket, typeof key === "string" ? key : "", options)
-        return runPossiblySync(
-          Effect.map(decision, (result) => encode(result, tasks)),
-          enter(),
-          (exit) => record(exit, start)
-        )
-      } catch (error) {
-        // A proxy as options may throw.
-        return Promise.reject(error)
-      }
+      // A value that is not a string is treated like any other malformed key.
+      const text = typeof key === "string" ? key : ""
+      return runPossiblySync(
+        () =>
+          Effect.mapEager(
+            immediate === undefined ? authorize(bucket, text, options) : decide(bucket, text, options, immediate),
+            (result) => encode(result, tasks)
+          ),
+        enter(),
+        (exit) => record(exit, start)
+      )
     }
 }

@@ -1,20 +1,23 @@
 /**
  * The handles of a Tollgate in process: the services, behind the same check of owners that HTTP callers pass.
  */
-import { DateTime, Effect } from "effect"
+import { Clock, Context, DateTime, Effect } from "effect"
 import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
 import type { Uploads } from "../deployments/uploads/Uploads.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
 import { type KeyCheck, notVerified, type VerificationJson } from "../keys/Verification.ts"
+import type { ConsumedMeters } from "../metering/ConsumeResult.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { encodeQuotas, parseAmounts } from "../metering/Quota.ts"
 import type { Reservations } from "../metering/Reservations.ts"
-import type { Usage } from "../metering/Usage.ts"
+import type { SubscriptionCountError, Usage } from "../metering/Usage.ts"
 import type { AllOperations } from "../operations/AllOperations.ts"
 import { checkOwner, type Owners } from "../operations/checkOwner.ts"
 import { findOperation } from "../operations/findOperation.ts"
+import type { KeyBucket } from "../records/KeyBucket.ts"
 import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
+import { makeImmediate } from "../store/HotPath.ts"
 import type { StoreOperations } from "../store/Store.ts"
 import type { HostContext } from "../telemetry/makeHostContext.ts"
 import type { TelemetryShape } from "../telemetry/Telemetry.ts"
@@ -77,7 +80,11 @@ export const makeLocalHandles = ({
   host
 }: LocalServices) => {
   const enter = () => host.withActiveSpan(host.context)
-  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations }, telemetry, tasks, enter)
+  /** Without a tracer, a store that answers at once needs no fiber. */
+  const immediate = host.isTraced ? undefined : makeImmediate(store, Context.get(host.context, Clock.Clock))
+  const verify = (bucket: KeyBucket, key: string) =>
+    immediate === undefined ? keys.verifyKey(bucket, key) : keys.checkKey(bucket, key, immediate)
+  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations }, telemetry, tasks, enter, immediate)
   const call: CallOperation = Object.assign(
     (...[description, scope, request]: Parameters<CallOperation>) =>
       Effect.flatMap(
@@ -94,20 +101,27 @@ export const makeLocalHandles = ({
       setHandleContext(handle, host.context)
       return Object.assign(handle, {
         verify: (key: string | undefined) =>
-          runPossiblySync(Effect.map(keys.verifyKey(bucket, key ?? ""), encodeVerification), enter()),
+          runPossiblySync(() => Effect.mapEager(verify(bucket, key ?? ""), encodeVerification), enter()),
         authorize: makeAuthorizeFor(bucket)
       })
     },
     tryConsume: ({ accountName, bucketId }, subscriptionId, meters) => {
       const amounts = parseAmounts(meters)
       if (amounts === undefined || typeof subscriptionId !== "string") return undefined
-      const consumption = Effect.flatMap(owners.meteringBucket(bucketId), (owner) =>
-        owner.accountName === accountName
+      const consume = (): Effect.Effect<ConsumedMeters, SubscriptionCountError> =>
+        immediate === undefined
           ? usage.consumeMeters(bucketId, subscriptionId, amounts)
-          : Effect.fail(new MeteringBucketNotFound({ bucketId }))
-      )
+          : usage.consumeOnHotPath(bucketId, subscriptionId, amounts, immediate)
       return runPossiblySync(
-        Effect.map(consumption, ({ quotas }) => encodeQuotas(quotas)),
+        () =>
+          Effect.mapEager(
+            Effect.flatMapEager(
+              owners.meteringBucket(bucketId),
+              (owner): Effect.Effect<ConsumedMeters, SubscriptionCountError> =>
+                owner.accountName === accountName ? consume() : Effect.fail(new MeteringBucketNotFound({ bucketId }))
+            ),
+            ({ quotas }) => encodeQuotas(quotas)
+          ),
         enter()
       )
     },

@@ -20,24 +20,30 @@ export const run = async <A, E>(
 const exitToPromise = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
   Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
 
-/** Like `run`, for the hot path: returns a settled promise if the effect finishes synchronously. */
+/**
+ * Like `run`, for the hot path: needs no fiber if `start` returns an `Exit`. If `start` throws, the promise rejects: a
+ * proxy as input may throw.
+ */
 export const runPossiblySync = <A, E>(
-  effect: Effect.Effect<A, E>,
+  start: () => Effect.Effect<A, E>,
   context: Context.Context<never>,
   onExit?: (exit: Exit.Exit<A, E>) => void
 ): Promise<A> => {
-  const fiber = Effect.runForkWith(context)(effect)
-  const exit = fiber.pollUnsafe()
-  if (exit !== undefined) {
+  const finish = (exit: Exit.Exit<A, E>): Promise<A> => {
     onExit?.(exit)
     return exitToPromise(exit)
   }
-  return new Promise((resolve) =>
-    fiber.addObserver((exit) => {
-      onExit?.(exit)
-      resolve(exitToPromise(exit))
-    })
-  )
+  let effect: Effect.Effect<A, E>
+  try {
+    effect = start()
+  } catch (error) {
+    return finish(Exit.die(error))
+  }
+  if (Exit.isExit(effect)) return finish(effect as Exit.Exit<A, E>)
+  const fiber = Effect.runForkWith(context)(effect)
+  const exit = fiber.pollUnsafe()
+  if (exit !== undefined) return finish(exit)
+  return new Promise((resolve) => fiber.addObserver((exit) => resolve(finish(exit))))
 }
 
 /** Calls a function that returns a promise. If the function throws, the promise rejects: a proxy as input may throw. */

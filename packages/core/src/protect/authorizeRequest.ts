@@ -10,17 +10,19 @@ import type { ReportOutcome } from "../authorize/reportOutcome.ts"
 import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
-import { toPolicies } from "../metering/ConsumeResult.ts"
+import { type QuotaPeriod, toPolicies } from "../metering/ConsumeResult.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import type { QuotasJson } from "../metering/Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
 import { type AuthorizeResultJson, getRefusalHeaders, getReportOutcome } from "../promises/authorize.ts"
 import { getHandleContext } from "../promises/handleContexts.ts"
 import { RateLimited } from "../rateLimits/RateLimitError.ts"
+import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
+import { nextBatch } from "../runtime/nextBatch.ts"
 import * as Options from "../runtime/Options.ts"
-import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 import { parseRouteOptions } from "./parseRouteOptions.ts"
@@ -145,24 +147,48 @@ const toRefusalResult = ({ error, headers }: RefusalProblem, instance: string): 
   problem: encodeProblem(error, instance)
 })
 
+/** Quotas have the same period for all requests of a subscription, and often for all subscriptions. */
+const parsedTimestamps = new BoundedMap<string, number>(10_000)
+
+const parseTimestamp = (text: string): number => {
+  const known = parsedTimestamps.get(text)
+  if (known !== undefined) return known
+  const parsed = Date.parse(text)
+  parsedTimestamps.set(text, parsed)
+  return parsed
+}
+
+const noHeaders: Headers = {}
+const noRateLimits: ReadonlyArray<RateLimitStatus> = []
+const noMeters: QuotasJson["meters"] = {}
+const noPeriod: QuotaPeriod = { start: 0, end: 0 }
+
+const toHeaders = (quotas: QuotasJson | undefined, rateLimits: AllowedJson["rateLimits"] = noRateLimits): Headers => {
+  if (quotas === undefined && rateLimits.length === 0) return noHeaders
+  const period =
+    quotas === undefined
+      ? noPeriod
+      : { start: parseTimestamp(quotas.periodStart), end: parseTimestamp(quotas.resetsOn) }
+  const now = clock.currentTimeMillisUnsafe()
+  return formatRateLimitHeaders(toPolicies(rateLimits, quotas?.meters ?? noMeters, period, now))
+}
+
+const toRemaining = (meters: QuotasJson["meters"] = noMeters): Record<string, number> => {
+  const remaining: Record<string, number> = {}
+  for (const meter in meters) remaining[meter] = meters[meter]?.remaining ?? 0
+  return remaining
+}
+
+/** All consumers have the same fields, also those that are undefined: the code that reads them is faster. */
 const toAllowedResult = (result: AllowedJson): AuthorizeRequestResult => {
   const { consumer, keyId, scopes, subscription, quotas, rateLimits } = result
-  const { meters = {}, periodStart = "", resetsOn = "" } = quotas ?? {}
-  const period = { start: Date.parse(periodStart), end: Date.parse(resetsOn) }
-  const policies = toPolicies(rateLimits ?? [], meters, period, clock.currentTimeMillisUnsafe())
+  const { name, id, tags, metadata } = consumer
+  const remaining = toRemaining(quotas?.meters)
   return {
     allowed: true,
-    headers: formatRateLimitHeaders(policies),
-    reportOutcome: getReportOutcome(result),
-    consumer: {
-      name: consumer.name,
-      id: consumer.id,
-      keyId,
-      tags: consumer.tags,
-      metadata: consumer.metadata,
-      remaining: Object.fromEntries(Object.entries(meters).map(([meter, { remaining }]) => [meter, remaining])),
-      ...omitUndefined({ scopes, subscription, quotas, rateLimits })
-    }
+    consumer: { name, id, keyId, tags, metadata, scopes, remaining, subscription, quotas, rateLimits },
+    headers: toHeaders(quotas, rateLimits),
+    reportOutcome: getReportOutcome(result)
   }
 }
 
@@ -189,6 +215,7 @@ export const makeAuthorizeRequest = <HostRequest>(
   return async (request, hostRequest) => {
     const getInstance = () => resolveRequestId(request.header("x-request-id"))
     const key = extractKey(request, keyFrom)
+    await nextBatch()
     try {
       const result = await bucket.authorize(key, toAuthorizeOptions(hostRequest))
       return result.allowed ? toAllowedResult(result) : toRefusalResult(toRefusal(result), getInstance())

@@ -34,7 +34,7 @@ export const savedFieldNames = Object.keys(savedFields) as ReadonlyArray<keyof t
 /** The fields that Tollgate sets. */
 const generatedFields = { id: KeyId, createdOn: Timestamp, updatedOn: Timestamp }
 
-/** An API key. `key` is its value, if the request asked for it. */
+/** An API key. `key` is its value, present only if it was requested. */
 export const ApiKey = Schema.Struct({
   ...generatedFields,
   ...savedFields,

@@ -31,7 +31,7 @@ const fields = {
   metadata: Schema.optionalKey(Metadata)
 }
 
-/** A consumer: a named group of API keys. Its keys and managers are included if the request asked for them. */
+/** A consumer: a named group of API keys. Its keys and managers are present only if they were requested. */
 export const Consumer = Schema.Struct({
   ...fields,
   apiKeys: Schema.optionalKey(Schema.Array(ApiKey)),

@@ -38,6 +38,8 @@ export class TrustedClock extends Context.Service<
   {
     /** Milliseconds since the epoch, based on the given clock. */
     readonly readMillis: (clock: Clock.Clock) => number
+    /** The same as a `DateTime`. */
+    readonly read: (clock: Clock.Clock) => DateTime.Utc
     readonly now: Effect.Effect<DateTime.Utc>
   }
 >()("@tollgate/core/runtime/TrustedClock") {
@@ -53,6 +55,7 @@ export class TrustedClock extends Context.Service<
       if (DateTime.toEpochMillis(cachedDateTime) !== millis) cachedDateTime = DateTime.makeUnsafe(millis)
       return cachedDateTime
     }
-    return { readMillis, now: Effect.clockWith((clock) => Effect.succeed(toDateTime(readMillis(clock)))) }
+    const read = (clock: Clock.Clock) => toDateTime(readMillis(clock))
+    return { readMillis, read, now: Effect.clockWith((clock) => Effect.succeed(read(clock))) }
   })
 }

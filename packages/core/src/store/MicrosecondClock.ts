@@ -13,11 +13,14 @@ import type { Clock } from "effect"
  */
 export type ClockSource = "monotonic" | "caller"
 
+/** The wall clock to the millisecond, in microseconds. */
+const readWholeMilliseconds = (clock: Clock.Clock): number => Math.floor(clock.currentTimeMillisUnsafe() * 1_000)
+
 /** The wall clock. Fake timers set its milliseconds only. */
 const readWall = (clock: Clock.Clock): number => {
-  const millis = clock.currentTimeMillisUnsafe()
+  const start = readWholeMilliseconds(clock)
   const micros = Number(clock.currentTimeNanosUnsafe() / 1_000n)
-  return Math.floor(micros / 1_000) === millis ? micros : Math.floor(millis * 1_000)
+  return micros >= start && micros < start + 1_000 ? micros : start
 }
 
 /** The time in microseconds, for the rate limits and counters of a store that has no server's clock. */
@@ -43,8 +46,7 @@ export class MicrosecondClock {
     if (this.#source === "caller") return this.#followWall(clock, earliest)
     const monotonic = Number(clock.monotonicTimeNanosUnsafe() / 1_000n)
     const previous = this.#offsets.get(clock)
-    const start = () => Math.floor(clock.currentTimeMillisUnsafe() * 1_000) - monotonic
-    const offset = Math.max(previous ?? start(), earliest - monotonic)
+    const offset = Math.max(previous ?? readWholeMilliseconds(clock) - monotonic, earliest - monotonic)
     if (offset !== previous) this.#offsets.set(clock, offset)
     return monotonic + offset
   }

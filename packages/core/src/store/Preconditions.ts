@@ -59,6 +59,38 @@ const evaluateCounter = (change: CounterChange, state: CommitState): StoreConfli
   }
 }
 
+/** The records that will have unique keys after a commit. */
+class UniqueKeyOwners {
+  readonly #state: CommitState
+  readonly #writtenKeys = new Set<string>()
+  readonly #newOwners = new Map<string, string>()
+
+  constructor(changes: ReadonlyArray<Change>, state: CommitState) {
+    this.#state = state
+    for (const change of changes)
+      if (change._tag === "Put" || change._tag === "Delete") this.#writtenKeys.add(change.key)
+  }
+
+  /** Returns a unique key of a record that another record has. */
+  findTaken({ key, uniqueKeys }: Extract<Change, { readonly _tag: "Put" }>): string | undefined {
+    for (const uniqueKey of uniqueKeys) {
+      const owner = this.#state.owner(uniqueKey)
+      // A record that this commit replaces or deletes releases its unique keys.
+      const belongsToAnotherRecord = owner !== undefined && !this.#writtenKeys.has(owner)
+      const newOwner = this.#newOwners.get(uniqueKey)
+      if (belongsToAnotherRecord || (newOwner !== undefined && newOwner !== key)) return uniqueKey
+      this.#newOwners.set(uniqueKey, key)
+    }
+    return undefined
+  }
+}
+
+/** Whether a commit writes records. Most only check and count. */
+export const writesRecords = (changes: ReadonlyArray<Change>): boolean => {
+  for (const { _tag } of changes) if (_tag === "Put" || _tag === "Delete") return true
+  return false
+}
+
 /**
  * Returns the new values of the counters, in the order of the changes; or the conflict of the first change, in order,
  * whose precondition does not hold.
@@ -67,10 +99,8 @@ export const evaluate = (
   changes: ReadonlyArray<Change>,
   state: CommitState
 ): StoreConflict | ReadonlyArray<CounterUpdate> => {
-  const writtenKeys = new Set<string>()
-  for (const change of changes) if (change._tag === "Put" || change._tag === "Delete") writtenKeys.add(change.key)
-  const newOwners = new Map<string, string>()
   const updates: Array<CounterUpdate> = []
+  const owners = writesRecords(changes) ? new UniqueKeyOwners(changes, state) : undefined
 
   for (const change of changes) {
     switch (change._tag) {
@@ -80,16 +110,8 @@ export const evaluate = (
         if (state.version(change.key) !== change.expect) {
           return new StoreConflict({ reason: "stale", subject: change.key })
         }
-        if (change._tag !== "Put") break
-        for (const uniqueKey of change.uniqueKeys) {
-          const owner = state.owner(uniqueKey)
-          // A record that this commit replaces or deletes releases its unique keys.
-          const belongsToAnotherRecord = owner !== undefined && !writtenKeys.has(owner)
-          if (belongsToAnotherRecord || (newOwners.has(uniqueKey) && newOwners.get(uniqueKey) !== change.key)) {
-            return new StoreConflict({ reason: "unique-key", subject: uniqueKey })
-          }
-          newOwners.set(uniqueKey, change.key)
-        }
+        const taken = change._tag === "Put" ? owners?.findTaken(change) : undefined
+        if (taken !== undefined) return new StoreConflict({ reason: "unique-key", subject: taken })
         break
       }
       case "AtMost":

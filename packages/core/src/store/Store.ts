@@ -6,12 +6,13 @@
  * which takes data instead of a callback, so that an adapter can run it as one SQLite transaction, one call of a
  * PostgreSQL function, one Redis script or one synchronous function.
  */
-import { Cause, Context, Data, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Cause, type Clock, Context, Data, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { type HostLogger, resolveLogger } from "../runtime/HostLogger.ts"
 import type { Partition } from "./Partition.ts"
 import { StoreContents, type StoreContentsOperations } from "./StoreContents.ts"
 import type { StoreConflict, StoreUnavailable } from "./StoreError.ts"
 import * as StoreMisuse from "./StoreMisuse.ts"
+import { withNow } from "./withNow.ts"
 
 /** A record as the store keeps it. The store does not look into its body. */
 export interface StoreRecord {
@@ -132,6 +133,34 @@ export interface StoreDescription {
   readonly countRetries?: (() => number) | undefined
 }
 
+type Matches = ReadonlyArray<RecordWithParent | undefined>
+
+/** `now` is optional: it does the same at once, without a fiber. It returns nothing if the store must wait. */
+export interface GetByUniqueKey {
+  (partition: Partition, uniqueKeys: ReadonlyArray<string>): Effect.Effect<Matches, StoreUnavailable>
+  readonly now?: (
+    partition: Partition,
+    uniqueKeys: ReadonlyArray<string>
+  ) => Exit.Exit<Matches, StoreUnavailable> | undefined
+}
+
+/**
+ * `now` is optional: it does the same at once, without a fiber. It returns nothing if the store must wait. Its arguments
+ * are not checked, because that would take as long as the commit: Tollgate calls it only with changes that it has made.
+ */
+export interface Commit {
+  (
+    partition: Partition,
+    changes: ReadonlyArray<Change>,
+    idempotency?: IdempotencyRecord
+  ): Effect.Effect<CommitResult, StoreConflict | StoreUnavailable>
+  readonly now?: (
+    partition: Partition,
+    changes: ReadonlyArray<Change>,
+    clock: Clock.Clock
+  ) => Exit.Exit<CommitResult, StoreConflict | StoreUnavailable> | undefined
+}
+
 /** The operations that an adapter implements and passes to `Store.make`. */
 export interface StoreOperations {
   readonly description?: StoreDescription | undefined
@@ -143,10 +172,7 @@ export interface StoreOperations {
   ): Effect.Effect<ReadonlyArray<StoreRecord | undefined>, StoreUnavailable>
 
   /** The records with these unique keys, each with its parent, in one round trip. */
-  getByUniqueKey(
-    partition: Partition,
-    uniqueKeys: ReadonlyArray<string>
-  ): Effect.Effect<ReadonlyArray<RecordWithParent | undefined>, StoreUnavailable>
+  readonly getByUniqueKey: GetByUniqueKey
 
   /** One page for each query, in one round trip. */
   list(
@@ -158,11 +184,7 @@ export interface StoreOperations {
   counters(partition: Partition, names: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<number>, StoreUnavailable>
 
   /** Applies all changes atomically, or none. */
-  commit(
-    partition: Partition,
-    changes: ReadonlyArray<Change>,
-    idempotency?: IdempotencyRecord
-  ): Effect.Effect<CommitResult, StoreConflict | StoreUnavailable>
+  readonly commit: Commit
 
   /**
    * Removes everything in the partition. Not atomic: call it again if it fails. The partition's sequence number is
@@ -183,22 +205,31 @@ export class Store extends Context.Service<Store, StoreOperations>()("@tollgate/
    * results without calling the adapter. An adapter can rely on well-formed arguments.
    */
   static make(operations: StoreOperations): StoreOperations {
+    const { now: getNow } = operations.getByUniqueKey
+    const { now: commitNow } = operations.commit
     return {
       description: operations.description,
       get: (partition, keys) => (keys.length === 0 ? emptyResult : operations.get(partition, keys)),
-      getByUniqueKey: (partition, uniqueKeys) =>
-        uniqueKeys.length === 0 ? emptyResult : operations.getByUniqueKey(partition, uniqueKeys),
+      getByUniqueKey: withNow<GetByUniqueKey>(
+        (partition, uniqueKeys) =>
+          uniqueKeys.length === 0 ? emptyResult : operations.getByUniqueKey(partition, uniqueKeys),
+        getNow && ((partition, uniqueKeys) => (uniqueKeys.length === 0 ? undefined : getNow(partition, uniqueKeys)))
+      ),
       list: (partition, queries) => {
         if (queries.length === 0) return emptyResult
         const misuse = StoreMisuse.validateQueries(queries)
         return misuse === undefined ? operations.list(partition, queries) : Effect.die(misuse)
       },
       counters: (partition, names) => (names.length === 0 ? emptyResult : operations.counters(partition, names)),
-      commit: (partition, changes, idempotency) => {
-        if (changes.length === 0 && idempotency === undefined) return emptyCommit
-        const misuse = StoreMisuse.validateCommit(changes, idempotency)
-        return misuse === undefined ? operations.commit(partition, changes, idempotency) : Effect.die(misuse)
-      },
+      commit: withNow<Commit>(
+        (partition, changes, idempotency) => {
+          if (changes.length === 0 && idempotency === undefined) return emptyCommit
+          const misuse = StoreMisuse.validateCommit(changes, idempotency)
+          return misuse === undefined ? operations.commit(partition, changes, idempotency) : Effect.die(misuse)
+        },
+        commitNow &&
+          ((partition, changes, clock) => (changes.length === 0 ? undefined : commitNow(partition, changes, clock)))
+      ),
       clear: operations.clear
     }
   }

@@ -20,12 +20,18 @@ export const telemetryOptions = Options.struct<TelemetryOptions>()({
 
 export interface HostContext {
   readonly context: Context.Context<never>
+  /** Whether the host traces: then every operation needs a fiber, which has the span. */
+  readonly isTraced: boolean
   /** Adds the span that is active in the host now: the spans of the call become its children. */
   readonly withActiveSpan: (context: Context.Context<never>) => Context.Context<never>
 }
 
 /** Without a logger, tracer and metrics of the host: for programs that use Effect, which bring their own. */
-export const emptyHostContext: HostContext = { context: Context.empty(), withActiveSpan: (context) => context }
+export const emptyHostContext: HostContext = {
+  context: Context.empty(),
+  isTraced: false,
+  withActiveSpan: (context) => context
+}
 
 export const makeHostContext = async (
   logger: HostLogger | undefined,
@@ -45,6 +51,7 @@ export const makeHostContext = async (
   return {
     // Looking up a service is faster than in a context that was made by adding one after the other.
     context: Context.mergeAll(...references),
+    isTraced: tracer !== undefined,
     withActiveSpan: (context) => {
       const span = openTelemetry?.getActiveSpan()
       return span === undefined ? context : Context.add(context, Tracer.ParentSpan, span)

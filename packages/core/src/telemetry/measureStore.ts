@@ -4,8 +4,9 @@
 import { Cause, Effect, Exit, Layer } from "effect"
 import { onExitSync } from "../runtime/onExitSync.ts"
 import { hasParentSpan, withSafeSpan } from "../runtime/withSafeSpan.ts"
-import { type CommitResult, Store, type StoreOperations } from "../store/Store.ts"
+import { type Commit, type CommitResult, type GetByUniqueKey, Store, type StoreOperations } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
+import { withNow } from "../store/withNow.ts"
 import { instruments } from "./instruments.ts"
 import { observeScoped, Telemetry, type TelemetryShape } from "./Telemetry.ts"
 
@@ -40,21 +41,28 @@ export const measureStore = (store: StoreOperations, { hasSdk, series }: Telemet
     else series(instruments.commits, { ...system, "tollgate.outcome": outcome })(1)
   }
 
-  const makeMeasure = (operation: OperationName) => {
+  const makeRecordDuration = (operation: OperationName) => {
     const attributes = { ...system, "db.operation.name": operation }
     const recordSuccess = series(instruments.storeDuration, attributes)
+    return (exit: Exit.Exit<unknown, unknown>, start: number): void => {
+      const seconds = (performance.now() - start) / 1_000
+      if (Exit.isSuccess(exit)) recordSuccess(seconds)
+      else series(instruments.storeDuration, { ...attributes, "error.type": describeFailure(exit.cause) })(seconds)
+    }
+  }
+
+  const makeMeasure = (operation: OperationName) => {
+    const record = makeRecordDuration(operation)
     const withSpan = withSafeSpan(`${operation} ${system["db.system.name"]}`, () => ({
       kind: "client",
-      attributes
+      attributes: { ...system, "db.operation.name": operation }
     }))
 
     return <A, E>(effect: Effect.Effect<A, E>, onExit?: (exit: Exit.Exit<A, E>) => void): Effect.Effect<A, E> =>
       Effect.withFiber((fiber) => {
         const start = performance.now()
         return onExitSync(hasParentSpan(fiber) ? withSpan(effect) : effect, (exit) => {
-          const seconds = (performance.now() - start) / 1_000
-          if (Exit.isSuccess(exit)) recordSuccess(seconds)
-          else series(instruments.storeDuration, { ...attributes, "error.type": describeFailure(exit.cause) })(seconds)
+          record(exit, start)
           onExit?.(exit)
         })
       })
@@ -69,14 +77,37 @@ export const measureStore = (store: StoreOperations, { hasSdk, series }: Telemet
     clear: makeMeasure("clear")
   }
 
+  /** Measures an operation that answers at once. A span needs a fiber: with a tracer, there are no such operations. */
+  const measureNow = <Args extends ReadonlyArray<unknown>, A, E>(
+    operation: "getByUniqueKey" | "commit",
+    run: ((...args: Args) => Exit.Exit<A, E> | undefined) | undefined,
+    onExit?: (exit: Exit.Exit<A, E>) => void
+  ) => {
+    if (run === undefined || hasSdk) return undefined
+    const record = makeRecordDuration(operation)
+    return (...args: Args) => {
+      const start = performance.now()
+      const exit = run(...args)
+      if (exit === undefined) return undefined
+      record(exit, start)
+      onExit?.(exit)
+      return exit
+    }
+  }
+
   return {
     ...store,
     get: (partition, keys) => measure.get(store.get(partition, keys)),
-    getByUniqueKey: (partition, uniqueKeys) => measure.getByUniqueKey(store.getByUniqueKey(partition, uniqueKeys)),
+    getByUniqueKey: withNow<GetByUniqueKey>(
+      (partition, uniqueKeys) => measure.getByUniqueKey(store.getByUniqueKey(partition, uniqueKeys)),
+      measureNow("getByUniqueKey", store.getByUniqueKey.now)
+    ),
     list: (partition, queries) => measure.list(store.list(partition, queries)),
     counters: (partition, names) => measure.counters(store.counters(partition, names)),
-    commit: (partition, changes, idempotency) =>
-      measure.commit(store.commit(partition, changes, idempotency), recordCommit),
+    commit: withNow<Commit>(
+      (partition, changes, idempotency) => measure.commit(store.commit(partition, changes, idempotency), recordCommit),
+      measureNow("commit", store.commit.now, recordCommit)
+    ),
     clear: (partition) => measure.clear(store.clear(partition))
   }
 }

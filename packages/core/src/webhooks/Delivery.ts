@@ -41,7 +41,7 @@ export type DeliveryJson = typeof Delivery.Encoded
 export const StoredDelivery = Schema.Struct({
   ...fields,
   webhookId: WebhookId,
-  /** Whether the delivery waits for its first attempt, or for one that was asked for. */
+  /** Whether the delivery waits for its first attempt, or for one that was requested. */
   isNew: Schema.Boolean,
   /** A test event, which is not in the log. */
   event: Schema.optionalKey(Event)

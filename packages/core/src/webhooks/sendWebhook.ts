@@ -2,8 +2,7 @@
  * Sends one message to the endpoint of a tenant. The endpoint is hostile: it must not make the server connect to an
  * address that was not checked, wait longer than the timeout, or read more than the limits.
  */
-import { request as requestHttp } from "node:http"
-import { request as requestHttps } from "node:https"
+import type { request as requestHttp } from "node:http"
 import { isIP, type LookupFunction } from "node:net"
 import { Effect } from "effect"
 import { describeSendFailure } from "./describeSendFailure.ts"
@@ -64,12 +63,16 @@ const makeOptions = (addresses: ReadonlyArray<string>, { headers, body }: Webhoo
   }
 })
 
+/** Imports it when a message is sent: an import of `node:http` also loads all of `fetch`, which would delay the start. */
+const importRequest = (url: URL): Effect.Effect<typeof requestHttp> =>
+  Effect.promise(async () => (await import(url.protocol === "https:" ? "node:https" : "node:http")).request)
+
 const post = (
+  open: typeof requestHttp,
   { url, addresses }: WebhookTarget,
   message: WebhookRequest
 ): Effect.Effect<WebhookResponse, WebhookSendError> =>
   Effect.callback((resume) => {
-    const open = url.protocol === "https:" ? requestHttps : requestHttp
     const request = open(url, makeOptions(addresses, message))
     const fail = (reason: string): void => {
       resume(Effect.fail(new WebhookSendError({ reason })))
@@ -108,7 +111,7 @@ const post = (
 export const sendWebhook = (message: WebhookRequest): Effect.Effect<WebhookResponse, WebhookSendError> =>
   resolveTarget(message.url, message.allowPrivateNetworks).pipe(
     Effect.mapError(({ problem }) => new WebhookSendError({ reason: problem })),
-    Effect.flatMap((target) => post(target, message)),
+    Effect.flatMap((target) => Effect.flatMap(importRequest(target.url), (open) => post(open, target, message))),
     Effect.timeoutOrElse({
       duration: timeoutSeconds * 1_000,
       orElse: () =>

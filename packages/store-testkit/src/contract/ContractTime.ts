@@ -16,7 +16,7 @@ export interface ContractTime {
   readonly equal: (actual: number | undefined, expected: number) => void
 }
 
-/** A clock that moves only when it is told to. It sleeps in real time. */
+/** A clock that moves only when a test moves it. It sleeps in real time. */
 export class ManualClock implements Clock.Clock {
   /** Microseconds. Not a whole millisecond, so that a store that rounds is caught. */
   #monotonic = 5_000_000_137

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict"
-import { Change } from "@tollgate/core/store"
+import { Change, StoreEntry } from "@tollgate/core/store"
 import { cases, getVersions, put } from "./ContractCase.ts"
 import { toKeys } from "./entries.ts"
 
@@ -114,6 +114,48 @@ export const scale = cases("scale", {
       deepEqual((yield* list(terms, { limit: 5_000 })).keys, expected)
       deepEqual((yield* list(terms, { limit: 5_000, descending: true })).keys, expected.toReversed())
     }
+  },
+
+  *"the total of several terms is exact after each write"({ commit, list, store, contents, partition }) {
+    const all = keys(1_200)
+    const { versions } = yield* commit([
+      ...all.map((key) => put(key, { indexTerms: ["t", "u"] })),
+      put("x", { indexTerms: ["t"] }),
+      put("y", { indexTerms: ["u"] })
+    ])
+    const expect = (key: string) => versions.get(key) ?? 0
+    const check = function* (expected: ReadonlyArray<string>) {
+      const total = expected.length
+      for (const offset of [0, 500, total - 3, total - 3, total, 1_201]) {
+        deepEqual(yield* list(["t", "u"], { offset, limit: 3 }), { keys: expected.slice(offset, offset + 3), total })
+      }
+      const newest = { keys: expected.toReversed().slice(0, 3), total }
+      deepEqual(yield* list(["u", "t"], { limit: 3, descending: true }), newest)
+    }
+    yield* check(all)
+    // Each term has as many records as before.
+    yield* commit([put("x", { expect: expect("x"), indexTerms: ["t", "u"] }), put("y", { expect: expect("y") })])
+    yield* check([...all, "x"])
+    yield* commit([Change.Delete({ key: "r0", expect: expect("r0") })])
+    yield* check([...all.slice(1), "x"])
+    yield* commit([Change.Delete({ key: "r1", expect: expect("r1") }), put("z", { indexTerms: ["t"] })])
+    yield* check([...all.slice(2), "x"])
+    yield* store.clear(partition)
+    deepEqual(yield* list(["t", "u"]), { keys: [], total: 0 })
+    const recreated = yield* commit(all.map((key) => put(key, { indexTerms: ["t", "u"] })))
+    yield* check(all)
+    // Neither deletes nor written records advance the sequence number, and each term has as many records as before.
+    const deleted = all.slice(1)
+    yield* commit(deleted.map((key) => Change.Delete({ key, expect: recreated.versions.get(key) ?? 0 })))
+    const written = [["x", ["t"]], ["y", ["u"]], ...deleted.slice(1).map((key) => [key, ["t", "u"]] as const)] as const
+    yield* contents.write(
+      partition,
+      written.map(([key, indexTerms], index) =>
+        StoreEntry.Record({ record: { key, version: index + 1, body: "", indexTerms, uniqueKeys: [] } })
+      )
+    )
+    for (const term of ["t", "u"]) equal((yield* list([term], { limit: 0 })).total, 1_200)
+    equal((yield* list(["t", "u"], { limit: 0 })).total, 1_199)
   },
 
   *"ten thousand records are read in the order of creation, each once"({ commit, copy, readEntries }) {

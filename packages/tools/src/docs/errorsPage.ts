@@ -24,7 +24,7 @@ client, it is an instance of a class with the same fields. \`@tollgate/core\` an
 
 Some errors have more members, which are below. A class also has the name of the error in \`_tag\` and \`name\`.
 
-\`isTollgateError(error)\`, or \`error instanceof TollgateError\`, tells whether a value is such an error. Then match on \`code\`, or on the class:
+\`isTollgateError(error)\`, or \`error instanceof TollgateError\`, is \`true\` for such an error. Then match on \`code\`, or on the class:
 
 \`\`\`ts
 import { ConsumerNotFound, createTollgate, isTollgateError } from "@tollgate/core"

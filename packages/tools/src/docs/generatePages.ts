@@ -7,13 +7,15 @@ import { generateErrorsPage } from "./errorsPage.ts"
 import { generateEventTypes } from "./eventTypes.ts"
 import { generateHttpReference } from "./httpReference.ts"
 import { formatPage } from "./markdown.ts"
+import { generateMeasurements } from "./measurementsPage.ts"
 
 export const generatePages = (): ReadonlyMap<string, string> => {
   const pages = [
-    ["errors.md", generateErrorsPage()],
-    ["event-types.md", generateEventTypes()],
-    ["http-operations.md", generateHttpReference()],
-    ...[...generateApiReference()].map(([name, text]) => [`api/${name}`, text] as const)
+    ["design/measurements.md", generateMeasurements()],
+    ["reference/errors.md", generateErrorsPage()],
+    ["reference/event-types.md", generateEventTypes()],
+    ["reference/http-operations.md", generateHttpReference()],
+    ...[...generateApiReference()].map(([name, text]) => [`reference/api/${name}`, text] as const)
   ] as const
-  return new Map(pages.map(([path, text]) => [`docs/reference/${path}`, formatPage(text)]))
+  return new Map(pages.map(([path, text]) => [`docs/${path}`, formatPage(text)]))
 }

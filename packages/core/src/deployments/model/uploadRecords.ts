@@ -16,7 +16,7 @@ export const UploadUrl = Schema.Struct({
   id: StatusId,
   expiresOn: Timestamp,
   used: Schema.Boolean,
-  /** Who asked for the URL. */
+  /** Who requested the URL. */
   actor: Schema.optionalKey(Actor)
 })
 export type UploadUrl = typeof UploadUrl.Type

@@ -1,6 +1,6 @@
 /**
- * The counters that the commits of one transaction use. Each is read once, and written once at the end of the
- * transaction, so a counter that many of its commits change costs little more than one write.
+ * Caches the counters that commits use, until another connection writes to the file. Within a transaction, a counter that
+ * many commits change is written once, at the end.
  */
 import type { Statements } from "./statements.ts"
 
@@ -10,20 +10,24 @@ import type { Statements } from "./statements.ts"
  */
 const maxExtension = 60_000
 
+const maxCounters = 20_000
+
 interface Counter {
   readonly partition: number
   readonly name: string
   /** The expiry in the table; 0 if there is no row. */
-  readonly storedExpires: number
+  storedExpires: number
   value: number
   /** 0 if the counter does not exist. */
   expires: number
   isChanged: boolean
 }
 
-export class TransactionCounters {
+export class CounterCache {
   readonly #sql: Statements
-  readonly #counters = new Map<string, Counter>()
+  readonly #counters = new Map<number, Map<string, Counter>>()
+  #size = 0
+  #changed: Array<Counter> = []
 
   constructor(sql: Statements) {
     this.#sql = sql
@@ -40,38 +44,54 @@ export class TransactionCounters {
     const counter = this.#find(partition, name)
     counter.value = value
     if (counter.expires < now + ttl) counter.expires = now + ttl + Math.floor(Math.min(ttl / 8, maxExtension))
-    counter.isChanged = true
+    this.#markChanged(counter)
   }
 
   remove(partition: number, name: string): void {
     const counter = this.#find(partition, name)
     counter.expires = 0
-    counter.isChanged = true
+    this.#markChanged(counter)
   }
 
-  /** Writes what has changed. Call before COMMIT, and before statements that use the table. */
+  /** Writes what has changed. Call before COMMIT, and before statements that read the table. */
   flush(): void {
-    for (const { partition, name, value, expires, storedExpires, isChanged } of this.#counters.values()) {
-      if (!isChanged) continue
+    for (const counter of this.#changed) {
+      const { partition, name, value, expires, storedExpires } = counter
       if (expires === 0) this.#sql.deleteCounter.run(partition, name)
       else if (expires === storedExpires) this.#sql.updateCounter.run(value, partition, name)
       else this.#sql.setCounter.run(partition, name, value, expires)
+      counter.storedExpires = expires
+      counter.isChanged = false
     }
-    this.reset()
+    this.#changed = []
+    if (this.#size > maxCounters) this.reset()
   }
 
-  /** Forgets what was not written. Call after a rollback. */
+  /** Forgets everything. Call after a rollback, and after statements that change the table. */
   reset(): void {
     this.#counters.clear()
+    this.#size = 0
+    this.#changed = []
+  }
+
+  #markChanged(counter: Counter): void {
+    if (counter.isChanged) return
+    counter.isChanged = true
+    this.#changed.push(counter)
   }
 
   #find(partition: number, name: string): Counter {
-    const key = `${partition} ${name}`
-    const existing = this.#counters.get(key)
+    let counters = this.#counters.get(partition)
+    const existing = counters?.get(name)
     if (existing !== undefined) return existing
     const [value, expires] = this.#sql.counterRow.get(partition, name) ?? [0, 0]
     const counter = { partition, name, storedExpires: expires, value, expires, isChanged: false }
-    this.#counters.set(key, counter)
+    if (counters === undefined) {
+      counters = new Map()
+      this.#counters.set(partition, counters)
+    }
+    counters.set(name, counter)
+    this.#size++
     return counter
   }
 }

@@ -1,0 +1,102 @@
+/**
+ * Sends requests to a server in a child process and compares routes by the CPU time that the server needs, so that the
+ * speed of the client does not matter.
+ */
+import { type ChildProcess, fork } from "node:child_process"
+import { once } from "node:events"
+import { type Comparison, type Effort, toSpread } from "./measure.ts"
+import { sendRequests } from "./rawClient.ts"
+
+/** More than a server handles in one turn of its event loop, so that it never waits for the client. */
+const connections = 64
+/** A long-running server runs optimized code. */
+const warmUpRequests = 10_000
+const cpuTimeRequest = "cpu time"
+
+export interface BenchmarkRequest {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+  /** The value of `Authorization`, for the n-th request. */
+  readonly authorization: (index: number) => string
+}
+
+export interface ServerProcess<Ready> {
+  /** What the process sent when it was ready. */
+  readonly ready: Ready
+  readonly child: ChildProcess
+}
+
+/** Starts a process with a server, runs `use`, and ends the process. */
+export const withServerProcess = async <Ready, A>(
+  file: URL,
+  task: unknown,
+  use: (server: ServerProcess<Ready>) => Promise<A>
+): Promise<A> => {
+  const child = fork(file, { execArgv: ["--conditions=@tollgate/source"] })
+  try {
+    child.send(task ?? {})
+    const [ready] = (await once(child, "message")) as [Ready]
+    return await use({ ready, child })
+  } finally {
+    child.kill("SIGKILL")
+  }
+}
+
+/** In the server process: reports the CPU time that the process has used, whenever it is asked. */
+export const reportCpuTime = (): void => {
+  process.on("message", (message) => {
+    if (message !== cpuTimeRequest) return
+    const { user, system } = process.cpuUsage()
+    process.send?.((user + system) / 1e6)
+  })
+}
+
+const getCpuSeconds = async (child: ChildProcess): Promise<number> => {
+  child.send(cpuTimeRequest)
+  const [seconds] = await once(child, "message")
+  return seconds
+}
+
+const toMessages =
+  ({ method, path, body = "", authorization }: BenchmarkRequest) =>
+  (index: number): string =>
+    [
+      `${method} ${path} HTTP/1.1`,
+      "host: localhost",
+      `authorization: ${authorization(index)}`,
+      ...(body === "" ? [] : ["content-type: application/json", `content-length: ${body.length}`]),
+      "",
+      body
+    ].join("\r\n")
+
+/** Compares each request with `baseline`, in requests per second of the server's CPU time. */
+export const compareRequests = async (
+  child: ChildProcess,
+  port: number,
+  requests: ReadonlyArray<BenchmarkRequest>,
+  baseline: BenchmarkRequest,
+  { rounds, milliseconds }: Effort
+): Promise<ReadonlyArray<Comparison>> => {
+  const all = [baseline, ...requests]
+  const times = Math.max(200, milliseconds * 4)
+  const measureRate = async (request: BenchmarkRequest): Promise<number> => {
+    const before = await getCpuSeconds(child)
+    await sendRequests(port, connections, times, toMessages(request))
+    return times / ((await getCpuSeconds(child)) - before)
+  }
+  for (const request of all) await sendRequests(port, connections, warmUpRequests, toMessages(request))
+  const rates = all.map((): Array<number> => [])
+  for (let round = 0; round < rounds; round++) {
+    // Alternate the order, because the position within a round may affect the result.
+    const order = [...all.keys()]
+    if (round % 2 === 1) order.reverse()
+    for (const index of order) rates[index]?.push(await measureRate(all[index] as BenchmarkRequest))
+  }
+  const [baselineRates = [], ...ours] = rates
+  return ours.map((rates) => ({
+    ours: toSpread(rates).median,
+    baseline: toSpread(baselineRates).median,
+    ratio: toSpread(rates.map((rate, round) => rate / (baselineRates[round] ?? Number.NaN)))
+  }))
+}

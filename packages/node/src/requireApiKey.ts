@@ -1,0 +1,74 @@
+/**
+ * Middleware for `node:http`, and for frameworks that call `(req, res, next)`, that requires a valid API key.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import {
+  type AuthorizingKeyBucket,
+  makeAuthorizeRequest,
+  type RequestConsumer,
+  type RequireApiKeyOptions,
+  watchNodeResponse
+} from "@tollgate/core/internal"
+
+declare module "node:http" {
+  interface IncomingMessage {
+    /** The consumer whose API key authorized the request. `requireApiKey` sets it. */
+    consumer?: RequestConsumer
+  }
+}
+
+/** Calls `next` if the request is allowed, with an error if it could not be decided, and otherwise responds itself. */
+export type ProtectRoute<Request extends IncomingMessage = IncomingMessage> = (
+  req: Request,
+  res: ServerResponse,
+  next: (error?: unknown) => void
+) => Promise<void>
+
+/** A query parameter that occurs several times is an array, as in other frameworks. */
+const getQueryParameter = ({ url = "/" }: IncomingMessage, name: string): unknown => {
+  const [, query = ""] = url.split(/\?(.*)/s, 2)
+  const values = new URLSearchParams(query).getAll(name)
+  return values.length > 1 ? values : values[0]
+}
+
+const getHeader = ({ headers }: IncomingMessage, name: string): string | undefined => {
+  const value = headers[name.toLowerCase()]
+  return typeof value === "string" ? value : undefined
+}
+
+/**
+ * Middleware that requires a valid API key, and with options its scopes, rate limits and quotas. Otherwise it responds
+ * with 400, 401, 403, 429 or 503.
+ *
+ * @example
+ * ```ts
+ * const protect = requireApiKey(gate.account("acme").keyBucket("production"))
+ * createServer((req, res) =>
+ *   protect(req, res, () => res.end(`Hello, ${req.consumer?.name}`))
+ * ).listen(3000)
+ * ```
+ */
+export const requireApiKey = <Request extends IncomingMessage = IncomingMessage>(
+  keyBucket: AuthorizingKeyBucket,
+  options?: RequireApiKeyOptions<Request>
+): ProtectRoute<Request> => {
+  const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
+  return async (req, res, next) => {
+    try {
+      const result = await authorizeRequest(
+        { header: (name) => getHeader(req, name), query: (name) => getQueryParameter(req, name) },
+        req
+      )
+      for (const name in result.headers) res.setHeader(name, result.headers[name] ?? "")
+      if (!result.allowed) {
+        res.statusCode = result.status
+        return void res.end(JSON.stringify(result.problem))
+      }
+      if (result.reportOutcome !== undefined) watchNodeResponse(res, result.reportOutcome)
+      if (result.consumer !== undefined) req.consumer = result.consumer
+    } catch (error) {
+      return next(error)
+    }
+    next()
+  }
+}
