@@ -2,7 +2,7 @@
  * What usage over time costs: consuming, compared with the same commits without what is only for usage over time; and reserving and settling, compared with consuming.
  */
 import { join } from "node:path"
-import type { Change, StoreOperations } from "@tollgate/core/store"
+import { type Change, type Commit, type StoreOperations, withNow } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
@@ -19,15 +19,17 @@ const isForHistory = (change: Change): boolean =>
     : "counter" in change && change.counter.startsWith("usage-day:")
 
 /** The same store, but commits leave out what is only for usage over time. */
-const withoutHistory = (store: StoreOperations): StoreOperations => ({
-  ...store,
-  commit: (partition, changes, idempotency) =>
-    store.commit(
-      partition,
-      changes.filter((change) => !isForHistory(change)),
-      idempotency
+const withoutHistory = (store: StoreOperations): StoreOperations => {
+  const omitHistory = (changes: ReadonlyArray<Change>) => changes.filter((change) => !isForHistory(change))
+  const { commit } = store
+  return {
+    ...store,
+    commit: withNow<Commit>(
+      (partition, changes, idempotency) => commit(partition, omitHistory(changes), idempotency),
+      commit.now && ((partition, changes, clock) => commit.now?.(partition, omitHistory(changes), clock))
     )
-})
+  }
+}
 
 const measure = async (storeName: string, store: StoreOperations, effort: Effort): Promise<ReadonlyArray<Row>> => {
   const withUsage = await loadCustomers(store, "with-history")

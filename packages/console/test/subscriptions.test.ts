@@ -281,6 +281,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await dialog.getByLabel("Metadata").fill('{"note":"pilot"}')
     await expectAccessible(page)
     await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.waitFor({ state: "detached" })
     await page.getByText("0 of 4,500").waitFor()
     await page.getByText("trialing", { exact: true }).waitFor()
     const timestamp = await page.evaluate('new Date("2031-05-06T07:08").toISOString()')
@@ -295,6 +296,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await dialog.getByLabel("Status").selectOption("canceled")
     await dialog.getByLabel("Metadata").fill("")
     await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.waitFor({ state: "detached" })
     await page.getByText("canceled", { exact: true }).waitFor()
     expect(await billing.subscriptions.get(subscription.id)).toMatchObject({ status: "canceled", metadata: {} })
     await expect
@@ -322,6 +324,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     ])
     await expectAccessible(page)
     await page.getByRole("button", { name: "Save mine over it" }).click()
+    await page.getByRole("dialog").waitFor({ state: "detached" })
     await page.getByText("past-due", { exact: true }).waitFor()
     expect(await billing.subscriptions.get(subscription.id)).toMatchObject({
       status: "past-due",

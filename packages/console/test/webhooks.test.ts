@@ -187,6 +187,7 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByRole("button", { name: "Save mine over it" }).click()
     await page.getByText("The webhook was saved").waitFor()
+    await page.getByRole("dialog").waitFor({ state: "detached" })
     await page.getByText("mine again").waitFor()
     expect((await webhooks.get(webhook.id)).description).toBe("mine again")
     // An empty description is removed.
