@@ -12,7 +12,7 @@ import { SqliteStore } from "@tollgate/sqlite"
 import { measureHeapAfterGc } from "@tollgate/testing"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"
-import { type LoadedGate, load } from "./keys.ts"
+import { type LoadedGate, load, reopen } from "./keys.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
 import { openPool } from "./postgres.ts"
 import type { Row } from "./report.ts"
@@ -28,10 +28,26 @@ interface GrowingStore {
   readonly store: StoreOperations & { readonly close: () => Promise<void> }
   /** The bytes that the store takes. */
   readonly measureBytes: () => Promise<number>
+  /** The same data in a store with other options. */
+  readonly variant?: {
+    readonly name: string
+    readonly open: () => Promise<StoreOperations & { readonly close: () => Promise<void> }>
+  }
 }
 
+const compareByKeys = async (
+  name: string,
+  { small, large }: { readonly small: LoadedGate; readonly large: LoadedGate },
+  effort: Effort
+) => ({
+  name: `verify, ${name}, ${large.values.length} keys`,
+  comparedWith: `the same with ${fewKeys} keys`,
+  target: 0.8,
+  ...(await compare(verifyWith(large, 16), verifyWith(small, 16), effort))
+})
+
 const measureGrowth = async (
-  { name, store, measureBytes }: GrowingStore,
+  { name, store, measureBytes, variant }: GrowingStore,
   count: number,
   effort: Effort
 ): Promise<ReadonlyArray<Row>> => {
@@ -39,20 +55,24 @@ const measureGrowth = async (
   const bytesBefore = await measureBytes()
   const large = await load(store, count)
   const bytesPerKey = ((await measureBytes()) - bytesBefore) / count
-  const byKeys = await compare(verifyWith(large, 16), verifyWith(small, 16), effort)
-  const byConcurrency = await compare(verifyWith(large, 64), verifyWith(large, 1), effort)
+  const rows: Array<Row> = [
+    { ...(await compareByKeys(name, { small, large }, effort)), bytesPerKey },
+    {
+      name: `verify, ${name}, 64 concurrent`,
+      comparedWith: "the same, one at a time",
+      ...(await compare(verifyWith(large, 64), verifyWith(large, 1), effort))
+    }
+  ]
   await Promise.all([small.gate.close(), large.gate.close()])
   await store.close()
-  return [
-    {
-      name: `verify, ${name}, ${count} keys`,
-      comparedWith: `the same with ${fewKeys} keys`,
-      target: 0.8,
-      bytesPerKey,
-      ...byKeys
-    },
-    { name: `verify, ${name}, 64 concurrent`, comparedWith: "the same, one at a time", ...byConcurrency }
-  ]
+  if (variant !== undefined) {
+    const store = await variant.open()
+    const gates = { small: await reopen(store, small), large: await reopen(store, large) }
+    rows.push(await compareByKeys(variant.name, gates, effort))
+    await Promise.all([gates.small.gate.close(), gates.large.gate.close()])
+    await store.close()
+  }
+  return rows
 }
 
 export const growthInMemory = (count: number, effort: Effort) =>
@@ -73,7 +93,11 @@ const measureFile = async (path: string): Promise<number> => {
 export const growthOnSqlite = async ({ folder }: Resources, count: number, effort: Effort) => {
   const path = join(folder, "growth.db")
   const store = await SqliteStore.open(path, { durability: "normal" })
-  return measureGrowth({ name: "SQLite file", store, measureBytes: () => measureFile(path) }, count, effort)
+  const variant = {
+    name: "SQLite file with a page cache of 256 MiB",
+    open: () => SqliteStore.open(path, { durability: "normal", pageCacheMebibytes: 256 })
+  }
+  return measureGrowth({ name: "SQLite file", store, measureBytes: () => measureFile(path), variant }, count, effort)
 }
 
 export const growthOnPostgres = async ({ postgres }: Resources, count: number, effort: Effort) => {

@@ -47,6 +47,15 @@ export const load = async (store: StoreOperations, count: number): Promise<Loade
   return { gate, keyBucket, values: shuffle([apiKeys[0].key ?? "", ...copies]) }
 }
 
+/** Creates a gate with the same keys on another store with the same data. */
+export const reopen = async (
+  store: StoreOperations,
+  { keyBucket: { bucketName }, values }: LoadedGate
+): Promise<LoadedGate> => {
+  const gate = await createTollgate({ store, secret })
+  return { gate, keyBucket: gate.account(account).keyBucket(bucketName), values }
+}
+
 /** Returns a reproducible order that differs from the creation order. */
 const shuffle = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.toSorted((left, right) => (left.slice(5) < right.slice(5) ? -1 : 1))

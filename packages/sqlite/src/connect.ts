@@ -15,8 +15,7 @@ import { checkSource, type SqliteOptions } from "./source.ts"
 /** Milliseconds for which SQLite waits for a lock. It blocks the event loop meanwhile, so this is short. */
 const busyTimeoutMs = 20
 
-/** Size of the page cache of a connection. */
-const pageCacheKib = 32 * 1024
+const defaultPageCacheMebibytes = 32
 
 /** Older versions can corrupt a write-ahead log that several processes share. */
 const minSqliteVersion = [3, 51, 3] as const
@@ -84,6 +83,7 @@ const openConnection = (source: string | Database): { readonly database: Databas
 }
 
 const configure = (source: string | Database, database: Database, options: SqliteOptions): void => {
+  const { durability = "full", pageCacheMebibytes = defaultPageCacheMebibytes } = options
   const version = database.prepare<[], string>("SELECT sqlite_version()").pluck().get() ?? "0"
   if (isUnsupported(version)) {
     throw openError(
@@ -96,8 +96,9 @@ const configure = (source: string | Database, database: Database, options: Sqlit
   if (mode !== "wal" && mode !== "memory") {
     throw openError(source, "its file system does not support write-ahead logging", "Put it on a local disk")
   }
-  database.pragma(`cache_size = -${pageCacheKib}`)
-  database.pragma(`synchronous = ${options.durability === "normal" ? "NORMAL" : "FULL"}`)
+  // A negative size is in kibibytes.
+  database.pragma(`cache_size = -${pageCacheMebibytes * 1024}`)
+  database.pragma(`synchronous = ${durability}`)
   migrate(database)
 }
 

@@ -48,6 +48,22 @@ describe("opening a SQLite store", () => {
     })
   )
 
+  it.effect("sets the size of the page cache", () =>
+    Effect.gen(function* () {
+      // A database in memory is not opened a second time, so its settings can be read.
+      const database = new Sqlite(":memory:")
+      const readSizeAfterOpening = (options: SqliteOptions) =>
+        Effect.promise(async () => {
+          const store = await SqliteStore.open(database, options)
+          await store.close()
+          return database.pragma("cache_size", { simple: true })
+        })
+      assert.strictEqual(yield* readSizeAfterOpening({}), -32 * 1024)
+      assert.strictEqual(yield* readSizeAfterOpening({ pageCacheMebibytes: 256 }), -256 * 1024)
+      database.close()
+    })
+  )
+
   it.effect("lists by several terms what another connection to the file has written", () =>
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")
@@ -134,13 +150,18 @@ describe("opening a SQLite store", () => {
   )
 
   it.effect.each<readonly [options: unknown, message: string]>([
-    [{ durabilty: "normal" }, "durabilty: unknown option; the options are durability, clock"],
-    [{ durabilty: undefined }, "durabilty: unknown option; the options are durability, clock"],
+    [{ durabilty: "normal" }, "durabilty: unknown option; the options are durability, pageCacheMebibytes, clock"],
+    [{ durabilty: undefined }, "durabilty: unknown option; the options are durability, pageCacheMebibytes, clock"],
     [{ durability: "fast" }, 'durability: must be "full" or "normal"'],
     [{ durability: null }, 'durability: must be "full" or "normal"'],
-    [null, "options: must be an object; the options are durability, clock"],
-    ["normal", "options: must be an object; the options are durability, clock"],
-    [["normal"], "options: must be an object; the options are durability, clock"]
+    [{ pageCacheMebibytes: 0.5 }, "pageCacheMebibytes: must be a number of mebibytes, an integer from 1 to 1048576"],
+    [
+      { pageCacheMebibytes: 2 ** 21 },
+      "pageCacheMebibytes: must be a number of mebibytes, an integer from 1 to 1048576"
+    ],
+    [null, "options: must be an object; the options are durability, pageCacheMebibytes, clock"],
+    ["normal", "options: must be an object; the options are durability, pageCacheMebibytes, clock"],
+    [["normal"], "options: must be an object; the options are durability, pageCacheMebibytes, clock"]
   ])("rejects the options %o and creates no file", ([options, message]) =>
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")
