@@ -114,7 +114,9 @@ const constants: ReadonlyArray<Constant> = [
   ["Subscriptions with their plans", "MiB", "core/src/metering/Usage.ts", "maxCacheBytes", 1024 * 1024],
   ["Decoded records of each collection", "characters", "core/src/store/Collection.ts", "maxCachedTotal"],
   ["Manifests of sites", "MiB", "sites/src/manifestCache.ts", "maxCachedBytes", 1024 * 1024],
-  ["A page cache of each SQLite connection", "MiB", "sqlite/src/connect.ts", "pageCacheKib", 1024]
+  ["A page cache of each SQLite connection", "MiB", "sqlite/src/connect.ts", "defaultPageCacheMebibytes"],
+  ["Counters of each SQLite connection", "", "sqlite/src/CounterCache.ts", "maxCounters"],
+  ["Versions of records of each SQLite connection", "", "sqlite/src/VersionCache.ts", "maxVersions"]
 ]
 
 for (const [row, unit, file, name, divisor = 1] of constants) {
