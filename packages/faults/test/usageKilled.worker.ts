@@ -7,7 +7,10 @@ import { type MeteredSubscription, type Meters, makeMovableClock, openUsageGate 
 /** What the process does when it is killed. `sweep`: it gives back expired reservations when it starts. */
 export type KilledStep = "consume" | "reserve" | "settle" | "record" | "release" | "sweep"
 
-/** `during`: the parent kills the process while it commits. Otherwise it kills itself before or after a commit. */
+/**
+ * `during`: the parent kills the process while it commits, or just after it, before it does anything else. Otherwise it
+ * kills itself before or after a commit.
+ */
 export type KillMoment = "before" | "during" | "after"
 
 export interface KilledUsageInput {
@@ -40,11 +43,14 @@ const minute = 60_000
 process.once("message", async ({ shared, secret, bucketId, subscription, log, now, kill }: KilledUsageInput) => {
   let [step, cycle]: [KilledStep, number] = ["sweep", 0]
   const opened = await openSharedStore(shared)
-  const dieIf = (moment: string) =>
+  let isKillRequested = false
+  const dieIf = (moment: KillMoment) =>
     Effect.sync(() => {
       if (kill.step !== step || kill.moment !== moment || cycle < kill.cycle) return
-      if (moment === "during") process.send?.("kill")
-      else process.kill(process.pid, "SIGKILL")
+      if (moment === "during") {
+        isKillRequested = true
+        process.send?.("kill")
+      } else process.kill(process.pid, "SIGKILL")
     })
   const store: StoreOperations = {
     ...opened,
@@ -55,7 +61,7 @@ process.once("message", async ({ shared, secret, bucketId, subscription, log, no
       return dieIf("before").pipe(
         Effect.andThen(dieIf("during")),
         Effect.andThen(commit),
-        Effect.tap(() => dieIf("after"))
+        Effect.tap(() => (isKillRequested ? Effect.never : dieIf("after")))
       )
     }
   }
