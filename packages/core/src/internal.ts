@@ -17,6 +17,7 @@ export {
   type RequestLike
 } from "./protect/authorizeRequest.ts"
 export type { RequireApiKeyOptions } from "./protect/RequireApiKeyOptions.ts"
+export { readHeader, readQueryParameter } from "./protect/readRequest.ts"
 export { watchNodeResponse } from "./protect/watchNodeResponse.ts"
 export { consumerRecords } from "./records/consumerRecords.ts"
 export { keyRecords } from "./records/keyRecords.ts"

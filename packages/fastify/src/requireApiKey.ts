@@ -5,6 +5,7 @@ import {
   makeAuthorizeRequest,
   type RequestConsumer,
   type RequireApiKeyOptions,
+  readHeader,
   watchNodeResponse
 } from "@tollgate/core/internal"
 import type { FastifyRequest } from "fastify"
@@ -32,14 +33,9 @@ interface ProtectedReply {
 /** A hook for `onRequest`, `preValidation` or `preHandler`. */
 export type ApiKeyHook = (request: ProtectedRequest, reply: ProtectedReply) => Promise<unknown>
 
-const getHeader = (headers: IncomingHttpHeaders, name: string): string | undefined => {
-  const value = headers[name.toLowerCase()]
-  return typeof value === "string" ? value : undefined
-}
-
 /**
  * A hook that requires a valid API key, and with options its scopes, rate limits and quotas. Otherwise it responds with
- * 401, 403, 429 or 503. As `onRequest` it runs before Fastify reads the body, as `preHandler` after Fastify has validated the request.
+ * 400, 401, 403, 429 or 503. As `onRequest` it runs before Fastify reads the body, as `preHandler` after Fastify has validated the request.
  *
  * @example
  * ```ts
@@ -55,7 +51,7 @@ export const requireApiKey = (
   return async (request, reply) => {
     const result = await authorizeRequest(
       {
-        header: (name) => getHeader(request.headers, name),
+        header: (name) => readHeader(request.headers, name),
         query: (name) => (request.query as Readonly<Record<string, unknown>>)[name]
       },
       request as FastifyRequest

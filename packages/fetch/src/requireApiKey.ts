@@ -3,7 +3,8 @@ import {
   type AuthorizingKeyBucket,
   makeAuthorizeRequest,
   type RequestConsumer,
-  type RequireApiKeyOptions
+  type RequireApiKeyOptions,
+  readQueryParameter
 } from "@tollgate/core/internal"
 import { finishResponse, reportAbort } from "./finishResponse.ts"
 
@@ -49,12 +50,6 @@ export type RequireApiKeyResult<Consumer = RequestConsumer, ChargeOn extends Cha
       readonly response: Response
     }
 
-/** A query parameter that occurs several times is an array, as in other frameworks. */
-const getQueryParameter = (url: string, name: string): unknown => {
-  const values = new URL(url).searchParams.getAll(name)
-  return values.length > 1 ? values : values[0]
-}
-
 export const toProblemResponse = ({
   status,
   headers,
@@ -71,7 +66,7 @@ export const makeCheck = <HostRequest extends Request>(
   return async (request: HostRequest): Promise<AuthorizeRequestResult> => {
     const { headers, url } = request
     const result = await authorizeRequest(
-      { header: (name) => headers.get(name) ?? undefined, query: (name) => getQueryParameter(url, name) },
+      { header: (name) => headers.get(name) ?? undefined, query: (name) => readQueryParameter(url, name) },
       request
     )
     return reportAbort(request, result)

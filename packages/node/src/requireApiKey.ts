@@ -7,6 +7,8 @@ import {
   makeAuthorizeRequest,
   type RequestConsumer,
   type RequireApiKeyOptions,
+  readHeader,
+  readQueryParameter,
   watchNodeResponse
 } from "@tollgate/core/internal"
 
@@ -23,18 +25,6 @@ export type ProtectRoute<Request extends IncomingMessage = IncomingMessage> = (
   res: ServerResponse,
   next: (error?: unknown) => void
 ) => Promise<void>
-
-/** A query parameter that occurs several times is an array, as in other frameworks. */
-const getQueryParameter = ({ url = "/" }: IncomingMessage, name: string): unknown => {
-  const [, query = ""] = url.split(/\?(.*)/s, 2)
-  const values = new URLSearchParams(query).getAll(name)
-  return values.length > 1 ? values : values[0]
-}
-
-const getHeader = ({ headers }: IncomingMessage, name: string): string | undefined => {
-  const value = headers[name.toLowerCase()]
-  return typeof value === "string" ? value : undefined
-}
 
 /**
  * Middleware that requires a valid API key, and with options its scopes, rate limits and quotas. Otherwise it responds
@@ -56,7 +46,7 @@ export const requireApiKey = <Request extends IncomingMessage = IncomingMessage>
   return async (req, res, next) => {
     try {
       const result = await authorizeRequest(
-        { header: (name) => getHeader(req, name), query: (name) => getQueryParameter(req, name) },
+        { header: (name) => readHeader(req.headers, name), query: (name) => readQueryParameter(req.url ?? "/", name) },
         req
       )
       for (const name in result.headers) res.setHeader(name, result.headers[name] ?? "")
