@@ -52,7 +52,10 @@ export const requireApiKey = (
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (req, res, next) => {
     try {
-      const result = await authorizeRequest({ header: (name) => req.get(name), query: (name) => req.query[name] }, req)
+      const result = await authorizeRequest(
+        { header: (name) => req.get(name), query: (name) => req.query[name], connection: req.socket },
+        req
+      )
       res.set(result.headers)
       if (!result.allowed) return void res.status(result.status).send(JSON.stringify(result.problem))
       if (result.reportOutcome !== undefined) watchNodeResponse(res, result.reportOutcome)

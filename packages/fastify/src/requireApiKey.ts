@@ -21,6 +21,7 @@ declare module "fastify" {
 interface ProtectedRequest {
   readonly headers: IncomingHttpHeaders
   readonly query: unknown
+  readonly raw: { readonly socket: object }
   consumer?: RequestConsumer | undefined
 }
 interface ProtectedReply {
@@ -52,7 +53,8 @@ export const requireApiKey = (
     const result = await authorizeRequest(
       {
         header: (name) => readHeader(request.headers, name),
-        query: (name) => (request.query as Readonly<Record<string, unknown>>)[name]
+        query: (name) => (request.query as Readonly<Record<string, unknown>>)[name],
+        connection: request.raw.socket
       },
       request as FastifyRequest
     )

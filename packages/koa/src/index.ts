@@ -72,7 +72,7 @@ export function requireApiKey(
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (ctx, next) => {
     const result = await authorizeRequest(
-      { header: (name) => ctx.get(name) || undefined, query: (name) => ctx.query[name] },
+      { header: (name) => ctx.get(name) || undefined, query: (name) => ctx.query[name], connection: ctx.req.socket },
       ctx
     )
     if (!result.allowed) {

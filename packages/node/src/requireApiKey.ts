@@ -46,7 +46,11 @@ export const requireApiKey = <Request extends IncomingMessage = IncomingMessage>
   return async (req, res, next) => {
     try {
       const result = await authorizeRequest(
-        { header: (name) => readHeader(req.headers, name), query: (name) => readQueryParameter(req.url ?? "/", name) },
+        {
+          header: (name) => readHeader(req.headers, name),
+          query: (name) => readQueryParameter(req.url ?? "/", name),
+          connection: req.socket
+        },
         req
       )
       for (const name in result.headers) res.setHeader(name, result.headers[name] ?? "")

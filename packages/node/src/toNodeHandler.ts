@@ -196,7 +196,7 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
     const { isDisconnected, signal, stop } = watchForDisconnect(req, res)
     try {
       // A body that another listener reads must be read from its first chunk.
-      if (req.readableFlowing !== true) await nextBatch()
+      if (req.readableFlowing !== true) await nextBatch(req.socket)
       if (isDisconnected()) return
       const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
       const response = await dispatch({

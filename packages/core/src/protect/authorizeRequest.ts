@@ -48,10 +48,12 @@ export interface RequestConsumer {
   readonly rateLimits?: AllowedJson["rateLimits"]
 }
 
-/** Access to a request's headers and query parameters, for any framework. */
+/** Access to a request's headers, query parameters and connection, for any framework. */
 export interface RequestLike {
   readonly header: (name: string) => string | undefined
   readonly query: (name: string) => unknown
+  /** The same object for all requests of a connection, so that one client does not delay the others. */
+  readonly connection?: object | undefined
 }
 
 type AllowedJson = Extract<AuthorizeResultJson, { readonly allowed: true }>
@@ -215,7 +217,7 @@ export const makeAuthorizeRequest = <HostRequest>(
   return async (request, hostRequest) => {
     const getInstance = () => resolveRequestId(request.header("x-request-id"))
     const key = extractKey(request, keyFrom)
-    await nextBatch()
+    await nextBatch(request.connection ?? request)
     try {
       const result = await bucket.authorize(key, toAuthorizeOptions(hostRequest))
       return result.allowed ? toAllowedResult(result) : toRefusalResult(toRefusal(result), getInstance())

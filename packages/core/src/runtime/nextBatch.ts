@@ -5,19 +5,37 @@
 // Imported, so that it is Node's own also where a test has replaced the global one by a fake timer.
 import { setImmediate } from "node:timers"
 
-/** A client that sends thousands of requests at once must not keep the others waiting. */
+/** Between two batches, the event loop serves everything else. */
 const maxBatchSize = 64
 
-const waiting: Array<() => void> = []
+/** The requests that wait, by connection. The connection that is next comes first. */
+const waiting = new Map<object, Array<() => void>>()
+
+/** Takes one request of each connection in turn: a client that sends thousands of requests at once delays only its own. */
+const takeBatch = (): ReadonlyArray<() => void> => {
+  const batch: Array<() => void> = []
+  // A connection that is added again is visited again.
+  for (const [connection, requests] of waiting) {
+    const request = requests.shift()
+    if (request !== undefined) batch.push(request)
+    waiting.delete(connection)
+    if (requests.length > 0) waiting.set(connection, requests)
+    if (batch.length === maxBatchSize) break
+  }
+  return batch
+}
 
 const resumeBatch = (): void => {
-  const batch = waiting.splice(0, maxBatchSize)
-  if (waiting.length > 0) setImmediate(resumeBatch)
+  const batch = takeBatch()
+  if (waiting.size > 0) setImmediate(resumeBatch)
   for (const resume of batch) resume()
 }
 
-/** Resolves when the event loop has read what has arrived, for all callers of this turn together. */
-export const nextBatch = (): Promise<void> =>
+/** Resolves when the event loop has read what has arrived, for all requests of this turn together. */
+export const nextBatch = (connection: object): Promise<void> =>
   new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(resumeBatch)
+    if (waiting.size === 0) setImmediate(resumeBatch)
+    const requests = waiting.get(connection)
+    if (requests === undefined) waiting.set(connection, [resolve])
+    else requests.push(resolve)
   })
