@@ -4,6 +4,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { promisify } from "node:util"
+import { getNodeOptions } from "@tollgate/testing"
 
 export const main = new URL("../src/main.ts", import.meta.url).pathname
 
@@ -16,7 +17,7 @@ export interface StartedServer {
 
 /** Starts the server as `npm start` does, and waits for the last line that it prints. */
 export const startServer = async (environment: Record<string, string>): Promise<StartedServer> => {
-  const child = spawn(process.execPath, ["--conditions=@tollgate/source", main], {
+  const child = spawn(process.execPath, [...getNodeOptions(), main], {
     env: { PATH: process.env["PATH"], PORT: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })

@@ -20,7 +20,7 @@ import {
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { startRedis, temporaryFolder } from "@tollgate/testing"
+import { getNodeOptions, startRedis, temporaryFolder } from "@tollgate/testing"
 import { Context, Effect, Layer, Stream } from "effect"
 import { Redis } from "ioredis"
 
@@ -192,7 +192,7 @@ describe("copyStore", () => {
 describe("a copy that is killed", () => {
   const runWorker = async (source: string, target: string) => {
     const worker = new URL("./copyStore.worker.ts", import.meta.url).pathname
-    const child = spawn(process.execPath, ["--conditions=@tollgate/source", worker, source, target], {
+    const child = spawn(process.execPath, [...getNodeOptions(), worker, source, target], {
       stdio: "inherit"
     })
     return (await once(child, "exit"))[1]

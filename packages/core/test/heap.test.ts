@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { getNodeOptions } from "@tollgate/testing"
 import { expect, it } from "vitest"
 
 const program = `
@@ -42,12 +43,7 @@ it("keeps no tokens, secrets or key values in the heap", async () => {
   try {
     const path = join(folder, "program.ts")
     writeFileSync(path, program)
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      "--conditions=@tollgate/source",
-      "--expose-gc",
-      path,
-      snapshot
-    ])
+    const { stdout } = await promisify(execFile)(process.execPath, [...getNodeOptions(), "--expose-gc", path, snapshot])
     const { reversed, ...outcome } = JSON.parse(stdout)
     expect(outcome).toEqual({ valid: true, status: 200 })
     const heap = readFileSync(snapshot, "latin1")

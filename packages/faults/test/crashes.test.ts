@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { eventually } from "@tollgate/testing"
+import { eventually, getNodeOptions } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { makePageArchive } from "../../sites/test/archives.ts"
@@ -48,7 +48,7 @@ const waitForMessage = async (child: ChildProcess, expected: string): Promise<vo
 
 const startPausedWorker = async (input: PausedDeploymentInput): Promise<ChildProcess> => {
   const child = fork(new URL("./pausedDeployment.worker.ts", import.meta.url), {
-    execArgv: ["--conditions=@tollgate/source"]
+    execArgv: [...getNodeOptions()]
   })
   children.push(child)
   await waitForMessage(child, "ready")

@@ -8,7 +8,7 @@ import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { createTollgate } from "@tollgate/core"
 import { Partition, type StoreOperations } from "@tollgate/core/store"
-import { eventually } from "@tollgate/testing"
+import { eventually, getNodeOptions } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { checkEventLog } from "./checkEventLog.ts"
@@ -37,7 +37,7 @@ afterEach(async () => {
 /** Runs a process until it is killed, and passes on the changes that it reports. */
 const runUntilKilled = async (input: KilledWriterInput, acknowledge: (change: ChangeReport) => void) => {
   const worker = new URL("./eventWriter.worker.ts", import.meta.url)
-  const child = fork(worker, { execArgv: ["--conditions=@tollgate/source"] })
+  const child = fork(worker, { execArgv: [...getNodeOptions()] })
   children.add(child)
   child.on("message", (message: KilledWriterMessage) => {
     if (message === "kill") child.kill("SIGKILL")

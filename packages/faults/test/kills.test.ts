@@ -10,7 +10,7 @@ import { createTollgate } from "@tollgate/core"
 import { Partition } from "@tollgate/core/store"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
-import { eventually, startRedis, startRedisCluster } from "@tollgate/testing"
+import { eventually, getNodeOptions, startRedis, startRedisCluster } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
@@ -34,7 +34,7 @@ describe("a process that writes to SQLite", () => {
     const acknowledged: Array<readonly [string, string]> = []
     for (let run = 0; run < 20; run++) {
       const child = fork(new URL("./writer.worker.ts", import.meta.url), {
-        execArgv: ["--conditions=@tollgate/source"]
+        execArgv: [...getNodeOptions()]
       })
       const killAfter = 10 + run * 7
       let received = 0

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
+import { getNodeOptions } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { openSharedStore, sharedStoreKinds, startSharedStore } from "./sharedStores.ts"
@@ -44,7 +45,7 @@ afterEach(async () => {
 
 const startContenders = (count: number) => {
   const worker = new URL("./usageContender.worker.ts", import.meta.url)
-  children = Array.from({ length: count }, () => fork(worker, { execArgv: ["--conditions=@tollgate/source"] }))
+  children = Array.from({ length: count }, () => fork(worker, { execArgv: [...getNodeOptions()] }))
   const exits = Promise.race(children.map((child) => once(child, "exit"))).then(([code, signal]) => {
     throw new Error(`A process exited with ${signal ?? code}`)
   })

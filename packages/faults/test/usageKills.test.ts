@@ -8,7 +8,7 @@ import { once } from "node:events"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
-import { temporaryFolder } from "@tollgate/testing"
+import { getNodeOptions, temporaryFolder } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { openSharedStore, sharedStoreKinds, startSharedStore } from "./sharedStores.ts"
@@ -44,7 +44,7 @@ afterEach(async () => {
 
 const runUntilKilled = async (input: KilledUsageInput) => {
   const worker = new URL("./usageKilled.worker.ts", import.meta.url)
-  const started = fork(worker, { execArgv: ["--conditions=@tollgate/source"] })
+  const started = fork(worker, { execArgv: [...getNodeOptions()] })
   child = started
   started.on("message", () => started.kill("SIGKILL"))
   started.send(input)

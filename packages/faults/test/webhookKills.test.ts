@@ -4,6 +4,7 @@
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import { createTollgate } from "@tollgate/core"
+import { getNodeOptions } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { openSharedStore, type SharedStore, sharedStoreKinds, startSharedStore } from "./sharedStores.ts"
@@ -23,7 +24,7 @@ const webhookOptions = { allowPrivateNetworks: true }
 /** Starts a process that causes events, and kills it when it has delivered a few of them. */
 const deliverAndKill = async (shared: SharedStore, awaitRequests: (count: number) => Promise<void>): Promise<void> => {
   const sender = fork(new URL("./webhookSender.worker.ts", import.meta.url), {
-    execArgv: ["--conditions=@tollgate/source"]
+    execArgv: [...getNodeOptions()]
   })
   const isBusy = awaitRequests(3)
   sender.send({ shared, secret, count: eventsOfEach })

@@ -3,6 +3,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
+import { getNodeOptions } from "./childProcesses.ts"
 
 type Message =
   | { readonly _tag: "ready" }
@@ -24,7 +25,7 @@ export const runWorkers = async <Result>(
   module: URL,
   inputs: ReadonlyArray<unknown>
 ): Promise<ReadonlyArray<Result>> => {
-  const children = inputs.map(() => fork(module, { execArgv: ["--conditions=@tollgate/source"] }))
+  const children = inputs.map(() => fork(module, { execArgv: [...getNodeOptions()] }))
   try {
     await Promise.all(children.map(nextMessage))
     return await Promise.all(

@@ -8,7 +8,7 @@ import { promisify } from "node:util"
 import { afterAll, describe, expect, it } from "@effect/vitest"
 import { Api } from "@tollgate/core/effect"
 import { type Instrument, instruments, toPrometheusName } from "@tollgate/core/internal"
-import { startPostgres, startRedis } from "@tollgate/testing"
+import { getNodeOptions, startPostgres, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { toAnchor } from "../../../docs/.vitepress/toAnchor.ts"
@@ -16,7 +16,6 @@ import { withEnd } from "../src/readme.ts"
 
 const root = join(import.meta.dirname, "../../..")
 const folder = mkdtempSync(join(root, ".readme-"))
-for (const name of ["data", "backup"]) mkdirSync(join(folder, name))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
@@ -57,7 +56,7 @@ const env = {
 /** The URLs in snippets that stand for a server. Each is replaced by that of a real one. */
 const servers = { "redis://localhost:6379": startRedis, "postgres://localhost/app": startPostgres }
 
-describe("snippets", () => {
+describe("snippets", { concurrent: true }, () => {
   for (const { name, code, file } of snippets.filter((snippet) => !registersTests(snippet))) {
     it.live(
       name,
@@ -67,10 +66,12 @@ describe("snippets", () => {
           for (const [placeholder, start] of Object.entries(servers)) {
             if (code.includes(placeholder)) program = program.replaceAll(placeholder, (yield* start()).url)
           }
-          const path = join(folder, file)
-          writeFileSync(path, withEnd(program))
+          // Each runs in a folder of its own, with the folders that snippets write to.
+          const cwd = mkdtempSync(join(folder, "snippet-"))
+          for (const name of ["data", "backup"]) mkdirSync(join(cwd, name))
+          writeFileSync(join(cwd, file), withEnd(program))
           const { stdout } = yield* Effect.promise(() =>
-            promisify(execFile)(process.execPath, ["--conditions=@tollgate/source", path], { cwd: folder, env })
+            promisify(execFile)(process.execPath, [...getNodeOptions(), file], { cwd, env })
           )
           // A comment after console.log, or one that begins with "prints:", contains the expected output.
           const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(
@@ -78,7 +79,7 @@ describe("snippets", () => {
           )
           if (expectedLines.length > 0) expect(stdout.trim()).toBe(expectedLines.join("\n"))
         }),
-      30_000
+      60_000
     )
   }
 })

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { eventually } from "@tollgate/testing"
+import { eventually, getNodeOptions } from "@tollgate/testing"
 import { afterAll, beforeAll, expect, it } from "vitest"
 
 const root = join(import.meta.dirname, "../../..")
@@ -34,7 +34,7 @@ const applyDiff = (code: string, diff: string): string => {
 const runShell = async (script: string): Promise<string> =>
   (await promisify(execFile)("sh", ["-ec", script], { cwd: folder })).stdout
 
-const node = [process.execPath, "--conditions=@tollgate/source", "--env-file=.env"] as const
+const node = [process.execPath, ...getNodeOptions(), "--env-file=.env"] as const
 
 let app: ChildProcess | undefined
 const startApp = async (code: string): Promise<void> => {
