@@ -1,12 +1,35 @@
-import { readdirSync } from "node:fs"
+/**
+ * The tests, apart from the fault tests, which have a configuration of their own.
+ *
+ * Each package and each example is a project. Service tests, the files with `describe.each(stores)`, run on memory and
+ * SQLite there, and once more on Redis and PostgreSQL in the project `stores-services`. The files in `test/stores` of the
+ * adapters run only in the projects `stores-…`: further clients, proxies and versions of the servers.
+ */
+import { globSync, readdirSync, readFileSync } from "node:fs"
 import { defineConfig } from "vitest/config"
+import type { StoreName } from "./packages/testing/src/selectedStores.ts"
 
 // Tests run on the sources, without a build.
 const source = { conditions: ["@tollgate/source"] }
+const setup = (name: string) => `packages/testing/setup/${name}.ts`
 
-const projects = ["packages", "examples"].flatMap((folder) =>
+/** What the tests of a package need: a browser for the API reference, the console and the documentation, or a server. */
+const projectSetups: Readonly<Record<string, ReadonlyArray<string>>> = {
+  express: [setup("chromium")],
+  console: [setup("chromium")],
+  tools: [setup("chromium")],
+  postgres: [setup("postgresServer")]
+}
+
+/** The files that run once for each store that is selected. */
+const findServiceTests = (): Array<string> =>
+  globSync("packages/*/test/**/*.test.ts").filter(
+    (file) =>
+      !file.startsWith("packages/faults/") && /\.each\(stores|inject\("stores"\)/.test(readFileSync(file, "utf8"))
+  )
+
+const packageProjects = ["packages", "examples"].flatMap((folder) =>
   readdirSync(new URL(`${folder}/`, import.meta.url))
-    // Fault tests have a configuration and a command of their own.
     .filter((name) => name !== "faults")
     .map((name) => ({
       extends: true as const,
@@ -14,13 +37,29 @@ const projects = ["packages", "examples"].flatMap((folder) =>
         // A package and an example may have the same folder name.
         name: folder === "examples" ? `example-${name}` : name,
         include: [`${folder}/${name}/test/**/*.test.ts`],
-        // The tests of the API reference, of the console and of the documentation use a browser.
-        ...(folder === "packages" && ["express", "console", "tools"].includes(name)
-          ? { globalSetup: "packages/testing/setup/chromium.ts" }
-          : {})
+        exclude: ["packages/*/test/stores/**"],
+        globalSetup: folder === "packages" ? (projectSetups[name] ?? []) : []
       }
     }))
 )
+
+const storeProjects = [
+  {
+    extends: true as const,
+    test: {
+      name: "stores-services",
+      include: findServiceTests(),
+      provide: { stores: ["Redis", "Postgres"] satisfies ReadonlyArray<StoreName> },
+      globalSetup: [setup("redisServer"), setup("postgresServer")]
+    }
+  },
+  ...["redis", "postgres", "tools"].map((name) => ({
+    extends: true as const,
+    test: { name: `stores-${name}`, include: [`packages/${name}/test/stores/*.test.ts`] }
+  }))
+]
+
+const selectedStores = (process.env["TEST_STORES"]?.split(",") ?? ["memory", "SQLite"]) as ReadonlyArray<StoreName>
 
 export default defineConfig({
   resolve: source,
@@ -28,11 +67,13 @@ export default defineConfig({
   test: {
     // Many tests wait for servers and child processes, so use all cores.
     maxWorkers: "100%",
+    isolate: false,
     // Generous, because test machines are shared; a test that hangs still ends.
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 30_000 } },
-    projects,
-    globalSetup: ["packages/testing/setup/redis.ts", "packages/testing/setup/postgres.ts"]
+    provide: { stores: selectedStores },
+    projects: [...packageProjects, ...storeProjects],
+    globalSetup: [setup("redis"), setup("postgres"), setup("sourceBundle")]
   }
 })

@@ -13,8 +13,10 @@ const alone = [
   "crashes",
   "eventKills",
   "fullDisk",
+  "hostileArchives",
   "kills",
   "large",
+  "leaks",
   "mixedLoad",
   "postgresKills",
   "rateLimits",
@@ -31,7 +33,10 @@ export default defineConfig({
   resolve: source,
   ssr: { resolve: source },
   test: {
-    globalSetup: ["packages/testing/setup/redis.ts", "packages/testing/setup/postgres.ts"],
+    globalSetup: ["redis", "postgres", "sourceBundle", "redisServer", "postgresServer"].map(
+      (name) => `packages/testing/setup/${name}.ts`
+    ),
+    provide: { stores: ["memory", "SQLite", "Redis", "Postgres"] },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },

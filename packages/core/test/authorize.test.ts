@@ -1,4 +1,3 @@
-import { join } from "node:path"
 import { assert, describe, layer } from "@effect/vitest"
 import {
   AccountName,
@@ -16,24 +15,11 @@ import {
   Usage
 } from "@tollgate/core/effect"
 import { Store } from "@tollgate/core/store"
-import { MemoryStore } from "@tollgate/memory"
-import { RedisStore } from "@tollgate/redis"
-import { SqliteStore } from "@tollgate/sqlite"
-import { startRedis, temporaryFolder } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { makePostgresLayer } from "./postgresLayer.ts"
-import { secret } from "./stores.ts"
+import { secret, storesOnCallersClock } from "./stores.ts"
 
 const acme = AccountName.make("acme")
-
-/** The stores, all on the test clock. */
-const stores: ReadonlyArray<readonly [name: string, layer: Layer.Layer<Store, unknown>]> = [
-  ["memory", MemoryStore.layer],
-  ["SQLite", Layer.unwrap(Effect.map(temporaryFolder, (folder) => SqliteStore.layer(join(folder, "store.db"))))],
-  ["Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => RedisStore.layer(url, { clock: "caller" })))],
-  ["Postgres", makePostgresLayer({ clock: "caller" })]
-]
 
 let count = 0
 
@@ -116,7 +102,7 @@ const makeRandom = (seed: number) => {
   }
 }
 
-describe.each(stores)("authorize, on %s", (_, store) => {
+describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
   layer(Tollgate.layer({ secret }).pipe(Layer.provideMerge(store)), { timeout: "30 seconds" })((it) => {
     it.effect("decides as one: in any combination, the first refusal wins and nothing is taken or counted", () =>
       Effect.gen(function* () {

@@ -18,7 +18,8 @@ const numbered = (prefix: string, count: number) => Array.from({ length: count }
 
 const readNames = (events: ReadonlyArray<EventJson>) => events.map(({ subject }) => subject.name)
 
-describe("onEvent", () => {
+// Each test has its own gate, and most wait for a call to be repeated.
+describe("onEvent", { concurrent: true }, () => {
   it("is called for each event of every account, in the order of the log, as the log shows it", async () => {
     const events: Array<EventJson> = []
     const gate = await startGate({ onEvent: (event) => void events.push(event) })
@@ -139,7 +140,7 @@ describe("onEvent", () => {
   })
 })
 
-describe("onQuotaThreshold", () => {
+describe("onQuotaThreshold", { concurrent: true }, () => {
   const consume = async (gate: Gate, amount: number) => {
     const { meteringBucket, meteringBuckets } = gate.account("acme")
     const { id } = await meteringBuckets.create({})

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { QuotaEvent } from "@tollgate/core"
 import { Store, type StoreOperations } from "@tollgate/core/store"
+import { MemoryStore } from "@tollgate/memory"
 import { eventually, isEventMove } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -106,8 +107,6 @@ describe.each(stores)("usage that is recorded after the fact, on %s", (_, store)
 })
 
 describe("counting", () => {
-  const [, memory] = stores[0] ?? ["", Layer.empty as never]
-
   it.effect("opens an hour once: then a count or a refusal reads nothing but the counter that is exceeded", () => {
     const calls: Array<string> = []
     /** Records the calls of operations. */
@@ -129,7 +128,7 @@ describe("counting", () => {
           commit: recordCalls("commit", store.commit)
         })
       )
-    ).pipe(Layer.provide(memory))
+    ).pipe(Layer.provide(MemoryStore.layer))
     const trace = <A, E>(operation: Effect.Effect<A, E>) =>
       Effect.gen(function* () {
         calls.length = 0

@@ -4,7 +4,7 @@ import { StoreState } from "@tollgate/store-testkit"
 import { eventually, waitForEvents } from "@tollgate/testing"
 import { DateTime, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
-import { stores } from "./stores.ts"
+import { embeddedStores, stores } from "./stores.ts"
 import { setTime, setUp, startOn, startProcess, sum, used } from "./usageServices.ts"
 
 const getTag = <A>(operation: Effect.Effect<A, unknown, never>) =>
@@ -489,7 +489,7 @@ describe.each(stores)("reservations, on %s", (_, store) => {
   )
 })
 
-describe.each(stores.slice(0, 2))("reservations, on %s, whose counters follow the test clock", (_, store) => {
+describe.each(embeddedStores)("reservations, on %s, whose counters follow the test clock", (_, store) => {
   it.effect("are forgotten a day after their end", () =>
     Effect.gen(function* () {
       const { subscribe } = yield* setUp()

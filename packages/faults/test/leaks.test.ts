@@ -68,7 +68,7 @@ it("leaks nothing after ten thousand requests whose clients disconnect", async (
   // A leak of 1 KiB per request would be 8 MiB.
   expect(heapAfter - heapBefore).toBeLessThan(4 * 1024 * 1024)
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
-  expect(listOpenFiles(folder)).toEqual([])
+  await expect.poll(() => listOpenFiles(folder), { timeout: 30_000 }).toEqual([])
   await expect.poll(() => readdirSync(join(folder, "sources")), { timeout: 30_000 }).toEqual([])
   server.close()
   server.closeAllConnections()

@@ -2,26 +2,21 @@ import { assert, describe, it } from "@effect/vitest"
 import { Change, Partition } from "@tollgate/core/store"
 import { PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
 import { storeContract } from "@tollgate/store-testkit"
-import { bringCountersToZero, Contention, createDatabase, runWorkers, startPostgres } from "@tollgate/testing"
+import { bringCountersToZero, Contention, runWorkers } from "@tollgate/testing"
 import { Effect, Fiber, Layer } from "effect"
 import { types } from "pg"
-import { add, open, openPool, partition, put } from "./helpers.ts"
+import { add, database, open, openPool, partition, put } from "./helpers.ts"
 
 // The contract has commits of ten thousand changes, which exceed the default timeout on a busy machine.
 const layer = (url: string, options?: PostgresStoreOptions) =>
   PostgresStore.layer(url, { queryTimeout: 30_000, ...options })
 
-const server = startPostgres()
+storeContract("Postgres", Layer.unwrap(Effect.map(database, ({ url }) => layer(url))), { clock: "server" })
 
-storeContract("Postgres", Layer.unwrap(Effect.map(server, ({ url }) => layer(url))), { clock: "server" })
-storeContract(
-  "Postgres with the caller's clock",
-  Layer.unwrap(Effect.map(server, ({ url }) => layer(url, { clock: "caller" })))
-)
 describe("a Postgres store", () => {
   it.live("runs the calls of one turn of the event loop in one round trip", () =>
     Effect.gen(function* () {
-      const { url } = yield* server
+      const { url } = yield* database
       const pool = yield* openPool(url)
       const store = yield* open(pool)
       const other = Partition.forKeyBucket("other", "production")
@@ -54,7 +49,7 @@ describe("a Postgres store", () => {
 
   it.live("rejects one commit of a batch and applies the others", () =>
     Effect.gen(function* () {
-      const { url } = yield* server
+      const { url } = yield* database
       const store = yield* open(url)
       const results = yield* Effect.all(
         [
@@ -84,7 +79,7 @@ describe("a Postgres store", () => {
 
   it.live("removes a counter that a batch brings to 0, unless a later commit of the batch changes it again", () =>
     Effect.gen(function* () {
-      const { url, query } = yield* server
+      const { url, query } = yield* database
       const store = yield* open(url)
       yield* bringCountersToZero(store, partition)
       const rows = yield* query(
@@ -101,7 +96,7 @@ describe("a Postgres store", () => {
 
   it.live("keeps names of any length and with any character", () =>
     Effect.gen(function* () {
-      const { url } = yield* server
+      const { url } = yield* database
       const store = yield* open(url)
       const long = "ä".repeat(5_000)
       const names = [long, `${long}b`, "\0", "a\0b", "\u0001", "", "😀", '"\\{},', " "]
@@ -149,7 +144,7 @@ describe("a Postgres store", () => {
 
   it.live("finds nothing by a name with a lone surrogate", () =>
     Effect.gen(function* () {
-      const { url } = yield* server
+      const { url } = yield* database
       const store = yield* open(url)
       yield* store.commit(partition, [put("\ufffd", { uniqueKeys: ["\ufffd"] })])
       assert.deepStrictEqual(yield* store.get(partition, ["\ud800"]), [undefined])
@@ -159,7 +154,7 @@ describe("a Postgres store", () => {
 
   it.live("leaves no row after deletes and clear, apart from the partition", () =>
     Effect.gen(function* () {
-      const { url, query } = yield* server
+      const { url, query } = yield* database
       const store = yield* open(url)
       yield* store.commit(partition, [put("a", { uniqueKeys: ["u"], indexTerms: ["t", "v"] }), put("b")])
       yield* store.commit(partition, [Change.Delete({ key: "a", expect: 1 }), put("b", { expect: 2, indexTerms: [] })])
@@ -192,7 +187,7 @@ describe("a Postgres store", () => {
 
   it.live("writes nothing, not even a partition, for commits that are refused or only check", () =>
     Effect.gen(function* () {
-      const { url, query } = yield* server
+      const { url, query } = yield* database
       const store = yield* open(url)
       yield* Effect.flip(store.commit(partition, [Change.Check({ key: "a", expect: 1 }), put("b")]))
       yield* store.commit(partition, [Change.Check({ key: "a", expect: 0 })])
@@ -203,7 +198,7 @@ describe("a Postgres store", () => {
 
   it.live("removes what has expired while it is in use", () =>
     Effect.gen(function* () {
-      const { url, query } = yield* server
+      const { url, query } = yield* database
       const store = yield* open(url)
       const expired = Array.from({ length: 2_500 }, (_, n) => Change.Add({ counter: `n${n}`, by: 1, ttl: 1 }))
       yield* store.commit(partition, [...expired, add("kept")], { id: "id", fingerprint: "", result: "", ttl: 1 })
@@ -221,7 +216,7 @@ describe("a Postgres store", () => {
     "updates a counter in place: no new entries in its indexes",
     () =>
       Effect.gen(function* () {
-        const { url, query } = yield* server
+        const { url, query } = yield* database
         const store = yield* open(url)
         for (let n = 0; n < 200; n++) yield* store.commit(partition, [add("n")])
         yield* query("SELECT pg_stat_force_next_flush()")
@@ -237,7 +232,7 @@ describe("a Postgres store", () => {
 
   it.live("prepares no named statements and leaves no setting behind", () =>
     Effect.gen(function* () {
-      const { url } = yield* server
+      const { url } = yield* database
       const pool = yield* openPool(url, { max: 1 })
       const store = yield* open(pool)
       const readSettings = () => pool.query("SELECT name, setting FROM pg_settings WHERE name NOT LIKE '%transaction%'")
@@ -254,7 +249,7 @@ describe("a Postgres store", () => {
 
   it.live("works whatever type parsers the application has set", () =>
     Effect.gen(function* () {
-      const { url } = yield* server
+      const { url } = yield* database
       const bigint = 20
       const previous = types.getTypeParser(bigint)
       yield* Effect.acquireRelease(
@@ -270,7 +265,7 @@ describe("a Postgres store", () => {
 
   it.live("removes an interrupted caller from a batch that is not sent yet", () =>
     Effect.gen(function* () {
-      const { url } = yield* server
+      const { url } = yield* database
       const pool = yield* openPool(url)
       const store = yield* open(pool)
       let queries = 0
@@ -291,7 +286,7 @@ describe("a Postgres store", () => {
 
   it.live("completes the commits that were sent before it is closed, and rejects calls after that", () =>
     Effect.gen(function* () {
-      const { url } = yield* server
+      const { url } = yield* database
       const store = yield* Effect.promise(() => PostgresStore.open(url))
       const commit = yield* Effect.forkChild(store.commit(partition, [add("n")]), { startImmediately: true })
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
@@ -308,7 +303,7 @@ describe("a Postgres store", () => {
     "is consistent when four processes share it: unique names, no counter over its maximum",
     () =>
       Effect.gen(function* () {
-        const url = yield* createDatabase(yield* server)
+        const { url } = yield* database
         const results = yield* Effect.promise(() =>
           runWorkers<Contention.ContentionResult>(new URL("contender.worker.ts", import.meta.url), [url, url, url, url])
         )

@@ -3,8 +3,10 @@
  */
 import { Change, Partition, type StoreOperations } from "@tollgate/core/store"
 import { type PostgresSource, PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
+import { createDatabase } from "@tollgate/testing"
 import { Effect, Logger, References, type Scope } from "effect"
 import { Pool, type PoolConfig } from "pg"
+import { inject } from "vitest"
 
 export const partition = Partition.forKeyBucket("acme", "production")
 
@@ -21,6 +23,9 @@ export const open = (
     Effect.promise(() => PostgresStore.open(source, options)),
     (store) => Effect.promise(() => store.close())
   )
+
+/** A new, empty database on the server of the test run. */
+export const database = Effect.suspend(() => createDatabase(inject("postgresUrl")))
 
 /** A pool of the application. */
 export const openPool = (url: string, settings?: PoolConfig): Effect.Effect<Pool, never, Scope.Scope> =>

@@ -59,10 +59,6 @@ const collectWarnings = Effect.fnUntraced(function* (program: Effect.Effect<unkn
 const layer = (source: RedisSource, options?: RedisStoreOptions) =>
   RedisStore.layer(source, { commandTimeout: 30_000, ...options })
 storeContract("Redis", Layer.unwrap(Effect.map(startRedis(), ({ url }) => layer(url))), { clock: "server" })
-storeContract(
-  "Redis with the caller's clock",
-  Layer.unwrap(Effect.map(startRedis(), ({ url }) => layer(url, { clock: "caller" })))
-)
 storeContract("a Redis Cluster of three masters", Layer.unwrap(Effect.map(clusterClient, (client) => layer(client))), {
   clock: "server"
 })

@@ -25,8 +25,10 @@ describe("a hostile upload", () => {
       const archive = make()
       const delay = monitorEventLoopDelay({ resolution: 10 })
       delay.enable()
+      const startedAt = performance.now()
       const { status, steps, buildResult, url } = await server.deploy("hostile", archive)
       delay.disable()
+      const elapsed = performance.now() - startedAt
       expect({ status, unpack: steps.unpack.status }).toEqual({ status: "ERROR", unpack: "failed" })
       expect(steps.unpack.message).toMatch(reason)
       expect(buildResult.error).toBe(steps.unpack.message)
@@ -35,7 +37,8 @@ describe("a hostile upload", () => {
       )
       await expect.poll(() => server.onDisk(), { timeout: 60_000 }).toMatchObject({ staging: [], releases: [] })
       expect(readdirSync(server.folder).sort()).toEqual(["sources", "staging"])
-      expect(delay.max / 1e6).toBeLessThan(250)
+      // On a busy machine both take longer. Work on the event loop would hold it for most of the time.
+      expect(delay.max / 1e6).toBeLessThan(Math.max(250, elapsed / 2))
     }
   )
 

@@ -30,10 +30,12 @@ describe("removing a release", () => {
     for (let index = 0; index < 20_000; index++) writeFileSync(join(folder, `${index}`), "")
     const delay = monitorEventLoopDelay({ resolution: 10 })
     delay.enable()
+    const startedAt = performance.now()
     await workers.remove(folder)
+    const elapsed = performance.now() - startedAt
     delay.disable()
     expect(existsSync(folder)).toBe(false)
-    expect(delay.max / 1e6).toBeLessThan(250)
+    expect(delay.max / 1e6).toBeLessThan(elapsed / 2)
   })
 
   it("removes folders nested deeper than the maximum path length", async () => {

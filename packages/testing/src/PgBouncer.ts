@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { Effect, type Scope } from "effect"
 import { findServerPort, type PostgresServer } from "./PostgresServer.ts"
-import { getServerUser, giveFolder } from "./postgresTemplate.ts"
+import { getServerUser, giveFolder } from "./postgresUser.ts"
 import { findOnPath, installPackage } from "./programs.ts"
 import { temporaryFolder } from "./temporaryFolder.ts"
 

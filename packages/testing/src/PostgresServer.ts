@@ -9,8 +9,9 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { Effect, type Scope } from "effect"
 import { Client, type QueryResultRow } from "pg"
-import { ensurePostgres } from "./postgresBinary.ts"
-import { createDataFolder, getServerUser, giveFolder } from "./postgresTemplate.ts"
+import { ensurePostgres, type PostgresInstallation } from "./postgresBinary.ts"
+import { createDataFolder } from "./postgresTemplate.ts"
+import { getServerUser, giveFolder, makeReadable } from "./postgresUser.ts"
 import { listChildren, signalAll, waitForExit } from "./processes.ts"
 import { temporaryFolder } from "./temporaryFolder.ts"
 
@@ -41,6 +42,8 @@ export interface PostgresServerOptions {
   readonly settings?: Readonly<Record<string, string>> | undefined
   /** Uses the default settings of PostgreSQL, with which an acknowledged commit survives a crash of the machine. */
   readonly durable?: boolean | undefined
+  /** The programs to use, instead of the newest ones. */
+  readonly installation?: PostgresInstallation | undefined
   /** An existing folder for the data, instead of a temporary one. */
   readonly folder?: string | undefined
 }
@@ -133,8 +136,8 @@ const otherBackends = "FROM pg_stat_activity WHERE backend_type = 'client backen
 
 export const startPostgres = (options: PostgresServerOptions = {}): Effect.Effect<PostgresServer, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const installation = ensurePostgres()
     const user = getServerUser()
+    const installation = makeReadable(options.installation ?? ensurePostgres(), user)
     const folder = options.folder ?? (yield* temporaryFolder)
     giveFolder(folder, user)
     yield* Effect.promise(() => createDataFolder(installation, user, join(folder, "data")))
@@ -176,8 +179,12 @@ export const startPostgres = (options: PostgresServerOptions = {}): Effect.Effec
     }
   })
 
-/** Creates an empty database on a server and returns its URL, so that several stores can share the server. */
-export const createDatabase = (server: PostgresServer): Effect.Effect<string> => {
+/** Creates an empty database on the server at a URL, so that several stores can share the server. */
+export const createDatabase = (serverUrl: string): Effect.Effect<Pick<PostgresServer, "url" | "query">> => {
   const name = `test_${randomBytes(8).toString("hex")}`
-  return Effect.as(server.query(`CREATE DATABASE ${name}`), Object.assign(new URL(server.url), { pathname: name }).href)
+  const url = Object.assign(new URL(serverUrl), { pathname: name }).href
+  return Effect.promise(async () => {
+    await runQuery(serverUrl, `CREATE DATABASE ${name}`, [])
+    return { url, query: (sql, values = []) => Effect.promise(() => runQuery(url, sql, values)) }
+  })
 }

@@ -57,7 +57,12 @@ const createCluster = async (
 }
 
 export const startRedisCluster = (
-  options: { readonly masters?: number; readonly replicas?: number; readonly arguments?: ReadonlyArray<string> } = {}
+  options: {
+    readonly masters?: number
+    readonly replicas?: number
+    readonly arguments?: ReadonlyArray<string>
+    readonly program?: string
+  } = {}
 ): Effect.Effect<RedisCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
     const masters = options.masters ?? 3
@@ -73,6 +78,7 @@ export const startRedisCluster = (
       servers.push(
         yield* startRedis({
           tcp: true,
+          ...(options.program === undefined ? {} : { program: options.program }),
           arguments: [
             "--cluster-enabled",
             "yes",

@@ -29,6 +29,8 @@ export interface RedisServerOptions {
   readonly arguments?: ReadonlyArray<string>
   /** An existing folder for the data, instead of a temporary one. */
   readonly folder?: string
+  /** The path of another server that speaks its protocol, such as Valkey. */
+  readonly program?: string
 }
 
 export const findFreePort: Effect.Effect<number> = Effect.promise(async () => {
@@ -40,8 +42,8 @@ export const findFreePort: Effect.Effect<number> = Effect.promise(async () => {
   return typeof address === "object" && address !== null ? address.port : 0
 })
 
-const launch = async (folder: string, options: ReadonlyArray<string>): Promise<ChildProcess> => {
-  const child = spawn(redisBinary() ?? "redis-server", [...options, "--dir", folder], {
+const launch = async (program: string, folder: string, options: ReadonlyArray<string>): Promise<ChildProcess> => {
+  const child = spawn(program, [...options, "--dir", folder], {
     stdio: ["ignore", "pipe", "inherit"]
   })
   const lines = createInterface({ input: child.stdout })
@@ -53,7 +55,7 @@ const launch = async (folder: string, options: ReadonlyArray<string>): Promise<C
       return child
     }
   }
-  throw new Error(`redis-server did not start:\n${log}`)
+  throw new Error(`${program} did not start:\n${log}`)
 }
 
 const stop = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
@@ -66,10 +68,11 @@ const stop = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
 /** Starts a server with an append-only file that is not flushed: data survives a kill, but not a power loss. */
 export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<RedisServer, never, Scope.Scope> =>
   Effect.gen(function* () {
-    ensureRedis()
+    if (options.program === undefined) ensureRedis()
     const folder = options.folder ?? (yield* temporaryFolder)
+    const program = options.program ?? redisBinary()
     const externalUrl = externalRedisUrl()
-    if (redisBinary() === undefined && externalUrl !== undefined) {
+    if (program === undefined && externalUrl !== undefined) {
       const unsupported = Effect.die(new Error("This test starts and stops redis-server: install it"))
       if (options.tcp === true || options.arguments !== undefined || options.folder !== undefined)
         return yield* unsupported
@@ -87,7 +90,7 @@ export const startRedis = (options: RedisServerOptions = {}): Effect.Effect<Redi
     const listenOptions =
       port === 0 ? ["--port", "0", "--unixsocket", socket] : ["--port", String(port), "--bind", "127.0.0.1"]
     const start = () =>
-      launch(folder, [
+      launch(program ?? "redis-server", folder, [
         ...listenOptions,
         "--save",
         "",

@@ -3,7 +3,10 @@
  */
 import { findOnPath, installPackage } from "./programs.ts"
 
-const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+/** The headless shell is Chromium without a window: it opens a page in less than half the time. */
+const headlessShell = "chromium-headless-shell"
+
+const names = [headlessShell, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 
 /** The path of Chromium or Chrome, if it is installed. */
 const chromiumBinary = (): string | undefined =>
@@ -11,11 +14,11 @@ const chromiumBinary = (): string | undefined =>
 
 /** Returns the path of Chromium and installs it if necessary, or throws with instructions. */
 export const ensureChromium = (): string => {
-  if (chromiumBinary() === undefined) installPackage("chromium")
+  if (chromiumBinary() === undefined) installPackage(headlessShell)
   const path = chromiumBinary()
   if (path === undefined) {
     throw new Error(
-      "The tests need Chromium: install it (Debian: sudo apt-get install chromium; macOS: brew install --cask chromium), or set CHROME_PATH"
+      "The tests need Chromium: install it (Debian: sudo apt-get install chromium-headless-shell; macOS: brew install --cask chromium), or set CHROME_PATH"
     )
   }
   return path

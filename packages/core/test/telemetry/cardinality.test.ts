@@ -75,9 +75,9 @@ const measure = async (tenants: number) => {
 }
 
 describe("the series of metrics", () => {
-  it("are as many for 10,000 tenants as for 20, and name none of them", async () => {
+  it("are as many for 1,000 tenants as for 20, and name none of them", async () => {
     const few = await measure(20)
-    const many = await measure(10_000)
+    const many = await measure(1_000)
     expect(many.series).toEqual(few.series)
     expect(many.dataPoints).toEqual(few.dataPoints)
     expect(few.series.length).toBeGreaterThan(100)

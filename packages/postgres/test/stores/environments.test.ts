@@ -1,6 +1,6 @@
 import { PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
 import { storeContract } from "@tollgate/store-testkit"
-import { startPgBouncer, startPostgres } from "@tollgate/testing"
+import { ensurePostgres, listPostgres, startPgBouncer, startPostgres } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
 
 const server = startPostgres()
@@ -9,6 +9,10 @@ const server = startPostgres()
 const layer = (url: string, options?: PostgresStoreOptions) =>
   PostgresStore.layer(url, { queryTimeout: 30_000, ...options })
 
+storeContract(
+  "Postgres with the caller's clock",
+  Layer.unwrap(Effect.map(server, ({ url }) => layer(url, { clock: "caller" })))
+)
 storeContract(
   "Postgres behind PgBouncer in transaction mode",
   Layer.unwrap(Effect.map(Effect.flatMap(server, startPgBouncer), (url) => layer(url))),
@@ -25,3 +29,13 @@ storeContract(
   ),
   { clock: "server" }
 )
+
+// The programs of Debian's package, which the npm package does not have, make sure that it is installed where it may be.
+ensurePostgres(["initdb", "postgres", "pg_dump"])
+for (const installation of listPostgres().slice(1)) {
+  storeContract(
+    `PostgreSQL ${installation.version}`,
+    Layer.unwrap(Effect.map(startPostgres({ installation }), ({ url }) => layer(url))),
+    { clock: "server" }
+  )
+}

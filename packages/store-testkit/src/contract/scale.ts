@@ -168,7 +168,14 @@ export const scale = cases("scale", {
         index % 3 === 0 ? [put(key, { expect: versions[index] ?? 0, indexTerms: ["t"], uniqueKeys: [key] })] : []
       )
     )
-    deepEqual(toKeys(yield* readEntries), shuffled)
+    const read = toKeys(yield* readEntries)
+    // The difference of two long lists takes seconds to print.
+    equal(
+      shuffled.findIndex((key, index) => read[index] !== key),
+      -1,
+      "the records are read in another order"
+    )
+    equal(read.length, shuffled.length)
     const copied = yield* copy
     deepEqual(yield* copied.readEntries, yield* readEntries)
     deepEqual(yield* copied.list(["t"], { offset: 9_998 }), { keys: shuffled.slice(-2), total: 10_000 })

@@ -50,9 +50,10 @@ const sqlite = Effect.gen(function* () {
 })
 
 const postgres = Effect.gen(function* () {
-  const server = yield* startPostgres()
-  const findProgram = (name: string) => join(ensurePostgres().folder, name)
-  const url = yield* createDatabase(server)
+  const installation = ensurePostgres(["initdb", "postgres", "pg_dump", "pg_restore"])
+  const server = yield* startPostgres({ installation })
+  const findProgram = (name: string) => join(installation.folder, name)
+  const { url } = yield* createDatabase(server.url)
   const store = yield* Effect.promise(() => PostgresStore.open(url))
   return {
     store,
@@ -67,7 +68,7 @@ const postgres = Effect.gen(function* () {
     },
     restore: (backup) =>
       Effect.gen(function* () {
-        const emptyDatabase = yield* createDatabase(server)
+        const { url: emptyDatabase } = yield* createDatabase(server.url)
         yield* Effect.promise(() =>
           run(
             findProgram("pg_restore"),
