@@ -5,6 +5,7 @@
 import type { Fault } from "@tollgate/store-testkit"
 import { afterAll, describe, expect, it } from "vitest"
 import { makeFixture, operations } from "./operations.ts"
+import { getShare, sampleCases } from "./sample.ts"
 import { getNewEventTypes } from "./storedEvents.ts"
 import { setUpStore, stores } from "./stores.ts"
 
@@ -21,13 +22,13 @@ describe.each(stores)("on %s", (name, layer) => {
     console.log(
       `injected faults, ${name}: ${runs} runs, ${cleanFailures} failed cleanly, none was partially applied or without its events`
     )
-    expect(runs).toBeGreaterThan(300)
+    expect(runs).toBeGreaterThan(300 * getShare(name))
   })
 
   describe.each(["fail", "lose-reply", "delay"] satisfies ReadonlyArray<Fault>)(
     'when the n-th store call has the fault "%s"',
     (fault) => {
-      it.each(Object.entries(operations))(
+      it.each(sampleCases(Object.entries(operations), getShare(name)))(
         "%s",
         async (_, operation) => {
           const { run, isDone, isMultiStep, errorWhenRepeated, events = [], appliesAgain } = operation

@@ -12,6 +12,7 @@ import { isEventMove } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"
 import { emptyModel, isErrorList, type Model, makeStep, readState } from "./model.ts"
 import { makeRandom, readSeed } from "./random.ts"
+import { getShare, sampleCases } from "./sample.ts"
 import { secret, setUpStore, storesAndCluster } from "./stores.ts"
 
 const firstSeed = readSeed("MODEL_SEED")
@@ -104,7 +105,7 @@ describe.each(storesAndCluster)("on %s", (name, layer) => {
     console.log(`model, ${name}: seeds ${seeds[0]} to ${seeds.at(-1)}, ${steps} steps each: ${summary.join(", ")}`)
   })
 
-  it.each(seeds)(
+  it.each(sampleCases(seeds, getShare(name)))(
     "the state matches the model after every step, with injected faults: seed %i",
     async (seed) => {
       for (const [outcome, count] of Object.entries(await runSequence(makeEmptyStore(), seed)))

@@ -7,6 +7,7 @@ import { MemoryStore } from "@tollgate/memory"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { type Fixture, makeFixture, type Operation, operations } from "./operations.ts"
+import { sampleCases } from "./sample.ts"
 
 const writingOperations = Object.entries(operations).filter(([, { isDone }]) => isDone !== undefined)
 
@@ -50,7 +51,7 @@ const runSequentially = async (first: Operation, second: Operation, isFirstFirst
 let interleavings = 0
 
 describe.each(writingOperations)("%s", (_, first) => {
-  it.each(writingOperations)(
+  it.each(sampleCases(writingOperations, 0.25))(
     "interleaved with %s",
     async (_, second) => {
       const allowed = [
@@ -86,9 +87,7 @@ describe.each(writingOperations)("%s", (_, first) => {
   )
 })
 
-it("has run more than 1,000 interleavings", () => {
-  console.log(
-    `races: ${writingOperations.length ** 2} pairs of operations, ${interleavings} interleavings, all serializable`
-  )
-  expect(interleavings).toBeGreaterThan(1_000)
+it("has run more than 300 interleavings", () => {
+  console.log(`races: ${interleavings} interleavings of pairs of operations, all serializable`)
+  expect(interleavings).toBeGreaterThan(300)
 })

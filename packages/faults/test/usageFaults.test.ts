@@ -7,6 +7,7 @@
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { isEventMove } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"
+import { getShare, sampleCases } from "./sample.ts"
 import { secret, setUpStore, stores } from "./stores.ts"
 import { type MeteredSubscription, makeMovableClock, openUsageGate, start, type UsageGate } from "./usageGate.ts"
 import {
@@ -125,7 +126,7 @@ describe.each(stores)("on %s", (name, layer) => {
   // The services are the same on every store, so the others repeat only the time when most is written.
   const timesOfStore = Object.entries(times).filter(([time]) => name === "memory" || time === newPeriod)
   describe.each(timesOfStore)("%s", (_, now) => {
-    it.each(Object.entries(operations))(
+    it.each(sampleCases(Object.entries(operations), getShare(name)))(
       "%s counts completely or not at all, and once when it is repeated",
       async (operation, { run, predict }) => {
         const failuresBefore = failures

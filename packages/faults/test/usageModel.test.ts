@@ -11,6 +11,7 @@ import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { isEventMove } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"
 import { makeRandom, type Random, readSeed } from "./random.ts"
+import { getShare, sampleCases } from "./sample.ts"
 import { secret, setUpStore, stores } from "./stores.ts"
 import { makeMovableClock, openUsageGate, start } from "./usageGate.ts"
 import { expire, isErrorList, makeModel, toReadings, type UsageModel } from "./usageModel.ts"
@@ -132,7 +133,7 @@ describe.each(stores)("on %s", (name, layer) => {
     )
   })
 
-  it.each(seeds)(
+  it.each(sampleCases(seeds, getShare(name)))(
     "quotas, series and totals match the model after every step, with injected faults: seed %i",
     async (seed) => {
       for (const [outcome, count] of Object.entries(await runSequence(makeEmptyStore(), seed)))

@@ -7,6 +7,7 @@ import { makeFaultyStore } from "@tollgate/store-testkit"
 import { isEventMove } from "@tollgate/testing"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
+import { getShare, sampleCases } from "./sample.ts"
 import { secret, setUpStore, stores } from "./stores.ts"
 import { type MeteredSubscription, makeMovableClock, openUsageGate, start, type UsageGate } from "./usageGate.ts"
 import {
@@ -73,7 +74,7 @@ const operations: Readonly<Record<string, Operation>> = {
   }
 }
 
-describe.each(stores)("on %s", (_, layer) => {
+describe.each(stores)("on %s", (storeName, layer) => {
   const makeEmptyStore = setUpStore(layer)
 
   const makeFixture = async () => {
@@ -107,7 +108,7 @@ describe.each(stores)("on %s", (_, layer) => {
   }
 
   describe.each(Object.entries(operations))("%s", (name, operation) => {
-    it.each(Object.entries(operations))(
+    it.each(sampleCases(Object.entries(operations), getShare(storeName)))(
       "and %s before each of its store calls count exactly",
       async (otherName, otherOperation) => {
         for (let isPastLastCall = false, call = 1; !isPastLastCall; call++) {
