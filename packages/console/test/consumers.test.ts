@@ -1,13 +1,13 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
 import { expectFailedRequests } from "./expectErrors.ts"
 
 let browser: Browser
 let server: ConsoleServer
 
-const manyConsumers = 10_000
+const manyConsumers = 1_200
 const consumersOf = (bucket: string, account = "acme") => server.gate.account(account).keyBucket(bucket).consumers
 
 const open = (path: string, options: Parameters<typeof openConsole>[2] = {}) =>
@@ -22,19 +22,17 @@ beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
   const consumers = consumersOf("many")
-  for (let start = 0; start < manyConsumers; start += 1_000) {
-    await Promise.all(
-      Array.from({ length: 1_000 }, (_, index) =>
-        consumers.create({
-          name: `consumer-${String(start + index).padStart(5, "0")}`,
-          tags: { shard: (start + index) % 100, even: (start + index) % 2 === 0 }
-        })
-      )
+  await Promise.all(
+    Array.from({ length: manyConsumers }, (_, index) =>
+      consumers.create({
+        name: `consumer-${String(index).padStart(4, "0")}`,
+        tags: { shard: index % 12, even: index % 2 === 0 }
+      })
     )
-  }
+  )
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
 })
 
@@ -68,63 +66,63 @@ describe("key buckets in the console", { timeout: 120_000 }, () => {
 })
 
 describe("the list of consumers in the console", { timeout: 120_000 }, () => {
-  it("pages through 10,000 consumers, with the page in the address", async () => {
+  it("pages through 1,200 consumers, with the page in the address", async () => {
     const { page, errors, close } = await open("/accounts/acme/consumers/many")
-    await page.getByText("1–50 of 10,000").waitFor()
+    await page.getByText("1–50 of 1,200").waitFor()
     expect(await table(page, "Consumers").getByRole("row").count()).toBe(51)
     await button(page, "Next").click()
-    await page.getByRole("link", { name: "consumer-00050" }).waitFor()
+    await page.getByRole("link", { name: "consumer-0050" }).waitFor()
     await button(page, "Last").click()
-    await page.getByRole("link", { name: "consumer-09999" }).waitFor()
-    await page.getByText("9,951–10,000 of 10,000").waitFor()
-    expect(page.url()).toContain("offset=9950")
+    await page.getByRole("link", { name: "consumer-1199" }).waitFor()
+    await page.getByText("1,151–1,200 of 1,200").waitFor()
+    expect(page.url()).toContain("offset=1150")
     await page.goBack()
-    await page.getByRole("link", { name: "consumer-00050" }).waitFor()
+    await page.getByRole("link", { name: "consumer-0050" }).waitFor()
     await page.goBack()
-    await page.getByRole("link", { name: "consumer-00000" }).waitFor()
+    await page.getByRole("link", { name: "consumer-0000" }).waitFor()
     // One request of 50 consumers for each page, however many there are.
     const requests = server.responses.filter((response) => response.includes("/key-buckets/many/consumers"))
     const path = "200 GET /v1/accounts/acme/key-buckets/many/consumers?limit=50&offset="
-    expect(requests).toEqual([0, 50, 9950, 50, 0].map((offset) => `${path}${offset}`))
+    expect(requests).toEqual([0, 50, 1150, 50, 0].map((offset) => `${path}${offset}`))
     expect(errors).toEqual([])
     await close()
   })
 
   it("shows a page that a link names, and an offset that is no number as the first", async () => {
-    const linked = await open("/accounts/acme/consumers/many?offset=5000")
-    await linked.page.getByRole("link", { name: "consumer-05000" }).waitFor()
+    const linked = await open("/accounts/acme/consumers/many?offset=600")
+    await linked.page.getByRole("link", { name: "consumer-0600" }).waitFor()
     expect(linked.errors).toEqual([])
     await linked.close()
-    const filtered = await open("/accounts/acme/consumers/many?tag.shard=42&offset=90")
+    const filtered = await open("/accounts/acme/consumers/many?tag.shard=6&offset=90")
     await filtered.page.getByText("91–100 of 100").waitFor()
     await expectAccessible(filtered.page)
     expect(filtered.errors).toEqual([])
     await filtered.close()
     const wrong = await open("/accounts/acme/consumers/many?offset=-1e9")
-    await wrong.page.getByRole("link", { name: "consumer-00000" }).waitFor()
+    await wrong.page.getByRole("link", { name: "consumer-0000" }).waitFor()
     expect(wrong.errors).toEqual([])
     await wrong.close()
   })
 
   it("filters by several tags, and keeps them in the address", async () => {
     const { page, errors, close } = await open("/accounts/acme/consumers/many")
-    await page.getByLabel("Tag", { exact: true }).fill("shard=42")
+    await page.getByLabel("Tag", { exact: true }).fill("shard=6")
     await button(page, "Filter").click()
     await page.getByText("1–50 of 100").waitFor()
-    await page.getByRole("link", { name: "consumer-00042" }).waitFor()
+    await page.getByRole("link", { name: "consumer-0006" }).waitFor()
     await page.getByLabel("Tag", { exact: true }).fill("even=false")
     await button(page, "Filter").click()
     await page.getByRole("heading", { name: "No consumer matches" }).waitFor()
-    expect(page.url()).toContain("tag.shard=42&tag.even=false")
+    expect(page.url()).toContain("tag.shard=6&tag.even=false")
     await expectAccessible(page)
-    await button(page, "Remove the filter shard=42").click()
-    await page.getByText("1–50 of 5,000").waitFor()
+    await button(page, "Remove the filter shard=6").click()
+    await page.getByText("1–50 of 600").waitFor()
     await page.getByLabel("Tag", { exact: true }).fill("no value")
     await button(page, "Filter").click()
     await page.getByText("Write name=value").waitFor()
     await button(page, "Clear").click()
-    await page.getByText("1–50 of 10,000").waitFor()
-    await page.getByRole("link", { name: "shard=7", exact: true }).click()
+    await page.getByText("1–50 of 1,200").waitFor()
+    await page.getByRole("link", { name: "shard=7", exact: true }).first().click()
     await page.getByText("1–50 of 100").waitFor()
     expect(errors).toEqual([])
     await close()
@@ -132,16 +130,16 @@ describe("the list of consumers in the console", { timeout: 120_000 }, () => {
 
   it("finds a consumer by its exact name, and says when there is none", async () => {
     const { page, errors, close } = await open("/accounts/acme/consumers/many")
-    await page.getByLabel("Exact name").fill("consumer-07777")
+    await page.getByLabel("Exact name").fill("consumer-0777")
     await button(page, "Filter").click()
     await expect.poll(() => table(page, "Consumers").getByRole("row").count()).toBe(2)
-    await page.getByRole("link", { name: "consumer-07777" }).click()
-    await heading(page, "consumer-07777").waitFor()
+    await page.getByRole("link", { name: "consumer-0777" }).click()
+    await heading(page, "consumer-0777").waitFor()
     await page.goBack()
-    await expect.poll(() => page.getByLabel("Exact name").inputValue()).toBe("consumer-07777")
-    await page.getByRole("link", { name: "consumer-07777" }).waitFor()
+    await expect.poll(() => page.getByLabel("Exact name").inputValue()).toBe("consumer-0777")
+    await page.getByRole("link", { name: "consumer-0777" }).waitFor()
     expect(errors).toEqual([])
-    await page.getByLabel("Exact name").fill("consumer-0777")
+    await page.getByLabel("Exact name").fill("consumer-077")
     await button(page, "Filter").click()
     await page.getByRole("heading", { name: "No consumer matches" }).waitFor()
     expect(errors).toEqual([])

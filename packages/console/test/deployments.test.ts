@@ -10,7 +10,15 @@ import { Effect, Exit, Scope } from "effect"
 import type { Browser, Locator, Page } from "playwright-core"
 import { create } from "tar"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import {
+  closePages,
+  expectAccessible,
+  launchBrowser,
+  type OpenConsole,
+  type OpenOptions,
+  openConsole,
+  passTimeUntil
+} from "./browser.ts"
 import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
 
 const scope = Scope.makeUnsafe()
@@ -24,7 +32,7 @@ beforeAll(async () => {
   folder = await Effect.runPromise(Scope.provide(temporaryFolder, scope))
 }, 60_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
   await Effect.runPromise(Scope.close(scope, Exit.void))
 })
@@ -84,7 +92,11 @@ const step = (page: Page, name: string, status: string): Locator =>
     .getByRole("listitem")
     .filter({ hasText: `${name}${status}` })
 
-const waitForPublish = (page: Page): Promise<void> => step(page, "publish", "done").waitFor()
+/** Opens the console with fake timers: it asks for the status of a run every second. */
+const open = (from: ConsoleServer, options: OpenOptions): Promise<OpenConsole> =>
+  openConsole(browser, from.origin, { hasFakeTimers: true, ...options })
+
+const waitForPublish = (page: Page): Promise<void> => passTimeUntil(page, step(page, "publish", "done"))
 
 const listBranches = async (account: string, project: string): Promise<ReadonlyArray<string>> =>
   (await server.gate.account(account).project(project).deployments.list()).data.map(({ branchName }) => branchName)
@@ -106,7 +118,7 @@ const expectNoHorizontalScroll = async (page: Page): Promise<void> =>
 describe("deployments in the console", { timeout: 120_000 }, () => {
   it("creates a project from a folder, and links to the site", async () => {
     const site = await writeSite("first", "<h1>First site</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/acme/deployments" })
+    const { page, errors, close } = await open(server, { path: "/accounts/acme/deployments" })
     await page.getByText("There is no project yet").waitFor()
     await expectAccessible(page)
     await choose(page, "Choose a folder", site)
@@ -138,7 +150,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     await mkdir(join(site, "empty"))
     for (let index = 0; index < 250; index++) await writeFile(join(site, `assets/${index}.txt`), `file ${index}`)
     const archive = await writeArchive("dropped-archive", "<h1>Dropped archive</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/drops/deployments/web"
     })
     await page.getByText("This project has no deployment").waitFor()
@@ -169,7 +181,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
   it("deploys archives to two branches, lists both, and shows what is served", async () => {
     const main = await writeArchive("branch-main", "<h1>Main</h1>")
     const feature = await writeArchive("branch-feature", "<h1>Feature</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/branches/deployments/web"
     })
     await choose(page, "Choose an archive", main)
@@ -180,7 +192,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     await page.getByLabel("Branch").fill(hostile)
     await choose(page, "Choose an archive", feature)
     const row = table.getByRole("row").filter({ hasText: hostile })
-    await row.getByText("Last run: deployed").waitFor()
+    await passTimeUntil(page, row.getByText("Last run: deployed"))
     expect(await page.locator("img").count()).toBe(0)
     const url = (await row.getByRole("link", { name: /\/sites\// }).getAttribute("href")) ?? ""
     expect(await (await fetch(url)).text()).toBe("<h1>Feature</h1>")
@@ -197,11 +209,11 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
   it("shows which step a broken archive fails at, and why", async () => {
     const broken = join(folder, "broken.tar.gz")
     await writeFile(broken, "this is no archive")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/broken/deployments/web"
     })
     await choose(page, "Choose an archive", broken)
-    await step(page, "unpack", "failed").waitFor()
+    await passTimeUntil(page, step(page, "unpack", "failed"))
     await step(page, "unpack", "failed").getByText("The source is not a gzip archive, or is damaged").waitFor()
     await page.getByRole("status").getByText("The deployment failed: ").waitFor({ state: "attached" })
     await page.getByRole("table").getByText("Last run: failed").waitFor()
@@ -220,7 +232,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
   it("shows progress, and stops when it is cancelled", async () => {
     const large = join(folder, "large.tar.gz")
     await writeEmpty(large, 30_000_000)
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/cancelled/deployments/web"
     })
     await page.getByText("This project has no deployment").waitFor()
@@ -249,7 +261,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
   it("asks before it uploads what is probably too large", async () => {
     const huge = join(folder, "huge.tar.gz")
     await writeEmpty(huge, 101 * 1024 * 1024)
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/huge/deployments/web"
     })
     const before = server.responses.length
@@ -267,7 +279,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
 
   it("keeps what was chosen when the upload fails, and tries again", async () => {
     const archive = await writeArchive("again", "<h1>Again</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/again/deployments/web"
     })
     await page.getByLabel("Branch").fill("release/1")
@@ -284,7 +296,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
 
   it("tries again with the branch that is entered by then", async () => {
     const archive = await writeArchive("other", "<h1>Other</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/other/deployments/web"
     })
     await page.getByLabel("Branch").fill("x".repeat(256))
@@ -300,7 +312,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
 
   it("shows a wrong branch name at its field", async () => {
     const archive = await writeArchive("wrong", "<h1>Wrong</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/wrong/deployments/web"
     })
     await page.getByLabel("Branch").fill("x".repeat(256))
@@ -319,7 +331,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     })
     try {
       const site = await writeSite("built", "<h1>Built</h1>")
-      const { page, errors, close } = await openConsole(browser, building.origin, {
+      const { page, errors, close } = await open(building, {
         path: "/accounts/acme/deployments/web"
       })
       await choose(page, "Choose a folder", site)
@@ -350,7 +362,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
 
   it("shows a deployment from its link, redeploys it and removes it with its name typed", async () => {
     const { name, url } = await deployInProcess("linked", "web", "main", "<h1>Linked</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: `/accounts/linked/deployments/web/${name}`
     })
     await page.getByRole("heading", { name: "Branch main" }).waitFor()
@@ -381,7 +393,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
 
   it("has no write buttons for a read-only token", async () => {
     const { name } = await deployInProcess("readable", "web", "main", "<h1>Readable</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       token: readToken,
       path: "/accounts/readable/deployments"
     })
@@ -402,7 +414,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
   it("says that a server has no deployments", async () => {
     const plain = await startConsoleServer({ deployments: undefined })
     try {
-      const { page, errors, close } = await openConsole(browser, plain.origin, { path: "/accounts/acme/deployments" })
+      const { page, errors, close } = await open(plain, { path: "/accounts/acme/deployments" })
       await page.getByText("This server has no deployments").waitFor()
       expect(await page.getByRole("button", { name: "New project" }).count()).toBe(0)
       await expectAccessible(page)
@@ -420,7 +432,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     const proxied = await startConsoleServer({ publicUrl: "https://api.example.com/gate" })
     try {
       const archive = await writeArchive("proxied", "<h1>Proxied</h1>")
-      const { page, errors, close } = await openConsole(browser, proxied.origin, {
+      const { page, errors, close } = await open(proxied, {
         path: "/accounts/acme/deployments/web"
       })
       await choose(page, "Choose an archive", archive)
@@ -435,7 +447,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
 
   it("fits on a narrow screen", async () => {
     const { name } = await deployInProcess("narrow", "web", `branch-${"x".repeat(100)}`, "<h1>Narrow</h1>")
-    const { page, errors, close } = await openConsole(browser, server.origin, {
+    const { page, errors, close } = await open(server, {
       path: "/accounts/narrow/deployments",
       context: { viewport: { width: 375, height: 700 } }
     })

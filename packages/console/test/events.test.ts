@@ -3,7 +3,7 @@
  */
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { closePages, expectAccessible, launchBrowser, openConsole, passTimeUntil } from "./browser.ts"
 import { acmeToken, type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
 
 let browser: Browser
@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = await startConsoleServer()
 }, 60_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
 })
 
@@ -30,11 +30,15 @@ const listTypes = async (page: Page): Promise<Array<string>> =>
 
 describe("events in the console", { timeout: 120_000 }, () => {
   it("says what the log is for while it is empty, and shows the first event with a button", async () => {
-    const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/fresh/events" })
+    const { page, errors, close } = await openConsole(browser, server.origin, {
+      path: "/accounts/fresh/events",
+      hasFakeTimers: true
+    })
     await page.getByText("There is no event yet").waitFor()
     await expectAccessible(page)
     await server.gate.account("fresh").keyBucket("production").consumers.create({ name: "alice" })
     await waitForLog("fresh", 1)
+    await passTimeUntil(page, page.getByRole("button", { name: "Show newer events" }))
     await page.getByRole("button", { name: "Show newer events" }).click()
     await page.getByRole("table", { name: "Events" }).getByText("consumer.created").waitFor()
     await page.getByRole("button", { name: "Refresh" }).waitFor()
@@ -46,12 +50,15 @@ describe("events in the console", { timeout: 120_000 }, () => {
     const { consumers } = server.gate.account("paged").keyBucket("production")
     for (let index = 0; index < 60; index++) await consumers.create({ name: `consumer-${index}` })
     await waitForLog("paged", 60)
-    const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/paged/events" })
+    const { page, errors, close } = await openConsole(browser, server.origin, {
+      path: "/accounts/paged/events",
+      hasFakeTimers: true
+    })
     await rows(page).first().getByText("consumer-59", { exact: true }).waitFor()
     expect(await rows(page).count()).toBe(50)
     await consumers.create({ name: "newcomer" })
     await waitForLog("paged", 61)
-    await page.getByRole("button", { name: "Show newer events" }).waitFor()
+    await passTimeUntil(page, page.getByRole("button", { name: "Show newer events" }))
     // What is read stays in its place until the person asks.
     expect(await rows(page).first().textContent()).toContain("consumer-59")
     await page.getByRole("button", { name: "Older events" }).click()
@@ -176,7 +183,8 @@ describe("events in the console", { timeout: 120_000 }, () => {
   it("shows why a link with a wrong filter fails, and reads again when the server is back", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, {
       token: acmeToken,
-      path: "/accounts/acme/events?type=no.such"
+      path: "/accounts/acme/events?type=no.such",
+      hasFakeTimers: true
     })
     await page.getByRole("alert").getByText("Request id").waitFor()
     await page.evaluate("location.hash = '#/accounts/acme/events'")
@@ -187,7 +195,7 @@ describe("events in the console", { timeout: 120_000 }, () => {
     await page.getByRole("button", { name: /Refresh|Show newer events/ }).click()
     await page.getByText("The server cannot be reached. The console tries again").waitFor()
     await server.resume()
-    await page.getByRole("table", { name: "Events" }).getByText("consumer.created").waitFor()
+    await passTimeUntil(page, page.getByRole("table", { name: "Events" }).getByText("consumer.created"))
     expect(errors.filter((error) => !/400|ERR_CONNECTION/.test(error))).toEqual([])
     await close()
   })

@@ -14,7 +14,7 @@ import helmet from "helmet"
 import Koa from "koa"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { launchBrowser, openConsole } from "./browser.ts"
+import { closePages, launchBrowser, openConsole } from "./browser.ts"
 import { loadConsole, writeToken } from "./consoleServer.ts"
 
 let browser: Browser
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
 }, 60_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   for (const stop of stops) stop()
   await gate?.close()
 })

@@ -5,7 +5,7 @@ import { eventually } from "@tollgate/testing"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeArchive } from "../../sites/test/archives.ts"
-import { launchBrowser, openConsole } from "./browser.ts"
+import { closePages, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, startConsoleServer } from "./consoleServer.ts"
 
 const script = "window.hacked=true"
@@ -95,7 +95,7 @@ beforeAll(async () => {
   await addHostileData()
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
 })
 

@@ -3,7 +3,7 @@
  */
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { launchBrowser, openConsole } from "./browser.ts"
+import { closePages, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, startConsoleServer, writeToken } from "./consoleServer.ts"
 
 let browser: Browser
@@ -15,7 +15,7 @@ beforeAll(async () => {
   await server.gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
 }, 60_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
 })
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
 import { expectFailedRequests } from "./expectErrors.ts"
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await startConsoleServer()
 }, 60_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
 })
 

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, startConsoleServer } from "./consoleServer.ts"
 
 let browser: Browser
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await metering.subscriptions.create({ customerKey: "alice", planExternalIds: ["free"] })
 }, 60_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
 })
 

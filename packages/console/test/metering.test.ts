@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
 import { expectNoMarkup, expectNoSideScroll, hostileText, readRows, withoutStatus } from "./pageChecks.ts"
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   server = await startConsoleServer()
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
 })
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { acmeToken, type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
 import { expectNoMarkup, expectNoSideScroll, hostileText, readRows } from "./pageChecks.ts"
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
   await once(goneEndpoint, "listening")
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
   goneEndpoint?.close()
 })

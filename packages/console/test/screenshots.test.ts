@@ -9,7 +9,7 @@ import { createServer } from "node:http"
 import { MemoryStore } from "@tollgate/memory"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { launchBrowser, openConsole } from "./browser.ts"
+import { closePages, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, startConsoleServer } from "./consoleServer.ts"
 import { addDemoData, demoDays } from "./demoData.ts"
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   vi.useRealTimers()
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
   receiver.close()
 })

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, startConsoleServer, writeToken } from "./consoleServer.ts"
 import { expectNoMarkup, expectNoSideScroll, hostileText, readRows, withoutStatus } from "./pageChecks.ts"
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
   server = await startConsoleServer()
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
 })
 

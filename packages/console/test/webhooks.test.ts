@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net"
 import type { Browser, Page } from "playwright-core"
 import { Webhook } from "standardwebhooks"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { expectAccessible, launchBrowser, openConsole } from "./browser.ts"
+import { closePages, expectAccessible, launchBrowser, openConsole, passTimeUntil } from "./browser.ts"
 import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
 
 interface Received {
@@ -38,7 +38,7 @@ beforeAll(async () => {
   endpoint = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
 }, 60_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages(browser)
   await server?.close()
   receiver?.close()
 })
@@ -52,7 +52,10 @@ const openWebhook = async (account: string, input: { readonly path: string; read
   const webhook = await server.gate
     .account(account)
     .webhooks.create({ url: `${endpoint}${path}`, events: ["consumer.*"], ...fields })
-  const opened = await openConsole(browser, server.origin, { path: `/accounts/${account}/webhooks/${webhook.id}` })
+  const opened = await openConsole(browser, server.origin, {
+    path: `/accounts/${account}/webhooks/${webhook.id}`,
+    hasFakeTimers: true
+  })
   await opened.page.getByText(webhook.url).first().waitFor()
   return { webhook, ...opened }
 }
@@ -112,7 +115,7 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
     await page.getByText("Nothing has been sent yet").waitFor()
     await page.getByRole("button", { name: "Send a test" }).click()
     await page.getByText("A test event is being sent").waitFor()
-    await deliveries(page).getByText("succeeded").waitFor()
+    await passTimeUntil(page, deliveries(page).getByText("succeeded"))
     await deliveries(page).getByText("webhook.test").waitFor()
     expect(getReceived("/tested").length).toBe(1)
     await deliveries(page)
@@ -131,16 +134,14 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
     await expect.poll(() => getReceived("/failing").length).toBe(1)
     await page.getByRole("button", { name: "Refresh the deliveries" }).click()
     // The first retry comes after 5 seconds; the page shows it without a reload.
-    await deliveries(page)
-      .getByText(/2 attempts, the last: status 500/)
-      .waitFor()
+    await passTimeUntil(page, deliveries(page).getByText(/2 attempts, the last: status 500/))
     await deliveries(page).getByText("pending").waitFor()
     await deliveries(page)
       .getByText(/^in \d+ minutes$/)
       .waitFor()
     statuses.set("/failing", 204)
     await page.getByRole("button", { name: /^Retry consumer.created/ }).click()
-    await deliveries(page).getByText("succeeded").waitFor()
+    await passTimeUntil(page, deliveries(page).getByText("succeeded"))
     await expect
       .poll(async () => (await server.gate.account("failing").webhooks.deliveries(webhook.id)).data[0]?.attempts.length)
       .toBe(3)

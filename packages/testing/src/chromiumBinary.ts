@@ -12,9 +12,18 @@ const names = [headlessShell, "chromium", "chromium-browser", "google-chrome", "
 const chromiumBinary = (): string | undefined =>
   process.env["CHROME_PATH"] || names.map(findOnPath).find((path) => path !== undefined)
 
+/** Installs the headless shell if possible. Without it, an installed browser serves as well, only slower. */
+const installBrowser = (): void => {
+  try {
+    installPackage(headlessShell)
+  } catch (error) {
+    if (chromiumBinary() === undefined) throw error
+  }
+}
+
 /** Returns the path of Chromium and installs it if necessary, or throws with instructions. */
 export const ensureChromium = (): string => {
-  if (chromiumBinary() === undefined) installPackage(headlessShell)
+  if (process.env["CHROME_PATH"] === undefined && findOnPath(headlessShell) === undefined) installBrowser()
   const path = chromiumBinary()
   if (path === undefined) {
     throw new Error(
