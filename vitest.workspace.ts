@@ -3,9 +3,11 @@
  *
  * Each package and each example is a project. Service tests, the files with `describe.each(stores)`, run on memory and
  * SQLite there, and once more on Redis and PostgreSQL in the project `stores-services`. The files in `test/stores` of the
- * adapters run only in the projects `stores-…`: further clients, proxies and versions of the servers.
+ * adapters run only in the projects `stores-…`: further clients, proxies and versions of the servers. The project `site`
+ * builds the documentation into a site.
  */
 import { globSync, readdirSync, readFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import type { StoreName } from "./packages/testing/src/selectedStores.ts"
 
@@ -37,7 +39,7 @@ const packageProjects = ["packages", "examples"].flatMap((folder) =>
         // A package and an example may have the same folder name.
         name: folder === "examples" ? `example-${name}` : name,
         include: [`${folder}/${name}/test/**/*.test.ts`],
-        exclude: ["packages/*/test/stores/**"],
+        exclude: ["packages/*/test/stores/**", "packages/tools/test/site/**"],
         globalSetup: folder === "packages" ? (projectSetups[name] ?? []) : []
       }
     }))
@@ -59,21 +61,26 @@ const storeProjects = [
   }))
 ]
 
+const siteProject = {
+  extends: true as const,
+  test: { name: "site", include: ["packages/tools/test/site/*.test.ts"], globalSetup: [setup("chromium")] }
+}
+
 const selectedStores = (process.env["TEST_STORES"]?.split(",") ?? ["memory", "SQLite"]) as ReadonlyArray<StoreName>
 
 export default defineConfig({
   resolve: source,
   ssr: { resolve: source },
   test: {
-    // Many tests wait for servers and child processes, so use all cores.
-    maxWorkers: "100%",
+    // Many tests wait for servers, browsers and child processes, so use more workers than there are cores.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     isolate: false,
     // Generous, because test machines are shared; a test that hangs still ends.
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 30_000 } },
     provide: { stores: selectedStores },
-    projects: [...packageProjects, ...storeProjects],
+    projects: [...packageProjects, ...storeProjects, siteProject],
     globalSetup: [setup("redis"), setup("postgres"), setup("sourceBundle")]
   }
 })

@@ -18,8 +18,7 @@ const numbered = (prefix: string, count: number) => Array.from({ length: count }
 
 const readNames = (events: ReadonlyArray<EventJson>) => events.map(({ subject }) => subject.name)
 
-// Each test has its own gate, and most wait for a call to be repeated.
-describe("onEvent", { concurrent: true }, () => {
+describe("onEvent", () => {
   it("is called for each event of every account, in the order of the log, as the log shows it", async () => {
     const events: Array<EventJson> = []
     const gate = await startGate({ onEvent: (event) => void events.push(event) })
@@ -140,7 +139,7 @@ describe("onEvent", { concurrent: true }, () => {
   })
 })
 
-describe("onQuotaThreshold", { concurrent: true }, () => {
+describe("onQuotaThreshold", () => {
   const consume = async (gate: Gate, amount: number) => {
     const { meteringBucket, meteringBuckets } = gate.account("acme")
     const { id } = await meteringBuckets.create({})

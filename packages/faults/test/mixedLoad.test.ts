@@ -1,6 +1,7 @@
 /**
  * Mixed load of four processes on one PostgreSQL server. No deadlock, serialization failure or other error reaches a
- * caller, and the tables are consistent at the end. `MIXED_LOAD_SECONDS` sets the duration; the default is 60.
+ * caller, and the tables are consistent at the end. `MIXED_LOAD_SECONDS` sets the duration; the default is 20, and 60 with
+ * --all.
  */
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { PostgresStore } from "@tollgate/postgres"
@@ -10,9 +11,10 @@ import { afterEach, beforeEach, expect, it } from "vitest"
 import { account, bucket, type MixedLoadResult } from "./mixedLoad.ts"
 import type { MixedLoadWorkerInput } from "./mixedLoad.worker.ts"
 import { readSeed } from "./random.ts"
+import { isComplete } from "./sample.ts"
 import { secret } from "./stores.ts"
 
-const seconds = Number(process.env["MIXED_LOAD_SECONDS"] ?? 60)
+const seconds = Number(process.env["MIXED_LOAD_SECONDS"] ?? (isComplete ? 60 : 20))
 const seed = readSeed("MIXED_LOAD_SEED")
 const rate = 100
 

@@ -4,7 +4,8 @@
  */
 import { makeRandom, readSeed } from "./random.ts"
 
-const isComplete = process.env["FAULTS"] === "all"
+/** Whether all cases run, and loads for their full time. */
+export const isComplete = process.env["FAULTS"] === "all"
 const seed = readSeed("SAMPLE_SEED")
 
 console.log(

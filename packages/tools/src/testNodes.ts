@@ -79,7 +79,16 @@ const runTests = (
     throw new Error(`Node ${node.major} was not installed in ${home}.`)
   console.log(`\nTesting on Node ${version}`)
   const start = performance.now()
-  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "vitest.workspace.ts", "--project", "!stores-*"]
+  const vitest = [
+    "node_modules/vitest/vitest.mjs",
+    "run",
+    "--config",
+    "vitest.workspace.ts",
+    "--project",
+    "!stores-*",
+    "--project",
+    "!site"
+  ]
   const { status } = spawnSync("node", [...vitest, ...options], { env: makeEnvironment(home), stdio: "inherit" })
   const seconds = Math.round((performance.now() - start) / 1000)
   return { isPassed: status === 0, line: `Node ${version}: ${status === 0 ? "passed" : "FAILED"} in ${seconds} s` }

@@ -325,8 +325,8 @@ describe("background work", () => {
     const { consumers } = gate.account(account).keyBucket("background")
     await inHostSpan(() => Promise.all(["a", "b", "c"].map((name) => consumers.create({ name }))))
     await eventually(async () => {
-      const { data } = await gate.account(account).events.list({ type: "consumer.created", limit: 3 })
-      expect(data.map(({ subject }) => subject.name).sort()).toEqual(["a", "b", "c"])
+      const { data } = await gate.account(account).events.list({ type: "consumer.created" })
+      expect(data.map(({ subject }) => subject.name)).toEqual(expect.arrayContaining(["a", "b", "c"]))
     })
     expect(getSpans().filter((span) => isStoreSpan(span) && span.parentSpanContext === undefined)).toEqual([])
   })

@@ -12,10 +12,10 @@ import { ensureChromium } from "@tollgate/testing"
 import express from "express"
 import { chromium } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { llmsFiles } from "../../../docs/.vitepress/llmsFiles.ts"
-import { pages } from "../../../docs/.vitepress/pages.ts"
+import { llmsFiles } from "../../../../docs/.vitepress/llmsFiles.ts"
+import { pages } from "../../../../docs/.vitepress/pages.ts"
 
-const root = join(import.meta.dirname, "../../..")
+const root = join(import.meta.dirname, "../../../..")
 const outDir = mkdtempSync(join(tmpdir(), "tollgate-site-"))
 let server: Server
 let origin: string

@@ -1,0 +1,112 @@
+/**
+ * Runs every check that a change must pass. Two lanes run side by side, because many tests wait for servers and
+ * processes. At the end it prints how long each part took, and fails if a part takes 20 % longer than its budget in
+ * budget.json, or if the installed packages are 20 % larger.
+ *
+ * Plain JavaScript without dependencies: it runs before `npm install`, on the machine's own Node.
+ */
+import { execFileSync, spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+
+const tolerance = 1.2
+const budget = JSON.parse(readFileSync(new URL("budget.json", import.meta.url), "utf8"))
+
+const install = { name: "install", command: "npm install" }
+/** The parts of a lane run one after another. */
+const lanes = [
+  [
+    // The command of the README.
+    { name: "test", command: "npm install && npm test" },
+    { name: "test:faults", command: "npm run test:faults" }
+  ],
+  [
+    { name: "check", command: "npm run check" },
+    { name: "test:stores", command: "npm run test:stores" },
+    { name: "test:site", command: "npm run test:site" },
+    { name: "build", command: "npm run build" },
+    { name: "check:packages", command: "npm run check:packages" },
+    { name: "test:nodes", command: "npm run test:nodes -- --only-node-facing" }
+  ]
+]
+
+/** Seconds of a fixed computation: how fast this machine is now. */
+const measureMachine = () => {
+  const block = Buffer.alloc(1 << 20, 7)
+  const runs = Array.from({ length: 5 }, () => {
+    const start = performance.now()
+    const hash = createHash("sha256")
+    for (let index = 0; index < 200; index++) hash.update(block)
+    hash.digest()
+    return (performance.now() - start) / 1000
+  })
+  return runs.sort((left, right) => left - right)[2]
+}
+
+const countTests = (output) =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Vitest prints in colours
+  [...output.replaceAll(/\u001b\[[0-9;]*m/g, "").matchAll(/^\s*Tests\s.*?(\d+) passed/gm)]
+    .map(([, count]) => Number(count))
+    .reduce((sum, count) => sum + count, 0)
+
+/** Runs a part, and prints its output when it has ended, so that the output of two parts does not mix. */
+const run = ({ name, command }) =>
+  new Promise((resolve) => {
+    console.log(`\n> ${name}: ${command}`)
+    const start = performance.now()
+    const child = spawn("bash", ["-o", "pipefail", "-c", `(${command}) 2>&1`], { stdio: ["ignore", "pipe", "inherit"] })
+    let output = ""
+    child.stdout.setEncoding("utf8").on("data", (chunk) => {
+      output += chunk
+    })
+    child.on("close", (status) => {
+      const seconds = Math.round((performance.now() - start) / 1000)
+      console.log(`\n===== ${name}: ${status === 0 ? "passed" : "FAILED"} after ${seconds} s\n${output}`)
+      resolve({ name, seconds, tests: countTests(output), isPassed: status === 0 })
+    })
+  })
+
+const runLane = async (parts) => {
+  const results = []
+  for (const part of parts) results.push(await run(part))
+  return results
+}
+
+const measureInstalled = () => Number.parseInt(execFileSync("du", ["-sm", "node_modules"], { encoding: "utf8" }), 10)
+
+const start = performance.now()
+const speedBefore = measureMachine()
+const results = [await run(install)]
+const isInstalled = results[0].isPassed
+if (isInstalled) results.push(...(await Promise.all(lanes.map(runLane))).flat())
+const seconds = Math.round((performance.now() - start) / 1000)
+
+/** Above 1 on a machine that is slower than the one on which the budget was measured. */
+const slowness = Math.max(1, speedBefore / budget.machineSeconds, measureMachine() / budget.machineSeconds)
+const problems = results.filter(({ isPassed }) => !isPassed).map(({ name }) => `${name} failed.`)
+const check = (what, value, allowed, remedy) => {
+  if (value > allowed * tolerance) problems.push(`${what}: ${value}, the budget is ${Math.round(allowed)}. ${remedy}`)
+}
+const rows = results.map(({ name, seconds, tests }) => {
+  const allowed = budget.parts[name] ?? { seconds: 0, tests: 0 }
+  check(`Seconds of ${name}`, seconds, allowed.seconds * slowness, "Make it faster, or state the reason in the budget.")
+  if (tests > 0 && tests < allowed.tests) problems.push(`Tests of ${name}: ${tests}, the budget says ${allowed.tests}.`)
+  return [name, `${seconds} s`, `${allowed.seconds} s`, tests === 0 ? "" : `${tests} tests`]
+})
+check("Seconds in all", seconds, budget.seconds * slowness, "Make it faster, or state the reason in the budget.")
+if (isInstalled) {
+  const megabytes = measureInstalled()
+  rows.push(["node_modules", `${megabytes} MB`, `${budget.installedMegabytes} MB`, ""])
+  check("Megabytes of node_modules", megabytes, budget.installedMegabytes, "Remove what is not needed.")
+}
+rows.push(["all", `${seconds} s`, `${budget.seconds} s`, ""])
+
+console.log("\npart            took      budget")
+for (const [name, took, allowed, tests] of rows)
+  console.log(`${name.padEnd(14)}  ${took.padEnd(8)}  ${allowed.padEnd(8)}  ${tests}`)
+if (slowness > 1)
+  console.log(`This machine takes ${slowness.toFixed(2)} times as long as that of the budget, which is widened.`)
+for (const problem of problems) console.log(problem)
+const passed = results.reduce((sum, { tests }) => sum + tests, 0)
+console.log(`\n${passed} passed, ${results.filter(({ isPassed }) => !isPassed).length} failed`)
+process.exitCode = problems.length === 0 ? 0 : 1
