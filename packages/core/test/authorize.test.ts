@@ -308,6 +308,7 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
         const isAllowed = (result: { readonly allowed: boolean }) => result.allowed
         assert.isTrue(isAllowed(yield* authorize(once({}))))
         assert.isFalse(isAllowed(yield* authorizeKey(second, once({}))), "keys share the consumer's limit")
+        assert.isTrue(isAllowed(yield* authorize(once({ name: "undefined" }))), "a name is not the absence of one")
         assert.isTrue(isAllowed(yield* authorize(once({ by: "key" }))))
         assert.isTrue(isAllowed(yield* authorizeKey(second, once({ by: "key" }))))
         assert.isFalse(isAllowed(yield* authorize(once({ by: "key" }))))

@@ -50,7 +50,8 @@ const decode = (options: AuthorizeOptions): Effect.Effect<ParsedAuthorizeOptions
 const validPolicies = new BoundedMap<string, RateLimitPolicy>(1_000)
 
 const toPolicyKey = ({ name, limit, per, burst }: RateLimitOptions): string =>
-  `${name} ${limit} ${per} ${typeof per} ${burst}`
+  // Told apart from a limit with the name "undefined".
+  `${name === undefined ? "" : `"${name}"`} ${limit} ${per} ${typeof per} ${burst}`
 
 /**
  * Validates by hand, because a schema takes longer than the decision itself. Returns `undefined` for all options that it
