@@ -37,6 +37,35 @@ describe("makeBatches", () => {
     })
   )
 
+  it.live("goes on when the caller that runs the batch is interrupted, and leaves out one that waits", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const batches: Array<ReadonlyArray<number>> = []
+      const run = makeBatches(
+        (_: string, values: ReadonlyArray<number>) =>
+          Effect.gen(function* () {
+            batches.push(values)
+            yield* Deferred.await(gate)
+            return values.length
+          }),
+        2
+      )
+      const calls = yield* Effect.forEach([1, 2, 3, 4], (value) => Effect.forkChild(run("a", value)))
+      while (batches.length === 0) yield* Effect.yieldNow
+      const [running, , waiting] = calls
+      const interrupted = yield* Effect.forkChild(
+        Effect.all([running, waiting].map((call) => (call === undefined ? Effect.void : Fiber.interrupt(call))))
+      )
+      yield* Effect.yieldNow
+      yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.join(interrupted)
+      const [, second, , last] = calls
+      assert.deepStrictEqual(second && (yield* Fiber.join(second)), 2)
+      assert.deepStrictEqual(last && (yield* Fiber.join(last)), 1)
+      assert.deepStrictEqual(batches, [[1, 2], [4]])
+    })
+  )
+
   it.live("fails every call of a batch that fails, and none of the next one", () =>
     Effect.gen(function* () {
       const run = makeBatches(

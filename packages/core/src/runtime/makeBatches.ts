@@ -36,9 +36,15 @@ export const makeBatches = <A, B, E, R>(
         const finish = Effect.map(Effect.exit(run(key, values)), (exit) => {
           for (const item of batch) item.exit = exit
         })
-        return Effect.andThen(finish, runNext)
+        // The batch belongs to all its callers: the interruption of the one that runs it must not end it.
+        return Effect.andThen(Effect.uninterruptible(finish), runNext)
+      })
+      const leave = Effect.sync(() => {
+        const items = (waiting.get(key) ?? []).filter((item) => item !== own)
+        if (items.length > 0) waiting.set(key, items)
+        else waiting.delete(key)
       })
       // First lets the other work of this turn of the event loop add its values.
-      return lock(key, Effect.andThen(Effect.yieldNow, runNext))
+      return Effect.onInterrupt(lock(key, Effect.andThen(Effect.yieldNow, runNext)), () => leave)
     })
 }
