@@ -79,12 +79,41 @@ describe("TrustedClock", () => {
       const { readMillis: at } = yield* makeTrustedClock
       const machine = makeMachine()
       const start = at(machine.clock)
+      machine.pass(hour)
       for (let step = 1; step <= 10; step++) {
         machine.set(machine.wall() + 30_000)
-        assert.strictEqual(at(machine.clock), start + step * 30_000)
+        assert.strictEqual(at(machine.clock), start + hour + step * 30_000)
       }
       machine.set(start)
-      assert.strictEqual(at(machine.clock), start + 300_000)
+      assert.strictEqual(at(machine.clock), start + hour + 300_000)
+    })
+  )
+
+  it.effect("returns to the correct time after a start with a wrong date is corrected", () =>
+    Effect.gen(function* () {
+      const { readMillis: at } = yield* makeTrustedClock
+      const machine = makeMachine()
+      const wrong = at(machine.clock)
+      machine.pass(30_000)
+      assert.strictEqual(at(machine.clock), wrong + 30_000)
+      const correct = wrong - 24 * hour
+      machine.set(correct)
+      assert.strictEqual(at(machine.clock), correct)
+      machine.pass(hour)
+      assert.strictEqual(at(machine.clock), correct + hour)
+      machine.set(correct)
+      assert.strictEqual(at(machine.clock), correct + hour)
+    })
+  )
+
+  it.effect("trusts the time of its start after ten minutes", () =>
+    Effect.gen(function* () {
+      const { readMillis: at } = yield* makeTrustedClock
+      const machine = makeMachine()
+      const start = at(machine.clock)
+      machine.pass(10 * 60_000)
+      machine.set(start - 24 * hour)
+      assert.strictEqual(at(machine.clock), start)
     })
   )
 })

@@ -3,7 +3,8 @@
  * expired.
  *
  * The exception is a jump ahead of more than 1 minute: this clock shows it at once, but trusts it only after 10
- * minutes. If the system clock is corrected before that, this clock goes back too.
+ * minutes. If the system clock is corrected before that, this clock goes back too. The time at which a process starts is
+ * such a jump: a machine without a battery may start with a wrong date.
  */
 import { type Clock, Context, DateTime, Effect, Layer } from "effect"
 
@@ -19,10 +20,16 @@ const makeReader = (clock: Clock.Clock): (() => number) => {
   let latestTrusted = clock.currentTimeMillisUnsafe()
   /** The difference between the trusted time and the monotonic clock. */
   let offset = latestTrusted - monotonicMillis(clock)
+  const startedAt = monotonicMillis(clock)
   let aheadSince: number | undefined
   return () => {
     const monotonic = monotonicMillis(clock)
     const wall = clock.currentTimeMillisUnsafe()
+    const isStartConfirmed = monotonic - startedAt >= confirmationMs
+    if (!isStartConfirmed && wall < latestTrusted - jumpThresholdMs) {
+      latestTrusted = wall
+      offset = wall - monotonic
+    }
     const lead = wall - (monotonic + offset)
     const isAhead = lead > jumpThresholdMs
     aheadSince = isAhead ? (aheadSince ?? monotonic) : undefined
