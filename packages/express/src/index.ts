@@ -4,6 +4,7 @@
 import type { Tollgate } from "@tollgate/core"
 import {
   type AuthorizingKeyBucket,
+  getConnection,
   makeAuthorizeRequest,
   type RequestConsumer,
   type RequireApiKeyOptions,
@@ -53,7 +54,7 @@ export const requireApiKey = (
   return async (req, res, next) => {
     try {
       const result = await authorizeRequest(
-        { header: (name) => req.get(name), query: (name) => req.query[name], connection: req.socket },
+        { header: (name) => req.get(name), query: (name) => req.query[name], connection: getConnection(req) },
         req
       )
       res.set(result.headers)

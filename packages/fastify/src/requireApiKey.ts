@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http"
 import type { Http2ServerResponse } from "node:http2"
 import {
   type AuthorizingKeyBucket,
+  getConnection,
   makeAuthorizeRequest,
   type RequestConsumer,
   type RequireApiKeyOptions,
@@ -54,7 +55,7 @@ export const requireApiKey = (
       {
         header: (name) => readHeader(request.headers, name),
         query: (name) => (request.query as Readonly<Record<string, unknown>>)[name],
-        connection: request.raw.socket
+        connection: getConnection(request.raw)
       },
       request as FastifyRequest
     )

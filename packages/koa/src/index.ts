@@ -4,6 +4,7 @@
 import type { Tollgate } from "@tollgate/core"
 import {
   type AuthorizingKeyBucket,
+  getConnection,
   makeAuthorizeRequest,
   type RequestConsumer,
   type RequireApiKeyOptions,
@@ -72,7 +73,11 @@ export function requireApiKey(
   const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
   return async (ctx, next) => {
     const result = await authorizeRequest(
-      { header: (name) => ctx.get(name) || undefined, query: (name) => ctx.query[name], connection: ctx.req.socket },
+      {
+        header: (name) => ctx.get(name) || undefined,
+        query: (name) => ctx.query[name],
+        connection: getConnection(ctx.req)
+      },
       ctx
     )
     if (!result.allowed) {

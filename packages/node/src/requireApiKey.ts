@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import {
   type AuthorizingKeyBucket,
+  getConnection,
   makeAuthorizeRequest,
   type RequestConsumer,
   type RequireApiKeyOptions,
@@ -49,7 +50,7 @@ export const requireApiKey = <Request extends IncomingMessage = IncomingMessage>
         {
           header: (name) => readHeader(req.headers, name),
           query: (name) => readQueryParameter(req.url ?? "/", name),
-          connection: req.socket
+          connection: getConnection(req)
         },
         req
       )

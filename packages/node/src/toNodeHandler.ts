@@ -9,6 +9,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import {
   fromWebResponse,
+  getConnection,
   nextBatch,
   Options,
   type TransportRequest,
@@ -196,7 +197,7 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
     const { isDisconnected, signal, stop } = watchForDisconnect(req, res)
     try {
       // A body that another listener reads must be read from its first chunk.
-      if (req.readableFlowing !== true) await nextBatch(req.socket)
+      if (req.readableFlowing !== true) await nextBatch(getConnection(req))
       if (isDisconnected()) return
       const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
       const response = await dispatch({

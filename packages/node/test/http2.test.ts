@@ -3,6 +3,7 @@
  */
 import { once } from "node:events"
 import { constants } from "node:http2"
+import { getConnection } from "@tollgate/core/internal"
 import { toNodeHandler } from "@tollgate/node"
 import { expect, it } from "vitest"
 import { isReset, listFrames, makeSource, openRaw, openSession, serve, serveHandler } from "./http2Support.ts"
@@ -39,6 +40,23 @@ it.each(["GET", "HEAD", "POST"])(
     if (!signal.aborted) await once(signal, "abort")
   }
 )
+
+it("serves sessions in turn: all requests of a session are of one connection", async () => {
+  const connections: Array<object> = []
+  const { port } = await serveHandler(async (req, res) => {
+    connections.push(getConnection(req))
+    res.end()
+  })
+  for (const session of [openSession(port), openSession(port)]) {
+    const responses = Array.from({ length: 50 }, async () => {
+      const stream = session.request({ ":path": "/" }).resume()
+      await once(stream, "end")
+    })
+    await Promise.all(responses)
+  }
+  expect(connections).toHaveLength(100)
+  expect(new Set(connections).size).toBe(2)
+})
 
 it("cancels the response body when the client disconnects", async () => {
   const cancelled = Promise.withResolvers<void>()
