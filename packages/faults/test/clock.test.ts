@@ -35,7 +35,8 @@ const boundary = Date.UTC(2030, 1, 1)
 
 const runJumps = Effect.gen(function* () {
   const { below } = makeRandom(seed)
-  yield* TestClock.setTime(start)
+  // Ten minutes later, the processes trust the time of their start.
+  yield* TestClock.setTime(start - hour)
   const [keys, usage, subscriptions] = [yield* ApiKeys, yield* Usage, yield* Subscriptions]
   const expiries = Array.from({ length: 12 }, (_, index) => start + index * 2 * hour)
   const { value: alice } = yield* (yield* Consumers).create({
@@ -67,6 +68,7 @@ const runJumps = Effect.gen(function* () {
   const onTrial = yield* createSubscription({ ...anchored, ...trial, subscriptionExternalId: "trial" })
   const getSubscription = (subscriptionId: string) => subscriptions.get({ params: { bucketId, subscriptionId } })
 
+  yield* TestClock.setTime(start)
   let [now, latest, backwardJumps, used] = [start, start, 0, 0]
   for (let jump = 1; jump <= jumps; jump++) {
     const label = `seed ${seed}, jump ${jump}`

@@ -21,11 +21,12 @@ const makeReader = (clock: Clock.Clock): (() => number) => {
   /** The difference between the trusted time and the monotonic clock. */
   let offset = latestTrusted - monotonicMillis(clock)
   const startedAt = monotonicMillis(clock)
+  let isStartConfirmed = false
   let aheadSince: number | undefined
   return () => {
     const monotonic = monotonicMillis(clock)
     const wall = clock.currentTimeMillisUnsafe()
-    const isStartConfirmed = monotonic - startedAt >= confirmationMs
+    isStartConfirmed ||= monotonic - startedAt >= confirmationMs
     if (!isStartConfirmed && wall < latestTrusted - jumpThresholdMs) {
       latestTrusted = wall
       offset = wall - monotonic
