@@ -76,9 +76,9 @@ export default defineConfig({
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     isolate: false,
     // Generous, because test machines are shared; a test that hangs still ends.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     provide: { stores: selectedStores },
     projects: [...packageProjects, ...storeProjects, siteProject],
     globalSetup: [setup("redis"), setup("postgres"), setup("sourceBundle")]

@@ -7,7 +7,7 @@
  */
 import { execFileSync, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 
 const tolerance = 1.2
 const budget = JSON.parse(readFileSync(new URL("budget.json", import.meta.url), "utf8"))
@@ -74,15 +74,25 @@ const runLane = async (parts) => {
 
 const measureInstalled = () => Number.parseInt(execFileSync("du", ["-sm", "node_modules"], { encoding: "utf8" }), 10)
 
+/** The ticks of the processors, and those that other virtual machines took. Nothing is known of other systems. */
+const readTicks = () => {
+  if (!existsSync("/proc/stat")) return { all: 1, stolen: 0 }
+  const [, ...ticks] = readFileSync("/proc/stat", "utf8").split("\n")[0].split(/\s+/).map(Number)
+  return { all: ticks.slice(0, 8).reduce((sum, count) => sum + count, 0), stolen: ticks[7] ?? 0 }
+}
+
 const start = performance.now()
+const ticksBefore = readTicks()
 const speedBefore = measureMachine()
 const results = [await run(install)]
 const isInstalled = results[0].isPassed
 if (isInstalled) results.push(...(await Promise.all(lanes.map(runLane))).flat())
 const seconds = Math.round((performance.now() - start) / 1000)
 
-/** Above 1 on a machine that is slower than the one on which the budget was measured. */
-const slowness = Math.max(1, speedBefore / budget.machineSeconds, measureMachine() / budget.machineSeconds)
+/** Above 1 on a machine that is slower than the one on which the budget was measured, or shared with others. */
+const ticks = readTicks()
+const stolenShare = (ticks.stolen - ticksBefore.stolen) / Math.max(1, ticks.all - ticksBefore.all)
+const slowness = Math.max(1, Math.min(speedBefore, measureMachine()) / budget.machineSeconds) / (1 - stolenShare)
 const problems = results.filter(({ isPassed }) => !isPassed).map(({ name }) => `${name} failed.`)
 const check = (what, value, allowed, remedy) => {
   if (value > allowed * tolerance) problems.push(`${what}: ${value}, the budget is ${Math.round(allowed)}. ${remedy}`)
@@ -104,7 +114,7 @@ rows.push(["all", `${seconds} s`, `${budget.seconds} s`, ""])
 console.log("\npart            took      budget")
 for (const [name, took, allowed, tests] of rows)
   console.log(`${name.padEnd(14)}  ${took.padEnd(8)}  ${allowed.padEnd(8)}  ${tests}`)
-if (slowness > 1)
+if (slowness > 1.05)
   console.log(`This machine takes ${slowness.toFixed(2)} times as long as that of the budget, which is widened.`)
 for (const problem of problems) console.log(problem)
 const passed = results.reduce((sum, { tests }) => sum + tests, 0)

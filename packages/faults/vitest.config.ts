@@ -39,7 +39,7 @@ export default defineConfig({
     provide: { stores: ["memory", "SQLite", "Redis", "Postgres"] },
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,

@@ -31,7 +31,7 @@ describe("what npm start prints on a later start", () => {
     expect((await runShell(`${setToken}\n${create}`)).name).toBe("bob")
     expect(await runShell(`${setToken}\n${setKey}\n${hello}`)).toEqual({ hello: "alice", remaining: 4 })
     expect(await stopServer(second)).toBe(0)
-  }, 60_000)
+  })
 
   it("says what $TOKEN is when TOLLGATE_TOKENS is set", async () => {
     const started = await startServer({ TOLLGATE_DATA: data, TOLLGATE_TOKENS: "a-token-that-may-write:demo" })
@@ -41,7 +41,7 @@ describe("what npm start prints on a later start", () => {
     const [setKey, , , hello] = listCommands(started.output)
     expect(await runShell(`TOKEN=a-token-that-may-write\n${setKey}\n${hello}`)).toMatchObject({ hello: "alice" })
     expect(await stopServer(started)).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe("the page at /", () => {
@@ -63,7 +63,7 @@ describe("the page at /", () => {
     expect(key).toMatch(/^tg_/)
     for (const secret of [token, key, data]) expect(page).not.toContain(secret)
     expect(await stopServer(started)).toBe(0)
-  }, 60_000)
+  })
 
   it("allows its own style and nothing else, and has commands with the public URL, escaped", async () => {
     const started = await startServer({ TOLLGATE_DATA: data, TOLLGATE_PUBLIC_URL: "https://api.example/a&b/" })
@@ -78,5 +78,5 @@ describe("the page at /", () => {
     )
     expect(page).not.toMatch(/<script|style="|src=|url\(|@import/)
     expect(await stopServer(started)).toBe(0)
-  }, 60_000)
+  })
 })

@@ -29,7 +29,7 @@ describe("npm start", () => {
     expect(responses[5]).toMatchObject({ status: 429, type: "urn:tollgate:problem:quota-exceeded" })
     for (const name of ["management-token", "secret"]) expect(statSync(join(data, name)).mode & 0o777).toBe(0o600)
     expect(await stopServer(started)).toBe(0)
-  }, 30_000)
+  })
 
   it("restarts with its data, and does not print the token again", async () => {
     const started = await startServer({ TOLLGATE_DATA: data })
@@ -41,7 +41,7 @@ describe("npm start", () => {
     const mistyped = await fetch(`${url}/v1/meterings`)
     expect(await mistyped.json()).toMatchObject({ status: 404, type: "urn:tollgate:problem:not-found" })
     expect(await stopServer(started)).toBe(0)
-  }, 30_000)
+  })
 
   it("prints a link to the console, which works once and may see all accounts", async () => {
     const started = await startServer({ TOLLGATE_DATA: data })
@@ -56,7 +56,7 @@ describe("npm start", () => {
     expect(await accounts.json()).toMatchObject({ data: [{ name: "demo" }] })
     expect((await exchange()).status).toBe(401)
     expect(await stopServer(started)).toBe(0)
-  }, 30_000)
+  })
 
   it("serves metrics to the management token only", async () => {
     const started = await startServer({ TOLLGATE_DATA: data })
@@ -71,7 +71,7 @@ describe("npm start", () => {
     )
     expect((await fetch(`${url}/metrics`)).status).toBe(401)
     expect(await stopServer(started)).toBe(0)
-  }, 30_000)
+  })
 
   it("stops when npm receives SIGTERM", async () => {
     const child = spawn("npm", ["start"], {
@@ -90,7 +90,7 @@ describe("npm start", () => {
     child.kill("SIGTERM")
     await exited
     await eventually(() => expect(fetch(`${url}/healthz`)).rejects.toThrow())
-  }, 30_000)
+  })
 
   it("deploys a folder with the tar and curl commands in docs/start.md, and logs that it did", async () => {
     const site = join(folder, "site")
@@ -138,7 +138,7 @@ describe("npm start", () => {
     expect(await stopServer(started)).toBe(0)
     expect(readdirSync(sources)).toEqual([])
     socket.destroy()
-  }, 30_000)
+  })
 
   it("exits immediately on a second signal", async () => {
     const dataFolder = join(folder, "second-signal")
@@ -157,7 +157,7 @@ describe("npm start", () => {
     started.child.kill("SIGTERM")
     expect((await exited)[0]).toBe(1)
     socket.destroy()
-  }, 30_000)
+  })
 
   it("uses TOLLGATE_PUBLIC_URL and TOLLGATE_SITES_URL", async () => {
     const tokens = "a-token-that-may-write:acme"
@@ -187,7 +187,7 @@ describe("npm start", () => {
     expect(await getStatus("api.example")).toBe(401)
     expect(await getStatus("unknown.sites.example")).toBe(404)
     expect(await stopServer(started)).toBe(0)
-  }, 30_000)
+  })
 
   it("reads its tokens, secret and store from the environment", async () => {
     const started = await startServer({
@@ -202,7 +202,7 @@ describe("npm start", () => {
     expect((await post("a-token-that-may-write")).status).toBe(200)
     expect((await post("a-token-that-may-read")).status).toBe(403)
     expect(await stopServer(started)).toBe(0)
-  }, 30_000)
+  })
 })
 
 describe("an invalid setting", { concurrent: true }, () => {
@@ -221,23 +221,19 @@ describe("an invalid setting", { concurrent: true }, () => {
     [{ TOLLGATE_SECRET: "short" }, "TOLLGATE_SECRET must have at least 32 characters"],
     [{ TOLLGATE_TOKENS: "short:acme" }, "TOLLGATE_TOKENS: entry 1"],
     [{ TOLLGATE_TOKENS: "a-token-long-enough:acme:admin" }, "TOLLGATE_TOKENS: entry 1"]
-  ])(
-    "is explained in one line, and npm start exits with 1: %j",
-    async (environment, message) => {
-      const attempt = promisify(execFile)(process.execPath, [...getNodeOptions(), main], {
-        env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: join(folder, "wrong"), ...environment } as Record<
-          string,
-          string
-        >
-      })
-      const error = await attempt.then(
-        () => expect.fail("The server started"),
-        (error: { code: number; stderr: string }) => error
-      )
-      expect(error.code).toBe(1)
-      expect(error.stderr.trim().split("\n").length).toBe(1)
-      expect(error.stderr).toContain(message)
-    },
-    30_000
-  )
+  ])("is explained in one line, and npm start exits with 1: %j", async (environment, message) => {
+    const attempt = promisify(execFile)(process.execPath, [...getNodeOptions(), main], {
+      env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: join(folder, "wrong"), ...environment } as Record<
+        string,
+        string
+      >
+    })
+    const error = await attempt.then(
+      () => expect.fail("The server started"),
+      (error: { code: number; stderr: string }) => error
+    )
+    expect(error.code).toBe(1)
+    expect(error.stderr.trim().split("\n").length).toBe(1)
+    expect(error.stderr).toContain(message)
+  })
 })

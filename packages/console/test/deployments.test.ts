@@ -30,7 +30,7 @@ beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
   folder = await Effect.runPromise(Scope.provide(temporaryFolder, scope))
-}, 60_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

@@ -16,7 +16,7 @@ const waitForLog = (account: string, total: number): Promise<void> =>
 beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
-}, 60_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

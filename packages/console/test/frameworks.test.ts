@@ -30,7 +30,7 @@ beforeAll(async () => {
     console: await loadConsole()
   })
   await gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
-}, 60_000)
+})
 afterAll(async () => {
   await closePages(browser)
   for (const stop of stops) stop()

@@ -13,7 +13,7 @@ beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
   await server.gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
-}, 60_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

@@ -11,7 +11,7 @@ let server: ConsoleServer
 beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
-}, 60_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

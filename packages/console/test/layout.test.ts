@@ -15,7 +15,7 @@ beforeAll(async () => {
   const metering = await acme.meteringBuckets.ensure("default")
   await metering.plans.create({ label: "free", meters: { requests: { label: "Requests", max: 5 } } })
   await metering.subscriptions.create({ customerKey: "alice", planExternalIds: ["free"] })
-}, 60_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

@@ -54,9 +54,7 @@ afterAll(async () => {
 
 /** Waits until the log has an event of a type: it arrives a moment after its change. */
 const waitForEvent = (type: "deployment.failed" | "webhook.disabled" | "quota.threshold_reached", count = 1) =>
-  expect
-    .poll(async () => (await server.gate.account("acme").events.list({ type })).total, { timeout: 20_000 })
-    .toBe(count)
+  expect.poll(async () => (await server.gate.account("acme").events.list({ type })).total).toBe(count)
 
 describe("the overview of the console", { timeout: 120_000 }, () => {
   it("says what to do first in an empty account", async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   server = await startConsoleServer()
   await server.gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
   await server.gate.account("globex").keyBucket("production").consumers.create({ name: "bob" })
-}, 60_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

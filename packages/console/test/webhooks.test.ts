@@ -36,7 +36,7 @@ beforeAll(async () => {
   }).listen(0, "127.0.0.1")
   await once(receiver, "listening")
   endpoint = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
-}, 60_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

@@ -58,28 +58,25 @@ const needsServer = ([from, to]: (typeof pairs)[number]): boolean =>
 const selectedPairs = pairs.filter((pair) => needsServer(pair) === inject("stores").includes("Redis"))
 
 describe("a copy has the same contents and behaves in the same way", () => {
-  it.live.each(selectedPairs)(
-    "from %s to %s",
-    ([, , openFrom, openTo]) =>
-      Effect.gen(function* () {
-        const [from, to] = [yield* openFrom, yield* openTo]
-        const { store, state, snapshotOf } = StoreState.watch(from)
-        const contents = yield* Effect.promise(() => fillStore(store))
-        const result = yield* Effect.promise(() => copyStore(from, to))
-        assert.isAbove(result.records, 20)
-        assert.isAbove(result.counters, 2)
-        assert.isAbove(result.replays, 3)
-        assert.isAbove(result.partitions, 5)
-        assert.deepStrictEqual(yield* snapshotOf(to), yield* state.snapshot)
+  it.live.each(selectedPairs)("from %s to %s", ([, , openFrom, openTo]) =>
+    Effect.gen(function* () {
+      const [from, to] = [yield* openFrom, yield* openTo]
+      const { store, state, snapshotOf } = StoreState.watch(from)
+      const contents = yield* Effect.promise(() => fillStore(store))
+      const result = yield* Effect.promise(() => copyStore(from, to))
+      assert.isAbove(result.records, 20)
+      assert.isAbove(result.counters, 2)
+      assert.isAbove(result.replays, 3)
+      assert.isAbove(result.partitions, 5)
+      assert.deepStrictEqual(yield* snapshotOf(to), yield* state.snapshot)
 
-        yield* Effect.promise(async () => {
-          const [source, target] = await Promise.all([openGate(from), openGate(to)])
-          assert.deepStrictEqual(await describeGate(target, contents), await describeGate(source, contents))
-          await useGate(target, contents)
-          await Promise.all([source.close(), target.close()])
-        })
-      }).pipe(Effect.scoped),
-    60_000
+      yield* Effect.promise(async () => {
+        const [source, target] = await Promise.all([openGate(from), openGate(to)])
+        assert.deepStrictEqual(await describeGate(target, contents), await describeGate(source, contents))
+        await useGate(target, contents)
+        await Promise.all([source.close(), target.close()])
+      })
+    }).pipe(Effect.scoped)
   )
 
   it.live("has the hash of its original, also after a second copy", () =>

@@ -47,27 +47,24 @@ const start = (store: StoreOperations, limits: object) =>
   startProcess(store, memoryTarget(), memorySourceStore(), { limits })
 
 describe.each(stores)("limits, on %s", (_, layer) => {
-  it.effect(
-    "are exact when two processes deploy concurrently",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* Store
-        const limits = { deploymentsPerAccount: 3, projectsPerAccount: 2, concurrentUploadsPerAccount: 20 }
-        const processes = [yield* start(store, limits), yield* start(store, limits)]
-        const attempts = Array.from({ length: 10 }, (_, index) => ({
-          process: processes[index % 2] ?? assert.fail(),
-          branch: makeBranch(`p${index % 3}`, `b${index}`)
-        }))
-        const exits = yield* Effect.forEach(attempts, ({ process, branch }) => Effect.exit(deploy(process, branch)), {
-          concurrency: 10
-        })
-        assert.strictEqual(exits.filter(Exit.isSuccess).length, 3)
-        const failures = exits.filter(Exit.isFailure)
-        assert.isTrue(
-          failures.every((exit) => exceeds("deploymentsPerAccount")(exit) || exceeds("projectsPerAccount")(exit))
-        )
-      }).pipe(Effect.provide(layer), Effect.scoped),
-    30_000
+  it.effect("are exact when two processes deploy concurrently", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      const limits = { deploymentsPerAccount: 3, projectsPerAccount: 2, concurrentUploadsPerAccount: 20 }
+      const processes = [yield* start(store, limits), yield* start(store, limits)]
+      const attempts = Array.from({ length: 10 }, (_, index) => ({
+        process: processes[index % 2] ?? assert.fail(),
+        branch: makeBranch(`p${index % 3}`, `b${index}`)
+      }))
+      const exits = yield* Effect.forEach(attempts, ({ process, branch }) => Effect.exit(deploy(process, branch)), {
+        concurrency: 10
+      })
+      assert.strictEqual(exits.filter(Exit.isSuccess).length, 3)
+      const failures = exits.filter(Exit.isFailure)
+      assert.isTrue(
+        failures.every((exit) => exceeds("deploymentsPerAccount")(exit) || exceeds("projectsPerAccount")(exit))
+      )
+    }).pipe(Effect.provide(layer), Effect.scoped)
   )
 })
 

@@ -54,4 +54,4 @@ it("keeps no tokens, secrets or key values in the heap", async () => {
     rmSync(folder, { recursive: true, force: true })
     rmSync(join(snapshot, ".."), { recursive: true, force: true })
   }
-}, 60_000)
+})

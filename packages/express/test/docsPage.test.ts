@@ -94,7 +94,7 @@ const sendRequest = async (operation: Locator): Promise<void> => {
 
 beforeAll(async () => {
   browser = await chromium.launch({ executablePath: ensureChromium(), args: options })
-}, 60_000)
+})
 afterAll(async () => {
   await browser?.close()
   for (const server of servers) server.close()

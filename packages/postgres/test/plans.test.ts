@@ -24,60 +24,57 @@ const readEntries = Effect.fnUntraced(function* ({ query }: PostgresServer, upda
 })
 
 describe("the plans of a Postgres store", () => {
-  it.live(
-    "stay good when they were made for empty tables",
-    () =>
-      Effect.gen(function* () {
-        const postgres = yield* server
-        // One connection: its plans are made now, and kept.
-        const pool = yield* openPool(postgres.url, { max: 1 })
-        const store = yield* open(pool)
-        for (const table of tables) yield* postgres.query(`VACUUM ANALYZE tollgate.tollgate_${table}`)
-        const makePut = (n: number, expect: number) =>
-          put(`k${n}`, { expect, indexTerms: ["all", `t${n}`, `v${expect}`], uniqueKeys: [`u${n}`] })
-        const other = Partition.forKeyBucket("other", "bucket")
-        const warmUp = Effect.gen(function* () {
-          yield* store.commit(other, [makePut(0, 0), add("n0")], makeIdempotency(0))
-          yield* store.counters(other, ["n0"])
-          yield* store.commit(other, [makePut(0, 1), add("n0", -1)])
-          yield* store.getByUniqueKey(other, ["u0"])
-          yield* store.list(other, [{ indexTerms: ["all", "t0"], offset: 0, limit: 10 }])
-          yield* store.commit(other, [Change.Delete({ key: "k0", expect: 2 })])
-        })
-        yield* warmUp
-        const loader = yield* open(postgres.url)
-        const records = 5_000
-        yield* loader.commit(partition, Array.from({ length: records }, (_, n) => [makePut(n, 0), add(`n${n}`)]).flat())
-        const commitOnce = (to: StoreOperations, ids: number) =>
-          Effect.forEach(
-            Array.from({ length: ids }, (_, n) => n),
-            (n) => to.commit(partition, [], makeIdempotency(n)),
-            { concurrency: "unbounded" }
-          )
-        yield* commitOnce(loader, 1_000)
-        const entriesBefore = yield* readEntries(postgres, 1)
-        const count = 200
-        yield* store.commit(
-          partition,
-          Array.from({ length: count }, (_, n) => [makePut(n, n + 1), add(`n${n}`, -1)]).flat()
+  it.live("stay good when they were made for empty tables", () =>
+    Effect.gen(function* () {
+      const postgres = yield* server
+      // One connection: its plans are made now, and kept.
+      const pool = yield* openPool(postgres.url, { max: 1 })
+      const store = yield* open(pool)
+      for (const table of tables) yield* postgres.query(`VACUUM ANALYZE tollgate.tollgate_${table}`)
+      const makePut = (n: number, expect: number) =>
+        put(`k${n}`, { expect, indexTerms: ["all", `t${n}`, `v${expect}`], uniqueKeys: [`u${n}`] })
+      const other = Partition.forKeyBucket("other", "bucket")
+      const warmUp = Effect.gen(function* () {
+        yield* store.commit(other, [makePut(0, 0), add("n0")], makeIdempotency(0))
+        yield* store.counters(other, ["n0"])
+        yield* store.commit(other, [makePut(0, 1), add("n0", -1)])
+        yield* store.getByUniqueKey(other, ["u0"])
+        yield* store.list(other, [{ indexTerms: ["all", "t0"], offset: 0, limit: 10 }])
+        yield* store.commit(other, [Change.Delete({ key: "k0", expect: 2 })])
+      })
+      yield* warmUp
+      const loader = yield* open(postgres.url)
+      const records = 5_000
+      yield* loader.commit(partition, Array.from({ length: records }, (_, n) => [makePut(n, 0), add(`n${n}`)]).flat())
+      const commitOnce = (to: StoreOperations, ids: number) =>
+        Effect.forEach(
+          Array.from({ length: ids }, (_, n) => n),
+          (n) => to.commit(partition, [], makeIdempotency(n)),
+          { concurrency: "unbounded" }
         )
-        yield* store.getByUniqueKey(
-          partition,
-          Array.from({ length: count }, (_, n) => `u${n}`)
-        )
-        yield* store.counters(
-          partition,
-          Array.from({ length: count }, (_, n) => `n${n + count}`)
-        )
-        yield* commitOnce(store, 50)
-        yield* store.list(partition, [{ indexTerms: ["all", "t7"], offset: 0, limit: 10 }])
-        // A connection reports its statistics when it is idle or closed.
-        yield* Effect.promise(() => pool.query("SELECT pg_stat_force_next_flush()"))
-        const entries = (yield* readEntries(postgres, count + 1)) - entriesBefore
-        // Some entries per name and table. A full scan per name would read a million.
-        assert.isBelow(entries, count * 50)
-      }),
-    60_000
+      yield* commitOnce(loader, 1_000)
+      const entriesBefore = yield* readEntries(postgres, 1)
+      const count = 200
+      yield* store.commit(
+        partition,
+        Array.from({ length: count }, (_, n) => [makePut(n, n + 1), add(`n${n}`, -1)]).flat()
+      )
+      yield* store.getByUniqueKey(
+        partition,
+        Array.from({ length: count }, (_, n) => `u${n}`)
+      )
+      yield* store.counters(
+        partition,
+        Array.from({ length: count }, (_, n) => `n${n + count}`)
+      )
+      yield* commitOnce(store, 50)
+      yield* store.list(partition, [{ indexTerms: ["all", "t7"], offset: 0, limit: 10 }])
+      // A connection reports its statistics when it is idle or closed.
+      yield* Effect.promise(() => pool.query("SELECT pg_stat_force_next_flush()"))
+      const entries = (yield* readEntries(postgres, count + 1)) - entriesBefore
+      // Some entries per name and table. A full scan per name would read a million.
+      assert.isBelow(entries, count * 50)
+    })
   )
 
   it.live("use the built-in operators, also if another schema has operators of the same name", () =>

@@ -164,7 +164,7 @@ describe("a build", () => {
     } = await startWithBuild("echo first line; while [ ! -e ../../../go ]; do sleep 0.05; done; echo last line")
     const { uploadUrl, id } = await source("p")
     await put(uploadUrl, makePageArchive("x"))
-    await expect.poll(async () => (await status("p", id)).buildResult.log, { timeout: 10_000 }).toContain("first line")
+    await expect.poll(async () => (await status("p", id)).buildResult.log).toContain("first line")
     expect(await status("p", id)).toMatchObject({
       status: "IN_PROGRESS",
       steps: { unpack: { status: "done" }, build: { status: "running" }, check: { status: "waiting" } }
@@ -201,15 +201,15 @@ describe("a build", () => {
     })
     const { url } = await ended("p", quick.id)
     expect((await call("GET", url)).body).toBe("quick")
-    await expect.poll(() => findProcesses("sleep 4716"), { timeout: 10_000 }).toBe("")
+    await expect.poll(() => findProcesses("sleep 4716")).toBe("")
 
     const second = await source("p")
     await put(second.uploadUrl, makePageArchive("slow"))
     await expect.poll(async () => (await status("p", second.id)).steps.build.status).toBe("running")
     expect((await call("DELETE", `/v1/deployments/${url.split("/").at(-2)}`)).status).toBe(204)
-    await expect.poll(() => findProcesses("sleep 4716"), { timeout: 10_000 }).toBe("")
-    await expect.poll(() => server.onDisk(), { timeout: 10_000 }).toEqual({ sources: [], staging: [], releases: [] })
-  }, 30_000)
+    await expect.poll(() => findProcesses("sleep 4716")).toBe("")
+    await expect.poll(() => server.onDisk()).toEqual({ sources: [], staging: [], releases: [] })
+  })
 
   it("of one project does not delay another project", async () => {
     const {
@@ -230,7 +230,7 @@ describe("a build", () => {
     expect(order.length).toBe(12)
     // Four builds run concurrently, so a few may overtake it.
     expect(order.indexOf("second")).toBeLessThan(9)
-  }, 20_000)
+  })
 
   it("finds an escaped process with an empty environment by its working directory", async () => {
     const { deploy } = await startWithBuild("env -i setsid sleep 4717 & echo done")

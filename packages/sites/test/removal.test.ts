@@ -48,7 +48,7 @@ describe("removing a release", () => {
     }
     await workers.remove(folder)
     expect(existsSync(folder)).toBe(false)
-  }, 60_000)
+  })
 
   it("does not follow symbolic links", async () => {
     const outside = join(parent, "outside")

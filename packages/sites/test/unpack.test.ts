@@ -254,7 +254,7 @@ describe("unpack", () => {
     const error = await runInWorker(inChunks(archive, 65_536), { memoryMb: 8 }).catch((error: unknown) => error)
     expect(error).toBeInstanceOf(ReleaseRejectedError)
     expect(String(error)).toMatch(/takes more than the limit of 8 MiB of memory/)
-  }, 30_000)
+  })
 
   it("fails with the error of the source", async () => {
     const failing = async function* () {

@@ -544,52 +544,46 @@ describe("a SQLite store", () => {
     })
   )
 
-  it.live(
-    "waits for a lock without blocking the event loop, and fails after the timeout",
-    () =>
-      Effect.gen(function* () {
-        const path = yield* temporaryPath("store.db")
-        const store = yield* Effect.promise(() => SqliteStore.open(path))
-        const blocker = new Sqlite(path)
-        blocker.exec("BEGIN IMMEDIATE")
-        const waiting = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
-        let turns = 0
-        while (turns < 20) {
-          yield* Effect.promise(() => new Promise(setImmediate))
-          turns++
-        }
-        blocker.exec("COMMIT")
-        assert.strictEqual((yield* Fiber.join(waiting)).versions.size, 1)
-        blocker.exec("BEGIN IMMEDIATE")
-        const error = yield* Effect.flip(store.commit(partition, [put("b")]))
-        assert.include(error.message, "locked for 5 seconds")
-        assert.deepInclude(error, { _tag: "StoreUnavailable", retryable: true, outcome: "not-applied" })
-        blocker.exec("ROLLBACK")
-        blocker.close()
-        yield* store.commit(partition, [put("b")])
-        yield* Effect.promise(() => store.close())
-      }),
-    20_000
+  it.live("waits for a lock without blocking the event loop, and fails after the timeout", () =>
+    Effect.gen(function* () {
+      const path = yield* temporaryPath("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      const blocker = new Sqlite(path)
+      blocker.exec("BEGIN IMMEDIATE")
+      const waiting = yield* Effect.forkChild(store.commit(partition, [put("a")]), { startImmediately: true })
+      let turns = 0
+      while (turns < 20) {
+        yield* Effect.promise(() => new Promise(setImmediate))
+        turns++
+      }
+      blocker.exec("COMMIT")
+      assert.strictEqual((yield* Fiber.join(waiting)).versions.size, 1)
+      blocker.exec("BEGIN IMMEDIATE")
+      const error = yield* Effect.flip(store.commit(partition, [put("b")]))
+      assert.include(error.message, "locked for 5 seconds")
+      assert.deepInclude(error, { _tag: "StoreUnavailable", retryable: true, outcome: "not-applied" })
+      blocker.exec("ROLLBACK")
+      blocker.close()
+      yield* store.commit(partition, [put("b")])
+      yield* Effect.promise(() => store.close())
+    })
   )
 
-  it.live(
-    "is consistent when four processes share it: unique names, no counter over its maximum, no lock errors",
-    () =>
-      Effect.gen(function* () {
-        const path = yield* temporaryPath("store.db")
-        const results = yield* Effect.promise(() =>
-          runWorkers<Contention.ContentionResult>(new URL("contender.worker.ts", import.meta.url), [
-            path,
-            path,
-            path,
-            path
-          ])
-        )
-        const store = yield* Effect.promise(() => SqliteStore.open(path))
-        yield* Effect.promise(() => Contention.assertConsistent(store, results))
-        yield* Effect.promise(() => store.close())
-      }),
-    60_000
+  it.live("is consistent when four processes share it: unique names, no counter over its maximum, no lock errors", () =>
+    Effect.gen(function* () {
+      const path = yield* temporaryPath("store.db")
+      const results = yield* Effect.promise(() =>
+        runWorkers<Contention.ContentionResult>(new URL("contender.worker.ts", import.meta.url), [
+          path,
+          path,
+          path,
+          path
+        ])
+      )
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      yield* Effect.promise(() => Contention.assertConsistent(store, results))
+      yield* Effect.promise(() => store.close())
+    })
   )
 })
 

@@ -58,28 +58,25 @@ const servers = { "redis://localhost:6379": startRedis, "postgres://localhost/ap
 
 describe("snippets", { concurrent: true }, () => {
   for (const { name, code, file } of snippets.filter((snippet) => !registersTests(snippet))) {
-    it.live(
-      name,
-      () =>
-        Effect.gen(function* () {
-          let program = code
-          for (const [placeholder, start] of Object.entries(servers)) {
-            if (code.includes(placeholder)) program = program.replaceAll(placeholder, (yield* start()).url)
-          }
-          // Each runs in a folder of its own, with the folders that snippets write to.
-          const cwd = mkdtempSync(join(folder, "snippet-"))
-          for (const name of ["data", "backup"]) mkdirSync(join(cwd, name))
-          writeFileSync(join(cwd, file), withEnd(program))
-          const { stdout } = yield* Effect.promise(() =>
-            promisify(execFile)(process.execPath, [...getNodeOptions(), file], { cwd, env })
-          )
-          // A comment after console.log, or one that begins with "prints:", contains the expected output.
-          const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(
-            ([, line]) => line
-          )
-          if (expectedLines.length > 0) expect(stdout.trim()).toBe(expectedLines.join("\n"))
-        }),
-      60_000
+    it.live(name, () =>
+      Effect.gen(function* () {
+        let program = code
+        for (const [placeholder, start] of Object.entries(servers)) {
+          if (code.includes(placeholder)) program = program.replaceAll(placeholder, (yield* start()).url)
+        }
+        // Each runs in a folder of its own, with the folders that snippets write to.
+        const cwd = mkdtempSync(join(folder, "snippet-"))
+        for (const name of ["data", "backup"]) mkdirSync(join(cwd, name))
+        writeFileSync(join(cwd, file), withEnd(program))
+        const { stdout } = yield* Effect.promise(() =>
+          promisify(execFile)(process.execPath, [...getNodeOptions(), file], { cwd, env })
+        )
+        // A comment after console.log, or one that begins with "prints:", contains the expected output.
+        const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(
+          ([, line]) => line
+        )
+        if (expectedLines.length > 0) expect(stdout.trim()).toBe(expectedLines.join("\n"))
+      })
     )
   }
 })

@@ -10,27 +10,23 @@ import { expect, it } from "@effect/vitest"
 
 const root = join(import.meta.dirname, "../../..")
 
-it.each(["fastify", "hono"])(
-  "examples/%s starts as its README says, and its command works",
-  async (name) => {
-    const readme = readFileSync(join(root, "examples", name, "README.md"), "utf8")
-    const [, command = ""] = /^npm start (.*)$/m.exec(readme) ?? []
-    const child = spawn("npm", ["start", ...command.split(" ")], {
-      cwd: root,
-      env: { ...process.env, PORT: "0" },
-      stdio: ["ignore", "pipe", "inherit"]
-    })
-    const exited = once(child, "exit")
-    let output = ""
-    for await (const chunk of child.stdout) {
-      output += chunk
-      if (/curl .*\n/.test(output)) break
-    }
-    const [call = ""] = /curl .*/.exec(output) ?? []
-    const { stdout } = await promisify(execFile)("sh", ["-c", call])
-    expect(JSON.parse(stdout)).toEqual({ hello: "alice", remaining: 4 })
-    child.kill("SIGTERM")
-    await exited
-  },
-  60_000
-)
+it.each(["fastify", "hono"])("examples/%s starts as its README says, and its command works", async (name) => {
+  const readme = readFileSync(join(root, "examples", name, "README.md"), "utf8")
+  const [, command = ""] = /^npm start (.*)$/m.exec(readme) ?? []
+  const child = spawn("npm", ["start", ...command.split(" ")], {
+    cwd: root,
+    env: { ...process.env, PORT: "0" },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  const exited = once(child, "exit")
+  let output = ""
+  for await (const chunk of child.stdout) {
+    output += chunk
+    if (/curl .*\n/.test(output)) break
+  }
+  const [call = ""] = /curl .*/.exec(output) ?? []
+  const { stdout } = await promisify(execFile)("sh", ["-c", call])
+  expect(JSON.parse(stdout)).toEqual({ hello: "alice", remaining: 4 })
+  child.kill("SIGTERM")
+  await exited
+})

@@ -127,7 +127,7 @@ describe("a large page", () => {
     const small = await call("GET", `${many}?limit=1&offset=${count - 1}`)
     expect(small.headers.get("content-length")).not.toBeNull()
     expect(page.data.at(-1)).toEqual(small.body.data[0])
-  }, 60_000)
+  })
 
   it("can be canceled while it is read, and requested with HEAD", async () => {
     const headers = { authorization: `Bearer ${grants[0].token}` }
@@ -135,7 +135,7 @@ describe("a large page", () => {
     await response.body?.cancel()
     const head = await gate.handler(new Request(`http://gate${many}`, { method: "HEAD", headers }))
     expect([head.status, await head.text()]).toEqual([200, ""])
-  }, 60_000)
+  })
 
   it("has the same shape when it is empty", async () => {
     expect((await call("GET", "/v1/accounts/acme/key-buckets/empty/consumers")).body).toEqual({

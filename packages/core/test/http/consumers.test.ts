@@ -14,7 +14,7 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
   beforeAll(async () => {
     gate = await createTollgate({ store, secret, tokens: grants })
     call = makeClient(gate.handler)
-  }, 30_000)
+  })
   afterAll(() => gate.close())
 
   const makeConsumer = async (bucket: string, body: object, query = "") => {

@@ -32,7 +32,7 @@ describe.each(stores)("what exists over HTTP, on %s", (_, store) => {
       deployments: { sources: memorySourceStore(), target: memoryTarget() }
     })
     call = makeClient(gate.handler)
-  }, 30_000)
+  })
   afterAll(() => gate.close())
 
   const createConsumer = (account: string, bucket: string, name = "alice") =>

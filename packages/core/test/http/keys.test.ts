@@ -14,7 +14,7 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
   beforeAll(async () => {
     gate = await createTollgate({ store, secret, tokens: grants })
     call = makeClient(gate.handler)
-  }, 30_000)
+  })
   afterAll(() => gate.close())
 
   /** Creates a consumer in a bucket; returns the paths of the bucket and of the consumer's keys. */

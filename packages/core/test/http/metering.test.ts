@@ -17,7 +17,7 @@ describe.each(stores)("metering over HTTP, on %s", (_, store) => {
   beforeAll(async () => {
     gate = await createTollgate({ store, secret, tokens: grants })
     call = makeClient(gate.handler)
-  }, 30_000)
+  })
   afterAll(() => gate.close())
 
   const makeBucket = async () => `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`

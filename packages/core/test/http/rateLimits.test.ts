@@ -12,7 +12,7 @@ describe.each(stores)("rate limits of plans over HTTP, on %s", (_, store) => {
     gate = await createTollgate({ store, secret, tokens: grants })
     call = makeClient(gate.handler)
     bucket = `/v1/metering/${(await call("POST", "/v1/metering")).body.id}`
-  }, 30_000)
+  })
   afterAll(() => gate.close())
 
   const planInput = (fields: object) => ({

@@ -37,7 +37,7 @@ describe.each(stores)("usage over HTTP, on %s", (_, store) => {
   beforeAll(async () => {
     gate = await createTollgate({ store, secret, tokens: grants })
     call = makeClient(gate.handler)
-  }, 30_000)
+  })
   afterAll(() => gate.close())
 
   let count = 0

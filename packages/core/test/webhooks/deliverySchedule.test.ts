@@ -54,8 +54,7 @@ describe("a delivery that fails", () => {
         )
         assert.isTrue(receiver.requests.every((request) => isSignedWith(webhook.secret, request)))
         assert.strictEqual((yield* gate.get(webhook.id)).state, "enabled")
-      }),
-    60_000
+      })
   )
 
   it.effect("waits as long as Retry-After asks, and not less than without it", () =>
