@@ -3,7 +3,7 @@
  * processes. At the end it prints how long each part took, and fails if a part takes 20 % longer than its budget in
  * budget.json, or if the installed packages are 20 % larger.
  *
- * Plain JavaScript without dependencies: it runs before `npm install`, on the machine's own Node.
+ * Plain JavaScript without dependencies: it runs before `npm ci`, on the machine's own Node.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -12,7 +12,7 @@ import { existsSync, readFileSync } from "node:fs"
 const tolerance = 1.2
 const budget = JSON.parse(readFileSync(new URL("budget.json", import.meta.url), "utf8"))
 
-const install = { name: "install", command: "npm install" }
+const install = { name: "install", command: "npm ci" }
 /** The parts of a lane run one after another. */
 const lanes = [
   [

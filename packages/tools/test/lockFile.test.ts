@@ -1,0 +1,29 @@
+import { expect, it } from "vitest"
+import { completeLockFile, findMissing, readLockFile } from "../src/lockFile.ts"
+
+it("package-lock.json has every platform that the packages list; if it has not, run `npm run complete:lock`", () => {
+  expect(findMissing(readLockFile())).toEqual([])
+})
+
+it("package-lock.json has the platform of every package that is for one", () => {
+  const packages = Object.entries(readLockFile().packages).filter(([path]) =>
+    /(linux|darwin|win32)-(x64|arm64)/.test(path.split("node_modules/").at(-1) ?? "")
+  )
+  expect(packages.length).toBeGreaterThan(50)
+  expect(packages.filter(([, { os, cpu }]) => os === undefined || cpu === undefined)).toEqual([])
+})
+
+it("a platform that the registry does not have is completed, and one without a known platform is not guessed", () => {
+  const makeLockFile = (name: string) => ({
+    packages: {
+      "": {},
+      "node_modules/a": { dev: true, optionalDependencies: { [name]: "1.2.3", b: "1.0.0" } },
+      "node_modules/a/node_modules/b": { version: "1.0.0" }
+    }
+  })
+  expect(completeLockFile(makeLockFile("@a/native-linux-arm-musleabihf")).packages).toHaveProperty(
+    ["node_modules/@a/native-linux-arm-musleabihf"],
+    { version: "1.2.3", cpu: ["arm"], dev: true, libc: ["musl"], optional: true, os: ["linux"] }
+  )
+  expect(() => completeLockFile(makeLockFile("@a/native-for-all"))).toThrow("@a/native-for-all@1.2.3 is not known")
+})
