@@ -3,8 +3,8 @@
  *
  * Each package and each example is a project. Service tests, the files with `describe.each(stores)`, run on memory and
  * SQLite there, and once more on Redis and PostgreSQL in the project `stores-services`. The files in `test/stores` of the
- * adapters run only in the projects `stores-…`: further clients, proxies and versions of the servers. The project `site`
- * builds the documentation into a site.
+ * adapters run only in the projects `stores-…`: further clients, proxies and versions of the servers. Those
+ * in `test/docs` run only in the project `docs`: the site of the documentation, its pictures, examples in comments.
  */
 import { globSync, readdirSync, readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
@@ -39,7 +39,7 @@ const packageProjects = ["packages", "examples"].flatMap((folder) =>
         // A package and an example may have the same folder name.
         name: folder === "examples" ? `example-${name}` : name,
         include: [`${folder}/${name}/test/**/*.test.ts`],
-        exclude: ["packages/*/test/stores/**", "packages/tools/test/site/**"],
+        exclude: ["packages/*/test/stores/**", "packages/*/test/docs/**"],
         globalSetup: folder === "packages" ? (projectSetups[name] ?? []) : []
       }
     }))
@@ -61,9 +61,9 @@ const storeProjects = [
   }))
 ]
 
-const siteProject = {
+const docsProject = {
   extends: true as const,
-  test: { name: "site", include: ["packages/tools/test/site/*.test.ts"], globalSetup: [setup("chromium")] }
+  test: { name: "docs", include: ["packages/*/test/docs/*.test.ts"], globalSetup: [setup("chromium")] }
 }
 
 const selectedStores = (process.env["TEST_STORES"]?.split(",") ?? ["memory", "SQLite"]) as ReadonlyArray<StoreName>
@@ -80,7 +80,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     provide: { stores: selectedStores },
-    projects: [...packageProjects, ...storeProjects, siteProject],
+    projects: [...packageProjects, ...storeProjects, docsProject],
     globalSetup: [setup("redis"), setup("postgres"), setup("sourceBundle")]
   }
 })

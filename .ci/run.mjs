@@ -23,7 +23,7 @@ const lanes = [
   [
     { name: "check", command: "npm run check" },
     { name: "test:stores", command: "npm run test:stores" },
-    { name: "test:site", command: "npm run test:site" },
+    { name: "test:docs", command: "npm run test:docs" },
     { name: "build", command: "npm run build" },
     { name: "check:packages", command: "npm run check:packages" },
     { name: "test:nodes", command: "npm run test:nodes -- --only-node-facing" }

@@ -87,7 +87,7 @@ const runTests = (
     "--project",
     "!stores-*",
     "--project",
-    "!site"
+    "!docs"
   ]
   const { status } = spawnSync("node", [...vitest, ...options], { env: makeEnvironment(home), stdio: "inherit" })
   const seconds = Math.round((performance.now() - start) / 1000)

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { afterAll, expect, it } from "@effect/vitest"
 import ts from "typescript5"
 
-const root = join(import.meta.dirname, "../../..")
+const root = join(import.meta.dirname, "../../../..")
 const folder = mkdtempSync(join(root, ".readme-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

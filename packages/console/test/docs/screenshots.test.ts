@@ -9,11 +9,11 @@ import { createServer } from "node:http"
 import { MemoryStore } from "@tollgate/memory"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { closePages, launchBrowser, openConsole } from "./browser.ts"
-import { type ConsoleServer, startConsoleServer } from "./consoleServer.ts"
-import { addDemoData, demoDays } from "./demoData.ts"
+import { closePages, launchBrowser, openConsole } from "../browser.ts"
+import { type ConsoleServer, startConsoleServer } from "../consoleServer.ts"
+import { addDemoData, demoDays } from "../demoData.ts"
 
-const images = new URL("../../../docs/images/", import.meta.url)
+const images = new URL("../../../../docs/images/", import.meta.url)
 const isKept = process.env["SCREENSHOTS"] === "true"
 
 let browser: Browser
