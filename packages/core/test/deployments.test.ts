@@ -225,7 +225,8 @@ describe("two uploads of a branch", () => {
         assert.isDefined(latest, `after call ${call}`)
         // Only the latest version can be deployed again, so it is the one whose source is stored.
         assert.strictEqual((yield* deployments.deploy({ params: { deploymentName: name } })).status, "request enqueued")
-        yield* waitForSuccess(deployments, latest ?? "")
+        // The run waits if the one before it still holds the lease.
+        yield* eventually(getStatus(deployments, latest ?? ""), ({ value }) => value.status === "SUCCESS")
         assert.include(yield* deployments.getServedRelease(name), latest)
         yield* stop
       }
