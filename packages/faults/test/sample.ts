@@ -13,7 +13,7 @@ console.log(
 )
 
 /** The services are the same on every store: memory runs every case, the others a share of them. */
-export const getShare = (storeName: string): number => (storeName === "memory" ? 1 : 0.25)
+export const getShare = (storeName: string): number => (storeName === "memory" ? 1 : 0.15)
 
 /** Each sample of a file differs. */
 let sampled = 0
