@@ -146,7 +146,8 @@ describe("a request that reserves", () => {
               yield* readQuota
               faulty.injectAt(call, "lose-reply")
               const exit = yield* Effect.exit(settle)
-              assert.strictEqual(Exit.isFailure(exit), faulty.calls() >= call)
+              // The call that gets the fault may be one of a background job.
+              if (faulty.calls() < call) assert.isTrue(Exit.isSuccess(exit))
               faulty.injectAt(0, "fail")
               yield* settle
               assert.strictEqual(yield* readQuota, 2, `${duration}, call ${call}`)

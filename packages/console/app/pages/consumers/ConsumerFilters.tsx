@@ -1,6 +1,7 @@
-import { useEffect, useState } from "preact/hooks"
+import { useState } from "preact/hooks"
 import { Button } from "../../components/Button.tsx"
 import { TextField } from "../../components/fields.tsx"
+import { useFieldText } from "../../components/useFieldText.ts"
 import { address, goTo, linkTo } from "../../routing/router.ts"
 import { type ConsumerFilter, isFiltering, parseTag, toLinkQuery } from "./consumerFilter.ts"
 
@@ -8,14 +9,10 @@ const apply = (filter: ConsumerFilter): void => goTo(linkTo(address.value.segmen
 
 /** Filters the list of consumers. The filter is in the address, so that links and the back button carry it. */
 export const ConsumerFilters = ({ filter }: { readonly filter: ConsumerFilter }) => {
-  const [name, setName] = useState("")
-  const [manager, setManager] = useState("")
+  const [name, setName] = useFieldText(filter.name)
+  const [manager, setManager] = useFieldText(filter.manager)
   const [tag, setTag] = useState("")
   const [tagError, setTagError] = useState<string>()
-  useEffect(() => {
-    setName(filter.name)
-    setManager(filter.manager)
-  }, [filter.name, filter.manager])
   const submit = (event: Event): void => {
     event.preventDefault()
     const parsed = parseTag(tag)

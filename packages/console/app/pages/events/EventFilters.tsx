@@ -1,21 +1,18 @@
 import { useEffect, useId, useState } from "preact/hooks"
 import { Button } from "../../components/Button.tsx"
 import { TextField } from "../../components/fields.tsx"
+import { useFieldText } from "../../components/useFieldText.ts"
 import { setQuery } from "../../routing/router.ts"
 import { eventPatterns } from "./eventTypes.ts"
 
 /** The filters of the log. They are in the address, so that a link keeps them. */
 export const EventFilters = ({ type, subject }: { readonly type: string; readonly subject: string }) => {
-  const [typeInput, setTypeInput] = useState(type)
-  const [subjectInput, setSubjectInput] = useState(subject)
+  const [typeInput, setTypeInput] = useFieldText(type)
+  const [subjectInput, setSubjectInput] = useFieldText(subject)
   const [error, setError] = useState<string>()
   const listId = useId()
   // The back button changes the filters too.
-  useEffect(() => {
-    setTypeInput(type)
-    setSubjectInput(subject)
-    setError(undefined)
-  }, [type, subject])
+  useEffect(() => setError(undefined), [type, subject])
   const submit = (event: Event): void => {
     event.preventDefault()
     const newType = typeInput.trim()
