@@ -7,6 +7,7 @@ import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/st
 import { MemoryStore } from "@tollgate/memory"
 import { isEventMove, waitForEvents } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
+import { persistEndedTrials } from "../src/metering/persistEndedTrials.ts"
 import { stores } from "./stores.ts"
 import { setTime, setUp, startOn, startProcess } from "./usageServices.ts"
 
@@ -153,8 +154,7 @@ describe.each(stores)("a trial, on %s", (_, store) => {
     Effect.gen(function* () {
       const { bucketId, subscribe } = yield* setUp()
       const trials = yield* Effect.all(
-        Array.from({ length: 20 }, () => subscribe({ status: "trialing", trialEndDate, trialEndStatus: "cancel" })),
-        { concurrency: "unbounded" }
+        Array.from({ length: 20 }, () => subscribe({ status: "trialing", trialEndDate, trialEndStatus: "cancel" }))
       )
       yield* setTime("2027-03-20T00:00:00Z")
       // A process looks for ended trials when it starts.
@@ -172,6 +172,31 @@ describe.each(stores)("a trial, on %s", (_, store) => {
       const [change] = changes.filter(({ subject }) => subject.id === params.subscriptionId)
       assert.strictEqual(change?.data["updatedOn"], DateTime.formatIso(value.updatedOn))
       assert.lengthOf(yield* readEvents("subscription.*"), 40)
+    }).pipe(startAt(start))
+  )
+
+  it.effect("that has ended when it is created or set is written as ended, with one event", () =>
+    Effect.gen(function* () {
+      const { bucketId, subscribe } = yield* setUp()
+      yield* setTime("2027-03-20T00:00:00Z")
+      const ended = { status: "trialing", trialEndDate, trialEndStatus: "canceled" } as const
+      const created = yield* subscribe(ended)
+      const updated = yield* subscribe()
+      yield* updated.update(ended)
+      const { list } = yield* Subscriptions
+      const page = yield* list({ params: { bucketId }, query: { limit: 10, offset: 0, status: "canceled" } })
+      assert.deepStrictEqual(page.data.map(({ id }) => id).sort(), [created.id, updated.id].sort())
+      yield* persistEndedTrials(bucketId, yield* DateTime.now)
+      const events = yield* readEvents("subscription.*")
+      assert.deepStrictEqual(
+        events.map(({ type, data }) => [type, data["status"], data["previousStatus"]]),
+        [
+          ["subscription.created", "canceled", undefined],
+          ["subscription.created", "active", undefined],
+          ["subscription.updated", "canceled", undefined],
+          ["subscription.status_changed", "canceled", "active"]
+        ]
+      )
     }).pipe(startAt(start))
   )
 

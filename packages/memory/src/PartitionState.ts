@@ -63,17 +63,24 @@ export class PartitionState {
     return parent === undefined ? { record } : { record, parent }
   }
 
-  list({ indexTerms: terms, offset, limit, descending }: StoreQuery): StorePage {
+  list({ indexTerms: terms, offset, limit, descending, after }: StoreQuery): StorePage {
     const [shortest = new Postings(), ...others] = terms
       .map((term) => this.#terms.get(term) ?? new Postings())
       .sort((left, right) => left.length - right.length)
     const matches =
-      others.length === 0 ? shortest : others.reduce((slots, other) => other.filter(slots), shortest.slice())
+      others.length === 0
+        ? shortest
+        : new Postings(others.reduce((slots, other) => other.filter(slots), [...shortest.slice()]))
     const total = matches.length
+    const left =
+      after === undefined ? total : descending ? matches.countBefore(after) : total - matches.countBefore(after + 1)
+    const end = Math.max(0, left - offset - limit)
     const page = descending
-      ? matches.slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).toReversed()
-      : matches.slice(offset, offset + limit)
-    return { records: page.map(({ record }) => record), total }
+      ? matches.slice(end, Math.max(0, left - offset)).toReversed()
+      : matches.slice(total - left + offset, total - end)
+    const last = page.at(-1)
+    const records = page.map(({ record }) => record)
+    return last === undefined || end === 0 ? { records, total } : { records, total, next: last.created }
   }
 
   counter(name: string, now: number): number {

@@ -5,9 +5,13 @@
 import type { Slot } from "./PartitionState.ts"
 
 export class Postings {
-  #slots: Array<Slot | undefined> = []
+  #slots: Array<Slot | undefined>
   /** The index of the oldest record. Everything before it was removed. */
   #start = 0
+
+  constructor(slots: Array<Slot | undefined> = []) {
+    this.#slots = slots
+  }
 
   get length(): number {
     return this.#slots.length - this.#start
@@ -16,6 +20,11 @@ export class Postings {
   /** Like the method of an array: the oldest record is at place 0. */
   slice(from = 0, to = this.length): ReadonlyArray<Slot> {
     return this.#slots.slice(this.#start + from, this.#start + to) as ReadonlyArray<Slot>
+  }
+
+  /** How many records were created before this sequence number. */
+  countBefore(created: number): number {
+    return this.#findIndex(created) - this.#start
   }
 
   add(slot: Slot): void {
@@ -36,7 +45,7 @@ export class Postings {
   }
 
   /** Those of the given records that have this term as well. They are sorted, like the records of this term. */
-  filter(slots: ReadonlyArray<Slot>): ReadonlyArray<Slot> {
+  filter(slots: ReadonlyArray<Slot>): Array<Slot> {
     let index = this.#start
     return slots.filter((slot) => {
       // Comparing the slots alone is several times faster than reading the sequence number of each.

@@ -45,26 +45,33 @@ const makeOperations = (
 
   const lookups = makeLookups(database, schema, retryTransient, activity)
   const commit = makeCommit(database, schema, retryTransient, activity, sweeper.onCommit)
-  const listSql = `SELECT q.position, p.total, p.version, p.header, p.body
-    FROM ROWS FROM (jsonb_to_recordset($2::jsonb) AS (terms text[], "offset" bigint, "limit" bigint, descending boolean))
-      WITH ORDINALITY q (terms, skip, count, descending, position)
-    CROSS JOIN LATERAL ${schema}.tollgate_list($1, q.terms, q.skip, q.count, q.descending) p`
+  const listSql = `SELECT q.position, p.total, p.next, p.version, p.header, p.body
+    FROM ROWS FROM (
+      jsonb_to_recordset($2::jsonb)
+        AS (terms text[], "offset" bigint, "limit" bigint, descending boolean, after bigint)
+    ) WITH ORDINALITY q (terms, skip, count, descending, after, position)
+    CROSS JOIN LATERAL ${schema}.tollgate_page($1, q.terms, q.skip, q.count, q.descending, q.after) p`
 
   const list: StoreOperations["list"] = (partition, queries) =>
     retryTransient("list", async () => {
-      const values = queries.map(({ indexTerms, offset, limit, descending }) => ({
+      const values = queries.map(({ indexTerms, offset, limit, descending, after }) => ({
         terms: Array.from(new Set(indexTerms), toIndexName),
         offset,
         limit,
-        descending: descending === true
+        descending: descending === true,
+        after
       }))
       const rows = await database.query(listSql, [toIndexName(partition), JSON.stringify(values)])
-      const pages = queries.map((): { total: number; records: Array<StoreRecord> } => ({ total: 0, records: [] }))
-      for (const [number, total, ...columns] of rows) {
+      const pages = queries.map((): { total: number; records: Array<StoreRecord>; next?: number } => ({
+        total: 0,
+        records: []
+      }))
+      for (const [number, total, next, ...columns] of rows) {
         const page = pages[Number(number) - 1]
         const record = decodeRow(columns)
         if (page === undefined) continue
         page.total = Number(total)
+        if (next !== null) page.next = Number(next)
         if (record !== undefined) page.records.push(record)
       }
       return pages

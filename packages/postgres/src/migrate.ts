@@ -7,6 +7,7 @@ import { escapeIdentifier, escapeLiteral } from "pg"
 import type { Database } from "./Database.ts"
 import { defaults, schemaOption } from "./options.ts"
 import { commitFunction } from "./sql/commitFunction.ts"
+import { pageFunction } from "./sql/pageFunction.ts"
 import { readFunctions } from "./sql/readFunctions.ts"
 import { recordFunctions } from "./sql/recordFunctions.ts"
 import { tables } from "./sql/tables.ts"
@@ -18,7 +19,8 @@ import { tables } from "./sql/tables.ts"
  */
 const migrations: ReadonlyArray<(schema: string) => string> = [
   (schema) => [tables, recordFunctions, commitFunction, readFunctions].map((make) => make(schema)).join(""),
-  commitFunction
+  commitFunction,
+  pageFunction
 ]
 
 export const latestVersion = migrations.length

@@ -117,7 +117,7 @@ describe("opening a Postgres store", () => {
         { concurrency: "unbounded" }
       )
       yield* Effect.forEach(stores, (store) => store.commit(partition, [add("n")]), { concurrency: "unbounded" })
-      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 2 }])
+      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 3 }])
       const [row] = yield* query("SELECT value FROM tollgate.tollgate_counters")
       assert.strictEqual(row?.["value"], "8")
     })
@@ -143,12 +143,12 @@ describe("opening a Postgres store", () => {
     Effect.gen(function* () {
       const { url, query } = yield* server
       yield* open(url)
-      yield* query("UPDATE tollgate.tollgate_schema SET version = 3")
+      yield* query("UPDATE tollgate.tollgate_schema SET version = 4")
       assert.include(
         (yield* getOpenError(url)).message,
-        "a newer version of Tollgate has migrated it: its schema version is 3, and this version supports 2. Upgrade @tollgate/postgres, or restore a backup from this version."
+        "a newer version of Tollgate has migrated it: its schema version is 4, and this version supports 3. Upgrade @tollgate/postgres, or restore a backup from this version."
       )
-      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 3 }])
+      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 4 }])
     })
   )
 
@@ -179,7 +179,7 @@ describe("opening a Postgres store", () => {
       )
       const store = yield* open(limitedUrl, { schema: "gate" })
       yield* store.commit(partition, [put("a"), add("n")])
-      assert.throws(() => PostgresStore.migrationSql({ fromVersion: 2 }), "must be an earlier version of the schema")
+      assert.throws(() => PostgresStore.migrationSql({ fromVersion: 3 }), "must be an earlier version of the schema")
     })
   )
 
@@ -200,7 +200,7 @@ describe("opening a Postgres store", () => {
       assert.notDeepEqual(yield* readDefinitions("tollgate"), definitions)
       const store = yield* open(url)
       assert.deepStrictEqual(yield* readDefinitions("tollgate"), definitions)
-      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 2 }])
+      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 3 }])
       yield* store.commit(partition, [add("n", 2)])
       yield* store.commit(partition, [add("n", -2)])
       assert.deepStrictEqual(yield* query("SELECT name FROM tollgate.tollgate_counters"), [])

@@ -34,13 +34,13 @@ import { makeContents } from "./contents.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
 import { makePartitionKeys, toCounterMember } from "./Keys.ts"
 import { type RedisStoreOptions, redisStoreOptions } from "./options.ts"
-import { decodeRecord } from "./recordCodec.ts"
+import { decodeCreated, decodeRecord } from "./recordCodec.ts"
 import { runScript, runScriptAndWait } from "./runScript.ts"
 import * as scripts from "./scripts.ts"
 import type { RedisSource } from "./source.ts"
 
 type EncodedRecord = string | null
-type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyArray<EncodedRecord>]
+type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyArray<EncodedRecord>, hasMore: number]
 
 /** The number of records, and of counters, that one script of a `clear` removes. */
 const clearBatchSize = 500
@@ -65,13 +65,15 @@ const makeUniqueKeyReader = (reply: ReadonlyArray<string | null>) => {
   }
 }
 
-const readPage = ([total, keys, records]: PageReply): StorePage => ({
-  records: keys.flatMap((key, index) => {
-    const encoded = records[index]
+const readPage = ([total, keys, encodedRecords, hasMore]: PageReply): StorePage => {
+  const records = keys.flatMap((key, index) => {
+    const encoded = encodedRecords[index]
     return encoded === undefined || encoded === null ? [] : [decodeRecord(key, encoded)]
-  }),
-  total
-})
+  })
+  const last = encodedRecords.at(-1)
+  if (hasMore === 0 || last === undefined || last === null) return { records, total }
+  return { records, total, next: decodeCreated(last) }
+}
 
 const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisStoreOptions): StoreWithContents => {
   const { client, writer, prefix, isClosed } = connection
@@ -187,12 +189,13 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
         const scriptKeys = [keys.records]
         // During the migration of a slot, a cluster rejects a script with keys that do not exist, as the totals may.
         if (queries.some(({ indexTerms }) => indexTerms.length > 1)) scriptKeys.push(keys.sequence, keys.totals)
-        const args = queries.flatMap(({ indexTerms: terms, offset, limit, descending }) => [
+        const args = queries.flatMap(({ indexTerms: terms, offset, limit, descending, after = "" }) => [
           terms.length,
           ...terms.map((term) => scriptKeys.push(keys.term(term))),
           offset,
           limit,
-          descending ? 1 : 0
+          descending ? 1 : 0,
+          after
         ])
         return ((await runScript(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply>).map(readPage)
       }),

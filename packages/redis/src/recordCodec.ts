@@ -24,6 +24,12 @@ export const decodeRecord = (key: string, encoded: string): StoreRecord => {
   return parent === undefined ? record : { ...record, parent }
 }
 
+/** The creation sequence of a record. */
+export const decodeCreated = (encoded: string): number => {
+  const first = encoded.indexOf(" ")
+  return Number(encoded.slice(first + 1, encoded.indexOf(" ", first + 1)))
+}
+
 /** Encodes the owner of a unique key as `<bytes in its key>:<its key>`, then `^<key of its parent>` if it has one. */
 export const encodeUniqueKeyOwner = (key: string, parent: string | undefined): string =>
   `${Buffer.byteLength(key)}:${key}${parent === undefined ? "" : `^${parent}`}`

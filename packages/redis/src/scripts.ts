@@ -405,7 +405,8 @@ return replies
 
 /**
  * Lists pages of records. KEYS: records, sequence and totals if a query has several terms, then terms. ARGV: for each query
- * the positions of its terms, as a list, then its offset, its limit, and 1 if it is descending or 0.
+ * the positions of its terms, as a list, then its offset, its limit, 1 if it is descending or 0, and the creation sequence
+ * after which it begins, or "". Returns for each its total, its keys, their records, and 1 if there are more or 0.
  *
  * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in
  * the other terms. If `total` of its `size` records match, a scan for `skip + count` matches reads about
@@ -451,12 +452,9 @@ local function read_ranks(term, first, count, is_reversed)
   return redis.call('ZRANGE', term, first, first + count - 1)
 end
 
-local function scan(term, others, size, total, skip, count, is_reversed)
-  if total == size then
-    local page = read_ranks(term, skip, count, is_reversed)
-    return is_reversed and reverse(page) or page
-  end
-  local page, rank = {}, 0
+local function scan(term, others, size, total, skip, count, is_reversed, rank)
+  if total == size then return read_ranks(term, rank + skip, count, is_reversed) end
+  local page = {}
   local chunk_size = math.min(chunk_size, math.ceil((skip + count) * size / total * 1.2))
   while #page < count and rank < size do
     for _, key in ipairs(filter_all(read_ranks(term, rank, chunk_size, is_reversed), others)) do
@@ -465,7 +463,14 @@ local function scan(term, others, size, total, skip, count, is_reversed)
     end
     rank = rank + chunk_size
   end
-  return is_reversed and reverse(page) or page
+  return page
+end
+
+-- How many records of a term a query passes before it begins.
+local function count_passed(term, after, is_descending)
+  if after == '' then return 0 end
+  if is_descending then return redis.call('ZCOUNT', term, after, '+inf') end
+  return redis.call('ZCOUNT', term, '-inf', after)
 end
 
 -- The terms are sorted by size, and by name if several have the same.
@@ -487,7 +492,7 @@ local function count_intersection(terms, sizes)
   return total
 end
 
-local function list_intersection(terms, offset, limit, is_descending)
+local function list_intersection(terms, offset, limit, is_descending, after)
   local sizes = {}
   for _, term in ipairs(terms) do sizes[term] = redis.call('ZCARD', term) end
   table.sort(terms, function(left, right)
@@ -497,16 +502,21 @@ local function list_intersection(terms, offset, limit, is_descending)
   local total = count_intersection(terms, sizes)
   local count = math.min(limit, total - offset)
   if count <= 0 then return {}, total end
-  if is_descending then offset = total - offset - count end
   local smallest = table.remove(terms, 1)
   local size = sizes[smallest]
+  if after ~= '' then
+    local passed = count_passed(smallest, after, is_descending)
+    return scan(smallest, terms, size, total, offset, count, is_descending, passed), total
+  end
+  if is_descending then offset = total - offset - count end
 
   local after_page = total - offset - count
   local is_reversed = after_page < offset
   local skip = is_reversed and after_page or offset
   local page = {}
   if total == size or (skip + count) * size <= total * total then
-    page = scan(smallest, terms, size, total, skip, count, is_reversed)
+    page = scan(smallest, terms, size, total, skip, count, is_reversed, 0)
+    if is_reversed then page = reverse(page) end
   else
     local all = redis.call('ZINTER', #terms + 1, smallest, unpack(terms))
     for i = offset + 1, offset + count do page[#page + 1] = all[i] end
@@ -519,19 +529,24 @@ while position < #ARGV do
   local terms = {}
   for i = 1, next_number() do terms[i] = KEYS[next_number()] end
   local offset, limit, is_descending = next_number(), next_number(), next_number() == 1
-  local keys, total
-  if #terms > 1 then keys, total = list_intersection(terms, offset, limit, is_descending)
+  position = position + 1
+  local after = ARGV[position]
+  -- One more than the page has, which tells whether there are more.
+  local keys, total, count = {}, nil, limit > 0 and limit + 1 or 0
+  if #terms > 1 then keys, total = list_intersection(terms, offset, count, is_descending, after)
   else
     total = redis.call('ZCARD', terms[1])
-    if limit == 0 then keys = {}
-    else keys = read_ranks(terms[1], offset, limit, is_descending) end
+    local first = count_passed(terms[1], after, is_descending) + offset
+    if limit > 0 then keys = read_ranks(terms[1], first, count, is_descending) end
   end
+  local has_more = #keys > limit and 1 or 0
+  if has_more == 1 then keys[#keys] = nil end
   local records = {}
   for first = 1, #keys, chunk_size do
     local part = redis.call('HMGET', records_key, unpack(keys, first, math.min(first + chunk_size - 1, #keys)))
     for i = 1, #part do records[first + i - 1] = part[i] end
   end
-  pages[#pages + 1] = { total, keys, records }
+  pages[#pages + 1] = { total, keys, records, has_more }
 end
 return pages
 `)

@@ -10,7 +10,8 @@ import type { Statements, TermRow } from "./statements.ts"
 /** Looking up a record in the postings of another term takes about as long as merging this many postings. */
 const postingsPerLookup = 6
 
-interface Page {
+/** The ids of a page and of the record after it, if there is one, and the total. */
+export interface Page {
   readonly ids: ReadonlyArray<number>
   readonly total: number
 }
@@ -37,11 +38,13 @@ const lookUpPostings = (terms: number, after: string): string => {
   return `SELECT p0.record FROM ${from} WHERE ${where.join(" AND ")}`
 }
 
+/** The id after which a query begins: the given one, or one before all. */
+export const getStart = (after: number | undefined, descending: boolean): number =>
+  after ?? (descending ? Number.MAX_SAFE_INTEGER : 0)
+
 /** The parameters of a query that begins after an id, or at the first one. */
-const startAfter = (terms: ReadonlyArray<TermRow>, id: number | undefined, descending: boolean) => {
-  const after = id ?? (descending ? Number.MAX_SAFE_INTEGER : 0)
-  return terms.flatMap((term) => [term.id, after])
-}
+const startAfter = (terms: ReadonlyArray<TermRow>, id: number | undefined, descending: boolean) =>
+  terms.flatMap((term) => [term.id, getStart(id, descending)])
 
 export class Intersections {
   readonly #database: Database
@@ -61,16 +64,34 @@ export class Intersections {
   }
 
   read(partition: number, terms: ReadonlyArray<TermRow>, query: Omit<StoreQuery, "indexTerms">): Page {
-    const { offset, limit, descending = false } = query
+    const { offset, descending = false, after } = query
+    const limit = query.limit === 0 ? 0 : query.limit + 1
     const sorted = terms.toSorted((left, right) => left.total - right.total)
     const state = `${this.#sql.writeState.get(partition)} ${sorted.map(({ id, total }) => `${id}:${total}`).join(" ")}`
     const known = this.#totals.get(state)
-    const { ids, total } =
-      known === undefined
-        ? this.#readAndCount(sorted, offset, limit, descending)
-        : { ids: this.#readNear(sorted, known, offset, limit, descending), total: known }
-    this.#totals.set(state, total)
-    return { ids, total }
+    const page =
+      after !== undefined
+        ? this.#readAfter(sorted, known, after, offset, limit, descending)
+        : known === undefined
+          ? this.#readAndCount(sorted, offset, limit, descending)
+          : { ids: this.#readNear(sorted, known, offset, limit, descending), total: known }
+    this.#totals.set(state, page.total)
+    return page
+  }
+
+  #readAfter(
+    terms: ReadonlyArray<TermRow>,
+    total: number | undefined,
+    after: number,
+    offset: number,
+    limit: number,
+    descending: boolean
+  ): Page {
+    const { page, count } = this.#prepare(terms, descending)
+    return {
+      ids: limit === 0 ? [] : page([...startAfter(terms, after, descending), limit, offset]),
+      total: total ?? count(startAfter(terms, undefined, descending))
+    }
   }
 
   #readAndCount(terms: ReadonlyArray<TermRow>, offset: number, limit: number, descending: boolean): Page {

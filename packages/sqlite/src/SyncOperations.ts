@@ -19,7 +19,7 @@ import {
 import type { Database } from "better-sqlite3"
 import type { Clock } from "effect"
 import { ConnectionCache } from "./ConnectionCache.ts"
-import { Intersections } from "./Intersections.ts"
+import { getStart, Intersections, type Page } from "./Intersections.ts"
 import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
 import { encodeReplay, toCommitResult } from "./replays.ts"
 import type { RecordWithParentRow, Statements } from "./statements.ts"
@@ -176,19 +176,21 @@ export class SyncOperations {
   }
 
   #readPage(partition: number, query: StoreQuery): StorePage {
-    const { indexTerms: terms, offset, limit, descending } = query
+    const { indexTerms: terms, offset, limit, descending = false, after } = query
     const termRows = terms.map((term) => this.#sql.term.get(partition, term)).filter((term) => term !== undefined)
     const [first] = termRows
     if (first === undefined || termRows.length < terms.length) return { records: [], total: 0 }
-    if (termRows.length === 1) {
-      const recordIds = descending ? this.#sql.newestRecordIds : this.#sql.recordIds
-      return {
-        records: this.#readRecords(limit === 0 ? [] : recordIds.all(first.id, limit, offset)),
-        total: first.total
-      }
-    }
-    const { ids, total } = this.#intersections.read(partition, termRows, query)
-    return { records: this.#readRecords(ids), total }
+    if (termRows.length > 1) return this.#toPage(this.#intersections.read(partition, termRows, query), limit)
+    const recordIds = descending ? this.#sql.newestRecordIds : this.#sql.recordIds
+    // One more than the page has, which tells whether there are more.
+    const ids = limit === 0 ? [] : recordIds.all(first.id, getStart(after, descending), limit + 1, offset)
+    return this.#toPage({ ids, total: first.total }, limit)
+  }
+
+  #toPage({ ids, total }: Page, limit: number): StorePage {
+    const records = this.#readRecords(ids.slice(0, limit))
+    const last = ids[limit - 1]
+    return last === undefined || ids.length === limit ? { records, total } : { records, total, next: last }
   }
 
   #readRecords(ids: ReadonlyArray<number>): ReadonlyArray<StoreRecord> {

@@ -108,8 +108,8 @@ export const prepareStatements = (database: Sqlite.Database) => {
     deleteTerm: write<[number]>("DELETE FROM tollgate_terms WHERE id = ?"),
     insertPosting: write<[number, number]>("INSERT INTO tollgate_postings VALUES (?, ?)"),
     deletePosting: write<[number, number]>("DELETE FROM tollgate_postings WHERE term = ? AND record = ?"),
-    recordIds: value<[number, number, number], number>(
-      "SELECT record FROM tollgate_postings WHERE term = ? ORDER BY record LIMIT ? OFFSET ?"
+    recordIds: value<[number, number, number, number], number>(
+      "SELECT record FROM tollgate_postings WHERE term = ? AND record > ? ORDER BY record LIMIT ? OFFSET ?"
     ),
     countRecordsTo: value<[number, number], number>(
       "SELECT count(*) FROM tollgate_postings WHERE term = ? AND record <= ?"
@@ -117,8 +117,8 @@ export const prepareStatements = (database: Sqlite.Database) => {
     countRecordsFrom: value<[number, number], number>(
       "SELECT count(*) FROM tollgate_postings WHERE term = ? AND record >= ?"
     ),
-    newestRecordIds: value<[number, number, number], number>(
-      "SELECT record FROM tollgate_postings WHERE term = ? ORDER BY record DESC LIMIT ? OFFSET ?"
+    newestRecordIds: value<[number, number, number, number], number>(
+      "SELECT record FROM tollgate_postings WHERE term = ? AND record < ? ORDER BY record DESC LIMIT ? OFFSET ?"
     ),
 
     counter: value<[number, string, number], number>(

@@ -1,7 +1,14 @@
 /**
  * Stores that each violate the contract in one way, and the case that must detect it.
  */
-import { Change, type Partition, StoreConflict, type StoreOperations, type StorePage } from "@tollgate/core/store"
+import {
+  Change,
+  type Partition,
+  StoreConflict,
+  type StoreOperations,
+  type StorePage,
+  type StoreQuery
+} from "@tollgate/core/store"
 import { Effect } from "effect"
 
 export interface BrokenStore {
@@ -38,7 +45,7 @@ const afterCommit = (
   )
 
 const mapPages =
-  (alter: (page: StorePage, query: { offset: number; limit: number }) => StorePage): BrokenStore["breakStore"] =>
+  (alter: (page: StorePage, query: Omit<StoreQuery, "indexTerms">) => StorePage): BrokenStore["breakStore"] =>
   (inner) => ({
     ...inner,
     list: (partition, queries) =>
@@ -46,6 +53,10 @@ const mapPages =
         pages.map((page, index) => alter(page, queries[index] ?? { offset: 0, limit: 0 }))
       )
   })
+
+const mapQueries =
+  (alter: (query: StoreQuery) => StoreQuery): BrokenStore["breakStore"] =>
+  (inner) => ({ ...inner, list: (partition, queries) => inner.list(partition, queries.map(alter)) })
 
 /** Reads the records that a commit replaces. */
 const readReplaced = (inner: StoreOperations, partition: Partition.Partition, changes: ReadonlyArray<Change>) =>
@@ -157,12 +168,43 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   {
     fault: "pages overlap by one",
     caughtBy: "consecutive pages have no gap or overlap, and each has the overall total",
+    breakStore: mapQueries((query) => ({ ...query, offset: Math.max(0, query.offset - 1) }))
+  },
+  {
+    fault: "a full last page has a next",
+    caughtBy: "next leads from page to page, and only the last page has none",
+    breakStore: mapPages((page, { limit }) =>
+      page.records.length === limit ? { next: Number.MAX_SAFE_INTEGER, ...page } : page
+    )
+  },
+  {
+    fault: "a page after another starts from the beginning",
+    caughtBy: "a page after another has the overall total, and its offset counts from there",
+    breakStore: mapQueries(({ after: _, ...query }) => query)
+  },
+  {
+    fault: "a page after another counts only the rest",
+    caughtBy: "a page after another has the overall total, and its offset counts from there",
+    breakStore: mapPages((page, { after, offset }) =>
+      after === undefined ? page : { ...page, total: page.records.length + offset }
+    )
+  },
+  {
+    fault: "next is an offset",
+    caughtBy: "records that are removed, updated or created while paging neither hide nor repeat others",
     breakStore: (inner) => ({
       ...inner,
       list: (partition, queries) =>
-        inner.list(
-          partition,
-          queries.map((query) => ({ ...query, offset: Math.max(0, query.offset - 1) }))
+        Effect.map(
+          inner.list(
+            partition,
+            queries.map(({ after = 0, offset, ...query }) => ({ ...query, offset: offset + after }))
+          ),
+          (pages) =>
+            pages.map(({ next, ...page }, index) => {
+              const { after = 0, offset = 0 } = queries[index] ?? {}
+              return next === undefined ? page : { ...page, next: after + offset + page.records.length }
+            })
         )
     })
   },
@@ -177,14 +219,7 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
   {
     fault: "a query with several terms uses only the first",
     caughtBy: "a query with several terms lists the records that have all of them",
-    breakStore: (inner) => ({
-      ...inner,
-      list: (partition, queries) =>
-        inner.list(
-          partition,
-          queries.map((query) => ({ ...query, indexTerms: query.indexTerms.slice(0, 1) }))
-        )
-    })
+    breakStore: mapQueries((query) => ({ ...query, indexTerms: query.indexTerms.slice(0, 1) }))
   },
   {
     fault: "a delete keeps the index terms",

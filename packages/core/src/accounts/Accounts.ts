@@ -7,6 +7,7 @@ import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import type { AccountName } from "../schema/Names.ts"
+import { toPage } from "../schema/Page.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreUnavailable } from "../store/StoreError.ts"
@@ -32,9 +33,13 @@ const make = Effect.gen(function* () {
 
   return Accounts.of({
     ...implementOperations(AccountsApi, store, {
-      list: Effect.fnUntraced(function* ({ query: { limit, offset } }) {
-        const { entries, total } = yield* accountRecords.page(directory, { limit, offset })
-        return { data: entries.map(({ value }) => value), limit, offset, total }
+      list: Effect.fnUntraced(function* ({ query }) {
+        const { entries, ...page } = yield* accountRecords.page(directory, query)
+        return toPage(
+          query,
+          page,
+          entries.map(({ value }) => value)
+        )
       })
     }),
     ensureListed: (name) => (listedAccounts.has(name) ? Effect.void : insert(name))

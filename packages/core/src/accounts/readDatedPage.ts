@@ -25,7 +25,7 @@ export const makeReadDatedPage =
       Effect.gen(function* () {
         const store = yield* Store
         const now = yield* DateTime.now
-        const { entries, total } = yield* collection.page(partition, query)
+        const { entries, ...page } = yield* collection.page(partition, query)
         const withDate = ({ value }: (typeof entries)[number]) => {
           const { createdOn } = value
           if (createdOn !== undefined) return Effect.succeed({ ...value, createdOn })
@@ -38,6 +38,6 @@ export const makeReadDatedPage =
           return entry.value.createdOn !== undefined || value === undefined ? [] : [collection.replace(entry, value)]
         })
         if (changes.length > 0) yield* store.commit(partition, changes)
-        return { values, total }
+        return { values, ...page }
       })
     )

@@ -43,6 +43,8 @@ export interface PageOptions extends CallOptions {
   readonly limit?: number | undefined
   /** Number of items to skip. Default: 0. */
   readonly offset?: number | undefined
+  /** The `next` of an earlier page: lists the items after it. `offset` counts from there. */
+  readonly after?: string | undefined
 }
 
 /** A page of items, oldest first. */
@@ -52,11 +54,13 @@ export interface PageJson<Item> {
   readonly offset: number
   /** The number of items on all pages. */
   readonly total: number
+  /** If there are more items: pass it as `after` to get the next page. */
+  readonly next?: string
 }
 
 /**
  * The result of a list: await it to get one page, or iterate over it to get the items of all pages. Pages are read as you
- * iterate, by their offset: if you remove items, collect them first, or later ones are skipped.
+ * iterate. You may create, change and remove items meanwhile: no other item is skipped or repeated.
  *
  * @example
  * ```ts

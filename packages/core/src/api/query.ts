@@ -2,7 +2,7 @@
  * The query parameters that several endpoints share.
  */
 import { Effect, Schema, SchemaTransformation } from "effect"
-import { Limit, maxLimit, Offset } from "../schema/Page.ts"
+import { Cursor, Limit, maxLimit, Offset } from "../schema/Page.ts"
 import { TagFilter, TagName } from "../schema/Tags.ts"
 import { type Parameter, parameters } from "./parameters.ts"
 
@@ -34,6 +34,12 @@ export const page = {
     openApiSchema: { type: "integer", format: "uint32", minimum: 0, default: 0 },
     json: Offset.pipe(Schema.withDecodingDefaultKey(Effect.succeed(0))),
     wire: IntegerFromString.pipe(Schema.decodeTo(Offset), Schema.withDecodingDefaultKey(Effect.succeed("0")))
+  },
+  after: {
+    description: "The `next` of an earlier page: returns the items after it. `offset` counts from there.",
+    openApiSchema: { type: "string", pattern: "^(0|[1-9]\\d{0,14})$" },
+    json: Schema.optionalKey(Cursor),
+    wire: Schema.optionalKey(Cursor)
   }
 }
 

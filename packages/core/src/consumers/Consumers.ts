@@ -27,6 +27,7 @@ import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
+import { type PageRequest, toPage } from "../schema/Page.ts"
 import { tagTerms } from "../schema/Tags.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -137,14 +138,14 @@ const make = Effect.gen(function* () {
     bucket: KeyBucket,
     name: string,
     where: ReadonlyArray<string>,
-    offset: number
+    { offset, after }: PageRequest
   ) {
     const entry = yield* consumerRecords.get(getKeyBucketPartition(bucket), name)
     const found = Option.toArray(entry).filter(({ value }) => {
       const terms = getConsumerTerms(value)
       return where.every((term) => terms.includes(term))
     })
-    return { entries: found.slice(offset), total: found.length }
+    return { entries: after === undefined ? found.slice(offset) : [], total: found.length }
   })
 
   const withCacheInvalidation = <A, E, R>(bucket: KeyBucket, effect: Effect.Effect<A, E, R>) =>
@@ -160,19 +161,20 @@ const make = Effect.gen(function* () {
 
   return implementOperations(ConsumersApi, store, {
     list: Effect.fnUntraced(function* ({ params: bucket, query }) {
-      const { limit, offset, tags, managerEmail, name, ...include } = query
+      const { limit, offset, after, tags, managerEmail, name, ...include } = query
+      const request = { limit, offset, after }
       const where = [...tagTerms(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
       const page =
         name === undefined
-          ? yield* consumerRecords.page(getKeyBucketPartition(bucket), { where: [...new Set(where)], offset, limit })
-          : yield* findPage(bucket, name, where, offset)
+          ? yield* consumerRecords.page(getKeyBucketPartition(bucket), { where: [...new Set(where)], ...request })
+          : yield* findPage(bucket, name, where, request)
       const data = yield* toConsumers(
         bucket,
         page.entries.map(({ value }) => value),
         include,
         maxKeysPerListedConsumer
       )
-      return { data, limit, offset, total: page.total }
+      return toPage(request, page, data)
     }),
 
     create: Effect.fnUntraced(function* ({ params: bucket, query: { withApiKey } = {}, payload: input }) {

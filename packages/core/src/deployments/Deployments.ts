@@ -6,6 +6,7 @@ import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { runBestEffort } from "../runtime/runBestEffort.ts"
+import { toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
@@ -92,10 +93,14 @@ const make = Effect.gen(function* () {
     )
 
   const operations = implementOperations(DeploymentsApi, store, {
-    list: Effect.fnUntraced(function* ({ params: project, query: { limit, offset } }) {
+    list: Effect.fnUntraced(function* ({ params: project, query }) {
       const config = yield* getConfig
-      const { entries, total } = yield* deployments.page(projectPartition(project), { limit, offset })
-      return { data: entries.map(({ value }) => toDeployment(config, value)), limit, offset, total }
+      const { entries, ...page } = yield* deployments.page(projectPartition(project), query)
+      return toPage(
+        query,
+        page,
+        entries.map(({ value }) => toDeployment(config, value))
+      )
     }),
 
     get: Effect.fnUntraced(function* ({ params: { deploymentName } }) {
@@ -104,11 +109,15 @@ const make = Effect.gen(function* () {
       return { value: toDeployment(config, value), version }
     }),
 
-    versions: Effect.fnUntraced(function* ({ params: { deploymentName: name }, query: { limit, offset } }) {
+    versions: Effect.fnUntraced(function* ({ params: { deploymentName: name }, query }) {
       yield* getConfig
       const { value: deployment } = yield* findDeployment(name)
-      const { entries, total } = yield* readNewestVersions(projectPartition(deployment), name, { limit, offset })
-      return { data: entries.map(({ value }) => toDeploymentVersion(deployment, value)), limit, offset, total }
+      const { entries, ...page } = yield* readNewestVersions(projectPartition(deployment), name, query)
+      return toPage(
+        query,
+        page,
+        entries.map(({ value }) => toDeploymentVersion(deployment, value))
+      )
     }),
 
     status: Effect.fnUntraced(function* ({ params: { statusId, ...project } }) {

@@ -4,6 +4,7 @@
 import { Context, Effect, Layer } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
+import { toPage } from "../schema/Page.ts"
 import { Store } from "../store/Store.ts"
 import { byAccount } from "./model/nameRecords.ts"
 import { readProjects } from "./model/readProjects.ts"
@@ -12,10 +13,10 @@ import { ProjectsApi, type ProjectsMethods } from "./ProjectsApi.ts"
 const make = Effect.gen(function* () {
   return Projects.of(
     implementOperations(ProjectsApi, yield* Store, {
-      list: Effect.fnUntraced(function* ({ params: { accountName }, query: { limit, offset } }) {
-        const { values, total } = yield* readProjects({ where: [byAccount(accountName)], limit, offset })
+      list: Effect.fnUntraced(function* ({ params: { accountName }, query }) {
+        const { values, ...page } = yield* readProjects({ where: [byAccount(accountName)], ...query })
         const data = values.map(({ projectName, createdOn }) => ({ name: projectName, createdOn }))
-        return { data, limit, offset, total }
+        return toPage(query, page, data)
       })
     })
   )

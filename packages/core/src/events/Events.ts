@@ -6,13 +6,15 @@ import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { countEventsBefore } from "../outbox/countEventsBefore.ts"
 import { dropOldEvents } from "../outbox/dropOldEvents.ts"
+import type { Event } from "../outbox/Event.ts"
 import { EventRetention } from "../outbox/EventRetention.ts"
 import { byGroup, bySubject, byType, eventRecords } from "../outbox/eventRecords.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
-import type { PageRequest } from "../schema/Page.ts"
-import type { EntryQuery } from "../store/Collection.ts"
+import { type PageRequest, toPage } from "../schema/Page.ts"
+import type { EntryPage } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import { EventsApi, type EventsMethods } from "./EventsApi.ts"
 
 /** How often a process drops old events of an account when its log is read. Writing to a log also drops them. */
@@ -24,13 +26,6 @@ const toTerms = (type: string | undefined, subject: string | undefined): Readonl
   ...(type === undefined ? [] : [type.endsWith(".*") ? byGroup(type.slice(0, -2)) : byType(type)]),
   ...(subject === undefined ? [] : [bySubject(subject)])
 ]
-
-/** The range of a page in the list of the `count` oldest events. */
-const toRange = (count: number, { limit, offset }: PageRequest, descending: boolean): PageRequest => {
-  const end = descending ? Math.max(0, count - offset) : Math.min(count, offset + limit)
-  const start = descending ? Math.max(0, end - limit) : Math.min(offset, end)
-  return { offset: start, limit: end - start }
-}
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -53,26 +48,32 @@ const make = Effect.gen(function* () {
     partition: Partition.Partition,
     where: ReadonlyArray<string>,
     before: string,
-    range: PageRequest,
+    { limit, offset, after }: PageRequest,
     descending: boolean
-  ) {
+  ): Effect.fn.Return<EntryPage<Event>, StoreError, Store> {
     for (let attempt = 1; ; attempt++) {
       const reference = yield* eventRecords.get(partition, before)
       if (Option.isNone(reference)) return { entries: [], total: 0 }
       const { version } = reference.value
       const oldestQuery = { where, offset: 0, limit: 1 }
       const {
-        entries: [oldest]
+        entries: [oldest],
+        total: all
       } = yield* eventRecords.page(partition, oldestQuery)
       const total = yield* countEventsBefore(partition, where, version)
-      const [page, oldestPage] = yield* eventRecords.pages(partition, [
-        { where, ...toRange(total, range, descending) },
+      // The newest events, which come first, are skipped. A page after another begins after them.
+      const skipped = descending && after === undefined ? all - total : 0
+      const [page = { entries: [], total }, oldestPage] = yield* eventRecords.pages(partition, [
+        { where, limit, offset: skipped + offset, after, descending },
         oldestQuery
       ])
-      // If old events were dropped meanwhile, the others have moved up, and this is another page.
+      // If old events were dropped meanwhile, they were counted wrongly.
       if (oldestPage?.entries[0]?.version !== oldest?.version && attempt < maxAttempts) continue
-      const earlier = (page?.entries ?? []).filter((entry) => entry.version < version)
-      return { entries: descending ? earlier.reverse() : earlier, total }
+      const earlier = page.entries.filter((entry) => entry.version < version)
+      const isAtEnd = !descending && (earlier.length < page.entries.length || offset + limit >= total)
+      return page.next === undefined || isAtEnd
+        ? { entries: earlier, total }
+        : { entries: earlier, total, next: page.next }
     }
   })
 
@@ -80,18 +81,22 @@ const make = Effect.gen(function* () {
     implementOperations(EventsApi, store, {
       list: Effect.fnUntraced(function* ({
         params: { accountName },
-        query: { limit, offset, order = "desc", before, type, subject }
+        query: { limit, offset, after, order = "desc", before, type, subject }
       }) {
         yield* dropOccasionally(accountName)
         const partition = Partition.forEvents(accountName)
         const where = toTerms(type, subject)
         const descending = order === "desc"
-        const query: EntryQuery = { where, limit, offset, descending }
-        const { entries, total } =
+        const request = { limit, offset, after }
+        const { entries, ...page } =
           before === undefined
-            ? yield* eventRecords.page(partition, query)
-            : yield* readBefore(partition, where, before, { limit, offset }, descending)
-        return { data: entries.map(({ value }) => value), limit, offset, total }
+            ? yield* eventRecords.page(partition, { where, descending, ...request })
+            : yield* readBefore(partition, where, before, request, descending)
+        return toPage(
+          request,
+          page,
+          entries.map(({ value }) => value)
+        )
       })
     })
   )

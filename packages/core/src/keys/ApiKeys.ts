@@ -13,6 +13,7 @@ import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, keyRecords } from "../records/keyRecords.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { toPage } from "../schema/Page.ts"
 import type { TagFilter } from "../schema/Tags.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import { runInFiber } from "../store/HotPath.ts"
@@ -76,17 +77,16 @@ const make = Effect.gen(function* () {
     )
 
   const operations = implementOperations(KeysApi, store, {
-    list: Effect.fnUntraced(function* ({ params: bucket, query: { limit, offset, keyFormat } }) {
+    list: Effect.fnUntraced(function* ({ params: bucket, query: { keyFormat, ...request } }) {
       const { consumerName } = bucket
       yield* findConsumer(bucket, consumerName)
       const page = yield* keyRecords.page(getKeyBucketPartition(bucket), {
         where: [byConsumer(consumerName)],
-        offset,
-        limit
+        ...request
       })
       const stored = page.entries.map(({ value }) => value)
       const data = yield* toApiKeys(bucket, stored, keyFormat)
-      return { data, limit, offset, total: page.total }
+      return toPage(request, page, data)
     }),
 
     create: Effect.fnUntraced(function* ({ params, payload }) {

@@ -2,7 +2,7 @@
  * The list of key buckets. A bucket needs no explicit creation: Tollgate adds it to this list before the first write to
  * it, so that operations on all keys, such as re-encryption, find every bucket.
  */
-import { Context, DateTime, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer, Stream } from "effect"
 import { Accounts } from "../accounts/Accounts.ts"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
@@ -10,6 +10,7 @@ import type { KeyBucket } from "../records/KeyBucket.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
+import { toPage } from "../schema/Page.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError, StoreUnavailable } from "../store/StoreError.ts"
@@ -38,22 +39,19 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const readFrom = (offset: number): Effect.Effect<ReadonlyArray<KeyBucket>, StoreError> =>
-    Effect.gen(function* () {
-      const page = yield* keyBucketRecords.page(Partition.keysDirectory, { offset, limit: pageSize })
-      const buckets = page.entries.map(({ value }) => value)
-      return offset + pageSize < page.total ? [...buckets, ...(yield* readFrom(offset + pageSize))] : buckets
-    }).pipe(Effect.provideService(Store, store))
-
   return KeyBuckets.of({
     ...implementOperations(KeyBucketsApi, store, {
-      list: Effect.fnUntraced(function* ({ params: { accountName }, query: { limit, offset } }) {
-        const { values, total } = yield* readKeyBuckets({ where: [byAccount(accountName)], limit, offset })
+      list: Effect.fnUntraced(function* ({ params: { accountName }, query }) {
+        const { values, ...page } = yield* readKeyBuckets({ where: [byAccount(accountName)], ...query })
         const data = values.map(({ bucketName, createdOn }) => ({ name: bucketName, createdOn }))
-        return { data, limit, offset, total }
+        return toPage(query, page, data)
       })
     }),
-    all: readFrom(0),
+    all: keyBucketRecords.stream(Partition.keysDirectory, { pageSize }).pipe(
+      Stream.map(({ value }) => value),
+      Stream.runCollect,
+      Effect.provideService(Store, store)
+    ),
     ensureListed: (bucket) => {
       const partition = Partition.forKeyBucket(bucket.accountName, bucket.bucketName)
       return listedBuckets.has(partition)

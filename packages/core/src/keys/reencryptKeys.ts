@@ -2,7 +2,7 @@
  * Re-encrypts and re-hashes every key, and the secrets of webhooks, under the primary secret while the service runs, so
  * that the other secrets can be removed.
  */
-import { Effect, Option } from "effect"
+import { Effect, Option, Stream } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { StoredKey } from "../records/ApiKey.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
@@ -83,16 +83,13 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
   return function* () {
     const counts = { reencrypted: 0, unchanged: 0, notStored: 0, undecryptable: 0 }
     for (const bucket of yield* buckets.all) {
-      const { total } = yield* keyRecords.page(getKeyBucketPartition(bucket), { offset: 0, limit: 0 })
-      // Pages run from the end to the start: a concurrent delete shifts keys towards pages that are still to be read,
-      // so none is skipped. Keys that are created meanwhile already use the primary secret.
-      for (let end = total; end > 0; end -= pageSize) {
-        const offset = Math.max(0, end - pageSize)
-        const page = yield* keyRecords.page(getKeyBucketPartition(bucket), { offset, limit: end - offset })
-        for (const { value } of page.entries) {
+      // From the newest on: keys that are created meanwhile already use the primary secret.
+      yield* Stream.runForEach(
+        keyRecords.stream(getKeyBucketPartition(bucket), { pageSize, descending: true }),
+        Effect.fnUntraced(function* ({ value }) {
           counts[yield* retryOnConflict(reencryptOne(bucket, value.id))]++
-        }
-      }
+        })
+      )
     }
     for (const outcome of yield* reencryptWebhooks(secretBox)) counts[outcome]++
     if (counts.notStored + counts.undecryptable === 0) yield* deleteOtherSecretIds(secretBox)

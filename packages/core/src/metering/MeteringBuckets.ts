@@ -15,7 +15,7 @@ import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
 import type { AccountName } from "../schema/Names.ts"
-import type { Page, PageRequest } from "../schema/Page.ts"
+import { type Page, type PageRequest, toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
@@ -82,7 +82,7 @@ const make = Effect.gen(function* () {
   const list = (
     accountName: AccountName | undefined,
     name: MeteringBucketName | undefined,
-    { limit, offset }: PageRequest
+    request: PageRequest
   ): Effect.Effect<Page<MeteringBucket>, StoreError, Store> =>
     Effect.gen(function* () {
       const accountTerms = [
@@ -90,7 +90,7 @@ const make = Effect.gen(function* () {
         ...(name === undefined ? [] : [withName(name)])
       ]
       const [page, pendingRemovals] = yield* directoryRecords.pages(Partition.meteringDirectory, [
-        { where: accountTerms, offset, limit },
+        { where: accountTerms, ...request },
         { where: [...accountTerms, pendingRemovalTerm], offset: 0, limit: maxPendingRemovals }
       ])
       const removed = new Set(
@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
         )
       )
       const data = (page?.entries ?? []).flatMap(({ value }) => (removed.has(value.bucket.id) ? [] : [value.bucket]))
-      return { data, limit, offset, total: (page?.total ?? 0) - removed.size }
+      return toPage(request, { ...page, total: (page?.total ?? 0) - removed.size }, data)
     })
 
   /** Completes interrupted removals. If one fails, the others continue, and the next run retries it. */

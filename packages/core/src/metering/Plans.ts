@@ -7,6 +7,7 @@ import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { Limits } from "../runtime/Limits.ts"
+import { toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -66,14 +67,14 @@ const make = Effect.gen(function* () {
     )
 
   return implementOperations(PlansApi, store, {
-    list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { limit, offset } }) {
+    list: Effect.fnUntraced(function* ({ params: { bucketId }, query }) {
       yield* findMeteringBucket(bucketId)
-      const page = yield* planRecords.page(Partition.forMeteringBucket(bucketId), { offset, limit })
+      const page = yield* planRecords.page(Partition.forMeteringBucket(bucketId), query)
       const data = yield* toPlans(
         bucketId,
         page.entries.map(({ value }) => value)
       )
-      return { data, limit, offset, total: page.total }
+      return toPage(query, page, data)
     }),
 
     create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }) {

@@ -8,6 +8,7 @@ import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { asSystem } from "../outbox/CurrentActor.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
+import { toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -145,19 +146,18 @@ const make = Effect.gen(function* () {
     )
 
   return implementOperations(SubscriptionsApi, store, {
-    list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { limit, offset, ...filter } }) {
+    list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { limit, offset, after, ...filter } }) {
       yield* findMeteringBucket(bucketId)
-      if (filter.status !== undefined) yield* persistEndedTrials(bucketId, yield* trustedClock.now)
+      const request = { limit, offset, after }
       const page = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
         where: toIndexTerms(filter),
-        offset,
-        limit
+        ...request
       })
       const data = yield* toSubscriptions(
         bucketId,
         page.entries.map(({ value }) => value)
       )
-      return { data, limit, offset, total: page.total }
+      return toPage(request, page, data)
     }),
 
     create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }) {
@@ -176,7 +176,7 @@ const make = Effect.gen(function* () {
         }
         const plans = planIds.flatMap((id) => plansByExternalId.filter(({ value }) => value.id === id))
         const now = yield* trustedClock.now
-        const stored: StoredSubscription = {
+        const stored = Trial.withStatusAt(now, {
           id: SubscriptionId.make(yield* Id.generate("sbsc")),
           createdOn: now,
           updatedOn: now,
@@ -188,7 +188,7 @@ const make = Effect.gen(function* () {
             plans.map(({ value }) => value),
             now
           )
-        }
+        })
         if (stored.status === "trialing") yield* markTrials(bucketId)
         const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
         const subscription = toSubscription(stored, externalIds, now)
@@ -235,7 +235,7 @@ const make = Effect.gen(function* () {
           planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
         const { prorated: _, ...rest } = entry.value
         const previousStatus = Trial.statusAt(entry.value, now)
-        const value: StoredSubscription = {
+        const value = Trial.withStatusAt(now, {
           ...rest,
           status: previousStatus,
           ...fields,
@@ -246,7 +246,7 @@ const make = Effect.gen(function* () {
             now
           ),
           updatedOn: now
-        }
+        })
         if (value.status === "trialing") yield* markTrials(bucketId)
         // Before the commit, because it reads from the store: an update that was applied must not fail.
         const planIds = [...new Set([...entry.value.planIds, ...value.planIds])]

@@ -33,6 +33,12 @@ export const hasEnded = (subscription: StoredSubscription, now: DateTime.Utc): b
 export const statusAt = (subscription: StoredSubscription, now: DateTime.Utc): SubscriptionStatus =>
   hasEnded(subscription, now) ? statusAfterTrial(subscription.trialEndStatus) : subscription.status
 
+/** The subscription as it is to be written: a trial that has ended needs no job to end it. */
+export const withStatusAt = (now: DateTime.Utc, subscription: StoredSubscription): StoredSubscription => ({
+  ...subscription,
+  status: statusAt(subscription, now)
+})
+
 /** The last timestamp with a four-digit year. */
 const maxTimestamp = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
 

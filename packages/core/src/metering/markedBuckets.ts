@@ -1,7 +1,7 @@
 /**
  * Marks metering buckets in the directory as ones that background jobs must visit, so that any process finds them.
  */
-import { Effect, Option } from "effect"
+import { Effect, Option, Stream } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
@@ -38,20 +38,13 @@ export const makeMarkOnce = (mark: Mark) => {
 }
 
 /** Visits all buckets with a mark. If a visit fails, the others continue. */
-export const forEachMarkedBucket = Effect.fnUntraced(function* <E, R>(
+export const forEachMarkedBucket = <E, R>(
   mark: Mark,
   description: string,
   visit: (bucketId: string) => Effect.Effect<void, E, R>
-) {
-  for (let offset = 0; ; offset += pageSize) {
-    const { entries, total } = yield* directoryRecords.page(Partition.meteringDirectory, {
-      where: [mark],
-      offset,
-      limit: pageSize
-    })
-    yield* Effect.forEach(entries, ({ value: { bucket } }) =>
+) =>
+  Stream.runForEach(
+    directoryRecords.stream(Partition.meteringDirectory, { where: [mark], pageSize }),
+    ({ value: { bucket } }) =>
       Effect.catchCause(visit(bucket.id), (cause) => Effect.logDebug(`${description} in ${bucket.id} failed`, cause))
-    )
-    if (offset + pageSize >= total) return
-  }
-})
+  )

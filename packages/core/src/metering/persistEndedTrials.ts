@@ -1,8 +1,8 @@
 /**
- * Updates the stored status of subscriptions whose trial has ended, and records the change. Runs in the background, and
- * before subscriptions are listed by status, because the status index reflects the stored status.
+ * Updates the stored status of subscriptions whose trial has ended, and records the change. Runs in the background: every
+ * read computes the status itself, but lists are filtered by the stored one.
  */
-import { type DateTime, Effect } from "effect"
+import { type DateTime, Effect, Stream } from "effect"
 import { asSystem } from "../outbox/CurrentActor.ts"
 import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
@@ -35,11 +35,13 @@ const findEndedTrials = Effect.fnUntraced(function* (bucketEntry: Entry<Metering
   )
   const [trialingCount = 0, indexedCount = 0, ...endedCounts] = totals.map(({ total }) => total)
   for (const [index, term] of endedTrialTerms(now).entries()) {
-    for (let offset = 0; offset < (endedCounts[index] ?? 0); offset += pageSize) {
-      const { entries } = yield* subscriptionRecords.page(partition, { where: [term], offset, limit: pageSize })
-      const endedEntries = entries.filter(({ value }) => Trial.hasEnded(value, now))
-      if (endedEntries.length > 0) return endedEntries
-    }
+    if (endedCounts[index] === 0) continue
+    const ended = yield* subscriptionRecords.stream(partition, { where: [term], pageSize }).pipe(
+      Stream.filter(({ value }) => Trial.hasEnded(value, now)),
+      Stream.take(pageSize),
+      Stream.runCollect
+    )
+    if (ended.length > 0) return ended
   }
   return trialingCount === indexedCount ? noEntries : yield* findTrialsWithoutIndexTerms(bucketEntry, trialingCount)
 })

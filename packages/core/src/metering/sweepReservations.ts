@@ -2,7 +2,7 @@
  * Gives back expired reservations in the background, in all metering buckets that ever had one: any process does it for
  * all, so it also happens after a crash.
  */
-import { type DateTime, Effect } from "effect"
+import { type DateTime, Effect, Stream } from "effect"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { giveBack } from "./giveBackExpired.ts"
@@ -16,19 +16,12 @@ const pageSize = 200
 /** Maximum reservations of one bucket that one run looks at, oldest first. The oldest ones have expired. */
 const maxPerBucket = 5_000
 
-const sweepBucket = Effect.fnUntraced(function* (bucketId: string, now: DateTime.Utc) {
-  let offset = 0
-  while (offset < maxPerBucket) {
-    const { entries, total } = yield* reservationRecords.page(Partition.forMeteringBucket(bucketId), {
-      offset,
-      limit: pageSize
-    })
-    const givenBack = yield* giveBack(bucketId, entries, now)
-    // Those that were given back are not in the list any more.
-    offset += entries.length - givenBack
-    if (entries.length === 0 || offset >= total - givenBack) return
-  }
-})
+const sweepBucket = (bucketId: string, now: DateTime.Utc) =>
+  reservationRecords.stream(Partition.forMeteringBucket(bucketId), { pageSize }).pipe(
+    Stream.take(maxPerBucket),
+    Stream.grouped(pageSize),
+    Stream.runForEach((entries) => giveBack(bucketId, entries, now))
+  )
 
 /** Gives back all expired reservations. If it fails for one bucket, the others continue. */
 export const sweepReservations = Effect.fnUntraced(function* (now: DateTime.Utc) {

@@ -149,18 +149,13 @@ const getCodecs = (description: OperationDescription) => {
 /** Adds an iterator over the items of all pages to the promise of a page. */
 const toPagePromise = <Item>(
   firstPage: Promise<PageJson<Item>>,
-  getPage: (offset: number) => Promise<PageJson<Item>>
+  getPage: (after: string) => Promise<PageJson<Item>>
 ): PagePromise<Item> =>
   Object.assign(firstPage, {
     async *[Symbol.asyncIterator]() {
-      let hidden = 0
-      for (let page = await firstPage; ; ) {
+      for (let page = await firstPage; ; page = await getPage(page.next)) {
         yield* page.data
-        // Items that are being removed take up offsets, but are neither on the page nor in the total.
-        hidden += page.limit - page.data.length
-        const offset = page.offset + page.limit
-        if (offset >= page.total + hidden) return
-        page = await getPage(offset)
+        if (page.next === undefined) return
       }
     }
   })
@@ -211,15 +206,12 @@ const makeMethod = (
     const prepared = (async () => prepare(args))()
     const result = withCallerStack(prepared.then(start), caller)
     if (!isPaged) return result
-    const getPage = (offset: number) =>
+    const getPage = (after: string) =>
       withCallerStack(
-        prepared.then((call) => start({ ...call, parameters: { ...call.parameters, offset } })),
+        prepared.then((call) => start({ ...call, parameters: { ...call.parameters, offset: 0, after } })),
         caller
       )
-    return toPagePromise(
-      result as Promise<PageJson<unknown>>,
-      getPage as (offset: number) => Promise<PageJson<unknown>>
-    )
+    return toPagePromise(result as Promise<PageJson<unknown>>, getPage as (after: string) => Promise<PageJson<unknown>>)
   }
   return method
 }

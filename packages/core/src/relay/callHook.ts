@@ -2,7 +2,7 @@
  * Calls a hook for the events of an account, one after the other and at least once each. A process claims the account
  * first, so that only one calls the hook; if it dies, another goes on when the claim has expired.
  */
-import { Cause, Clock, DateTime, Effect, Option, Schedule } from "effect"
+import { Cause, Clock, DateTime, Effect, Option, Schedule, Stream } from "effect"
 import { countEventsBefore } from "../outbox/countEventsBefore.ts"
 import { byType, eventRecords } from "../outbox/eventRecords.ts"
 import type { Entry } from "../store/Collection.ts"
@@ -24,14 +24,12 @@ const retries = { schedule: Schedule.exponential("1 second"), times: 4 }
 const toTerms = ({ type }: EventHook): ReadonlyArray<string> => (type === undefined ? [] : [byType(type)])
 
 /** The version of the last event that is older than the hook; 0 if there is none. */
-const findFirstPosition = Effect.fnUntraced(function* (partition: Partition.Partition, registeredOn: DateTime.Utc) {
-  for (let offset = 0; ; offset += pageSize) {
-    const { entries, total } = yield* eventRecords.page(partition, { offset, limit: pageSize, descending: true })
-    const older = entries.find(({ value }) => DateTime.isLessThan(value.occurredOn, registeredOn))
-    if (older !== undefined) return older.version
-    if (offset + pageSize >= total) return 0
-  }
-})
+const findFirstPosition = (partition: Partition.Partition, registeredOn: DateTime.Utc) =>
+  eventRecords.stream(partition, { pageSize, descending: true }).pipe(
+    Stream.filter(({ value }) => DateTime.isLessThan(value.occurredOn, registeredOn)),
+    Stream.runHead,
+    Effect.map(Option.match({ onNone: () => 0, onSome: ({ version }) => version }))
+  )
 
 interface Call {
   readonly accountName: string

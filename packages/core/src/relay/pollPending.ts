@@ -2,7 +2,7 @@
  * Does the work that other processes left behind, in all partitions of the directory. Removes an entry when no process
  * relies on it any more.
  */
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { type PendingPartition, pendingRecords, removableAfterMs } from "../outbox/pendingRecords.ts"
 import { readMonotonicMillis } from "../outbox/readMonotonicMillis.ts"
 import type { Entry } from "../store/Collection.ts"
@@ -27,20 +27,18 @@ export type Work = (partition: Partition) => Effect.Effect<number, StoreError, S
 export const makePollPending = (work: Work, readMillis = readMonotonicMillis) => {
   let sightings: ReadonlyMap<string, Sighting> = new Map()
 
-  /** All entries, before any is removed: the pages after a removed entry begin elsewhere. */
   const readDirectory = Effect.gen(function* () {
     const seen = new Map<string, Sighting>()
-    for (let offset = 0; ; offset += pageSize) {
-      const { entries, total } = yield* pendingRecords.page(eventsDirectory, { offset, limit: pageSize })
-      // Not earlier: an entry may have been written just before it was read.
-      const seenAt = readMillis()
-      for (const entry of entries) {
+    yield* Stream.runForEach(pendingRecords.stream(eventsDirectory, { pageSize }), (entry) =>
+      Effect.sync(() => {
+        // Not earlier: an entry may have been written just before it was read.
+        const seenAt = readMillis()
         const earlier = sightings.get(entry.value.partition)
         const since = earlier?.entry.version === entry.version ? earlier.since : seenAt
         seen.set(entry.value.partition, { entry, since, seenAt })
-      }
-      if (offset + pageSize >= total) return seen
-    }
+      })
+    )
+    return seen
   })
 
   const workOrRemove = Effect.fnUntraced(

@@ -2,7 +2,7 @@
  * Calls the hooks of this process. After a start it looks at the logs of all accounts, because events may have arrived
  * while no process had the hooks.
  */
-import { Effect, FiberSet } from "effect"
+import { Effect, FiberSet, Stream } from "effect"
 import { accountRecords } from "../accounts/accountRecords.ts"
 import * as Base62 from "../crypto/Base62.ts"
 import { runBestEffort } from "../runtime/runBestEffort.ts"
@@ -61,13 +61,10 @@ export const makeRunHooks = Effect.gen(function* () {
       return Effect.as(FiberSet.run(fibers, runNow(accountName)), left)
     })
 
-  const runForAllAccounts = Effect.gen(function* () {
-    for (let offset = 0; ; offset += pageSize) {
-      const { entries, total } = yield* accountRecords.page(accountsDirectory, { offset, limit: pageSize })
-      yield* Effect.forEach(entries, ({ value: { name } }) => runNow(name), { concurrency, discard: true })
-      if (offset + pageSize >= total) return
-    }
-  })
+  const runForAllAccounts = accountRecords.stream(accountsDirectory, { pageSize }).pipe(
+    Stream.mapEffect(({ value: { name } }) => runNow(name), { concurrency }),
+    Stream.runDrain
+  )
   if (hooks.length > 0) {
     yield* Effect.forkScoped(withStore(runBestEffort("Looking for events that hooks missed", runForAllAccounts)))
   }

@@ -19,7 +19,7 @@
  * yield* users.modify(partition, "alice", (user) => Effect.succeed({ ...user, team: "red" }))
  * ```
  */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, Stream } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
 import { forEachYielding } from "../runtime/forEachYielding.ts"
@@ -39,6 +39,8 @@ export interface Entry<A> {
 export interface EntryPage<A> {
   readonly entries: ReadonlyArray<Entry<A>>
   readonly total: number
+  /** The place of the last entry, if more match after it. */
+  readonly next?: number
 }
 
 /** Selects the entries that have all the index terms in `where`, or all entries if `where` is empty. */
@@ -48,6 +50,8 @@ export interface EntryQuery {
   readonly limit: number
   /** Newest first instead of oldest first. */
   readonly descending?: boolean | undefined
+  /** Begins after this place, the `next` of an earlier page in the same order. */
+  readonly after?: number | undefined
 }
 
 export interface CollectionOptions<A, I> {
@@ -98,6 +102,14 @@ export interface Collection<A, I = unknown> {
     partition: Partition,
     queries: ReadonlyArray<EntryQuery>
   ) => Effect.Effect<ReadonlyArray<EntryPage<A>>, CollectionReadError, Store>
+  /**
+   * All entries of a query, read in pages of `pageSize` as they are needed. Entries that are created, changed or removed
+   * meanwhile neither hide nor repeat others.
+   */
+  readonly stream: (
+    partition: Partition,
+    query: Omit<EntryQuery, "offset" | "limit"> & { readonly pageSize: number }
+  ) => Stream.Stream<Entry<A>, CollectionReadError, Store>
   /** The entry with this unique key, and its parent's record, which the parent's collection can decode. */
   readonly getByUniqueKey: (
     partition: Partition,
@@ -230,10 +242,13 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
   const pages: Collection<A>["pages"] = Effect.fnUntraced(function* (partition, queries) {
     const store = yield* Store
     const storePages = yield* store.list(partition, queries.map(toStoreQuery))
-    return yield* Effect.forEach(storePages, ({ records, total }) =>
-      Effect.map(forEachYielding(records, decode), (entries) => ({ entries, total }))
+    return yield* Effect.forEach(storePages, ({ records, ...page }) =>
+      Effect.map(forEachYielding(records, decode), (entries) => ({ entries, ...page }))
     )
   })
+
+  const page: Collection<A>["page"] = (partition, query) =>
+    Effect.map(pages(partition, [query]), ([page]) => page ?? { entries: [], total: 0 })
 
   const getVersion = ({ versions }: CommitResult, key: string): number => versions.get(recordKey(key)) ?? 0
 
@@ -248,7 +263,14 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     assertAtMost: (term, count) => Change.AtMost({ term: indexTerm(term), atMost: count }),
     get,
     pages,
-    page: (partition, query) => Effect.map(pages(partition, [query]), ([page]) => page ?? { entries: [], total: 0 }),
+    page,
+    stream: (partition, { pageSize: limit, ...query }) =>
+      Stream.paginate(query.after, (after) =>
+        Effect.map(page(partition, { ...query, offset: 0, limit, after }), ({ entries, next }) => [
+          entries,
+          Option.fromNullishOr(next)
+        ])
+      ),
     getByUniqueKey: Effect.fnUntraced(function* (partition, key) {
       const store = yield* Store
       const [match] = yield* store.getByUniqueKey(partition, [uniqueKey(key)])

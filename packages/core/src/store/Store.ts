@@ -41,12 +41,23 @@ export interface StoreQuery {
   readonly limit: number
   /** Newest first instead of oldest first. `offset` then counts from the newest record. */
   readonly descending?: boolean | undefined
+  /**
+   * Begins after this place, the `next` of an earlier page in the same order. `offset` counts from there. Records that
+   * are created, updated or deleted in between neither move nor hide the others.
+   */
+  readonly after?: number | undefined
 }
 
 /** One page of records in order of creation, oldest first unless `descending`, and the total of matching records. */
 export interface StorePage {
   readonly records: ReadonlyArray<StoreRecord>
+  /** The number of all records that match, whatever `offset` and `after` are. */
   readonly total: number
+  /**
+   * The place of the page's last record, if more records match after it. A record keeps its place, and a later record has
+   * a higher one, which no earlier record ever had.
+   */
+  readonly next?: number
 }
 
 /**

@@ -25,12 +25,15 @@ export const hasDuplicates = (names: ReadonlyArray<string>): boolean =>
   names.length > 1 && new Set(names).size < names.length
 
 export const validateQueries = (queries: ReadonlyArray<StoreQuery>): StoreMisuse | undefined => {
-  for (const { indexTerms, offset, limit } of queries) {
+  for (const { indexTerms, offset, limit, after } of queries) {
     if (indexTerms.length === 0 || indexTerms.length > maxTerms) {
       return new StoreMisuse(`A query must have 1 to ${maxTerms} index terms, not ${indexTerms.length}`)
     }
     if (!isCount(offset) || !isCount(limit)) {
       return new StoreMisuse(`A query's offset and limit must be non-negative integers, not ${offset} and ${limit}`)
+    }
+    if (after !== undefined && !isCount(after)) {
+      return new StoreMisuse(`A query's after must be the next of a page, not ${after}`)
     }
   }
   return undefined

@@ -9,6 +9,7 @@ import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
+import { toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
@@ -54,10 +55,14 @@ const make = Effect.gen(function* () {
 
   return Webhooks.of(
     implementOperations(WebhooksApi, store, {
-      list: Effect.fnUntraced(function* ({ params: { accountName }, query: { limit, offset } }) {
-        const query = { where: [liveTerm], limit, offset }
-        const { entries, total } = yield* webhookRecords.page(Partition.forEvents(accountName), query)
-        return { data: entries.map(({ value }) => toWebhook(value)), limit, offset, total }
+      list: Effect.fnUntraced(function* ({ params: { accountName }, query }) {
+        const where = [liveTerm]
+        const { entries, ...page } = yield* webhookRecords.page(Partition.forEvents(accountName), { where, ...query })
+        return toPage(
+          query,
+          page,
+          entries.map(({ value }) => toWebhook(value))
+        )
       }),
 
       create: Effect.fnUntraced(function* ({ params: { accountName }, payload }) {
@@ -178,11 +183,15 @@ const make = Effect.gen(function* () {
         return yield* idempotentSend.replayIfFailed(partition, idempotency, keepResult, retryOnConflict(attempt))
       }),
 
-      deliveries: Effect.fnUntraced(function* ({ params: { accountName, webhookId }, query: { limit, offset } }) {
+      deliveries: Effect.fnUntraced(function* ({ params: { accountName, webhookId }, query }) {
         yield* findWebhook(accountName, webhookId)
-        const query = { where: [byWebhook(webhookId)], limit, offset, descending: true }
-        const { entries, total } = yield* deliveryRecords.page(Partition.forEvents(accountName), query)
-        return { data: entries.map(({ value }) => toDelivery(value)), limit, offset, total }
+        const newestFirst = { where: [byWebhook(webhookId)], descending: true, ...query }
+        const { entries, ...page } = yield* deliveryRecords.page(Partition.forEvents(accountName), newestFirst)
+        return toPage(
+          query,
+          page,
+          entries.map(({ value }) => toDelivery(value))
+        )
       }),
 
       retry: Effect.fnUntraced(function* ({ params: { accountName, webhookId, deliveryId } }) {

@@ -1,7 +1,7 @@
 /**
  * Re-encrypts the secrets of all webhooks under the primary secret of the store.
  */
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Option, Stream } from "effect"
 import { accountRecords } from "../accounts/accountRecords.ts"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import * as Partition from "../store/Partition.ts"
@@ -11,16 +11,6 @@ import { readWebhooks, webhookRecords } from "./webhookRecords.ts"
 import { reencryptSecrets } from "./webhookSecrets.ts"
 
 const pageSize = 200
-
-/** Accounts are never removed, and those that are added meanwhile already use the primary secret. */
-const readAccounts = Effect.fnUntraced(function* () {
-  const names: Array<string> = []
-  for (let offset = 0; ; offset += pageSize) {
-    const { entries, total } = yield* accountRecords.page(Partition.accountsDirectory, { offset, limit: pageSize })
-    names.push(...entries.map(({ value }) => value.name))
-    if (offset + pageSize >= total) return names
-  }
-})
 
 const reencryptOne = Effect.fnUntraced(function* (secretBox: SecretBox["Service"], accountName: string, id: string) {
   const store = yield* Store
@@ -39,10 +29,13 @@ const reencryptOne = Effect.fnUntraced(function* (secretBox: SecretBox["Service"
 /** Returns the outcome for each webhook. */
 export const reencryptWebhooks = Effect.fnUntraced(function* (secretBox: SecretBox["Service"]) {
   const outcomes: Array<Effect.Success<ReturnType<typeof reencryptOne>>> = []
-  for (const accountName of yield* readAccounts()) {
-    for (const { value } of yield* readWebhooks(accountName)) {
-      outcomes.push(yield* retryOnConflict(reencryptOne(secretBox, accountName, value.id)))
-    }
-  }
+  yield* Stream.runForEach(
+    accountRecords.stream(Partition.accountsDirectory, { pageSize }),
+    Effect.fnUntraced(function* ({ value: { name } }) {
+      for (const { value } of yield* readWebhooks(name)) {
+        outcomes.push(yield* retryOnConflict(reencryptOne(secretBox, name, value.id)))
+      }
+    })
+  )
   return outcomes
 })

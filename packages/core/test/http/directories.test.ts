@@ -182,7 +182,21 @@ describe.each(stores)("what exists over HTTP, on %s", (_, store) => {
           data: newestFirst.slice(offset, offset + limit),
           limit,
           offset,
-          total: 3
+          total: 3,
+          ...(offset + limit < 3 ? { next: expect.any(String) } : {})
+        })
+      }
+      const { next } = (await call("GET", `${path}?limit=1`)).body
+      expect((await call("GET", `${path}?limit=2&after=${next}`)).body).toEqual({
+        data: newestFirst.slice(1),
+        limit: 2,
+        offset: 0,
+        total: 3
+      })
+      for (const after of ["", "-1", "01", "1.5", "x", "1".repeat(16), `${next}&after=${next}`]) {
+        expect(await call("GET", `${path}?after=${after}`)).toMatchObject({
+          status: 400,
+          body: { errors: [{ parameter: "after" }] }
         })
       }
       expect((await call("GET", `${path}?status=SUCCESS`)).status).toBe(400)

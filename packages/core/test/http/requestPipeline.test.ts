@@ -530,6 +530,7 @@ describe("the OpenAPI description", () => {
     )
     expect(Object.keys(parametersByName).sort()).toEqual([
       "accountName",
+      "after",
       "bucketName",
       "include-api-keys",
       "include-manager-invites",

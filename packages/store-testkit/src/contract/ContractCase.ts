@@ -14,6 +14,8 @@ import {
   type StoreContentsOperations,
   type StoreEntry,
   type StoreOperations,
+  type StorePage,
+  type StoreQuery,
   type StoreRecord
 } from "@tollgate/core/store"
 import { Effect, Stream } from "effect"
@@ -43,6 +45,8 @@ export interface ContractCase {
   readonly run: Effect.Effect<void, unknown, Store | StoreContents>
 }
 
+type PageOptions = Partial<Omit<StoreQuery, "indexTerms">>
+
 /** A store and a partition that no other case uses. */
 export interface StoreFixture {
   readonly partition: Partition.Partition
@@ -50,8 +54,10 @@ export interface StoreFixture {
   /** Lists the keys of a page, in order, and the total. */
   readonly list: (
     terms: ReadonlyArray<string>,
-    page?: { readonly offset?: number; readonly limit?: number; readonly descending?: boolean }
+    page?: PageOptions
   ) => Effect.Effect<{ readonly keys: ReadonlyArray<string>; readonly total: number }, unknown>
+  /** Lists a page as the store returns it. */
+  readonly getPage: (terms: ReadonlyArray<string>, page?: PageOptions) => Effect.Effect<StorePage, unknown>
   /** Finds the key of the record that has a unique key. */
   readonly findOwner: (uniqueKey: string) => Effect.Effect<string | undefined, unknown>
   readonly counter: (name: string) => Effect.Effect<number, unknown>
@@ -74,11 +80,23 @@ export interface StoreFixture {
   readonly withStore: (store: StoreOperations) => StoreFixture
 }
 
+const listPage = (
+  store: StoreOperations,
+  partition: Partition.Partition,
+  terms: ReadonlyArray<string>,
+  page: PageOptions | undefined
+): Effect.Effect<StorePage, unknown> =>
+  Effect.map(
+    store.list(partition, [{ indexTerms: terms, offset: 0, limit: 1000, ...page }]),
+    ([page]) => page ?? { records: [], total: -1 }
+  )
+
 const fixtureOver = (
   store: StoreOperations,
   contents: StoreContentsOperations,
   partition: Partition.Partition
 ): StoreFixture => ({
+  getPage: (terms, page) => listPage(store, partition, terms, page),
   store,
   contents,
   partition,
@@ -92,10 +110,10 @@ const fixtureOver = (
     )
   }),
   get: (key) => Effect.map(store.get(partition, [key]), ([record]) => record),
-  list: (terms, { offset = 0, limit = 1000, descending } = {}) =>
-    Effect.map(store.list(partition, [{ indexTerms: terms, offset, limit, descending }]), ([page]) => ({
-      keys: (page?.records ?? []).map(({ key }) => key),
-      total: page?.total ?? -1
+  list: (terms, page) =>
+    Effect.map(listPage(store, partition, terms, page), ({ records, total }) => ({
+      keys: records.map(({ key }) => key),
+      total
     })),
   findOwner: (uniqueKey) => Effect.map(store.getByUniqueKey(partition, [uniqueKey]), ([owner]) => owner?.record.key),
   counter: (name) => Effect.map(store.counters(partition, [name]), ([value]) => value ?? -1),

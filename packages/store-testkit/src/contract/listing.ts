@@ -1,10 +1,108 @@
-import { deepEqual, equal } from "node:assert/strict"
-import { Change } from "@tollgate/core/store"
-import { cases, getVersions, put } from "./ContractCase.ts"
+import { deepEqual, equal, ok } from "node:assert/strict"
+import { Change, type CommitResult, type StorePage } from "@tollgate/core/store"
+import { Effect } from "effect"
+import { cases, getVersions, put, type StoreFixture } from "./ContractCase.ts"
 
 const keys = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`)
 
+/** Reads all pages from the first on, and runs a program after each. Returns the keys of each page. */
+const readPages = function* (
+  { getPage }: StoreFixture,
+  terms: ReadonlyArray<string>,
+  options: { readonly limit: number; readonly descending?: boolean },
+  afterPage: (keys: ReadonlyArray<string>) => Effect.Effect<unknown, unknown> = () => Effect.void
+) {
+  const pages: Array<ReadonlyArray<string>> = []
+  for (let after: number | undefined, isLast = false; !isLast; ) {
+    const { records, next } = (yield* getPage(terms, { ...options, after })) as StorePage
+    const keys = records.map(({ key }) => key)
+    pages.push(keys)
+    yield* afterPage(keys)
+    after = next
+    isLast = next === undefined
+  }
+  return pages
+}
+
+/** Each list of the records of `commitPages`: its terms and its keys, oldest first. */
+const pagedKeys = keys(25)
+const pagedLists = [
+  [["t"], pagedKeys],
+  [["t", "u"], pagedKeys.filter((_, index) => index % 5 !== 0)]
+] as const
+const pagedRecords = pagedKeys.map((key, index) => put(key, { indexTerms: index % 5 === 0 ? ["t"] : ["t", "u"] }))
+
 export const listing = cases("listing", {
+  *"next leads from page to page, and only the last page has none"(fixture) {
+    yield* fixture.commit(pagedRecords)
+    for (const [terms, oldestFirst] of pagedLists) {
+      for (const descending of [false, true]) {
+        const expected = descending ? oldestFirst.toReversed() : oldestFirst
+        for (const limit of [1, 7, expected.length - 1, expected.length, 1_000]) {
+          const pages = yield* readPages(fixture, terms, { limit, descending })
+          deepEqual(pages.flat(), expected)
+          equal(pages.length, Math.ceil(expected.length / limit))
+        }
+      }
+    }
+  },
+
+  *"a page after another has the overall total, and its offset counts from there"({ commit, getPage, list }) {
+    yield* commit(pagedRecords)
+    for (const [terms, oldestFirst] of pagedLists) {
+      for (const descending of [false, true]) {
+        const expected = descending ? oldestFirst.toReversed() : oldestFirst
+        const total = expected.length
+        const { next: after } = (yield* getPage(terms, { descending, limit: 4 })) as StorePage
+        ok(after)
+        const page = { descending, after }
+        deepEqual(yield* list(terms, page), { keys: expected.slice(4), total })
+        deepEqual(yield* list(terms, { ...page, offset: 3, limit: 2 }), { keys: expected.slice(7, 9), total })
+        deepEqual(yield* list(terms, { ...page, offset: total - 4 }), { keys: [], total })
+        deepEqual(yield* getPage(terms, { ...page, limit: 0 }), { records: [], total })
+        deepEqual(yield* list([...terms, "none"], page), { keys: [], total: 0 })
+      }
+    }
+  },
+
+  *"records that are removed, updated or created while paging neither hide nor repeat others"(fixture) {
+    const { commit, get } = fixture
+    for (const [name, terms] of [
+      ["one", ["one"]],
+      ["two", ["two", "both"]]
+    ] as const) {
+      for (const descending of [false, true]) {
+        const prefix = `${name} ${descending}`
+        const all = keys(20).map((key) => `${prefix} ${key}`)
+        const list = terms.map((term) => `${prefix} ${term}`)
+        yield* commit(all.map((key) => put(key, { indexTerms: list })))
+        let created = 0
+        const pages = yield* readPages(fixture, list, { limit: 3, descending }, (page) =>
+          Effect.gen(function* () {
+            for (const key of page) {
+              const { version: expect = 0 } = (yield* get(key)) ?? {}
+              // The last record of the page among them, at whose place the next one begins.
+              yield* commit([
+                key.endsWith("4") ? put(key, { expect, indexTerms: list, body: "new" }) : Change.Delete({ key, expect })
+              ])
+            }
+            if (created < 4) yield* commit([put(`${prefix} new ${created++}`, { indexTerms: list })])
+          })
+        )
+        const news = Array.from({ length: 4 }, (_, index) => `${prefix} new ${index}`)
+        deepEqual(pages.flat(), descending ? all.toReversed() : [...all, ...news])
+      }
+    }
+  },
+
+  *"a record that takes the place of a removed one comes after it"({ commit, getPage, list }) {
+    const { versions } = (yield* commit(keys(3).map((key) => put(key, { indexTerms: ["t"] })))) as CommitResult
+    const { next: after } = (yield* getPage(["t"], { limit: 2 })) as StorePage
+    yield* commit([1, 2].map((index) => Change.Delete({ key: `r${index}`, expect: versions.get(`r${index}`) ?? 0 })))
+    yield* commit([put("r1", { indexTerms: ["t"] })])
+    deepEqual(yield* list(["t"], { after }), { keys: ["r1"], total: 2 })
+  },
+
   *"records are listed in creation order"({ commit, list }) {
     yield* commit([put("z", { indexTerms: ["t"] }), put("m", { indexTerms: ["t"] })])
     yield* commit([put("a", { indexTerms: ["t"] })])

@@ -66,7 +66,7 @@ export const misuse = cases("misuse", {
   *"a query without a term, with too many terms or with an invalid page dies"({ list }) {
     ok(Exit.hasDies(yield* Effect.exit(list([]))))
     ok(Exit.hasDies(yield* Effect.exit(list(Array.from({ length: 101 }, (_, index) => `t${index}`)))))
-    for (const page of [{ offset: -1 }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }]) {
+    for (const page of [{ offset: -1 }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }, { after: -1 }]) {
       ok(Exit.hasDies(yield* Effect.exit(list(["t"], page))))
     }
   }

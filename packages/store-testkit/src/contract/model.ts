@@ -41,7 +41,13 @@ const Action = Schema.Union([
     idempotency: Schema.optionalKey(Schema.Literals(["i", "j"]))
   }),
   Schema.TaggedStruct("Commit", { steps: Schema.Array(Step).check(Schema.isMaxLength(3)) }),
-  Schema.TaggedStruct("List", { indexTerms: Names, offset: Small, limit: Small, descending: Schema.Boolean }),
+  Schema.TaggedStruct("List", {
+    indexTerms: Names,
+    offset: Small,
+    limit: Small,
+    descending: Schema.Boolean,
+    continues: Schema.Boolean
+  }),
   Schema.TaggedStruct("Wait", { parts: Small }),
   Schema.TaggedStruct("Clear", {})
 ])
@@ -122,7 +128,17 @@ const toOutcome = (result: Result.Result<CommitResult, unknown>, clock: ClockSou
     : { error }
 }
 
-const runAction = Effect.fnUntraced(function* (fixture: StoreFixture, action: Action, clock: ClockSource) {
+/** The place at which a page ended that was read last. Any query can go on from it. */
+interface Cursor {
+  place?: number | undefined
+}
+
+const runAction = Effect.fnUntraced(function* (
+  fixture: StoreFixture,
+  action: Action,
+  clock: ClockSource,
+  cursor: Cursor
+) {
   switch (action._tag) {
     case "Commit": {
       const interval = getInterval(clock)
@@ -132,8 +148,17 @@ const runAction = Effect.fnUntraced(function* (fixture: StoreFixture, action: Ac
         id === undefined ? undefined : { id, fingerprint: `${changes.length}`, result: id, ttl: 600_000 }
       return toOutcome(yield* Effect.result(fixture.commit(changes, idempotency)), clock)
     }
-    case "List":
-      return yield* fixture.list(action.indexTerms.length === 0 ? ["x"] : action.indexTerms, action)
+    case "List": {
+      const { indexTerms, offset, limit, descending, continues } = action
+      const { records, total, next } = yield* fixture.getPage(indexTerms.length === 0 ? ["x"] : indexTerms, {
+        offset,
+        limit,
+        descending,
+        after: continues ? cursor.place : undefined
+      })
+      cursor.place = next ?? cursor.place
+      return { keys: records.map(({ key }) => key), total, hasMore: next !== undefined }
+    }
     case "Clear":
       return yield* fixture.store.clear(fixture.partition)
     case "Wait":
@@ -171,11 +196,12 @@ const compareWithModel = Effect.fnUntraced(function* (actions: ReadonlyArray<Act
   // The model's limits do not recover while the real ones, which are slow, are compared on a server.
   const onManualClock = Effect.provideService(Clock.Clock, manualClock)
   const onRealClock = clock === "caller" ? onManualClock : <A, E, R>(effect: Effect.Effect<A, E, R>) => effect
+  const [realCursor, modelCursor]: [Cursor, Cursor] = [{}, {}]
   for (const action of actions) {
     if (action._tag === "Wait" && clock === "caller") manualClock.advance(action.parts * waitPart)
     deepEqual(
-      yield* onRealClock(runAction(realFixture, action, clock)),
-      yield* onManualClock(runAction(modelFixture, action, clock))
+      yield* onRealClock(runAction(realFixture, action, clock, realCursor)),
+      yield* onManualClock(runAction(modelFixture, action, clock, modelCursor))
     )
   }
   const snapshot = yield* onRealClock(real.state.snapshot)

@@ -25,6 +25,8 @@ interface State {
   readonly sequence: number
   /** In creation order. */
   readonly records: ReadonlyArray<StoreRecord>
+  /** The sequence number at which each record was created, by key. */
+  readonly places: ReadonlyMap<string, number>
   readonly counters: ReadonlyMap<string, number>
   /** Rate limits as leaky buckets: the microseconds after `time` in which the bucket runs empty. */
   readonly buckets: ReadonlyMap<string, { readonly time: number; readonly level: number }>
@@ -36,6 +38,7 @@ interface State {
 const emptyState: State = {
   sequence: 0,
   records: [],
+  places: new Map(),
   counters: new Map(),
   buckets: new Map(),
   expiries: new Map(),
@@ -99,11 +102,11 @@ const applyChange = (state: State, change: Change, now: number): State => {
       const { _tag, expect: _, ...rest } = change
       const sequence = state.sequence + 1
       const record = structuredClone({ ...rest, version: sequence })
-      const records =
-        find(state, change.key) === undefined
-          ? [...state.records, record]
-          : state.records.map((other) => (other.key === change.key ? record : other))
-      return { ...state, sequence, records }
+      if (find(state, change.key) === undefined) {
+        const places = new Map([...state.places, [change.key, sequence]])
+        return { ...state, sequence, records: [...state.records, record], places }
+      }
+      return { ...state, sequence, records: state.records.map((other) => (other.key === change.key ? record : other)) }
     }
     case "Delete":
       return { ...state, records: state.records.filter(({ key }) => key !== change.key) }
@@ -205,9 +208,12 @@ const writeEntry = (state: State, entry: StoreEntry, wall: number): State => {
     case "Sequence":
       return { ...state, sequence: Math.max(state.sequence, entry.value) }
     case "Record":
-      return find(state, entry.record.key) === undefined
-        ? { ...state, records: [...state.records, entry.record] }
-        : state
+      if (find(state, entry.record.key) !== undefined) return state
+      return {
+        ...state,
+        records: [...state.records, entry.record],
+        places: new Map([...state.places, [entry.record.key, state.records.length + 1]])
+      }
     case "Counter": {
       if (entry.expiresAt <= wall) return state
       // A bucket that runs empty at the value of the counter, in case it is a rate limit.
@@ -254,10 +260,20 @@ export const make = (): StoreWithContents => {
       ),
     list: (partition, queries) =>
       Effect.sync(() =>
-        queries.map(({ indexTerms: terms, offset, limit, descending }) => {
-          const oldestFirst = findByTerms(read(partition), terms)
+        queries.map(({ indexTerms: terms, offset, limit, descending, after }) => {
+          const state = read(partition)
+          const getPlace = ({ key }: StoreRecord) => state.places.get(key) ?? 0
+          const oldestFirst = findByTerms(state, terms)
           const matches = descending ? oldestFirst.toReversed() : oldestFirst
-          return { records: matches.slice(offset, offset + limit), total: matches.length }
+          const rest = matches
+            .filter(
+              (record) => after === undefined || (descending ? getPlace(record) < after : getPlace(record) > after)
+            )
+            .slice(offset)
+          const records = rest.slice(0, limit)
+          const last = records.at(-1)
+          const page = { records, total: matches.length }
+          return last === undefined || rest.length <= limit ? page : { ...page, next: getPlace(last) }
         })
       ),
     counters: (partition, names) => Effect.sync(() => names.map((name) => readCounter(read(partition), name))),

@@ -16,7 +16,7 @@ const intro = `Every operation of the HTTP API, from its declarations. [HTTP API
 - Paths are relative to the path at which the HTTP API is mounted.
 - A name that ends with \`?\` is optional.
 - Bodies and responses are JSON, unless another content type is named. A date-time is RFC 3339.
-- A page is \`{ data, limit, offset, total }\`, with the items in \`data\`.
+- A page is \`{ data, limit, offset, total, next? }\`, with the items in \`data\`. If there are more, send \`next\` as \`after\` to get them.
 - Every response has the header \`X-Request-Id\`.
 - The sections list only the errors beside these:
 ${commonErrors.map(({ subject, codes }) => `  - ${subject} may fail with ${formatErrorLinks(codes)}.`).join("\n")}`

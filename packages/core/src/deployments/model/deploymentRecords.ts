@@ -93,6 +93,7 @@ export const removals = Collection.make({ name: "removal", format: 1, schema: Re
 
 /** In the directory: a project that may have pending work. */
 const ActiveProject = Schema.Struct({ ...Project.fields, since: Timestamp })
+export type ActiveProject = typeof ActiveProject.Type
 export const activeProjects = Collection.make({
   // Stored name; cannot change.
   name: "busy",

@@ -1,7 +1,7 @@
 /**
  * Upload records in the directory: the upload URLs that were issued, and a lease for each upload in progress.
  */
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect, Schema, Stream } from "effect"
 import { Actor } from "../../outbox/CurrentActor.ts"
 import { AccountName } from "../../schema/Names.ts"
 import { Timestamp } from "../../schema/Timestamp.ts"
@@ -64,15 +64,8 @@ export const isPast = (time: DateTime.Utc, now: DateTime.Utc): boolean =>
   DateTime.toEpochMillis(time) <= DateTime.toEpochMillis(now)
 
 /** Lists all entries of a collection in the directory, oldest first, filtered by the index term if there is one. */
-const listAll = Effect.fnUntraced(function* <A>(collection: Collection.Collection<A>, term: string | undefined) {
-  const all: Array<Collection.Entry<A>> = []
-  for (;;) {
-    const where = term === undefined ? {} : { where: [term] }
-    const page = yield* collection.page(directory, { ...where, offset: all.length, limit: pageSize })
-    all.push(...page.entries)
-    if (page.entries.length === 0 || all.length >= page.total) return all
-  }
-})
+const listAll = <A>(collection: Collection.Collection<A>, term: string | undefined) =>
+  Stream.runCollect(collection.stream(directory, { ...(term === undefined ? {} : { where: [term] }), pageSize }))
 
 /** Finds leases that were not renewed because their process died. */
 export const findExpiredLeases = Effect.fnUntraced(function* (term?: string) {

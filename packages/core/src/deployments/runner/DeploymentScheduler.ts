@@ -2,7 +2,7 @@
  * Schedules the runs of versions. The process that receives an upload starts its run immediately; every process also
  * polls the store for queued runs and for runs whose process died. Any number of processes may share a store.
  */
-import { Context, DateTime, Effect, Exit, FiberSet, Layer } from "effect"
+import { Context, DateTime, Effect, Exit, FiberSet, Layer, Stream } from "effect"
 import * as Base62 from "../../crypto/Base62.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import type { Entry } from "../../store/Collection.ts"
@@ -12,6 +12,7 @@ import { instruments } from "../../telemetry/instruments.ts"
 import { observeScoped, Telemetry } from "../../telemetry/Telemetry.ts"
 import { DeploymentConfig, type DeploymentConfigShape } from "../config/DeploymentConfig.ts"
 import {
+  type ActiveProject,
   activeProjects,
   activeProjectTtl,
   inProgress,
@@ -123,21 +124,17 @@ const make = Effect.gen(function* () {
     const now = DateTime.toEpochMillis(yield* DateTime.now)
     const available: Array<AvailableRun> = []
     leaseWatch.startScan()
-    for (let offset = 0; ; offset += 1000) {
-      const { entries, total } = yield* activeProjects.page(directory, { offset, limit: 1000 })
-      yield* Effect.forEach(
-        entries,
-        (entry) =>
-          Effect.gen(function* () {
-            const { runs, isIdle } = yield* scanProject(config, entry.value)
-            available.push(...runs)
-            const isExpired = isIdle && now - DateTime.toEpochMillis(entry.value.since) >= activeProjectTtl
-            if (isExpired) yield* store.commit(directory, [activeProjects.remove(entry)])
-          }).pipe(Effect.catchCause((cause) => Effect.logDebug("Scanning a project for runs failed", cause))),
-        { concurrency: 8 }
-      )
-      if (offset + entries.length >= total || entries.length === 0) break
-    }
+    const scanEntry = Effect.fnUntraced(
+      function* (entry: Entry<ActiveProject>) {
+        const { runs, isIdle } = yield* scanProject(config, entry.value)
+        available.push(...runs)
+        const isExpired = isIdle && now - DateTime.toEpochMillis(entry.value.since) >= activeProjectTtl
+        if (isExpired) yield* store.commit(directory, [activeProjects.remove(entry)])
+      },
+      Effect.catchCause((cause) => Effect.logDebug("Scanning a project for runs failed", cause))
+    )
+    const active = activeProjects.stream(directory, { pageSize: 1000 })
+    yield* Stream.runDrain(Stream.mapEffect(active, scanEntry, { concurrency: 8 }))
     queue.replace(available.sort((left, right) => left.since - right.since))
     yield* startQueued(config)
   })
