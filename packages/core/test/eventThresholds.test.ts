@@ -7,6 +7,7 @@ import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/st
 import { MemoryStore } from "@tollgate/memory"
 import { isEventMove, waitForEvents } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { persistEndedTrials } from "../src/metering/persistEndedTrials.ts"
 import { stores } from "./stores.ts"
 import { setTime, setUp, startOn, startProcess } from "./usageServices.ts"
@@ -60,18 +61,75 @@ describe.each(stores)("the threshold of a quota, on %s", (_, store) => {
     }).pipe(startAt(start))
   )
 
-  it.effect("is told by usage that is recorded, reserved, or consumed at once", () =>
+  it.effect("is told by usage that is recorded, or settled after it was reserved", () =>
     Effect.gen(function* () {
       const { subscribe, record } = yield* setUp({ requests: 10 })
       yield* subscribe({ customerKey: "bob" })
       yield* record("bob", { requests: 25 })
       const reserving = yield* subscribe()
-      yield* reserving.reserve({ requests: 9 })
-      assert.deepStrictEqual(yield* readThresholds, [
+      const { id } = yield* reserving.reserve({ requests: 10 })
+      const recorded = [
         ["requests", 0.8, 25],
-        ["requests", 1, 25],
-        ["requests", 0.8, 9]
-      ])
+        ["requests", 1, 25]
+      ]
+      assert.deepStrictEqual(yield* readThresholds, recorded)
+      yield* reserving.settle(id, { requests: 9 })
+      assert.deepStrictEqual(yield* readThresholds, [...recorded, ["requests", 0.8, 9]])
+    }).pipe(startAt(start))
+  )
+
+  it.effect("is not told while it is only reserved, and is told when it is really reached", () =>
+    Effect.gen(function* () {
+      const { subscribe } = yield* setUp({ requests: 100 })
+      const expiring = yield* subscribe()
+      yield* expiring.reserve({ requests: 99 }, 1)
+      yield* TestClock.adjust("1200 millis")
+      assert.strictEqual((yield* expiring.consume({ requests: 1 }))["requests"]?.used, 1)
+      const settled = yield* subscribe()
+      const { id } = yield* settled.reserve({ requests: 100 })
+      yield* Effect.flip(settled.consume({ requests: 1 }))
+      yield* settled.settle(id, { requests: 1 })
+      assert.deepStrictEqual(yield* readThresholds, [])
+      yield* expiring.consume({ requests: 99 })
+      yield* settled.consume({ requests: 80 })
+      yield* Effect.flip(settled.consume({ requests: 20 }))
+      const expected = [
+        ["requests", 0.8, 100],
+        ["requests", 1, 100],
+        ["requests", 0.8, 81]
+      ]
+      assert.deepStrictEqual(yield* readThresholds, expected)
+      const open = yield* settled.reserve({ requests: 10 })
+      yield* settled.consume({ requests: 9 })
+      assert.deepStrictEqual(yield* readThresholds, expected)
+      yield* settled.settle(open.id, { requests: 10 })
+      assert.deepStrictEqual(yield* readThresholds, [...expected, ["requests", 1, 100]])
+    }).pipe(startAt(start))
+  )
+
+  it.effect("is told again for another maximum, with what is counted", () =>
+    Effect.gen(function* () {
+      const { subscribe, setMaxima } = yield* setUp({ requests: 100 })
+      const subscription = yield* subscribe()
+      yield* subscription.consume({ requests: 50 })
+      yield* setMaxima({ requests: 10 })
+      yield* Effect.flip(subscription.consume({ requests: 1 }))
+      const lowered = [
+        ["requests", 0.8, 50],
+        ["requests", 1, 50]
+      ]
+      assert.deepStrictEqual(yield* readThresholds, lowered)
+      yield* setMaxima({ requests: 60 })
+      yield* subscription.consume({ requests: 10 })
+      yield* Effect.flip(subscription.consume({ requests: 1 }))
+      const raised = [
+        ["requests", 0.8, 60],
+        ["requests", 1, 60]
+      ]
+      assert.deepStrictEqual(yield* readThresholds, [...lowered, ...raised])
+      yield* setMaxima({ requests: 10 })
+      yield* Effect.flip(subscription.consume({ requests: 1 }))
+      assert.deepStrictEqual(yield* readThresholds, [...lowered, ...raised])
     }).pipe(startAt(start))
   )
 })

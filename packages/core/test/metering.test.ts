@@ -478,7 +478,7 @@ describe("quotas", () => {
 describe("threshold notifications", () => {
   const waitFor = (check: () => void) => Effect.promise(() => eventually(check))
 
-  it.effect("are sent once for each threshold and period, also after the plan changes", () =>
+  it.effect("are sent once for each threshold and period, and again after the maximum has changed", () =>
     Effect.gen(function* () {
       const events: Array<readonly [string, number, number]> = []
       let isFirst = true
@@ -506,7 +506,8 @@ describe("threshold notifications", () => {
         yield* usage.consumeMeters(bucketId, id, { requests: 6 })
         const ofFirstPeriod: typeof events = [
           ["requests", 0.8, 8],
-          ["requests", 1, 10]
+          ["requests", 1, 10],
+          ["requests", 0.8, 16]
         ]
         yield* waitFor(() => assert.deepStrictEqual(events, ofFirstPeriod))
         yield* TestClock.adjust("40 days")

@@ -143,6 +143,28 @@ describe.each(stores)("reservations, on %s", (_, store) => {
     }).pipe(startAt(start))
   )
 
+  it.effect("that have expired are not in what a process answers, whichever process has made them", () =>
+    Effect.gen(function* () {
+      const { bucketId, subscribe } = yield* setUp({ requests: 10, tokens: 100 })
+      const here = yield* subscribe()
+      const there = yield* (yield* startProcess())(bucketId, here.id)
+      yield* here.consume({ tokens: 1 })
+      yield* there.consume({ tokens: 1 })
+      yield* here.reserve({ tokens: 50 }, 10)
+      yield* here.reserve({ tokens: 10 }, 1)
+      yield* there.reserve({ tokens: 20 }, 60)
+      assert.strictEqual((yield* there.consume({ tokens: 1 }))["tokens"]?.used, 83)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* there.consume({ tokens: 1 }))["tokens"]?.used, 74)
+      yield* TestClock.adjust("9 seconds")
+      const { quotas } = yield* here.reserve({ tokens: 1 }, 1)
+      assert.strictEqual(quotas.meters["tokens"]?.used, 25)
+      yield* TestClock.adjust("50 seconds")
+      assert.strictEqual((yield* there.consume({ tokens: 1 }))["tokens"]?.used, 5)
+      assert.strictEqual((yield* here.consume({ tokens: 1 }))["tokens"]?.used, 6)
+    }).pipe(startAt(start))
+  )
+
   it.effect("that have expired are given back by any process that starts", () =>
     Effect.gen(function* () {
       const { bucketId, subscribe } = yield* setUp()

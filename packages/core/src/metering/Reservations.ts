@@ -136,7 +136,8 @@ const make = Effect.gen(function* () {
       const now = yield* trustedClock.now
       const entry = yield* findOpen(path, now)
       yield* checkReserved(entry.value, used)
-      const { period, meters } = Entitlement.limitsAt(entitlement, DateTime.makeUnsafe(entry.value.periodStart))
+      const limits = Entitlement.limitsAt(entitlement, DateTime.makeUnsafe(entry.value.periodStart))
+      const { period, meters } = limits
       const names = Object.keys(entry.value.meters)
       const nowMs = DateTime.toEpochMillis(now)
       const receipt: SettlementReceipt = {
@@ -153,7 +154,11 @@ const make = Effect.gen(function* () {
       const commitResult = yield* commitWithTotals(changes, (changes) =>
         idempotentSettle.commit(partition, changes, idempotency, receipt)
       )
-      return toSettledQuotas(commitResult.previousResult ?? receipt, commitResult)
+      const quotas = toSettledQuotas(commitResult.previousResult ?? receipt, commitResult)
+      if (commitResult.previousResult === undefined) {
+        yield* usage.reportSettled(path.bucketId, entitlement, limits, quotas.meters)
+      }
+      return quotas
     })
     return yield* idempotentSettle.replayIfFailed(partition, idempotency, toSettledQuotas, retryOnConflict(attempt))
   })

@@ -37,10 +37,12 @@ import { SubscriptionNotActive } from "./QuotaError.ts"
 import { QuotaThresholds } from "./QuotaThresholds.ts"
 import type { ReservationLimit } from "./ReservationError.ts"
 import { readUsage } from "./readUsage.ts"
+import type { StoredReservation } from "./reservationRecords.ts"
 import { canConsume } from "./Subscription.ts"
 import { SubscriptionNotFound } from "./SubscriptionError.ts"
 import { type QuotaMethods, SubscriptionsApi } from "./SubscriptionsApi.ts"
 import { UsageApi, type UsageMethods } from "./UsageApi.ts"
+import { getUsedCounter } from "./usageCounters.ts"
 
 /** Maximum size of each of the two caches, in bytes. */
 const maxCacheBytes = 16 * 1024 * 1024
@@ -57,7 +59,12 @@ const make = Effect.gen(function* () {
   const quotaThresholds = yield* QuotaThresholds
   const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const { count, replayIfFailed } = makeCountUsage({ store, secretBox, quotaThresholds, trustedClock })
+  const { count, reportSettled, isAwaited, replayIfFailed } = makeCountUsage({
+    store,
+    secretBox,
+    quotaThresholds,
+    trustedClock
+  })
   const customerCache = new BoundedMap<string, CustomerEntitlements>(maxCacheBytes, estimateCustomerSize)
   const entitlementCache = new BoundedMap<string, Entitlement.Entitlement>(maxCacheBytes, Entitlement.estimateSize)
 
@@ -200,6 +207,24 @@ const make = Effect.gen(function* () {
     return { meters: Object.fromEntries(quotas), periodStart: period.start, resetsOn: period.end }
   })
 
+  const reportSettledRequest: Usage["Service"]["reportSettledRequest"] = (bucketId, reservation) => {
+    const { subscriptionId, periodStart } = reservation
+    const counters = Object.keys(reservation.meters).map((meter) => getUsedCounter(subscriptionId, meter, periodStart))
+    if (!counters.some(isAwaited)) return Effect.void
+    return Effect.gen(function* () {
+      const entitlement = yield* readEntitlement(bucketId, subscriptionId)
+      const limits = Entitlement.limitsAt(entitlement, DateTime.makeUnsafe(periodStart))
+      const values = yield* store.counters(Partition.forMeteringBucket(bucketId), counters)
+      const usage = Object.keys(reservation.meters).map(
+        (meter, index) => [meter, makeQuota(limits.meters.get(meter)?.max ?? 0, values[index])] as const
+      )
+      yield* reportSettled(bucketId, entitlement, limits, Object.fromEntries(usage))
+    }).pipe(
+      withStore,
+      Effect.catchCause((cause) => Effect.logDebug("Looking for reached thresholds failed", cause))
+    )
+  }
+
   return Usage.of({
     ...implementOperations(SubscriptionsApi, store, {
       quotas: ({ params: { bucketId, subscriptionId } }) => readQuotas(bucketId, subscriptionId)
@@ -245,7 +270,9 @@ const make = Effect.gen(function* () {
     consumeMeters,
     consumeOnHotPath,
     countForSubscription,
-    countForCustomer
+    countForCustomer,
+    reportSettled,
+    reportSettledRequest
   })
 })
 
@@ -298,6 +325,10 @@ export class Usage extends Context.Service<
       hotPath: HotPath,
       idempotency?: Idempotency
     ) => Effect.Effect<ConsumeResult | SubscriptionRefusal, CustomerCountError>
+    /** Reports the thresholds that are reached now that a reservation is settled. */
+    readonly reportSettled: ReturnType<typeof makeCountUsage>["reportSettled"]
+    /** The same for the reservation of a request. Reads the usage only if it is near a threshold, and never fails. */
+    readonly reportSettledRequest: (bucketId: string, reservation: StoredReservation) => Effect.Effect<void>
   }
 >()("@tollgate/core/metering/Usage") {
   static readonly layer = Layer.effect(Usage, make)

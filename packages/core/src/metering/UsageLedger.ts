@@ -35,7 +35,9 @@ export const UsageLedger = Schema.Struct({
   /** The usage in closed hours, by meter and hour. */
   hours: Schema.Record(Schema.String, AmountByName),
   /** Days before this one are in the records of their months. */
-  rolledUpTo: Schema.Int
+  rolledUpTo: Schema.Int,
+  /** Until then, in epoch milliseconds, no reservation expires. There is none that could, if it is missing. */
+  firstExpiry: Schema.optionalKey(Schema.Int)
 })
 export type UsageLedger = typeof UsageLedger.Type
 type CountedPeriod = typeof CountedPeriod.Type

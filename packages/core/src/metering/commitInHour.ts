@@ -34,6 +34,8 @@ interface Counting {
   readonly amounts: Amounts
   /** Epoch milliseconds. */
   readonly now: number
+  /** When the reservation expires that is to be made. */
+  readonly expiresOn: number | undefined
 }
 
 type Commit<A, E> = (hour: PreparedHour) => Effect.Effect<A, E>
@@ -58,12 +60,12 @@ export const makeCommitInHour = (store: StoreOperations) => {
     counting: Counting,
     commit: Commit<A, E>
   ): Effect.Effect<A, E | StoreError> => {
-    const { bucketId, entitlement, limits, amounts, now } = counting
+    const { bucketId, entitlement, limits, amounts, now, expiresOn } = counting
     const { id: subscriptionId } = entitlement.subscription.value
     const key = toKey(bucketId, entitlement)
     const periodStart = DateTime.toEpochMillis(limits.period.start)
     const isUsable = (hour: PreparedHour | undefined): hour is PreparedHour =>
-      isOpenFor(hour?.openHour, periodStart, amounts, now)
+      isOpenFor(hour?.openHour, periodStart, amounts, now, expiresOn)
 
     const remembered = hours.get(key)
     if (isUsable(remembered) && remembered.isOpen) {
@@ -75,7 +77,9 @@ export const makeCommitInHour = (store: StoreOperations) => {
     const open = Effect.gen(function* () {
       const latest = hours.get(key)
       // After a refusal, the hour is still to be opened, by the same changes.
-      const hour = isUsable(latest) ? latest : yield* prepareHour({ bucketId, entitlement, periodStart, meters, now })
+      const hour = isUsable(latest)
+        ? latest
+        : yield* prepareHour({ bucketId, entitlement, periodStart, meters, now, expiresOn })
       hours.set(key, hour)
       const committed = yield* commitIn(counting, hour, commit)
       const isReplay = committed.commitResult.previousResult !== undefined
@@ -87,9 +91,9 @@ export const makeCommitInHour = (store: StoreOperations) => {
 
   /** Passes the hour to count in to `commit`, with the changes that open it, or that check that it is still open. */
   return <A extends Committed, E>(counting: Counting, commit: Commit<A, E>): Effect.Effect<A, E | StoreError> => {
-    const { limits, amounts, now } = counting
+    const { limits, amounts, now, expiresOn } = counting
     const hour = openHours.get(limits)
-    if (hour !== undefined && isOpenFor(hour.openHour, hour.openHour.periodStart, amounts, now)) {
+    if (hour !== undefined && isOpenFor(hour.openHour, hour.openHour.periodStart, amounts, now, expiresOn)) {
       return commitIn(counting, hour, commit)
     }
     return isEmpty(amounts) ? commit(noHour) : findOrOpen(counting, commit)
@@ -104,7 +108,7 @@ const isEmpty = (amounts: Amounts): boolean => {
 }
 
 const noHour: PreparedHour = {
-  openHour: { hour: 0, periodStart: 0, meters: new Set<string>() },
+  openHour: { hour: 0, periodStart: 0, meters: new Set<string>(), firstExpiry: Number.POSITIVE_INFINITY },
   isOpen: true,
   changes: []
 }

@@ -25,8 +25,8 @@ import * as Entitlement from "./Entitlement.ts"
 import type { PreparedHour } from "./openHours.ts"
 import { type Amounts, makeQuota, type Quota, type Quotas } from "./Quota.ts"
 import { type QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "./QuotaError.ts"
-import { mayHaveReached, type QuotaThresholdsShape } from "./QuotaThresholds.ts"
-import { makeFailWithQuotaExceeded, makeGiveBackBeforeRefusal } from "./quotaRefusals.ts"
+import { type MeterUsage, mayHaveReached, type QuotaThresholdsShape } from "./QuotaThresholds.ts"
+import { failWithQuotaExceeded, makeQuotaRefusals } from "./quotaRefusals.ts"
 import { ReservationLimit } from "./ReservationError.ts"
 import { makeReportThresholds } from "./reportThresholds.ts"
 import { maxOpenReservations, reservationRecords, type StoredReservation } from "./reservationRecords.ts"
@@ -52,10 +52,9 @@ interface Services {
 
 export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock }: Services) => {
   const idempotentCommits = makeIdempotentCommits(store, secretBox, CountReceipt)
-  const reportThresholds = makeReportThresholds({ store, quotaThresholds, trustedClock })
+  const { reportThresholds, isAwaited } = makeReportThresholds({ store, quotaThresholds, trustedClock })
   const commitInHour = makeCommitInHour(store)
-  const giveBackBeforeRefusal = makeGiveBackBeforeRefusal(store)
-  const failWithQuotaExceeded = makeFailWithQuotaExceeded(store)
+  const { giveBackBeforeRefusal, readCounted } = makeQuotaRefusals(store)
 
   /**
    * Counts usage. Fails with `QuotaExceeded` if a counter would exceed its limit, and with a stale `StoreConflict` if the
@@ -94,8 +93,11 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
           : { _tag: "Add", counter, by, max, ttl: usageTtlMs }
       )
     }
+    const expiresOn = typeof kind === "string" ? undefined : nowMs + kind.expiresInMs
     const newReservation =
-      typeof kind === "string" ? undefined : { id: kind.id, expiresOn: DateTime.makeUnsafe(nowMs + kind.expiresInMs) }
+      typeof kind === "string" || expiresOn === undefined
+        ? undefined
+        : { id: kind.id, expiresOn: DateTime.makeUnsafe(expiresOn) }
     const receipt: CountReceipt = {
       subscriptionId,
       periodStart: period.start,
@@ -134,7 +136,7 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
         reservation: reservation && toEntry(reservation, commitResult)
       }))
     }
-    const counting = commitInHour({ bucketId, entitlement, limits, amounts, now: nowMs }, commit)
+    const counting = commitInHour({ bucketId, entitlement, limits, amounts, now: nowMs, expiresOn }, commit)
     return matchEffectEager(
       counting,
       (error): Effect.Effect<ConsumeResult, CountError> => {
@@ -142,17 +144,19 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
         const { reason, subject } = error
         if (reason === "rate-limited") return Effect.fail(toRateLimited(takes, error) ?? error)
         if (reason !== "counter-exceeded" && reason !== "too-many-records") return Effect.fail(error)
-        const refusal =
-          reason === "too-many-records"
-            ? Effect.fail(new ReservationLimit({ max: maxOpenReservations }))
-            : failWithQuotaExceeded({ partition, limits, subject, request, now }, (usage) =>
-                // The process that used up the quota may have died before it reported it.
-                reportThresholds(bucketId, entitlement, limits, usage)
-              )
-        if (!mayGiveBack) return refusal
-        return Effect.flatMap(giveBackBeforeRefusal(bucketId, subscriptionId, error, now), (isGivenBack) =>
-          isGivenBack ? count(bucketId, entitlement, request, idempotency, hotPath, false) : refusal
-        )
+        return Effect.flatMap(readCounted(partition, error), (counted): Effect.Effect<ConsumeResult, CountError> => {
+          const refusal =
+            reason === "too-many-records"
+              ? Effect.fail(new ReservationLimit({ max: maxOpenReservations }))
+              : failWithQuotaExceeded({ limits, subject, kind, counted, now }, (usage) =>
+                  // The process that used up the quota may have died before it reported it.
+                  reportThresholds(bucketId, entitlement, limits, usage)
+                )
+          if (!mayGiveBack || counted.held === 0) return refusal
+          return Effect.flatMap(giveBackBeforeRefusal(bucketId, subscriptionId, now), (isGivenBack) =>
+            isGivenBack ? count(bucketId, entitlement, request, idempotency, hotPath, false) : refusal
+          )
+        })
       },
       ({ commitResult, reservation }): Effect.Effect<ConsumeResult, CountError> => {
         const { previousResult } = commitResult
@@ -169,7 +173,18 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
     )
   }
 
-  return { count, replayIfFailed: idempotentCommits.replayIfFailed }
+  /** Reports the thresholds that are reached now that a reservation is settled. */
+  const reportSettled = (
+    bucketId: string,
+    entitlement: Entitlement.Entitlement,
+    limits: Entitlement.PeriodLimits,
+    usage: MeterUsage
+  ) =>
+    mayHaveReached(quotaThresholds.thresholds, usage)
+      ? reportThresholds(bucketId, entitlement, limits, usage)
+      : Effect.void
+
+  return { count, reportSettled, isAwaited, replayIfFailed: idempotentCommits.replayIfFailed }
 }
 
 /** The quotas of the counted meters. */

@@ -43,10 +43,12 @@ export const giveBack = Effect.fnUntraced(function* (
   return expired.length
 })
 
-/** Gives back the expired reservations of a subscription. Returns their number. */
+/** Gives back the expired reservations of a subscription. Returns their number, and the others. */
 export const giveBackExpired = (bucketId: string, subscriptionId: string, now: DateTime.Utc) =>
   retryOnConflict(
-    Effect.flatMap(readOpenReservations(Partition.forMeteringBucket(bucketId), subscriptionId), (entries) =>
-      giveBack(bucketId, entries, now)
-    )
+    Effect.gen(function* () {
+      const entries = yield* readOpenReservations(Partition.forMeteringBucket(bucketId), subscriptionId)
+      const givenBack = yield* giveBack(bucketId, entries, now)
+      return { givenBack, open: entries.filter(({ value }) => !hasExpired(value, now)) }
+    })
   )

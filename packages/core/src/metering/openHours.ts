@@ -8,6 +8,7 @@ import * as Partition from "../store/Partition.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
 import { dayMs, hourMs, toHour } from "./clockSteps.ts"
 import type { Entitlement } from "./Entitlement.ts"
+import { giveBackExpired } from "./giveBackExpired.ts"
 import { addNames, meterRecordKey, meterRecords } from "./meterRecords.ts"
 import * as Period from "./Period.ts"
 import { readUsage } from "./readUsage.ts"
@@ -20,6 +21,8 @@ export interface OpenHour {
   readonly hour: number
   readonly periodStart: number
   readonly meters: ReadonlySet<string>
+  /** Until then no reservation expires. Afterwards they are to be given back before anything is counted. */
+  readonly firstExpiry: number
 }
 
 /** By how much the clocks of processes may differ. An hour that is further ahead was opened by a clock that is wrong. */
@@ -28,19 +31,24 @@ const maxClockSkewMs = 10 * 60 * 1000
 /** A period is closed when this has passed since its end: until then, processes whose clocks are behind may count in it. */
 const closeAfterMs = dayMs
 
+/** How soon open reservations are looked at again, since others may be made that expire before them. */
+const expiryIntervalMs = 5_000
+
 type Usage = Effect.Success<ReturnType<typeof readUsage>>
 
 const isPresent = (openHour: number, now: number): boolean =>
   openHour * hourMs - maxClockSkewMs <= now && now < (openHour + 1) * hourMs
 
-/** Whether amounts can be counted in a period without a look at the ledger. */
+/** Whether amounts can be counted in a period, or reserved until `expiresOn`, without a look at the ledger. */
 export const isOpenFor = (
   openHour: OpenHour | undefined,
   periodStart: number,
   amounts: Readonly<Record<string, number>>,
-  now: number
+  now: number,
+  expiresOn: number | undefined
 ): openHour is OpenHour => {
   if (openHour === undefined || openHour.periodStart !== periodStart || !isPresent(openHour.hour, now)) return false
+  if (now >= openHour.firstExpiry || (expiresOn !== undefined && expiresOn < openHour.firstExpiry)) return false
   for (const meter in amounts) if (!openHour.meters.has(meter)) return false
   return true
 }
@@ -51,11 +59,16 @@ export interface Opening {
   readonly periodStart: number
   readonly meters: ReadonlyArray<string>
   readonly now: number
+  /** When the reservation expires that is to be made. */
+  readonly expiresOn: number | undefined
 }
 
-const toOpenHour = ({ openHour, periods }: UsageLedger.UsageLedger, periodStart: number): OpenHour => {
+const toOpenHour = (
+  { openHour, periods, firstExpiry = Number.POSITIVE_INFINITY }: UsageLedger.UsageLedger,
+  periodStart: number
+): OpenHour => {
   const counted = periods.find(({ start }) => start === periodStart)?.counted ?? {}
-  return { hour: openHour, periodStart, meters: new Set(Object.keys(counted)) }
+  return { hour: openHour, periodStart, meters: new Set(Object.keys(counted)), firstExpiry }
 }
 
 /** An hour to count in. */
@@ -124,9 +137,24 @@ const moveToHour = Effect.fnUntraced(function* (
   }
 })
 
+/** Gives back the reservations that have expired. Returns the ledger with the time of the next ones. */
+const giveBackDue = Effect.fnUntraced(function* (
+  { bucketId, now, expiresOn = Number.POSITIVE_INFINITY }: Opening,
+  { firstExpiry: due = Number.POSITIVE_INFINITY, ...ledger }: UsageLedger.UsageLedger
+) {
+  let firstExpiry = due
+  if (now >= due) {
+    const { open } = yield* giveBackExpired(bucketId, ledger.subscriptionId, DateTime.makeUnsafe(now))
+    const expiries = open.map(({ value }) => Math.min(DateTime.toEpochMillis(value.expiresOn), now + expiryIntervalMs))
+    firstExpiry = Math.min(...expiries, Number.POSITIVE_INFINITY)
+  }
+  firstExpiry = Math.min(firstExpiry, expiresOn)
+  return Number.isFinite(firstExpiry) ? { ...ledger, firstExpiry } : ledger
+})
+
 /** Finds the hour to count in, and the changes that make the ledger ready for it. */
 export const prepareHour = Effect.fnUntraced(function* (opening: Opening) {
-  const { bucketId, entitlement, periodStart, meters, now } = opening
+  const { bucketId, entitlement, periodStart, meters, now, expiresOn } = opening
   const store = yield* Store
   const partition = Partition.forMeteringBucket(bucketId)
   const { id: subscriptionId } = entitlement.subscription.value
@@ -138,16 +166,17 @@ export const prepareHour = Effect.fnUntraced(function* (opening: Opening) {
   const knownMeters = meterRecord === undefined ? Option.none() : Option.some(yield* meterRecords.decode(meterRecord))
   const previous = entry?.value ?? UsageLedger.make(subscriptionId, toHour(now))
   const openHour = toOpenHour(previous, periodStart)
-  if (entry !== undefined && isOpenFor(openHour, periodStart, toKeys(meters), now)) {
+  if (entry !== undefined && isOpenFor(openHour, periodStart, toKeys(meters), now, expiresOn)) {
     return { openHour, isOpen: true, changes: [ledgerRecords.assertUnchanged(entry)] } satisfies PreparedHour
   }
+  const current = yield* giveBackDue(opening, previous)
   const usage = yield* readUsage(partition, subscriptionId, [
     ...previous.periods.map(({ start, counted }) => ({ start, meters: Object.keys(counted) })),
     { start: periodStart, meters }
   ])
-  const moved = isPresent(previous.openHour, now)
-    ? { ledger: previous, changes: [] }
-    : yield* moveToHour(opening, previous, toHour(now), usage)
+  const moved = isPresent(current.openHour, now)
+    ? { ledger: current, changes: [] }
+    : yield* moveToHour(opening, current, toHour(now), usage)
   const ledger = UsageLedger.addMeters(moved.ledger, periodStart, meters, usage.read)
   const changes = [
     entry === undefined ? ledgerRecords.insert(ledger) : ledgerRecords.replace(entry, ledger),

@@ -3,7 +3,7 @@
  * reservations: expired reservations are given back, and if there are none, the refusal says what is left.
  */
 import { DateTime, Effect } from "effect"
-import * as Partition from "../store/Partition.ts"
+import type * as Partition from "../store/Partition.ts"
 import { Store, type StoreOperations } from "../store/Store.ts"
 import type { StoreConflict } from "../store/StoreError.ts"
 import { toQuotaPeriod, toQuotaPolicy } from "./ConsumeResult.ts"
@@ -14,58 +14,51 @@ import { QuotaExceeded } from "./QuotaError.ts"
 import type { MeterUsage } from "./QuotaThresholds.ts"
 import { toHeldCounter } from "./usageCounters.ts"
 
-/**
- * Makes a function that gives back what expired reservations of a subscription hold, before a count is refused. It returns
- * whether there were any. If it fails, the count is refused.
- */
-export const makeGiveBackBeforeRefusal =
-  (store: StoreOperations) =>
-  (bucketId: string, subscriptionId: string, { reason, subject }: StoreConflict, now: DateTime.Utc) =>
-    Effect.gen(function* () {
-      if (reason === "counter-exceeded") {
-        const heldCounter = toHeldCounter(subject)
-        if (heldCounter === undefined) return false
-        const [held = 0] = yield* store.counters(Partition.forMeteringBucket(bucketId), [heldCounter])
-        if (held === 0) return false
-      }
-      return (yield* giveBackExpired(bucketId, subscriptionId, now)) > 0
-    }).pipe(
-      Effect.catch(() => Effect.succeed(false)),
+/** What a counter stands at, and what of it is held by reservations. Nothing is known of it if it cannot be read. */
+interface Counted {
+  readonly used?: number | undefined
+  readonly held: number
+}
+
+export const makeQuotaRefusals = (store: StoreOperations) => ({
+  /** Reads the counter of a refusal, because the store does not say by how much it would exceed its maximum. */
+  readCounted: (partition: Partition.Partition, { reason, subject }: StoreConflict): Effect.Effect<Counted> => {
+    // Whichever reservations there are, one of them may have expired.
+    if (reason === "too-many-records") return Effect.succeed({ held: 1 })
+    const heldCounter = toHeldCounter(subject)
+    if (heldCounter === undefined) return Effect.succeed({ held: 0 })
+    return Effect.match(store.counters(partition, [subject, heldCounter]), {
+      onFailure: () => ({ held: 0 }),
+      onSuccess: ([used = 0, held = 0]) => ({ used, held })
+    })
+  },
+
+  /** Gives back the expired reservations of a subscription. Returns whether there were any. If it fails, there were none. */
+  giveBackBeforeRefusal: (bucketId: string, subscriptionId: string, now: DateTime.Utc): Effect.Effect<boolean> =>
+    giveBackExpired(bucketId, subscriptionId, now).pipe(
+      Effect.match({ onFailure: () => false, onSuccess: ({ givenBack }) => givenBack > 0 }),
       Effect.provideService(Store, store)
     )
+})
 
 interface Refusal {
-  readonly partition: Partition.Partition
   readonly limits: PeriodLimits
   /** The counter that would exceed its maximum. */
   readonly subject: string
-  readonly request: Pick<CountRequest, "amounts" | "kind">
+  readonly kind: CountRequest["kind"]
+  readonly counted: Counted
   readonly now: DateTime.Utc
 }
 
-/**
- * Makes a function that fails with what is left of the quota. It reads that, because the store does not say by how much a
- * counter exceeds. Reports the usage first, if it is known.
- */
-export const makeFailWithQuotaExceeded =
-  (store: StoreOperations) =>
-  (
-    { partition, limits, subject, request: { amounts, kind }, now }: Refusal,
-    report: (usage: MeterUsage) => Effect.Effect<void>
-  ): Effect.Effect<never, QuotaExceeded> => {
-    const [meter = "", limit] = [...limits.meters].find(([, { counter }]) => counter === subject) ?? []
-    const max = kind === "record" ? Number.MAX_SAFE_INTEGER : (limit?.max ?? 0)
-    const fail = (left: number) => {
-      const remaining = Math.max(0, left)
-      const period = toQuotaPeriod(limits.period)
-      const policy = toQuotaPolicy(meter, { max, remaining }, period, DateTime.toEpochMillis(now))
-      return Effect.fail(new QuotaExceeded({ meter, max, resetsOn: limits.period.end, policy }))
-    }
-    const reportAndFail = (used: number) =>
-      kind === "record" ? fail(max - used) : Effect.andThen(report({ [meter]: { max, used } }), fail(max - used))
-    if (amounts[meter] === 1) return reportAndFail(max)
-    return Effect.matchEffect(store.counters(partition, [subject]), {
-      onFailure: () => fail(0),
-      onSuccess: ([used = 0]) => reportAndFail(used)
-    })
-  }
+/** Fails with what is left of the quota. Reports the usage first, if it is known. */
+export const failWithQuotaExceeded = (
+  { limits, subject, kind, counted: { used }, now }: Refusal,
+  report: (usage: MeterUsage) => Effect.Effect<void>
+): Effect.Effect<never, QuotaExceeded> => {
+  const [meter = "", limit] = [...limits.meters].find(([, { counter }]) => counter === subject) ?? []
+  const max = kind === "record" ? Number.MAX_SAFE_INTEGER : (limit?.max ?? 0)
+  const remaining = Math.max(0, max - (used ?? max))
+  const policy = toQuotaPolicy(meter, { max, remaining }, toQuotaPeriod(limits.period), DateTime.toEpochMillis(now))
+  const refusal = Effect.fail(new QuotaExceeded({ meter, max, resetsOn: limits.period.end, policy }))
+  return used === undefined || kind === "record" ? refusal : Effect.andThen(report({ [meter]: { max, used } }), refusal)
+}

@@ -117,7 +117,7 @@ export const makeRequestReservations = ({
     }, withStore),
     settleRequest: (bucketId, entry) =>
       Effect.flatMap(end(bucketId, entry, new Map(Object.entries(entry.value.meters))), (isSettled) =>
-        isSettled ? Effect.void : countIfExpired(bucketId, entry.value)
+        isSettled ? usage.reportSettledRequest(bucketId, entry.value) : countIfExpired(bucketId, entry.value)
       ),
     releaseRequest: (bucketId, entry) => Effect.asVoid(end(bucketId, entry, noAmounts))
   }
