@@ -196,6 +196,73 @@ describe("trials", () => {
     })
   )
 
+  it.effect("take what is missing from the plan when an update starts them", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const { bucketId, subscribe, subscriptions } = yield* setUp({ trialDays: 14, trialEndStatus: "canceled" })
+      const update = Effect.fnUntraced(function* (payload: Parameters<typeof subscriptions.update>[0]["payload"]) {
+        const { id: subscriptionId } = (yield* subscribe()).value
+        const { value } = yield* subscriptions.update({ params: { bucketId, subscriptionId }, payload })
+        return [value.trialEndDate === undefined ? "none" : toIso(value.trialEndDate), value.trialEndStatus]
+      })
+      const end = "2030-02-01T00:00:00.000Z"
+      assert.deepStrictEqual(yield* update({ status: "trialing" }), ["2030-01-15T00:00:00.000Z", "canceled"])
+      assert.deepStrictEqual(yield* update({ status: "trialing", trialEndDate: parseTimestamp(end) }), [
+        end,
+        "canceled"
+      ])
+      assert.deepStrictEqual(yield* update({ status: "trialing", trialEndDate: null }), ["none", "canceled"])
+      assert.deepStrictEqual(yield* update({ status: "past-due" }), ["none", undefined])
+    }).pipe(Effect.provide(makeServices(MemoryStore.open())))
+  )
+
+  it.effect("and those of a plan lose what an update sets to null", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1))
+      const trial = { trialDays: 14, trialEndStatus: "canceled", isTrialCollectPayment: true }
+      const { bucketId, plan, subscribe, subscriptions } = yield* setUp(trial)
+      const { value } = yield* subscribe({ status: "trialing" })
+      const params = { bucketId, subscriptionId: value.id }
+      assert.property(value, "trialEndDate")
+      yield* subscriptions.update({ params, payload: { trialEndDate: null } })
+      yield* TestClock.adjust("1000 days")
+      const unending = (yield* subscriptions.get({ params })).value
+      assert.notProperty(unending, "trialEndDate")
+      assert.strictEqual(unending.status, "trialing")
+      const cleared = { trialDays: null, trialEndStatus: null, isTrialCollectPayment: null }
+      const plans = yield* Plans
+      const updated = yield* plans.update({ params: { bucketId, planId: plan.id }, payload: cleared })
+      assert.doesNotHaveAnyKeys(updated.value, Object.keys(cleared))
+      assert.deepStrictEqual((yield* plans.get({ params: { bucketId, planId: plan.id } })).value, updated.value)
+    }).pipe(Effect.provide(makeServices(MemoryStore.open())))
+  )
+
+  it.effect("or not, the next billing date moves on when it has passed", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2028, 3, 20))
+      const { bucketId, subscribe, subscriptions } = yield* setUp()
+      const nextBillingCycle = parseTimestamp("2028-05-31T00:00:00Z")
+      const { value } = yield* subscribe({ nextBillingCycle })
+      const dates: Array<string> = []
+      for (const month of [4, 5, 6]) {
+        for (const millis of [-1, 0]) {
+          // The last day of May, June and July.
+          yield* TestClock.setTime(Date.UTC(2028, month + 1, 0) + millis)
+          const read = yield* subscriptions.get({ params: { bucketId, subscriptionId: value.id } })
+          dates.push(toIso(read.value.nextBillingCycle).slice(0, 10))
+        }
+      }
+      assert.deepStrictEqual(dates, [
+        "2028-05-31",
+        "2028-06-30",
+        "2028-06-30",
+        "2028-07-31",
+        "2028-07-31",
+        "2028-08-31"
+      ])
+    }).pipe(Effect.provide(makeServices(MemoryStore.open())))
+  )
+
   const trialEnds: ReadonlyArray<readonly [string | undefined, string, boolean]> = [
     ["canceled", "canceled", false],
     ["cancel", "canceled", false],

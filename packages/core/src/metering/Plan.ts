@@ -1,7 +1,7 @@
 /**
  * A plan: the limit of each meter in a period, rate limits, and the settings of its trial.
  */
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { RateLimit } from "../rateLimits/RateLimit.ts"
 import { Id } from "../schema/Id.ts"
 import { MeterName, RateLimitName } from "../schema/Names.ts"
@@ -32,16 +32,20 @@ export type RateLimits = typeof RateLimits.Type
 /** Like `Meters`, without the length limits of requests. */
 const StoredMeters = Schema.Record(MeterName, Schema.Struct({ label: Schema.optionalKey(Schema.String), max }))
 
+const trialFields = {
+  trialDays: Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 3650 }))),
+  trialEndStatus: Schema.Literals(["paused", "canceled"]),
+  /** Stored for the caller; Tollgate does not use it. */
+  isTrialCollectPayment: Schema.Boolean
+}
+
 /** The fields that the caller sets. */
 const inputFields = {
   label: ShortText,
   planExternalId: ShortText,
   meters: Meters,
   rateLimits: Schema.optionalKey(RateLimits),
-  trialDays: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 3650 })))),
-  trialEndStatus: Schema.optionalKey(Schema.Literals(["paused", "canceled"])),
-  /** Stored for the caller; Tollgate does not use it. */
-  isTrialCollectPayment: Schema.optionalKey(Schema.Boolean)
+  ...Struct.map(trialFields, Schema.optionalKey)
 }
 
 /** The fields that Tollgate sets. */
@@ -62,11 +66,12 @@ export type PlanJson = typeof Plan.Encoded
 export const PlanCreate = Schema.Struct(inputFields).annotate({ identifier: "PlanCreate" })
 export type PlanCreate = typeof PlanCreate.Type
 
-/** The input that changes a plan. A missing field stays unchanged. */
+/** The input that changes a plan. A missing field stays unchanged; `null` removes a field of the trial. */
 export const PlanUpdate = Schema.Struct({
   ...inputFields,
   label: Schema.optionalKey(inputFields.label),
   planExternalId: Schema.optionalKey(inputFields.planExternalId),
-  meters: Schema.optionalKey(inputFields.meters)
+  meters: Schema.optionalKey(inputFields.meters),
+  ...Struct.map(Struct.map(trialFields, Schema.NullOr), Schema.optionalKey)
 }).annotate({ identifier: "PlanUpdate" })
 export type PlanUpdate = typeof PlanUpdate.Type

@@ -7,6 +7,7 @@ import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { Limits } from "../runtime/Limits.ts"
+import { omitNulls } from "../runtime/omitNulls.ts"
 import { toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
@@ -118,7 +119,7 @@ const make = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         const entry = yield* findPlan(bucketId, planId)
         yield* checkVersion(entry, ifMatch)
-        const value: StoredPlan = omitEmptyRateLimits({ ...entry.value, ...patch, updatedOn: yield* DateTime.now })
+        const value = omitEmptyRateLimits(omitNulls({ ...entry.value, ...patch, updatedOn: yield* DateTime.now }))
         const partition = Partition.forMeteringBucket(bucketId)
         // Before the commit, because it reads from the store: an update that was applied must not fail.
         const { value: plan } = yield* toPlanEntry(bucketId, { ...entry, value })

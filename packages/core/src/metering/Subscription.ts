@@ -89,7 +89,8 @@ export const SubscriptionUpdate = Schema.Struct({
   /** With new plans: the share of their limits that applies in the current period. */
   prorate: Schema.optionalKey(Schema.Finite.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1 })))),
   metadata: Schema.optionalKey(Metadata),
-  trialEndDate: Schema.optionalKey(Timestamp)
+  /** `null` removes the end. */
+  trialEndDate: Schema.optionalKey(Schema.NullOr(Timestamp))
 }).annotate({ identifier: "SubscriptionUpdate" })
 export type SubscriptionUpdate = typeof SubscriptionUpdate.Type
 

@@ -39,7 +39,7 @@ import {
   subscriptionRecords
 } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
-import { readExternalIds, toSubscription } from "./toSubscription.ts"
+import { readExternalIds, readPlans, toSubscription } from "./toSubscription.ts"
 
 interface SubscriptionFilter {
   readonly customerKey?: string
@@ -230,12 +230,12 @@ const make = Effect.gen(function* () {
         const entry = yield* findSubscription(bucketId, subscriptionId)
         yield* checkVersion(entry, ifMatch)
         const now = yield* trustedClock.now
-        const { planExternalIds, prorate, ...fields } = patch
+        const { planExternalIds, prorate, trialEndDate, ...fields } = patch
         const plans =
           planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
         const { prorated: _, ...rest } = entry.value
         const previousStatus = Trial.statusAt(entry.value, now)
-        const value = Trial.withStatusAt(now, {
+        const updated: StoredSubscription = {
           ...rest,
           status: previousStatus,
           ...fields,
@@ -246,7 +246,10 @@ const make = Effect.gen(function* () {
             now
           ),
           updatedOn: now
-        })
+        }
+        const startsTrial = updated.status === "trialing" && previousStatus !== "trialing"
+        const plansOfTrial = startsTrial ? yield* readPlans(bucketId, updated.planIds) : undefined
+        const value = Trial.withStatusAt(now, Trial.updateTrial(updated, trialEndDate, plansOfTrial, now))
         if (value.status === "trialing") yield* markTrials(bucketId)
         // Before the commit, because it reads from the store: an update that was applied must not fail.
         const planIds = [...new Set([...entry.value.planIds, ...value.planIds])]

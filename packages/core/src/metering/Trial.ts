@@ -42,9 +42,11 @@ export const withStatusAt = (now: DateTime.Utc, subscription: StoredSubscription
 /** The last timestamp with a four-digit year. */
 const maxTimestamp = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
 
+type TrialFields = Pick<SubscriptionCreate, "status" | "trialStartDate" | "trialEndDate" | "trialEndStatus">
+
 /** The trial fields of a new subscription. Missing fields come from the first plan that has a trial. */
 export const makeInitialTrial = (
-  { status, trialStartDate, trialEndDate, trialEndStatus }: SubscriptionCreate,
+  { status, trialStartDate, trialEndDate, trialEndStatus }: TrialFields,
   plans: ReadonlyArray<StoredPlan>,
   now: DateTime.Utc
 ): Pick<StoredSubscription, "trialStartDate" | "trialEndDate" | "trialEndStatus"> => {
@@ -59,5 +61,27 @@ export const makeInitialTrial = (
     trialStartDate: start,
     ...(end === undefined ? {} : { trialEndDate: end }),
     ...(endStatus === undefined ? {} : { trialEndStatus: endStatus })
+  }
+}
+
+/**
+ * A subscription with the trial fields of an update, where `null` removes the end. If the update starts a trial, the end
+ * and the status after it come from the plans if they are missing, as for a new subscription.
+ */
+export const updateTrial = (
+  { trialEndDate: previousEnd, ...rest }: StoredSubscription,
+  newEnd: DateTime.Utc | null | undefined,
+  plansOfNewTrial: ReadonlyArray<StoredPlan> | undefined,
+  now: DateTime.Utc
+): StoredSubscription => {
+  const end = newEnd === undefined ? previousEnd : (newEnd ?? undefined)
+  const updated = end === undefined ? rest : { ...rest, trialEndDate: end }
+  if (plansOfNewTrial === undefined) return updated
+  const { trialEndStatus, ...dates } = makeInitialTrial(updated, plansOfNewTrial, now)
+  const isEndFromPlan = end === undefined && newEnd !== null && dates.trialEndDate !== undefined
+  return {
+    ...updated,
+    ...(trialEndStatus === undefined ? {} : { trialEndStatus }),
+    ...(isEndFromPlan ? dates : {})
   }
 }

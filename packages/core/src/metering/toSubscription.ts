@@ -1,8 +1,7 @@
 /**
  * Converts stored subscriptions for callers.
  */
-import type { DateTime } from "effect"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import * as Period from "./Period.ts"
@@ -10,27 +9,41 @@ import { planRecords } from "./planRecords.ts"
 import type { StoredSubscription, Subscription } from "./Subscription.ts"
 import * as Trial from "./Trial.ts"
 
-/** The external ids of plans by their ids, read in one store call. */
-export const readExternalIds = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
+/** Those of the plans that exist, read in one store call. */
+export const readPlans = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
   const store = yield* Store
   const records = yield* store.get(Partition.forMeteringBucket(bucketId), planIds.map(planRecords.recordKey))
-  const externalIds = new Map<string, string>()
-  for (const record of records) {
-    if (record === undefined) continue
-    const { value } = yield* planRecords.decode(record)
-    externalIds.set(value.id, value.planExternalId)
-  }
-  return externalIds
+  const entries = yield* Effect.forEach(
+    records.filter((record) => record !== undefined),
+    planRecords.decode
+  )
+  return entries.map(({ value }) => value)
 })
+
+/** The external ids of plans by their ids, read in one store call. */
+export const readExternalIds = (bucketId: string, planIds: ReadonlyArray<string>) =>
+  Effect.map(
+    readPlans(bucketId, planIds),
+    (plans) => new Map(plans.map(({ id, planExternalId }): [string, string] => [id, planExternalId]))
+  )
+
+/** The date that the caller gave, and after it the next one, by the renewal strategy. Otherwise the end of the period. */
+const getNextBillingCycle = (
+  { nextBillingCycle, quotaResetAnchor, renewalStrategy }: StoredSubscription,
+  now: DateTime.Utc
+): DateTime.Utc =>
+  nextBillingCycle !== undefined && DateTime.isLessThan(now, nextBillingCycle)
+    ? nextBillingCycle
+    : Period.periodAt(nextBillingCycle ?? quotaResetAnchor, renewalStrategy, now).end
 
 /** A stored subscription with its effective status. */
 export const toSubscription = (
-  { prorated: _, nextBillingCycle, ...stored }: StoredSubscription,
+  { prorated: _, ...stored }: StoredSubscription,
   externalIds: ReadonlyMap<string, string>,
   now: DateTime.Utc
 ): Subscription => ({
   ...stored,
   planExternalIds: stored.planIds.map((id) => externalIds.get(id) ?? ""),
   status: Trial.statusAt(stored, now),
-  nextBillingCycle: nextBillingCycle ?? Period.periodAt(stored.quotaResetAnchor, stored.renewalStrategy, now).end
+  nextBillingCycle: getNextBillingCycle(stored, now)
 })
