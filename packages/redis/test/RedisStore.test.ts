@@ -195,7 +195,7 @@ describe("a Redis store", () => {
   it.live("times out when the server stops responding", () =>
     Effect.gen(function* () {
       const server = yield* startRedis()
-      const store = yield* open(server.url, { commandTimeout: 200 })
+      const store = yield* open(server.url, { commandTimeout: 2_000 })
       yield* server.pause
       const error = yield* Effect.flip(store.commit(partition, [add("n")]))
       assert.deepInclude(error, { _tag: "StoreUnavailable", outcome: "unknown", retryable: true })
@@ -208,7 +208,7 @@ describe("a Redis store", () => {
     Effect.gen(function* () {
       const server = yield* startRedis()
       const proxy = yield* startFaultyProxy(server.url)
-      const store = yield* open(`redis://127.0.0.1:${proxy.port}`, { commandTimeout: 200 })
+      const store = yield* open(`redis://127.0.0.1:${proxy.port}`, { commandTimeout: 2_000 })
       yield* store.commit(partition, [add("n")])
       proxy.silence()
       yield* Effect.flip(store.commit(partition, [add("n")]))
