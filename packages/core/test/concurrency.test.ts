@@ -1,6 +1,6 @@
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { Store, type StoreOperations } from "@tollgate/core/store"
-import { isEventMove } from "@tollgate/testing"
+import { isBackgroundCall } from "@tollgate/testing"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { secret, stores } from "./stores.ts"
@@ -11,7 +11,7 @@ const countCalls = (store: StoreOperations): { readonly store: StoreOperations; 
   const wrap =
     <A extends readonly [string, unknown?, ...ReadonlyArray<unknown>], R>(operation: string, run: (...args: A) => R) =>
     (...args: A): R => {
-      if (args[0].startsWith("keys/") && !isEventMove(operation, args[0], args[1])) calls++
+      if (args[0].startsWith("keys/") && !isBackgroundCall(operation, args[0], args[1])) calls++
       return run(...args)
     }
   return {

@@ -28,7 +28,7 @@ import {
 } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { makeFaultyStore } from "@tollgate/store-testkit"
-import { isEventMove } from "@tollgate/testing"
+import { isBackgroundCall } from "@tollgate/testing"
 import { Clock, Context, DateTime, Effect, Layer, References } from "effect"
 import { TestClock } from "effect/testing"
 import { branch, content, createUploadUrl, writeLegacyDeployment } from "./processes.ts"
@@ -87,7 +87,7 @@ describe("an account", () => {
       for (const [label, write] of Object.entries(writes)) {
         for (let call = 1, isOver = false; !isOver; call++) {
           const memory = MemoryStore.open()
-          const { store, injectAt, calls } = makeFaultyStore(memory, isEventMove)
+          const { store, injectAt, calls } = makeFaultyStore(memory, isBackgroundCall)
           const process = yield* start(store)
           injectAt(call, "fail")
           yield* Effect.ignore(write(process))
@@ -109,7 +109,7 @@ describe("an account", () => {
 
   it.effect("costs a process one store call, at the first write", () =>
     Effect.gen(function* () {
-      const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open(), isEventMove)
+      const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open(), isBackgroundCall)
       const process = yield* start(store)
       const countCalls = (write: Effect.Effect<unknown, unknown>) =>
         Effect.gen(function* () {

@@ -3,7 +3,7 @@
  */
 import { copyStore, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { isEventMove } from "@tollgate/testing"
+import { isBackgroundCall } from "@tollgate/testing"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { freshAccount, openGate, readLog, types, useGate } from "./eventGates.ts"
@@ -16,7 +16,9 @@ const unavailable = (outcome: "not-applied" | "unknown") =>
 const withoutMoves = (store: StoreOperations): StoreOperations => ({
   ...store,
   list: (partition, queries) =>
-    isEventMove("list", partition, queries) ? Effect.fail(unavailable("not-applied")) : store.list(partition, queries)
+    isBackgroundCall("list", partition, queries)
+      ? Effect.fail(unavailable("not-applied"))
+      : store.list(partition, queries)
 })
 
 /** The store of a process that does not learn that it has moved events, every other time. */
@@ -27,7 +29,7 @@ const losingReplies = (store: StoreOperations) => {
     ...store,
     commit: (partition, changes, idempotency) => {
       const commit = store.commit(partition, changes, idempotency)
-      if (!isEventMove("commit", partition, changes) || ++commits % 2 === 0) return commit
+      if (!isBackgroundCall("commit", partition, changes) || ++commits % 2 === 0) return commit
       lost++
       return Effect.andThen(commit, Effect.fail(unavailable("unknown")))
     }

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { AccountName, Events, Subscriptions } from "@tollgate/core/effect"
 import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { isEventMove, waitForEvents } from "@tollgate/testing"
+import { isBackgroundCall, waitForEvents } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { persistEndedTrials } from "../src/metering/persistEndedTrials.ts"
@@ -148,7 +148,7 @@ describe("a threshold that could not be recorded", () => {
     const failing: StoreOperations = {
       ...store,
       commit: (partition, changes, idempotency) => {
-        if (isEventMove("commit", partition, changes)) return store.commit(partition, changes, idempotency)
+        if (isBackgroundCall("commit", partition, changes)) return store.commit(partition, changes, idempotency)
         state.commits++
         const isThreshold = changes.some((change) => "counter" in change && change.counter.startsWith("told:"))
         return isThreshold && state.isFailing ? Effect.fail(unavailable) : store.commit(partition, changes, idempotency)

@@ -14,7 +14,7 @@ import { Period } from "@tollgate/core/internal"
 import { Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
-import { eventually, isEventMove } from "@tollgate/testing"
+import { eventually, isBackgroundCall } from "@tollgate/testing"
 import { Arbitrary, DateTime, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { persistEndedTrials } from "../src/metering/persistEndedTrials.ts"
@@ -757,7 +757,7 @@ describe("authorize", () => {
       Object.entries(inner).map(([name, operation]) => [
         name,
         (...args: ReadonlyArray<never>) => {
-          if (!isEventMove(name, args[0] ?? "", args[1])) calls.push(name)
+          if (!isBackgroundCall(name, args[0] ?? "", args[1])) calls.push(name)
           return (operation as (...args: ReadonlyArray<never>) => unknown)(...args)
         }
       ])

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { QuotaEvent } from "@tollgate/core"
 import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { eventually, isEventMove } from "@tollgate/testing"
+import { eventually, isBackgroundCall } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { stores } from "./stores.ts"
@@ -113,7 +113,7 @@ describe("counting", () => {
     const recordCalls =
       <A extends readonly [string, unknown?, ...ReadonlyArray<unknown>], B>(name: string, run: (...args: A) => B) =>
       (...args: A): B => {
-        if (!isEventMove(name, args[0], args[1])) calls.push(name)
+        if (!isBackgroundCall(name, args[0], args[1])) calls.push(name)
         return run(...args)
       }
     const counting = Layer.effect(

@@ -15,7 +15,7 @@ import {
 import { Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { type FaultyStore, makeFaultyStore } from "@tollgate/store-testkit"
-import { isEventMove, makeSubscription } from "@tollgate/testing"
+import { isBackgroundCall, makeSubscription } from "@tollgate/testing"
 import { Effect, Exit, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { flushEventLoop } from "./processes.ts"
@@ -63,7 +63,7 @@ const run = <A, E>(
   test: (faulty: FaultyStore) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof Tollgate.layer>>>
 ) =>
   Effect.suspend(() => {
-    const faulty = makeFaultyStore(MemoryStore.open(), isEventMove)
+    const faulty = makeFaultyStore(MemoryStore.open(), isBackgroundCall)
     const services = Tollgate.layer({ secret }).pipe(Layer.provide(Layer.succeed(Store, faulty.store)))
     return Effect.provide(test(faulty), services)
   })

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from "node:util"
 import { createTollgate } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
-import { isEventMove } from "@tollgate/testing"
+import { isBackgroundCall } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"
 import { emptyModel, isErrorList, type Model, makeStep, readState } from "./model.ts"
 import { makeRandom, readSeed } from "./random.ts"
@@ -28,7 +28,7 @@ const getOutcome = (call: Promise<unknown>): Promise<string> =>
 /** Runs one sequence, and counts the outcomes. */
 const runSequence = async (emptyStore: StoreOperations, seed: number) => {
   const random = makeRandom(seed)
-  const { store, injectAt } = makeFaultyStore(emptyStore, isEventMove)
+  const { store, injectAt } = makeFaultyStore(emptyStore, isBackgroundCall)
   const counts = { done: 0, rejected: 0, failed: 0, "failed but applied": 0, verified: 0 }
   const openGate = () =>
     createTollgate({ store, secret, ...(random.chance(0.5) ? { verifyCache: { ttl: 600_000 } } : {}) })

@@ -4,7 +4,7 @@
  */
 
 import { makeFaultyStore } from "@tollgate/store-testkit"
-import { isEventMove } from "@tollgate/testing"
+import { isBackgroundCall } from "@tollgate/testing"
 import { describe, expect, it } from "vitest"
 import { secret, setUpStore, stores } from "./stores.ts"
 import { makeMovableClock, openUsageGate, start } from "./usageGate.ts"
@@ -14,7 +14,7 @@ describe.each(stores)("on %s", (_, layer) => {
   const makeEmptyStore = setUpStore(layer)
 
   const reserveForRequest = async () => {
-    const { store, injectAt } = makeFaultyStore(makeEmptyStore(), isEventMove)
+    const { store, injectAt } = makeFaultyStore(makeEmptyStore(), isBackgroundCall)
     const clock = makeMovableClock(start)
     const gate = await openUsageGate(store, clock, secret)
     const bucketId = await gate.createBucket()

@@ -5,7 +5,7 @@
  */
 
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
-import { isEventMove } from "@tollgate/testing"
+import { isBackgroundCall } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"
 import { getShare, sampleCases } from "./sample.ts"
 import { secret, setUpStore, stores } from "./stores.ts"
@@ -105,7 +105,7 @@ describe.each(stores)("on %s", (name, layer) => {
 
   /** Usage in two hours, and an open reservation. */
   const makeFixture = async (now: number) => {
-    const { store, injectAt, calls } = makeFaultyStore(makeEmptyStore(), isEventMove)
+    const { store, injectAt, calls } = makeFaultyStore(makeEmptyStore(), isBackgroundCall)
     const clock = makeMovableClock(start)
     const gate = await openUsageGate(store, clock, secret)
     const bucketId = await gate.createBucket()

@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { StoreOperations } from "@tollgate/core/store"
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
-import { isEventMove } from "@tollgate/testing"
+import { isBackgroundCall } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"
 import { makeRandom, type Random, readSeed } from "./random.ts"
 import { getShare, sampleCases } from "./sample.ts"
@@ -63,7 +63,7 @@ const pickMove = ({ chance, below, pick }: Random): number => {
 /** Runs one sequence, and counts the outcomes. */
 const runSequence = async (emptyStore: StoreOperations, seed: number) => {
   const random = makeRandom(seed)
-  const { store, injectAt } = makeFaultyStore(emptyStore, isEventMove)
+  const { store, injectAt } = makeFaultyStore(emptyStore, isBackgroundCall)
   const counts = { done: 0, rejected: 0, failed: 0, "failed but applied": 0, compared: 0 }
   const clock = makeMovableClock(start)
   const openGate = () => openUsageGate(store, clock, secret)

@@ -4,7 +4,7 @@
  */
 
 import { makeFaultyStore } from "@tollgate/store-testkit"
-import { isEventMove } from "@tollgate/testing"
+import { isBackgroundCall } from "@tollgate/testing"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { getShare, sampleCases } from "./sample.ts"
@@ -79,7 +79,7 @@ describe.each(stores)("on %s", (storeName, layer) => {
 
   const makeFixture = async () => {
     const emptyStore = makeEmptyStore()
-    const { store, injectAt, calls } = makeFaultyStore(emptyStore, isEventMove)
+    const { store, injectAt, calls } = makeFaultyStore(emptyStore, isBackgroundCall)
     const clock = makeMovableClock(madeAt)
     const [gate, other] = [await openUsageGate(store, clock, secret), await openUsageGate(emptyStore, clock, secret)]
     const bucketId = await gate.createBucket()

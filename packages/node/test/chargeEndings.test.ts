@@ -11,7 +11,7 @@ import { requireApiKey as requireApiKeyInFastify } from "@tollgate/fastify"
 import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
 import { makeFaultyStore } from "@tollgate/store-testkit"
-import { eventually, isEventMove, makeSubscription, temporaryFolder } from "@tollgate/testing"
+import { eventually, isBackgroundCall, makeSubscription, temporaryFolder } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import makeExpress, { type Response as ExpressResponse } from "express"
 import makeFastify from "fastify"
@@ -77,7 +77,7 @@ it("refuses with 429 and Retry-After while 1,000 reservations are open", async (
 })
 
 it("waits with close until a request that was answered is charged", async () => {
-  const faulty = makeFaultyStore(MemoryStore.open(), isEventMove)
+  const faulty = makeFaultyStore(MemoryStore.open(), isBackgroundCall)
   const setup = await setUp(faulty.store)
   const { url, responses } = await serve(setup)
   const response = await fetch(url, { headers: setup.headers })

@@ -8,7 +8,7 @@ import { PassThrough } from "node:stream"
 import { createTollgate, type LocalKeyBucketHandle, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { type FaultyStore, makeFaultyStore } from "@tollgate/store-testkit"
-import { eventually, isEventMove, makeSubscription } from "@tollgate/testing"
+import { eventually, isBackgroundCall, makeSubscription } from "@tollgate/testing"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { type Behaviour, chargingFrameworks } from "./chargingFrameworks.ts"
 import { type OpenRequest, openRequest } from "./openRequest.ts"
@@ -20,7 +20,7 @@ let meteringBucketId: string
 let planId: string
 
 beforeAll(async () => {
-  faulty = makeFaultyStore(MemoryStore.open(), isEventMove)
+  faulty = makeFaultyStore(MemoryStore.open(), isBackgroundCall)
   gate = await createTollgate({ store: faulty.store, secret: "test-secret-with-at-least-32-characters" })
   production = gate.account("acme").keyBucket("production")
   const billing = await gate.account("acme").meteringBuckets.ensure("billing")

@@ -6,7 +6,7 @@ import { createClient } from "@tollgate/core/client"
 import type { RequireApiKeyOptions } from "@tollgate/fetch"
 import { MemoryStore } from "@tollgate/memory"
 import { type FaultyStore, makeFaultyStore } from "@tollgate/store-testkit"
-import { isEventMove, makeSubscription } from "@tollgate/testing"
+import { isBackgroundCall, makeSubscription } from "@tollgate/testing"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { frameworks, type ProtectedRoute } from "./protectingFrameworks.ts"
 
@@ -17,7 +17,7 @@ let meteringBucketId: string
 let planId: string
 
 beforeAll(async () => {
-  faulty = makeFaultyStore(MemoryStore.open(), isEventMove)
+  faulty = makeFaultyStore(MemoryStore.open(), isBackgroundCall)
   gate = await createTollgate({ store: faulty.store, secret: "test-secret-with-at-least-32-characters" })
   production = gate.account("acme").keyBucket("production")
   const billing = await gate.account("acme").meteringBuckets.ensure("billing")

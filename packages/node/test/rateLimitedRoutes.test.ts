@@ -152,13 +152,14 @@ describe.each(frameworks)("rate limits and scopes of requireApiKey in $name", ({
         by: (request: Query) => ({ value: `${name} ${getQuery(request, "by")}` }),
         cost: async (request: Query) => Number(getQuery(request, "cost") ?? 1)
       },
+      limitsIn: meteringBucketId,
       metering: (request: Query) =>
         getQuery(request, "meter") === null ? undefined : { meteringBucketId, meters: { tokens: 1 } }
     })
     expect((await call("?cost=4")).headers.get("ratelimit")).toMatch(/^"default";r=6;t=\d+$/)
     expect((await call("?cost=4&by=other")).headers.get("ratelimit")).toMatch(/^"default";r=6;t=\d+$/)
     expect((await call("?meter=1")).headers.get("ratelimit")).toMatch(
-      /^"default";r=9;t=\d+, "steady";r=2;.*"tokens";r=49/
+      /^"default";r=5;t=\d+, "steady";r=2;.*"tokens";r=49/
     )
     const handledBefore = handled
     const tooCostly = await call("?cost=11")

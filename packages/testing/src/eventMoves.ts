@@ -1,6 +1,7 @@
 /**
- * Events are moved from the partitions of their changes to the logs of their accounts in the background. These functions
- * let a test wait for that, or leave it out when it counts the calls of operations.
+ * Work in the background: events are moved from the partitions of their changes to the logs of their accounts, the last use
+ * of keys is written, and directories are searched for work. These functions let a test wait for the events, or leave all
+ * of it out when it counts the calls of operations.
  */
 import { Partition, type StoreOperations, type StoreQuery } from "@tollgate/core/store"
 import { Effect } from "effect"
@@ -15,11 +16,22 @@ const isQuery = (value: unknown): value is StoreQuery =>
 const isRemovalFromOutbox = (change: object): boolean =>
   "_tag" in change && change._tag === "Delete" && "key" in change && String(change.key).startsWith(`${outboxTerm}/`)
 
-/** Whether the call of a store moves events. The arguments are those of the operation after the partition. */
-export const isEventMove = (operation: string, partition: string, items: unknown): boolean => {
+/** Whether a change notes the last use of a key. */
+const isLastUse = (change: object): boolean =>
+  "_tag" in change && change._tag === "Raise" && "counter" in change && String(change.counter).startsWith("used:")
+
+/** The index terms of metering buckets with work. */
+const workTerms = ["deleting", "reserves", "trials"].map((term) => `listing/${term}`)
+
+const isWorkQuery = (item: unknown): boolean =>
+  isQuery(item) && item.indexTerms.length === 1 && workTerms.includes(item.indexTerms[0] ?? "")
+
+/** Whether a store is called by a background job. The arguments are those of the operation after the partition. */
+export const isBackgroundCall = (operation: string, partition: string, items: unknown): boolean => {
   if (partition.startsWith(`${Partition.eventsDirectory}/`)) return true
   if (!Array.isArray(items)) return false
-  if (operation === "commit") return items.length > 0 && items.every(isRemovalFromOutbox)
+  if (operation === "commit") return items.length > 0 && (items.every(isRemovalFromOutbox) || items.every(isLastUse))
+  if (operation === "list" && items.every(isWorkQuery)) return true
   const isOutboxQuery = (item: unknown) => isQuery(item) && item.indexTerms.includes(outboxTerm)
   return operation === "list" && (partition === Partition.eventsDirectory || items.every(isOutboxQuery))
 }

@@ -41,6 +41,11 @@ export interface AuthorizeOptions {
   readonly rateLimits?: ReadonlyArray<RateLimitOptions & { readonly name: string }> | undefined
   /** Requires a subscription of the consumer in this metering bucket, and counts meters on it. */
   readonly metering?: MeteringOptions | undefined
+  /**
+   * The id of the metering bucket that counts the rate limits of a call without `metering`. Without it, the key bucket
+   * counts them. A limit that calls with and without `metering` share needs it, because each bucket counts for itself.
+   */
+  readonly limitsIn?: string | undefined
 }
 
 /** A rate limit of a call, validated. */
@@ -54,6 +59,8 @@ export interface AppliedRateLimit {
 export interface ParsedLimits {
   readonly rateLimits: ReadonlyArray<AppliedRateLimit>
   readonly metering: { readonly meteringBucketId: string; readonly meters?: Amounts | undefined } | undefined
+  /** The metering bucket that counts the rate limits; `undefined`: that of `metering`, or else the key bucket. */
+  readonly limitsIn?: string | undefined
 }
 
 const noLimits: ParsedLimits = { rateLimits: [], metering: undefined }

@@ -124,28 +124,30 @@ interface Services {
 
 /** Makes the function that decides on a request. It returns an `Exit` if the store answers at once. */
 export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store">) => {
-  /** Takes from rate limits that are counted in the key bucket's partition. */
+  /** Takes from rate limits for a request without meters. They are counted in a metering bucket, or in the key bucket. */
   const takeFromLimits = (
     bucket: KeyBucket,
     verified: Verified,
     allowed: Allowed,
     takes: ReadonlyArray<RateLimitTake>,
-    { store }: HotPath
-  ): Effect.Effect<AuthorizeResult, AuthorizeError> =>
-    matchEffectEager(
-      store.commit(
-        getKeyBucketPartition(bucket),
-        takes.map(({ change }) => change)
-      ),
+    limitsIn: string | undefined,
+    hotPath: HotPath
+  ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
+    const changes = takes.map(({ change }) => change)
+    return matchEffectEager(
+      limitsIn === undefined
+        ? hotPath.store.commit(getKeyBucketPartition(bucket), changes)
+        : usage.commitInMeteringBucket(bucket.accountName, limitsIn, changes, hotPath),
       (error) => refuse((error instanceof StoreConflict ? toRateLimited(takes, error) : undefined) ?? error, verified),
       (commitResult) => Effect.succeed({ ...allowed, rateLimits: toStatuses(takes, commitResult) })
     )
+  }
 
   /** Takes from the limits and counts the meters of a request with a valid key and the required scopes. */
   const takeAndCount = (
     bucket: KeyBucket,
     verified: Verified,
-    { rateLimits, metering }: ParsedLimits,
+    { rateLimits, metering, limitsIn }: ParsedLimits,
     isReserving: boolean,
     hotPath: HotPath
   ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
@@ -154,7 +156,9 @@ export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store"
     const allowed: Allowed =
       scopes === undefined ? { allowed: true, consumer, keyId } : { allowed: true, consumer, keyId, scopes }
     if (metering === undefined) {
-      return takes.length === 0 ? Effect.succeed(allowed) : takeFromLimits(bucket, verified, allowed, takes, hotPath)
+      return takes.length === 0
+        ? Effect.succeed(allowed)
+        : takeFromLimits(bucket, verified, allowed, takes, limitsIn, hotPath)
     }
     const { meteringBucketId, meters } = metering
     const request = { amounts: meters ?? noAmounts, rateLimitTakes: takes, kind: "consume" } as const

@@ -15,6 +15,7 @@ import * as Options from "../runtime/Options.ts"
 import { RateLimitName } from "../schema/Names.ts"
 import {
   type AppliedRateLimit,
+  type AuthorizeOptions,
   ParsedAuthorizeOptions,
   type ParsedLimits,
   type RateLimitBy
@@ -83,7 +84,8 @@ export const authorizeFields = {
   rateLimits: Options.optional(
     Schema.Array(NamedRateLimitInput).pipe(Schema.check(Schema.isMaxLength(10), rejectConflictingNames))
   ),
-  metering: Options.optional(Schema.Struct({ meteringBucketId: Schema.String, meters: Options.optional(Amounts) }))
+  metering: Options.optional(Schema.Struct({ meteringBucketId: Schema.String, meters: Options.optional(Amounts) })),
+  limitsIn: Options.optional(Schema.String)
 }
 
 export const rejectBothRateLimitOptions = Schema.makeFilter(
@@ -93,11 +95,27 @@ export const rejectBothRateLimitOptions = Schema.makeFilter(
       : { path: ["rateLimit"], issue: "set either rateLimit or rateLimits, not both" }
 )
 
-export const AuthorizeInput = Schema.Struct(authorizeFields).pipe(Schema.check(rejectBothRateLimitOptions))
+/** A decision is one commit, in one bucket. */
+export const rejectTwoHomes = Schema.makeFilter(
+  ({ metering, limitsIn }: Pick<AuthorizeOptions, "metering" | "limitsIn">) =>
+    metering === undefined || limitsIn === undefined || limitsIn === metering.meteringBucketId
+      ? undefined
+      : { path: ["limitsIn"], issue: "must be the meteringBucketId of metering, or be left out" }
+)
 
-export const toParsedLimits = ({ rateLimit, rateLimits = [], metering }: typeof AuthorizeInput.Type): ParsedLimits => ({
+export const AuthorizeInput = Schema.Struct(authorizeFields).pipe(
+  Schema.check(rejectBothRateLimitOptions, rejectTwoHomes)
+)
+
+export const toParsedLimits = ({
+  rateLimit,
+  rateLimits = [],
+  metering,
+  limitsIn
+}: typeof AuthorizeInput.Type): ParsedLimits => ({
   rateLimits: (rateLimit === undefined ? rateLimits : [rateLimit]).map(toAppliedRateLimit),
-  metering
+  metering,
+  limitsIn
 })
 
 export const toParsedOptions = (input: typeof AuthorizeInput.Type): ParsedAuthorizeOptions =>

@@ -60,15 +60,17 @@ const toPolicyKey = ({ name, limit, per, burst }: RateLimitOptions): string =>
 const parseFast = (options: AuthorizeOptions): ParsedAuthorizeOptions | undefined => {
   if (!isPlainObject(options)) return undefined
   for (const name in options) if (!Object.hasOwn(authorizeFields, name)) return undefined
-  const { scopes, rateLimit, rateLimits, metering } = options
+  const { scopes, rateLimit, rateLimits, metering, limitsIn } = options
   if (rateLimits !== undefined || (scopes !== undefined && !isRequiredScopes(scopes))) return undefined
+  if (limitsIn !== undefined && (typeof limitsIn !== "string" || metering !== undefined)) return undefined
   const parsedLimit = rateLimit === undefined ? undefined : parseRateLimitFast(rateLimit)
   if (parsedLimit === undefined && rateLimit !== undefined) return undefined
   const parsedMetering = metering === undefined ? undefined : parseMeteringFast(metering)
   if (parsedMetering === undefined && metering !== undefined) return undefined
   return new ParsedAuthorizeOptions(scopes === undefined ? undefined : [...scopes], {
     rateLimits: parsedLimit === undefined ? [] : [parsedLimit],
-    metering: parsedMetering
+    metering: parsedMetering,
+    limitsIn
   })
 }
 

@@ -25,7 +25,7 @@ import * as Period from "./Period.ts"
 import type { StoredPlan } from "./Plan.ts"
 import { UnknownPlan } from "./PlanError.ts"
 import { persistEndedTrials } from "./persistEndedTrials.ts"
-import { byPlanExternalId, planRecords } from "./planRecords.ts"
+import { byPlanExternalId, planRecords, readPlans } from "./planRecords.ts"
 import { isNewReservation, removeUsage } from "./removeUsage.ts"
 import { type StoredSubscription, Subscription, SubscriptionId, type SubscriptionStatus } from "./Subscription.ts"
 import { SubscriptionExternalIdTaken } from "./SubscriptionError.ts"
@@ -39,7 +39,7 @@ import {
   subscriptionRecords
 } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
-import { readExternalIds, readPlans, toSubscription } from "./toSubscription.ts"
+import { readExternalIds, toSubscription } from "./toSubscription.ts"
 
 interface SubscriptionFilter {
   readonly customerKey?: string
@@ -249,7 +249,15 @@ const make = Effect.gen(function* () {
         }
         const startsTrial = updated.status === "trialing" && previousStatus !== "trialing"
         const plansOfTrial = startsTrial ? yield* readPlans(bucketId, updated.planIds) : undefined
-        const value = Trial.withStatusAt(now, Trial.updateTrial(updated, trialEndDate, plansOfTrial, now))
+        const value = Trial.withStatusAt(
+          now,
+          Trial.updateTrial(
+            updated,
+            trialEndDate,
+            plansOfTrial?.map(({ value }) => value),
+            now
+          )
+        )
         if (value.status === "trialing") yield* markTrials(bucketId)
         // Before the commit, because it reads from the store: an update that was applied must not fail.
         const planIds = [...new Set([...entry.value.planIds, ...value.planIds])]

@@ -26,6 +26,7 @@ import { StoreConflict } from "../store/StoreError.ts"
 import { type ConsumedMeters, type ConsumeResult, getPolicies } from "./ConsumeResult.ts"
 import { type CountReceipt, toQuotas } from "./CountReceipt.ts"
 import type { CountRequest } from "./CountRequest.ts"
+import { type CommitInMeteringBucket, makeCommitInMeteringBucket } from "./commitInMeteringBucket.ts"
 import { type CountError, makeCountUsage } from "./countUsage.ts"
 import { type CustomerEntitlements, readEntitlement, readEntitlements } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
@@ -271,6 +272,7 @@ const make = Effect.gen(function* () {
     consumeOnHotPath,
     countForSubscription,
     countForCustomer,
+    commitInMeteringBucket: makeCommitInMeteringBucket(store),
     reportSettled,
     reportSettledRequest
   })
@@ -325,6 +327,8 @@ export class Usage extends Context.Service<
       hotPath: HotPath,
       idempotency?: Idempotency
     ) => Effect.Effect<ConsumeResult | SubscriptionRefusal, CustomerCountError>
+    /** Commits changes, such as takes from rate limits, in a metering bucket of an account. */
+    readonly commitInMeteringBucket: CommitInMeteringBucket
     /** Reports the thresholds that are reached now that a reservation is settled. */
     readonly reportSettled: ReturnType<typeof makeCountUsage>["reportSettled"]
     /** The same for the reservation of a request. Reads the usage only if it is near a threshold, and never fails. */

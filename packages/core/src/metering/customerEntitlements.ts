@@ -4,13 +4,12 @@
 import { DateTime, Effect } from "effect"
 import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
 import { assertCustomerUnchanged, readCustomerVersion } from "./customerRecords.ts"
 import * as Entitlement from "./Entitlement.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { findMeteringBucket } from "./meteringBucketRecords.ts"
 import type { StoredPlan } from "./Plan.ts"
-import { planRecords } from "./planRecords.ts"
+import { planRecords, readPlans } from "./planRecords.ts"
 import { consumingStatuses, type StoredSubscription } from "./Subscription.ts"
 import { byCustomer, byStatus, findSubscription, subscriptionRecords } from "./subscriptionRecords.ts"
 import { maxTrialEndStatusLength } from "./Trial.ts"
@@ -38,16 +37,6 @@ const keepQuotaFields = (subscription: StoredSubscription): StoredSubscription =
     ? value
     : { ...value, trialEndStatus: trialEndStatus.slice(0, maxTrialEndStatusLength + 1) }
 }
-
-/** The plans with these ids. Missing plans are skipped. */
-const readPlans = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
-  const store = yield* Store
-  const records = yield* store.get(Partition.forMeteringBucket(bucketId), planIds.map(planRecords.recordKey))
-  return yield* Effect.forEach(
-    records.filter((record) => record !== undefined),
-    planRecords.decode
-  )
-})
 
 /** Reads the entitlement of a subscription. */
 export const readEntitlement = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {

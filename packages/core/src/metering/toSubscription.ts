@@ -2,29 +2,16 @@
  * Converts stored subscriptions for callers.
  */
 import { DateTime, Effect } from "effect"
-import * as Partition from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
 import * as Period from "./Period.ts"
-import { planRecords } from "./planRecords.ts"
+import { readPlans } from "./planRecords.ts"
 import type { StoredSubscription, Subscription } from "./Subscription.ts"
 import * as Trial from "./Trial.ts"
-
-/** Those of the plans that exist, read in one store call. */
-export const readPlans = Effect.fnUntraced(function* (bucketId: string, planIds: ReadonlyArray<string>) {
-  const store = yield* Store
-  const records = yield* store.get(Partition.forMeteringBucket(bucketId), planIds.map(planRecords.recordKey))
-  const entries = yield* Effect.forEach(
-    records.filter((record) => record !== undefined),
-    planRecords.decode
-  )
-  return entries.map(({ value }) => value)
-})
 
 /** The external ids of plans by their ids, read in one store call. */
 export const readExternalIds = (bucketId: string, planIds: ReadonlyArray<string>) =>
   Effect.map(
     readPlans(bucketId, planIds),
-    (plans) => new Map(plans.map(({ id, planExternalId }): [string, string] => [id, planExternalId]))
+    (plans) => new Map(plans.map(({ value }): [string, string] => [value.id, value.planExternalId]))
   )
 
 /** The date that the caller gave, and after it the next one, by the renewal strategy. Otherwise the end of the period. */

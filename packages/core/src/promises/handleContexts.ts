@@ -1,15 +1,23 @@
 /**
- * The context of the Tollgate that a handle belongs to, for bindings, which have only the handle.
+ * What bindings need of the Tollgate that a key bucket belongs to. They have only the handle.
  */
 import { Context, Logger } from "effect"
+import { LimitHomes } from "../rateLimits/LimitHomes.ts"
+import type { KeyBucket } from "../records/KeyBucket.ts"
 import { jsonLogger } from "../runtime/HostLogger.ts"
 
-const contexts = new WeakMap<object, Context.Context<never>>()
+interface HandleContext {
+  readonly context: Context.Context<never>
+  readonly limitHomes: LimitHomes
+  readonly keyBucket: KeyBucket | undefined
+}
 
-const defaultContext = Context.make(Logger.CurrentLoggers, new Set([jsonLogger]))
+const contexts = new WeakMap<object, HandleContext>()
 
-export const setHandleContext = (handle: object, context: Context.Context<never>): void =>
-  void contexts.set(handle, context)
+const loggerContext = Context.make(Logger.CurrentLoggers, new Set([jsonLogger]))
+
+export const setHandleContext = (handle: object, context: HandleContext): void => void contexts.set(handle, context)
 
 /** The default is for an object that only looks like a handle. */
-export const getHandleContext = (handle: object): Context.Context<never> => contexts.get(handle) ?? defaultContext
+export const getHandleContext = (handle: object): HandleContext =>
+  contexts.get(handle) ?? { context: loggerContext, limitHomes: new LimitHomes(), keyBucket: undefined }

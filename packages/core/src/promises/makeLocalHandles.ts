@@ -15,6 +15,7 @@ import type { SubscriptionCountError, Usage } from "../metering/Usage.ts"
 import type { AllOperations } from "../operations/AllOperations.ts"
 import { checkOwner, type Owners } from "../operations/checkOwner.ts"
 import { findOperation } from "../operations/findOperation.ts"
+import { LimitHomes } from "../rateLimits/LimitHomes.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
 import { makeImmediate } from "../store/HotPath.ts"
@@ -80,6 +81,7 @@ export const makeLocalHandles = ({
   host
 }: LocalServices) => {
   const enter = () => host.withActiveSpan(host.context)
+  const limitHomes = new LimitHomes()
   /** Without a tracer, a store that answers at once needs no fiber. */
   const immediate = host.isTraced ? undefined : makeImmediate(store, Context.get(host.context, Clock.Clock))
   const verify = (bucket: KeyBucket, key: string) =>
@@ -98,7 +100,7 @@ export const makeLocalHandles = ({
   const account = makeAccountHandles<LocalKeyBucketHandle>({
     call,
     makeKeyBucket: (handle, bucket) => {
-      setHandleContext(handle, host.context)
+      setHandleContext(handle, { context: host.context, limitHomes, keyBucket: bucket })
       return Object.assign(handle, {
         verify: (key: string | undefined) =>
           runPossiblySync(() => Effect.mapEager(verify(bucket, key ?? ""), encodeVerification), enter()),

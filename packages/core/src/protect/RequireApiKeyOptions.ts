@@ -15,14 +15,15 @@ export interface RouteRateLimit<Request> extends Omit<RateLimitOptions, "by" | "
 
 /** What a protected route requires besides a valid key, what it counts, and where it finds the key. */
 // biome-ignore lint/suspicious/noExplicitAny: each binding says what its request is
-export interface RequireApiKeyOptions<Request = any> extends Pick<AuthorizeOptions, "scopes"> {
+export interface RequireApiKeyOptions<Request = any> extends Pick<AuthorizeOptions, "scopes" | "limitsIn"> {
   /** One rate limit. Example: `{ limit: 10, per: "second" }`. */
   readonly rateLimit?: RouteRateLimit<Request> | undefined
   /** Up to 10 rate limits with names. */
   readonly rateLimits?: ReadonlyArray<RouteRateLimit<Request> & { readonly name: string }> | undefined
   /**
    * Requires a subscription of the consumer in this metering bucket, and counts meters on it. A function that returns
-   * `undefined` leaves the request unmetered.
+   * `undefined` leaves the request unmetered. If the route has rate limits, a function needs `limitsIn`, and returns that
+   * metering bucket.
    */
   readonly metering?: FromRequest<Request, MeteringOptions | undefined> | undefined
   /**

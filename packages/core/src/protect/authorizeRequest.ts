@@ -199,7 +199,7 @@ export interface AuthorizingKeyBucket {
   authorize(key: string | undefined, options?: AuthorizeOptions | ParsedAuthorizeOptions): Promise<AuthorizeResultJson>
 }
 
-const keyBucket = Options.value(
+const keyBucketOption = Options.value(
   (bucket): bucket is AuthorizingKeyBucket => Options.hasMethods(bucket, "authorize"),
   "must be a key bucket, such as gate.account(…).keyBucket(…)"
 )
@@ -212,8 +212,10 @@ export const makeAuthorizeRequest = <HostRequest>(
   bucket: AuthorizingKeyBucket,
   options?: RequireApiKeyOptions<HostRequest>
 ): ((request: RequestLike, hostRequest: HostRequest) => Promise<AuthorizeRequestResult>) => {
-  Options.decodeSync(keyBucket, bucket, "keyBucket")
-  const { keyFrom, onStoreUnavailable, toAuthorizeOptions } = parseRouteOptions(options)
+  Options.decodeSync(keyBucketOption, bucket, "keyBucket")
+  const { keyFrom, onStoreUnavailable, policies, limitsIn, toAuthorizeOptions } = parseRouteOptions(options)
+  const { context, limitHomes, keyBucket } = getHandleContext(bucket)
+  if (keyBucket !== undefined) limitHomes.add(keyBucket, policies, limitsIn)
   return async (request, hostRequest) => {
     const getInstance = () => resolveRequestId(request.header("x-request-id"))
     const key = extractKey(request, keyFrom)
@@ -225,7 +227,7 @@ export const makeAuthorizeRequest = <HostRequest>(
       if (error instanceof InvalidInput) return toRefusalResult({ error, headers: {} }, getInstance())
       if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
       const instance = getInstance()
-      logRequestError(getHandleContext(bucket), instance, error.message)
+      logRequestError(context, instance, error.message)
       return onStoreUnavailable === "allow"
         ? { allowed: true, consumer: undefined, headers: {} }
         : toRefusalResult(toStoreRefusal(error), instance)

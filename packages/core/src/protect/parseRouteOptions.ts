@@ -12,9 +12,11 @@ import {
   authorizeFields,
   isRateLimitBy,
   rejectBothRateLimitOptions,
+  rejectTwoHomes,
   toParsedLimits
 } from "../authorize/authorizeSchemas.ts"
 import { parseAuthorizeOptions } from "../authorize/parseAuthorizeOptions.ts"
+import type { RateLimitPolicy } from "../rateLimits/RateLimit.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import { isPlainObject } from "../runtime/isPlainObject.ts"
 import * as Options from "../runtime/Options.ts"
@@ -38,7 +40,7 @@ const staticOptions = Schema.Struct({
   charge: Options.optional(Options.literals(["request", "success"])),
   onStoreUnavailable: Options.optional(Options.literals(["deny", "allow"])),
   ...authorizeFields
-}).pipe(Schema.check(rejectBothRateLimitOptions))
+}).pipe(Schema.check(rejectBothRateLimitOptions, rejectTwoHomes))
 
 type RequestFunction = (request: unknown) => unknown
 type Fields = Readonly<Record<string, unknown>>
@@ -98,9 +100,13 @@ const resolveCost = async (
   throw new InvalidInput({ errors: [{ detail }], detail })
 }
 
-const resolveMetering = async (metering: RequestFunction, request: unknown): Promise<ParsedLimits["metering"]> => {
+const resolveMetering = async (
+  metering: RequestFunction,
+  limitsIn: string | undefined,
+  request: unknown
+): Promise<ParsedLimits["metering"]> => {
   const result = (await callFunction(metering, request)) as MeteringOptions | undefined
-  const parsed = Effect.runSyncExit(parseAuthorizeOptions({ metering: result }))
+  const parsed = Effect.runSyncExit(parseAuthorizeOptions({ metering: result, limitsIn }))
   if (Exit.isSuccess(parsed)) return (parsed.value.limits as ParsedLimits).metering
   const error = Cause.squash(parsed.cause)
   const detail = error instanceof InvalidInput ? error.detail : String(error)
@@ -110,6 +116,9 @@ const resolveMetering = async (metering: RequestFunction, request: unknown): Pro
 interface RouteOptions {
   readonly keyFrom: KeyFrom | undefined
   readonly onStoreUnavailable: "deny" | "allow" | undefined
+  /** The rate limits, and the metering bucket that counts them; `undefined`: the key bucket. */
+  readonly policies: ReadonlyArray<RateLimitPolicy>
+  readonly limitsIn: string | undefined
   /** The options of `authorize` for a request. */
   readonly toAuthorizeOptions: (request: unknown) => ParsedAuthorizeOptions
 }
@@ -136,27 +145,37 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
     throw new ConfigurationError({ option: "charge", problem: '"success" needs metering with meters to charge' })
   }
   const limits = toParsedLimits(decoded)
+  if (isFunction(metering) && limits.rateLimits.length > 0 && limits.limitsIn === undefined) {
+    const problem =
+      "is needed beside rate limits if metering is a function: the id of the metering bucket that it returns"
+    throw new ConfigurationError({ option: "limitsIn", problem })
+  }
+  const parsedOptions = {
+    keyFrom,
+    onStoreUnavailable,
+    policies: limits.rateLimits.map(({ policy }) => policy),
+    limitsIn: limits.limitsIn ?? limits.metering?.meteringBucketId
+  }
   const hasFunctions =
     isFunction(metering) || limitFunctions.some(({ by, cost }) => by !== undefined || cost !== undefined)
   if (!hasFunctions) {
     const parsed = new ParsedAuthorizeOptions(scopes, limits, isReserving)
-    return { keyFrom, onStoreUnavailable, toAuthorizeOptions: () => parsed }
+    return { ...parsedOptions, toAuthorizeOptions: () => parsed }
   }
 
   const resolveLimits = async (request: unknown): Promise<ParsedLimits> => {
     const [resolvedMetering, ...resolvedLimits] = await Promise.all([
-      isFunction(metering) ? resolveMetering(metering, request) : limits.metering,
+      isFunction(metering) ? resolveMetering(metering, limits.limitsIn, request) : limits.metering,
       ...limits.rateLimits.map(async (limit, index): Promise<AppliedRateLimit> => {
         const functions = limitFunctions[index] ?? { path: "" }
         const [by, cost] = [await resolveBy(functions, limit, request), await resolveCost(functions, limit, request)]
         return { policy: limit.policy, by, cost }
       })
     ])
-    return { rateLimits: resolvedLimits, metering: resolvedMetering }
+    return { rateLimits: resolvedLimits, metering: resolvedMetering, limitsIn: limits.limitsIn }
   }
   return {
-    keyFrom,
-    onStoreUnavailable,
+    ...parsedOptions,
     toAuthorizeOptions: (request) => new ParsedAuthorizeOptions(scopes, () => resolveLimits(request), isReserving)
   }
 }
