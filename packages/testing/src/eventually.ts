@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises"
 
 /** Long, because test machines are shared. */
-const timeoutMs = 30_000
+const timeoutMs = 90_000
 const intervalMs = 50
 
 /**
- * Repeats a check until it no longer throws, and returns its result; throws the check's last error after 30 s. It does
+ * Repeats a check until it no longer throws, and returns its result; throws the check's last error after 90 s. It does
  * not import Vitest, so that worker processes can import this package.
  */
 export const eventually = async <Result>(check: () => Result | Promise<Result>): Promise<Result> => {

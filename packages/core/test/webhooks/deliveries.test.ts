@@ -234,7 +234,7 @@ describe("the list of deliveries", () => {
       const { data: newest } = await acme.events.list({ type: "key.created", limit: 1_000 })
       expect(data.map(({ eventId }) => eventId)).toEqual(newest.map(({ id }) => id))
     })
-  }, 120_000)
+  }, 300_000)
 })
 
 describe("an endpoint that hangs", () => {
