@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
     const cleaned: Array<boolean> = []
     for (const queue of queues) {
       const { pending, webhook } = queue
-      if (pending > 0 && webhook.value.state === "disabled") yield* failPending(webhook.value)
+      if (pending > 0 && webhook.value.state === "disabled") cleaned.push(!(yield* failPending(webhook.value)))
       cleaned.push(yield* removeOldDeliveries(webhook.value, queue))
       if (queue.nextAttemptOn !== undefined) yield* wakeAt(accountName, DateTime.toEpochMillis(queue.nextAttemptOn))
     }

@@ -16,6 +16,7 @@ import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { checkWebhookUrl } from "./checkWebhookUrl.ts"
+import { failAllPending } from "./cleanDeliveries.ts"
 import { Delivery, DeliveryId, type StoredDelivery, toDelivery } from "./Delivery.ts"
 import { makeDelivery } from "./planDeliveries.ts"
 import { makeWebhookEvent, recordWebhookEvent } from "./recordWebhookEvent.ts"
@@ -118,6 +119,8 @@ const make = Effect.gen(function* () {
           yield* checkVersion(entry, ifMatch)
           const { description: previous, disabledReason, failingSince, ...kept } = entry.value
           const newDescription = description === undefined ? previous : (description ?? undefined)
+          // What was queued before it was disabled is not sent any more.
+          if (kept.state === "disabled" && patch.state === "enabled") yield* failAllPending(entry.value)
           // An endpoint that is enabled again, or replaced, starts anew.
           const isReset = patch.state === "enabled" || patch.url !== undefined
           const value: StoredWebhook = {

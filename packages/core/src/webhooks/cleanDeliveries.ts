@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
+import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { StoredDelivery } from "./Delivery.ts"
 import type { StoredWebhook } from "./Webhook.ts"
@@ -51,6 +52,10 @@ export const failPending = Effect.fnUntraced(function* ({ accountName, id }: Sto
   )
   return entries.length > 0
 })
+
+/** Ends all pending deliveries of a disabled webhook, in batches. No more are queued while it is disabled. */
+export const failAllPending = (webhook: StoredWebhook) =>
+  Effect.repeat(retryOnConflict(failPending(webhook)), { while: (found) => found })
 
 /**
  * Removes a batch of the oldest deliveries that have ended, if there are many more than are kept, or nothing else is to be

@@ -212,6 +212,31 @@ describe("a webhook whose endpoint is gone", () => {
   })
 })
 
+describe("a webhook that is disabled and enabled again", () => {
+  it("is not sent what was queued before, however much it was", async () => {
+    const acme = (await startGate()).account("acme")
+    const receiver = await startReceiver(hang)
+    const { id } = await acme.webhooks.create({ url: receiver.url, events: ["key.created"] })
+    const { consumers, keys } = acme.keyBucket("production")
+    await consumers.create({ name: "alice" })
+    await keys.createMany(
+      "alice",
+      Array.from({ length: 1_000 }, () => ({}))
+    )
+    await eventually(async () => expect((await acme.webhooks.deliveries(id)).total).toBe(1_000))
+    await acme.webhooks.update(id, { state: "disabled" })
+    receiver.respond = respondWith(204)
+    await acme.webhooks.update(id, { state: "enabled" })
+    const sent = receiver.requests.length
+    expect(sent).toBeLessThan(100)
+    const { data } = await acme.webhooks.deliveries(id)
+    expect(data.filter(({ status }) => status !== "failed").length).toBeLessThanOrEqual(sent)
+    const last = await keys.create("alice")
+    await eventually(() => expect(receiver.requests.at(-1)?.event).toMatchObject({ subject: { id: last.id } }))
+    expect(receiver.requests).toHaveLength(sent + 1)
+  })
+})
+
 describe("the list of deliveries", () => {
   it("has the newest first, and keeps the last 1,000 that have ended", async () => {
     const acme = (await startGate()).account("acme")
