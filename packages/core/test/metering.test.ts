@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, expect, it } from "@effect/vitest"
 import { createTollgate } from "@tollgate/core"
 import {
   AccountName,
@@ -15,7 +15,7 @@ import { Partition, Store, type StoreOperations, StoreUnavailable } from "@tollg
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { eventually, isBackgroundCall } from "@tollgate/testing"
-import { Arbitrary, DateTime, Effect, Layer, Schema } from "effect"
+import { Arbitrary, DateTime, Effect, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { persistEndedTrials } from "../src/metering/persistEndedTrials.ts"
 import { secret } from "./stores.ts"
@@ -172,7 +172,7 @@ describe("trials", () => {
       const counting: StoreOperations = {
         ...store,
         commit: (...args) => {
-          commits++
+          if (!isBackgroundCall("commit", args[0], args[1])) commits++
           return store.commit(...args)
         }
       }
@@ -540,6 +540,40 @@ describe("quotas", () => {
       assert.strictEqual(yield* stateHash, before)
     }).pipe(Effect.provide(Tollgate.layer({ secret }).pipe(Layer.provideMerge(StoreState.layer(MemoryStore.layer)))))
   )
+})
+
+describe("what is removed", () => {
+  it("leaves no record behind: neither of a customer nor of the position in the log of its account", async () => {
+    const store = MemoryStore.open()
+    const gate = await createTollgate({ store, secret })
+    const acme = gate.account("acme")
+    const billing = await acme.meteringBuckets.ensure("billing")
+    const readKeys = async () => {
+      const keys: Array<string> = []
+      for (const partition of [Partition.forMeteringBucket(billing.id), Partition.forEvents("acme")]) {
+        const batches = await Effect.runPromise(Stream.runCollect(store.contents.read(partition)))
+        keys.push(...batches.flat().flatMap((entry) => (entry._tag === "Record" ? [entry.record.key] : [])))
+      }
+      return keys
+    }
+    const count = async (prefix: string) => (await readKeys()).filter((key) => key.startsWith(prefix)).length
+    await billing.plans.create({ label: "Pro", planExternalId: "pro", meters: { requests: { max: 10 } } })
+    const first = await billing.subscriptions.create({ customerKey: "alice", planExternalIds: ["pro"] })
+    const second = await billing.subscriptions.create({ customerKey: "alice", planExternalIds: ["pro"] })
+    await billing.subscriptions.remove(first.id)
+    expect(await count("customer/")).toBe(1)
+    expect((await billing.usage.consume(second.id, { requests: 1 })).meters["requests"]?.used).toBe(1)
+    await billing.subscriptions.remove(second.id)
+    expect(await count("customer/")).toBe(0)
+    const third = await billing.subscriptions.create({ customerKey: "alice", planExternalIds: ["pro"] })
+    expect((await billing.usage.consume(third.id, { requests: 1 })).meters["requests"]?.used).toBe(1)
+    const isMoved = (keys: ReadonlyArray<string>) =>
+      keys.includes(`position/${Partition.forMeteringBucket(billing.id)}`)
+    await eventually(async () => expect(isMoved(await readKeys())).toBe(true))
+    await acme.meteringBuckets.remove(billing.id)
+    expect(isMoved(await readKeys())).toBe(false)
+    await gate.close()
+  })
 })
 
 describe("threshold notifications", () => {

@@ -6,7 +6,7 @@ import { eventually, isBackgroundCall } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { stores } from "./stores.ts"
-import { setTime, setUp, startOn, sum, used } from "./usageServices.ts"
+import { setTime, setUp, startOn, startProcess, sum, used } from "./usageServices.ts"
 
 const start = "2027-03-14T09:30:00Z"
 const most = Number.MAX_SAFE_INTEGER
@@ -107,16 +107,16 @@ describe.each(stores)("usage that is recorded after the fact, on %s", (_, store)
 })
 
 describe("counting", () => {
-  it.effect("opens an hour once: then a count or a refusal reads nothing but the counter that is exceeded", () => {
+  /** A store that records the calls of operations. */
+  const makeTrace = () => {
     const calls: Array<string> = []
-    /** Records the calls of operations. */
     const recordCalls =
       <A extends readonly [string, unknown?, ...ReadonlyArray<unknown>], B>(name: string, run: (...args: A) => B) =>
       (...args: A): B => {
         if (!isBackgroundCall(name, args[0], args[1])) calls.push(name)
         return run(...args)
       }
-    const counting = Layer.effect(
+    const layer = Layer.effect(
       Store,
       Effect.map(
         Store,
@@ -135,6 +135,11 @@ describe("counting", () => {
         yield* Effect.exit(operation)
         return calls.join(" ")
       })
+    return { trace, layer }
+  }
+
+  it.effect("opens an hour once: then a count or a refusal reads nothing but the counter that is exceeded", () => {
+    const { trace, layer } = makeTrace()
     return Effect.gen(function* () {
       const { subscribe } = yield* setUp({ requests: 10 })
       const subscription = yield* subscribe({ quotaResetAnchor: DateTime.makeUnsafe(start) })
@@ -148,6 +153,25 @@ describe("counting", () => {
         assert.strictEqual(yield* trace(subscription.consume({ requests: 1 })), "commit counters")
       }
       assert.deepStrictEqual(used(yield* subscription.series("hour")), { "2027-03-14T09:00": { requests: 10 } })
-    }).pipe(startOn(counting)(start))
+    }).pipe(startOn(layer)(start))
+  })
+
+  it.effect("reads only the ledger again after another process has written it", () => {
+    const { trace, layer } = makeTrace()
+    return Effect.gen(function* () {
+      const { bucketId, subscribe } = yield* setUp()
+      const here = yield* subscribe()
+      const there = yield* (yield* startProcess())(bucketId, here.id)
+      yield* here.consume()
+      yield* there.consume()
+      // The first use of a meter is noted in the ledger.
+      yield* here.consume({ tokens: 1 })
+      assert.strictEqual(yield* trace(there.consume()), "commit get commit")
+      assert.strictEqual(yield* trace(there.consume()), "commit")
+      yield* setTime("2027-03-14T10:00:00Z")
+      yield* here.consume()
+      assert.strictEqual(yield* trace(there.consume()), "get commit")
+      assert.strictEqual(sum(yield* there.series("hour")), 6)
+    }).pipe(startOn(layer)(start))
   })
 })

@@ -9,6 +9,7 @@ import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { EventRetention } from "../outbox/EventRetention.ts"
+import { positionRecords } from "../outbox/eventRecords.ts"
 import { moveEvents } from "../relay/moveEvents.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
@@ -52,6 +53,13 @@ const make = Effect.gen(function* () {
   const withRetention = Effect.provideService(EventRetention, yield* EventRetention)
   const idempotentCreate = makeIdempotentCommits(store, secretBox, MeteringBucket)
 
+  /** Removes what the log of the account remembers of the bucket's outbox. */
+  const forgetPosition = Effect.fnUntraced(function* (accountName: AccountName, partition: Partition.Partition) {
+    const events = Partition.forEvents(accountName)
+    const position = yield* positionRecords.get(events, partition)
+    if (Option.isSome(position)) yield* store.commit(events, [positionRecords.remove(position.value)])
+  })
+
   /**
    * Completes a removal that is recorded in the directory. Removes the bucket's entry first, so that no commit to the
    * bucket succeeds.
@@ -67,8 +75,9 @@ const make = Effect.gen(function* () {
         yield* withRetention(moveEvents(partition))
         yield* store.clear(partition)
         const entry = yield* directoryRecords.get(Partition.meteringDirectory, id)
-        if (Option.isSome(entry))
-          yield* store.commit(Partition.meteringDirectory, [directoryRecords.remove(entry.value)])
+        if (Option.isNone(entry)) return
+        yield* forgetPosition(entry.value.value.bucket.accountName, partition)
+        yield* store.commit(Partition.meteringDirectory, [directoryRecords.remove(entry.value)])
       })
     )
 

@@ -16,7 +16,7 @@ import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { type RecordUnreadable, StoreConflict, type StoreError } from "../store/StoreError.ts"
-import { bumpCustomerVersion, readCustomerVersion } from "./customerRecords.ts"
+import { bumpCustomerVersion, readCustomerVersion, removeCustomer } from "./customerRecords.ts"
 import { forEachMarkedBucket, makeMarkOnce } from "./markedBuckets.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import { trialsTerm } from "./meteringDirectoryRecords.ts"
@@ -291,9 +291,13 @@ const make = Effect.gen(function* () {
         const partition = Partition.forMeteringBucket(bucketId)
         const externalIds = yield* readExternalIds(bucketId, entry.value.planIds)
         const subscription = toSubscription(entry.value, externalIds, yield* trustedClock.now)
+        const { customerKey } = entry.value
+        const customerVersion = yield* readCustomerVersion(bucketId, customerKey)
+        const ofCustomer = { where: [byCustomer(customerKey)], offset: 0, limit: 0 }
+        const { total } = yield* subscriptionRecords.page(partition, ofCustomer)
         yield* store.commit(partition, [
           meteringBucketRecords.assertUnchanged(bucketEntry),
-          bumpCustomerVersion(yield* readCustomerVersion(bucketId, entry.value.customerKey)),
+          ...(total > 1 ? [bumpCustomerVersion(customerVersion)] : removeCustomer(customerVersion)),
           subscriptionRecords.remove(entry),
           ...(yield* removeUsage(partition, subscriptionId)),
           yield* recordSubscriptionEvent("subscription.deleted", bucketEntry.value, subscription)

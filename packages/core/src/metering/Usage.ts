@@ -44,6 +44,7 @@ import { SubscriptionNotFound } from "./SubscriptionError.ts"
 import { type QuotaMethods, SubscriptionsApi } from "./SubscriptionsApi.ts"
 import { UsageApi, type UsageMethods } from "./UsageApi.ts"
 import { getUsedCounter } from "./usageCounters.ts"
+import { ledgerRecords } from "./usageRecords.ts"
 
 /** Maximum size of each of the two caches, in bytes. */
 const maxCacheBytes = 16 * 1024 * 1024
@@ -96,7 +97,13 @@ const make = Effect.gen(function* () {
     return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
   }
 
-  const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
+  const isStale = (error: unknown): error is StoreConflict => error instanceof StoreConflict && error.reason === "stale"
+
+  /** Counts again if only the ledger has changed, which another process has written: the entitlement is current. */
+  const retryOnStaleLedger = <A, E>(attempt: () => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.catchEager(attempt(), (error) =>
+      isStale(error) && error.subject.startsWith(ledgerRecords.recordKey("")) ? attempt() : Effect.fail(error)
+    )
 
   /**
    * Cached data may allow usage but never deny it: it may be outdated, so Tollgate reads again before it refuses. If the
@@ -125,7 +132,7 @@ const make = Effect.gen(function* () {
     return cached === undefined
       ? retryWithCurrentData()
       : Effect.catchEager(
-          count(bucketId, cached, request, idempotency, hotPath),
+          retryOnStaleLedger(() => count(bucketId, cached, request, idempotency, hotPath)),
           (error): ReturnType<Usage["Service"]["countForSubscription"]> =>
             shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)
         )
@@ -152,7 +159,7 @@ const make = Effect.gen(function* () {
     const cached = customerCache.get(cacheKey)
     if (cached === undefined) return retryWithCurrentData()
     return matchEffectEager(
-      countForNewestMatch(bucketId, cached, request, idempotency, hotPath),
+      retryOnStaleLedger(() => countForNewestMatch(bucketId, cached, request, idempotency, hotPath)),
       (error) => (shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)),
       (outcome) => (typeof outcome === "string" ? retryWithCurrentData() : Effect.succeed(outcome))
     )

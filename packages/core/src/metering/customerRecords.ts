@@ -19,7 +19,7 @@ const customerRecords = Collection.make({
 
 export interface CustomerVersion {
   readonly customerKey: string
-  /** None if the customer never had a subscription. */
+  /** None if the customer has no subscription. */
   readonly entry: Option.Option<Collection.Entry<typeof Customer.Type>>
 }
 
@@ -32,6 +32,13 @@ export const readCustomerVersion = (bucketId: string, customerKey: string) =>
 /** A change that gives the customer a new version. Add it to every commit that changes the customer's subscriptions. */
 export const bumpCustomerVersion = ({ customerKey, entry }: CustomerVersion): Change =>
   Option.isSome(entry) ? customerRecords.replace(entry.value, { customerKey }) : customerRecords.insert({ customerKey })
+
+/**
+ * Changes that remove the customer with its last subscription. A subscription that is created meanwhile changes the
+ * customer, so that the commit fails.
+ */
+export const removeCustomer = ({ entry }: CustomerVersion): ReadonlyArray<Change> =>
+  Option.toArray(entry).map(customerRecords.remove)
 
 /** A precondition: the commit fails if any of the customer's subscriptions has changed. */
 export const assertCustomerUnchanged = ({ customerKey, entry }: CustomerVersion): Change =>
