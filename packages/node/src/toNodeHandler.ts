@@ -10,6 +10,7 @@ import { pipeline } from "node:stream/promises"
 import {
   fromWebResponse,
   getConnection,
+  makeBusyResponse,
   nextBatch,
   Options,
   type TransportRequest,
@@ -197,8 +198,13 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
     const { isDisconnected, signal, stop } = watchForDisconnect(req, res)
     try {
       // A body that another listener reads must be read from its first chunk.
-      if (req.readableFlowing !== true) await nextBatch(getConnection(req))
+      const isServed = req.readableFlowing === true || (await nextBatch(getConnection(req)))
       if (isDisconnected()) return
+      if (!isServed) {
+        // Those that follow on the connection are not read.
+        if (req.httpVersionMajor === 1) res.setHeader("connection", "close")
+        return await send(makeBusyResponse(String(req.headers["x-request-id"] ?? "")), req, res)
+      }
       const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
       const response = await dispatch({
         ...fromNodeRequest(req, path ?? "/", basePath, signal),

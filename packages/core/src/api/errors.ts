@@ -6,6 +6,7 @@ import {
   PayloadTooLarge,
   RequestInProgress,
   RequestTimeout,
+  ServerBusy,
   UnsupportedEncoding
 } from "../errors/requestErrors.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
@@ -13,7 +14,7 @@ import { IdempotencyKeyReused, ReplayUnavailable } from "../store/IdempotencyErr
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 
 /** Errors of every authenticated endpoint. */
-export const commonErrors = [InvalidInput, InternalError, StoreUnavailable, StoreConflict] as const
+export const commonErrors = [InvalidInput, InternalError, StoreUnavailable, StoreConflict, ServerBusy] as const
 
 /** Errors of endpoints that accept an Idempotency-Key. */
 export const idempotencyErrors = [IdempotencyKeyReused, RequestInProgress, ReplayUnavailable] as const

@@ -51,6 +51,18 @@ export class UnsupportedEncoding extends defineError<UnsupportedEncoding>()("Uns
   detail: () => "Send the body uncompressed, without Content-Encoding"
 }) {}
 
+/** More requests wait than the server can serve. */
+export class ServerBusy extends defineError<ServerBusy>()("ServerBusy", {
+  code: "server-busy",
+  status: 503,
+  title: "Server busy",
+  meaning: "More requests wait than the server can serve: on this connection, or on all.",
+  remedy:
+    "Wait as long as `Retry-After` says, and send the request again. Send fewer requests at once: do not pipeline " +
+    "thousands of requests on one connection.",
+  detail: () => "Too many requests wait. Nothing was done. Try again in a moment, with fewer requests at once."
+}) {}
+
 /** The server failed unexpectedly. Its log has the error under the request ID. */
 export class InternalError extends defineError<InternalError>()("InternalError", {
   code: "internal",

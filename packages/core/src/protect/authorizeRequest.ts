@@ -8,6 +8,7 @@ import { parseBearerToken } from "../access/parseBearerToken.ts"
 import type { AuthorizeOptions, ParsedAuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import type { ReportOutcome } from "../authorize/reportOutcome.ts"
 import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
+import { ServerBusy } from "../errors/requestErrors.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
 import { type QuotaPeriod, toPolicies } from "../metering/ConsumeResult.ts"
@@ -219,7 +220,9 @@ export const makeAuthorizeRequest = <HostRequest>(
   return async (request, hostRequest) => {
     const getInstance = () => resolveRequestId(request.header("x-request-id"))
     const key = extractKey(request, keyFrom)
-    await nextBatch(request.connection ?? request)
+    if (!(await nextBatch(request.connection ?? request))) {
+      return toRefusalResult({ error: new ServerBusy(), headers: { "retry-after": "1" } }, getInstance())
+    }
     try {
       const result = await bucket.authorize(key, toAuthorizeOptions(hostRequest))
       return result.allowed ? toAllowedResult(result) : toRefusalResult(toRefusal(result), getInstance())

@@ -1,41 +1,132 @@
 /**
  * Lets the requests that have arrived in one turn of the event loop be handled one after another. Their code and data then
  * stay in the caches of the processor, which between requests are taken by the rest of the server.
+ *
+ * Node reads on while requests wait, because it stops only for responses that are not read. So a connection is paused while
+ * many of its requests wait, and requests beyond a limit are refused.
  */
 // Imported, so that it is Node's own also where a test has replaced the global one by a fake timer.
 import { setImmediate } from "node:timers"
 
 /** Between two batches, the event loop serves everything else. */
 const maxBatchSize = 64
+/** A batch ends after this time, even if it is smaller. */
+const maxBatchMs = 10
+
+/** A connection is paused above this number of waiting requests, and resumed below the other. */
+export const pauseAbove = 32
+const resumeBelow = 16
+/**
+ * Maximum requests that wait, of one connection and of all. A paused connection has those that Node had read: up to 64 KiB,
+ * which is some 2,000 requests. A connection of HTTP/2 cannot be paused.
+ */
+const maxWaitingOfConnection = 4_096
+const maxWaiting = 32_768
+
+/** What is used of a socket. Other connections, such as those of HTTP/2, lack methods. */
+interface Connection {
+  readonly pause?: () => unknown
+  readonly resume?: () => unknown
+  readonly on?: (event: string, listener: () => void) => unknown
+  readonly once?: (event: string, listener: () => void) => unknown
+  readonly off?: (event: string, listener: () => void) => unknown
+  readonly writableNeedDrain?: boolean
+}
+
+type Resume = (isServed: boolean) => void
+
+interface Queue {
+  readonly requests: Array<Resume>
+  readonly onClose: () => void
+  /** Set while the connection is paused. Node resumes it when responses were read, so it is paused again. */
+  onResume?: (() => void) | undefined
+}
 
 /** The requests that wait, by connection. The connection that is next comes first. */
-const waiting = new Map<object, Array<() => void>>()
+const waiting = new Map<Connection, Queue>()
+let count = 0
+/** Whether a batch runs or is scheduled. */
+let isRunning = false
+
+const pause = (connection: Connection, queue: Queue): void => {
+  if (connection.pause === undefined || queue.onResume !== undefined) return
+  queue.onResume = () => void connection.pause?.()
+  connection.on?.("resume", queue.onResume)
+  connection.pause()
+}
+
+const resume = (connection: Connection, queue: Queue): void => {
+  if (queue.onResume === undefined) return
+  connection.off?.("resume", queue.onResume)
+  queue.onResume = undefined
+  // Node has paused it as well, until its responses are read.
+  if (connection.writableNeedDrain === true) connection.once?.("drain", () => connection.resume?.())
+  else connection.resume?.()
+}
+
+const remove = (connection: Connection, queue: Queue): void => {
+  waiting.delete(connection)
+  connection.off?.("close", queue.onClose)
+  resume(connection, queue)
+}
 
 /** Takes one request of each connection in turn: a client that sends thousands of requests at once delays only its own. */
-const takeBatch = (): ReadonlyArray<() => void> => {
-  const batch: Array<() => void> = []
-  // A connection that is added again is visited again.
-  for (const [connection, requests] of waiting) {
-    const request = requests.shift()
-    if (request !== undefined) batch.push(request)
-    waiting.delete(connection)
-    if (requests.length > 0) waiting.set(connection, requests)
-    if (batch.length === maxBatchSize) break
+const takeNext = (): Resume | undefined => {
+  for (const [connection, queue] of waiting) {
+    const request = queue.requests.shift()
+    if (queue.requests.length === 0) remove(connection, queue)
+    else {
+      // A connection that is added again is visited last.
+      waiting.delete(connection)
+      waiting.set(connection, queue)
+      if (queue.requests.length < resumeBelow) resume(connection, queue)
+    }
+    if (request === undefined) continue
+    count--
+    return request
   }
-  return batch
+  return undefined
 }
 
-const resumeBatch = (): void => {
-  const batch = takeBatch()
-  if (waiting.size > 0) setImmediate(resumeBatch)
-  for (const resume of batch) resume()
+const resumeBatch = async (): Promise<void> => {
+  const end = performance.now() + maxBatchMs
+  for (let taken = 0; taken < maxBatchSize && (taken === 0 || performance.now() < end); taken++) {
+    const request = takeNext()
+    if (request === undefined) break
+    request(true)
+    // The request runs before the time is looked at.
+    await undefined
+  }
+  isRunning = waiting.size > 0
+  if (isRunning) setImmediate(resumeBatch)
 }
 
-/** Resolves when the event loop has read what has arrived, for all requests of this turn together. */
-export const nextBatch = (connection: object): Promise<void> =>
+const addQueue = (connection: Connection): Queue => {
+  const queue: Queue = {
+    requests: [],
+    onClose: () => {
+      waiting.delete(connection)
+      count -= queue.requests.length
+      for (const request of queue.requests.splice(0)) request(false)
+    }
+  }
+  connection.once?.("close", queue.onClose)
+  waiting.set(connection, queue)
+  return queue
+}
+
+/**
+ * Resolves when the event loop has read what has arrived, for all requests of this turn together: with `false` if the
+ * connection is closed meanwhile, or if too many requests wait. Then the request is not to be served.
+ */
+export const nextBatch = (connection: object): Promise<boolean> =>
   new Promise((resolve) => {
-    if (waiting.size === 0) setImmediate(resumeBatch)
-    const requests = waiting.get(connection)
-    if (requests === undefined) waiting.set(connection, [resolve])
-    else requests.push(resolve)
+    const queue = waiting.get(connection) ?? addQueue(connection)
+    if (count >= maxWaiting || queue.requests.length >= maxWaitingOfConnection) return resolve(false)
+    queue.requests.push(resolve)
+    count++
+    if (queue.requests.length > pauseAbove) pause(connection, queue)
+    if (isRunning) return
+    isRunning = true
+    setImmediate(resumeBatch)
   })
