@@ -9,6 +9,14 @@ export const getErrorCode = (error: unknown): string =>
 /** Another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => /^SQLITE_(BUSY|LOCKED)/.test(getErrorCode(error))
 
+/**
+ * The native addon of better-sqlite3 cannot be loaded: it was built for another version of Node or another platform, or
+ * was not built because install scripts were off. Version 12 throws an error without a code if it finds no addon.
+ */
+export const isAddonError = (error: unknown): boolean =>
+  /^(ERR_DLOPEN_FAILED|MODULE_NOT_FOUND)$/.test(getErrorCode(error)) ||
+  (error instanceof Error && error.message.startsWith("Could not locate the bindings file"))
+
 interface ErrorClass {
   readonly problem: string
   readonly retryable: boolean

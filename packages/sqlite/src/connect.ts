@@ -7,7 +7,7 @@ import { dirname, resolve } from "node:path"
 import { StoreOpenError } from "@tollgate/core/store"
 import Sqlite, { type Database } from "better-sqlite3"
 import { Clock, Effect, Schedule, type Scope } from "effect"
-import { classifyError, isBusy } from "./classifyError.ts"
+import { classifyError, isAddonError, isBusy } from "./classifyError.ts"
 import { createPrivateFile } from "./privateFile.ts"
 import { latestVersion, migrate, NewerSchemaError } from "./schema.ts"
 import { checkSource, type SqliteOptions } from "./source.ts"
@@ -117,6 +117,14 @@ const toOpenError = (source: string | Database, error: unknown): StoreOpenError 
       source,
       "it is not a SQLite database, or it is corrupt",
       "Restore a backup, or pass another path",
+      error
+    )
+  }
+  if (isAddonError(error)) {
+    return openError(
+      source,
+      `the native part of better-sqlite3 cannot be loaded by Node ${process.versions.node}: it is missing, or was built for another version or platform`,
+      "Run npm rebuild better-sqlite3",
       error
     )
   }

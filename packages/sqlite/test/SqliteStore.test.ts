@@ -19,6 +19,7 @@ import { Contention, runWorkers, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
 import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { isAddonError } from "../src/classifyError.ts"
 
 const partition = Partition.forKeyBucket("acme", "production")
 const put = (key: string, fields: Partial<Extract<Change, { _tag: "Put" }>> = {}) =>
@@ -146,6 +147,20 @@ describe("opening a SQLite store", () => {
     Effect.gen(function* () {
       const { message } = yield* getOpenError(source)
       assert.strictEqual(message, `Cannot open the SQLite store: the first argument is ${name}. ${sources}`)
+    })
+  )
+
+  it.effect("says to rebuild better-sqlite3 if its native addon is missing, or was built for another Node", () =>
+    Effect.gen(function* () {
+      const path = yield* temporaryPath("addon.node")
+      writeFileSync(path, "not an addon")
+      // In other processes: in this one the addon is loaded already.
+      const worker = new URL("./addon.worker.ts", import.meta.url)
+      for (const message of yield* Effect.promise(() => runWorkers<string>(worker, [{ addon: path }, {}]))) {
+        assert.include(message, `the native part of better-sqlite3 cannot be loaded by Node ${process.versions.node}`)
+        assert.match(message, /Run npm rebuild better-sqlite3\.$/)
+      }
+      assert.isTrue(isAddonError(new Error("Could not locate the bindings file. Tried:\n → build/better_sqlite3.node")))
     })
   )
 
