@@ -117,6 +117,43 @@ describe.each(frameworks)("requireApiKey in $name", ({ serve, requireApiKey }) =
     expect((await byQuery(bearer(key))).status).toBe(401)
   })
 
+  it("says where it expects the key, and the same for every key that is not valid", async () => {
+    const disabled = await createConsumer()
+    const { data } = await production.keys.list(disabled.name)
+    await production.keys.update(disabled.name, data[0]?.id ?? "", { disabled: true })
+    const places = [
+      [undefined, "header Authorization: Bearer <key>", "Bearer"],
+      [{ header: "X-Api-Key" }, "header X-Api-Key", 'ApiKey in="header", name="X-Api-Key"'],
+      [{ query: "api_key" }, "query parameter api_key", 'ApiKey in="query", name="api_key"'],
+      [{ query: 'a "\u00e9\n' }, "query parameter a%20%22%C3%A9%0A", 'ApiKey in="query", name="a%20%22%C3%A9%0A"']
+    ] as const
+    for (const [keyFrom, place, challenge] of places) {
+      const call = await start({ keyFrom })
+      const send = (value: string) => {
+        if (keyFrom === undefined) return call(bearer(value))
+        if ("header" in keyFrom) return call({ [keyFrom.header]: value })
+        return call({}, `?${new URLSearchParams({ [keyFrom.query]: value })}`)
+      }
+      const inWrongPlace = keyFrom === undefined ? call({ "x-api-key": key }) : call(bearer(key))
+      for (const response of [
+        await inWrongPlace,
+        await send("wrong"),
+        await send(`${key}x`),
+        await send(disabled.key)
+      ]) {
+        expect(response.headers.get("www-authenticate")).toBe(challenge)
+        const { instance, ...problem } = (await response.json()) as Record<string, unknown>
+        expect(problem).toEqual({
+          type: "urn:tollgate:problem:unauthorized",
+          title: "Not authenticated",
+          status: 401,
+          detail: `Send a valid API key in the ${place}`,
+          code: "unauthorized"
+        })
+      }
+    }
+  })
+
   it("keeps the request id of the client", async () => {
     const response = await (await start())({ "x-request-id": "from-the-client" })
     expect(await response.json()).toMatchObject({ instance: "from-the-client" })

@@ -78,15 +78,39 @@ const extractKey = ({ header, query }: RequestLike, keyFrom: RequireApiKeyOption
   return typeof key === "string" ? key : ""
 }
 
-/** Bindings do not run in Effect, so this is the clock that Effect programs have by default. */
-const clock = Clock.Clock.defaultValue()
-
 interface RefusalProblem {
   readonly error: TollgateError
   readonly headers: Headers
 }
 
-const toRefusal = (result: Extract<AuthorizeResultJson, { readonly allowed: false }>): RefusalProblem => {
+/**
+ * The refusal of every key that is not valid, the same for all requests of a route. It says where the route expects the
+ * key. No scheme is registered for keys in other places than `Authorization`: the parameters of `ApiKey` are those with
+ * which OpenAPI describes such a key.
+ */
+const makeInvalidKeyRefusal = (keyFrom: RequireApiKeyOptions["keyFrom"]): RefusalProblem => {
+  if (keyFrom === undefined) {
+    const error = new Unauthorized({ detail: "Send a valid API key in the header Authorization: Bearer <key>" })
+    return { error, headers: { "www-authenticate": "Bearer" } }
+  }
+  const [place, description, name] =
+    "header" in keyFrom
+      ? ["header", "header", keyFrom.header]
+      : // Encoded as in a URL: the name of a query parameter may have characters that a header cannot contain.
+        ["query", "query parameter", encodeURIComponent(keyFrom.query.toWellFormed())]
+  return {
+    error: new Unauthorized({ detail: `Send a valid API key in the ${description} ${name}` }),
+    headers: { "www-authenticate": `ApiKey in="${place}", name="${name}"` }
+  }
+}
+
+/** Bindings do not run in Effect, so this is the clock that Effect programs have by default. */
+const clock = Clock.Clock.defaultValue()
+
+const toRefusal = (
+  result: Extract<AuthorizeResultJson, { readonly allowed: false }>,
+  invalidKey: RefusalProblem
+): RefusalProblem => {
   switch (result.reason) {
     case "missing-scope":
       return { error: new MissingScope({ scopes: result.scopes }), headers: {} }
@@ -113,10 +137,7 @@ const toRefusal = (result: Extract<AuthorizeResultJson, { readonly allowed: fals
     }
     // Outsiders cannot tell apart why a key is not valid.
     default:
-      return {
-        error: new Unauthorized({ detail: "Send a valid API key" }),
-        headers: { "www-authenticate": "Bearer" }
-      }
+      return invalidKey
   }
 }
 
@@ -217,6 +238,7 @@ export const makeAuthorizeRequest = <HostRequest>(
   const { keyFrom, onStoreUnavailable, policies, limitsIn, toAuthorizeOptions } = parseRouteOptions(options)
   const { context, limitHomes, keyBucket } = getHandleContext(bucket)
   if (keyBucket !== undefined) limitHomes.add(keyBucket, policies, limitsIn)
+  const invalidKey = makeInvalidKeyRefusal(keyFrom)
   return async (request, hostRequest) => {
     const getInstance = () => resolveRequestId(request.header("x-request-id"))
     const key = extractKey(request, keyFrom)
@@ -225,7 +247,7 @@ export const makeAuthorizeRequest = <HostRequest>(
     }
     try {
       const result = await bucket.authorize(key, toAuthorizeOptions(hostRequest))
-      return result.allowed ? toAllowedResult(result) : toRefusalResult(toRefusal(result), getInstance())
+      return result.allowed ? toAllowedResult(result) : toRefusalResult(toRefusal(result, invalidKey), getInstance())
     } catch (error) {
       if (error instanceof InvalidInput) return toRefusalResult({ error, headers: {} }, getInstance())
       if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
