@@ -5,7 +5,7 @@ import { Layer, Schema } from "effect"
 import { type BearerToken, bearerTokens } from "./access/BearerToken.ts"
 import type { PrincipalShape } from "./access/Principal.ts"
 import { consoleOption } from "./console/Console.ts"
-import { KeyPrefix } from "./crypto/KeyFormat.ts"
+import { KeyPrefix, keyPrefixForm } from "./crypto/KeyFormat.ts"
 import type { KeyStorage } from "./crypto/SecretBox.ts"
 import {
   checkDeploymentOptions,
@@ -109,9 +109,7 @@ const serviceFields = {
       [value].flat().every((secret: unknown) => typeof secret === "string"),
     "must have at least 32 characters, or be an array of such secrets; Tollgate hashes and encrypts keys with it"
   ),
-  keyPrefix: Options.optional(
-    Options.string("must be 2 to 16 lower-case letters and digits, starting with a letter", Schema.is(KeyPrefix))
-  ),
+  keyPrefix: Options.optional(Options.string(`must be ${keyPrefixForm}`, Schema.is(KeyPrefix))),
   keyStorage: Options.optional(Options.literals(["encrypted", "hash-only"])),
   verifyCache: Options.optional(verifyCacheOptions),
   limits: Options.optional(limitOptions),

@@ -294,9 +294,18 @@ describe("createClient, over HTTP", () => {
         ]) {
           expect(await getError(call)).toMatchObject({ _tag: "InvalidInput", status: 400 })
         }
-        expect(() => account.meteringBucket(name)).toThrow("meteringBucketId: must be a non-empty string")
+        expect(() => account.meteringBucket(name)).toThrow("meteringBucketId: must be ")
       }
       expect(await getError(consumers.get("a/../b"))).toMatchObject({ _tag: "ConsumerNotFound", consumer: "a/../b" })
+    }
+  })
+
+  it("says of a name that a metering bucket is found by its id, as in process", async () => {
+    for (const account of [acme, local]) {
+      expect(await getError(account.meteringBucket("default").plans.list())).toMatchObject({
+        _tag: "MeteringBucketNotFound",
+        message: expect.stringContaining('meteringBuckets.ensure("default")')
+      })
     }
   })
 

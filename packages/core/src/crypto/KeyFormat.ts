@@ -9,7 +9,12 @@ import * as Base62 from "./Base62.ts"
 const randomCharacters = 40
 const checksumCharacters = 6
 
-export const KeyPrefix = Schema.String.pipe(Schema.check(Schema.isPattern(/^[a-z][a-z0-9]{1,15}$/u)))
+/** What a key prefix must be, in words. */
+export const keyPrefixForm = "2 to 16 lower-case letters and digits, starting with a letter"
+
+export const KeyPrefix = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^[a-z][a-z0-9]{1,15}$/u, { expected: keyPrefixForm }))
+)
 
 export interface KeyFormat {
   /** Generates a new key value. */

@@ -132,10 +132,7 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
   const { keyStorage = "encrypted", prefix = "tg" } = options
   const configurationError = (option: string, problem: string) => new ConfigurationError({ option, problem })
   if (!Schema.is(KeyFormat.KeyPrefix)(prefix)) {
-    return yield* configurationError(
-      "keyPrefix",
-      "must be 2 to 16 lower-case letters and digits, starting with a letter"
-    )
+    return yield* configurationError("keyPrefix", `must be ${KeyFormat.keyPrefixForm}`)
   }
   if (keyStorage !== "encrypted" && keyStorage !== "hash-only") {
     return yield* configurationError("keyStorage", 'must be "encrypted" or "hash-only"')

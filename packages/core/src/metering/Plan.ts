@@ -4,7 +4,7 @@
 import { Schema, Struct } from "effect"
 import { RateLimit } from "../rateLimits/RateLimit.ts"
 import { Id } from "../schema/Id.ts"
-import { MeterName, RateLimitName } from "../schema/Names.ts"
+import { MeterName, recordByShortName } from "../schema/Names.ts"
 import { LongText, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
@@ -15,16 +15,21 @@ export type PlanId = typeof PlanId.Type
 const max = Schema.Finite.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
 
 /** A meter of a plan: how much may be used in a period, and a label to show. */
-export const Meter = Schema.Struct({ label: Schema.optionalKey(LongText), max }).annotate({ identifier: "Meter" })
+export const Meter = Schema.Struct({ label: Schema.optionalKey(LongText), max }).annotate({
+  identifier: "Meter",
+  message: 'must be an object such as { "max": 1000 }'
+})
 
 /** The meters of a plan, by name: 1 to 50. */
-export const Meters = Schema.Record(MeterName, Meter)
+export const Meters = recordByShortName(Meter)
+  .annotate({ message: 'must be an object such as { "requests": { "max": 1000 } }' })
   .pipe(Schema.check(Schema.isMinProperties(1), Schema.isMaxProperties(50)))
   .annotate({ identifier: "Meters" })
 export type Meters = typeof Meters.Type
 
 /** The rate limits of each subscription to the plan, by name. `{}` in an update removes all. */
-export const RateLimits = Schema.Record(RateLimitName, RateLimit)
+export const RateLimits = recordByShortName(RateLimit)
+  .annotate({ message: 'must be an object such as { "requests": { "limit": 10, "per": "second" } }' })
   .pipe(Schema.check(Schema.isMaxProperties(10)))
   .annotate({ identifier: "RateLimits" })
 export type RateLimits = typeof RateLimits.Type

@@ -2,7 +2,7 @@
  * Quotas: the limit and the usage of each meter in a period. Also the input of `consume`.
  */
 import { Schema } from "effect"
-import { MeterName } from "../schema/Names.ts"
+import { recordByShortName } from "../schema/Names.ts"
 import { formatTimestamp, Timestamp } from "../schema/Timestamp.ts"
 
 /** The limit of one meter in the current period, what is used of it, and what remains. */
@@ -36,7 +36,7 @@ const Amount = Schema.Int.pipe(
 )
 
 /** The amount to count on each meter. */
-export const Amounts = Schema.Record(MeterName, Amount).pipe(
+export const Amounts = recordByShortName(Amount).pipe(
   Schema.check(Schema.isMinProperties(1), Schema.isMaxProperties(50))
 )
 export type Amounts = typeof Amounts.Type

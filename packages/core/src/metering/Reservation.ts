@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { Id } from "../schema/Id.ts"
-import { MeterName } from "../schema/Names.ts"
+import { recordByShortName } from "../schema/Names.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { Amounts, Quotas } from "./Quota.ts"
 
@@ -45,5 +45,5 @@ const SettledAmount = Schema.Int.pipe(
 
 /** What was used of each reserved meter. Meters that are not named were not used. */
 export const Settlement = Schema.Struct({
-  meters: Schema.Record(MeterName, SettledAmount).pipe(Schema.check(Schema.isMaxProperties(50)))
+  meters: recordByShortName(SettledAmount).pipe(Schema.check(Schema.isMaxProperties(50)))
 }).annotate({ identifier: "Settlement" })

@@ -9,7 +9,11 @@ export class SubscriptionNotFound extends defineError<SubscriptionNotFound>()(
     title: "Subscription not found",
     meaning: "The metering bucket has no such subscription, or the customer of recorded usage has none.",
     remedy: "Check the ID or the `customerKey`, and the metering bucket.",
-    detail: ({ subscriptionId }) => `Subscription "${subscriptionId}" does not exist in this metering bucket`
+    detail: ({ subscriptionId }) =>
+      subscriptionId.startsWith("sbsc_")
+        ? `Subscription "${subscriptionId}" does not exist in this metering bucket`
+        : `No subscription has the id "${subscriptionId}": ids begin with "sbsc_". List the subscriptions of a customer by ` +
+          "`customerKey` to find the id."
   },
   {
     subscriptionId: Schema.String.annotate({

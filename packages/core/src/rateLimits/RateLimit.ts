@@ -49,6 +49,7 @@ export const rateLimitCheck = Schema.makeFilter<RateLimitValue>(findProblem)
 
 /** A rate limit of a plan. */
 export const RateLimit = Schema.Struct(rateLimitFields)
+  .annotate({ message: 'must be an object such as { "limit": 10, "per": "second" }' })
   .pipe(Schema.check(rateLimitCheck))
   .annotate({ identifier: "RateLimit" })
 export type RateLimit = typeof RateLimit.Type

@@ -16,7 +16,9 @@ export type ConsumerId = typeof ConsumerId.Type
 
 /** The name of a consumer, unique in its key bucket: 1 to 128 of `a` to `z`, `0` to `9` and `-`. */
 export const ConsumerName = Schema.String.pipe(
-  Schema.check(Schema.isPattern(/^[a-z0-9-]{1,128}$/u)),
+  Schema.check(
+    Schema.isPattern(/^[a-z0-9-]{1,128}$/u, { expected: "1 to 128 lower-case letters, digits and hyphens (a-z 0-9 -)" })
+  ),
   Schema.brand("ConsumerName")
 )
 export type ConsumerName = typeof ConsumerName.Type

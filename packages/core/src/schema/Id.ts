@@ -12,4 +12,10 @@ export const randomCharacters = 24
 export type Prefix = "csmr" | "key" | "mgr" | "inv" | "bckt" | "plan" | "sbsc" | "rsv" | "evt" | "whk" | "dlv"
 
 export const Id = (prefix: Prefix) =>
-  Schema.String.pipe(Schema.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}$`, "u"))))
+  Schema.String.pipe(
+    Schema.check(
+      Schema.isPattern(new RegExp(`^${prefix}_[0-9A-Za-z]{${randomCharacters}}$`, "u"), {
+        expected: `an id: "${prefix}_" and ${randomCharacters} letters and digits`
+      })
+    )
+  )

@@ -3,9 +3,26 @@
  */
 import { Schema } from "effect"
 
-export const pathName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/u)))
+export const pathName = Schema.String.pipe(
+  Schema.check(
+    Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/u, {
+      expected: "1 to 128 of the characters A-Z a-z 0-9 _ . -, beginning with a letter or a digit"
+    })
+  )
+)
 
-export const MeterName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u)))
+const shortNameForm = "1 to 64 of the characters A-Z a-z 0-9 _ . -"
+
+/** The name of a meter, a rate limit or a tag. */
+export const shortName = Schema.String.pipe(
+  Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u, { expected: shortNameForm }))
+)
+
+/** Values by short names. Without the message, a key that is no such name would be an unknown field. */
+export const recordByShortName = <S extends Schema.Constraint>(value: S) =>
+  Schema.Record(shortName, value).annotate({ messageUnexpectedKey: `Expected a name of ${shortNameForm}` })
+
+export const MeterName = shortName
 
 /** Rate limits and meters appear in the same headers, so their names have the same form. */
 export const RateLimitName = MeterName
@@ -41,7 +58,11 @@ export type BranchName = typeof BranchName.Type
  * characters without `\\p`, which linters of OpenAPI do not understand.
  */
 export const StoredBranchName = Schema.String.pipe(
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them
-  Schema.check(Schema.isPattern(/^[^\u0000-\u001F\u007F-\u009F]{1,255}$/u)),
+  Schema.check(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them
+    Schema.isPattern(/^[^\u0000-\u001F\u007F-\u009F]{1,255}$/u, {
+      expected: "1 to 255 characters without control characters"
+    })
+  ),
   Schema.brand("BranchName")
 )

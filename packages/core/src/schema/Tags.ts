@@ -3,10 +3,11 @@
  * as strings, so `1` matches `"1"`.
  */
 import { Schema } from "effect"
+import { recordByShortName, shortName } from "./Names.ts"
 
 const maxTags = 50
 
-export const TagName = Schema.String.pipe(Schema.check(Schema.isPattern(/^[A-Za-z0-9_.-]{1,64}$/u)))
+export const TagName = shortName
 
 const isWithinLimit = (value: string | number | boolean): boolean => [...String(value)].length <= 256
 
@@ -15,13 +16,13 @@ export const TagValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boole
 )
 
 /** The tags of a consumer: up to 50 names, each with a string, a number or a boolean. */
-export const Tags = Schema.Record(TagName, TagValue)
+export const Tags = recordByShortName(TagValue)
   .pipe(Schema.check(Schema.isMaxProperties(maxTags)))
   .annotate({ identifier: "Tags" })
 export type Tags = typeof Tags.Type
 
 /** A filter by tags. All of them must match. */
-export const TagFilter = Schema.Record(TagName, Schema.String).pipe(Schema.check(Schema.isMaxProperties(maxTags)))
+export const TagFilter = recordByShortName(Schema.String).pipe(Schema.check(Schema.isMaxProperties(maxTags)))
 export type TagFilter = typeof TagFilter.Type
 
 const tagTerm = (name: string, value: string | number | boolean): string => `tag:${name}=${value}`

@@ -8,7 +8,11 @@ import { Timestamp } from "../../schema/Timestamp.ts"
 
 /** Valid as a path segment and as a host name label. */
 export const DeploymentName = Schema.String.pipe(
-  Schema.check(Schema.isPattern(/^[a-z0-9][a-z0-9-]{0,62}$/u)),
+  Schema.check(
+    Schema.isPattern(/^[a-z0-9][a-z0-9-]{0,62}$/u, {
+      expected: "1 to 63 lower-case letters, digits and hyphens (a-z 0-9 -), beginning with a letter or a digit"
+    })
+  ),
   Schema.brand("DeploymentName")
 )
 export type DeploymentName = typeof DeploymentName.Type

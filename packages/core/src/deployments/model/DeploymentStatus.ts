@@ -6,7 +6,11 @@ import { Timestamp } from "../../schema/Timestamp.ts"
 
 /** The id of the upload that created the version. */
 export const StatusId = Schema.String.pipe(
-  Schema.check(Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u)),
+  Schema.check(
+    Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u, {
+      expected: "the id of an upload, a UUID in lower case"
+    })
+  ),
   Schema.brand("StatusId")
 )
 export type StatusId = typeof StatusId.Type
