@@ -34,8 +34,10 @@ export const checkReadme = (path: string): void => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-readme-"))
   try {
     const { overrides } = JSON.parse(readFileSync("package.json", "utf8"))
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", overrides }))
     const script = readInstallLines(path).join("\n").replaceAll(applicationFolder, folder)
+    // `npm init` of npm 11 writes "commonjs".
+    const type = script.includes("npm init") ? "commonjs" : "module"
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type, overrides }))
     runCheck(`installation as in ${path}`, "sh", ["-ec", script], { env: environment })
     for (const [index, code] of readSnippets(path).entries()) {
       runSnippet(`snippet ${index + 1} of ${path}, installed`, code, folder)

@@ -1,0 +1,39 @@
+/**
+ * Follows README.md after its installation: writes the app, makes the secret and the token, and starts it.
+ */
+import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { getNodeOptions } from "@tollgate/testing"
+import { expect, it, onTestFinished } from "vitest"
+import { readInstallLines, readSnippets } from "../src/readme.ts"
+
+const root = join(import.meta.dirname, "../../..")
+const readme = join(root, "README.md")
+
+it("README.md leads to a server that runs", async () => {
+  const folder = mkdtempSync(join(root, ".readme-"))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  // npm 11 writes a package.json for CommonJS, in which the snippet does not run.
+  expect(readInstallLines(readme)).toContain("cd ../my-app && npm init -y && npm pkg set type=module")
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }')
+  const [, environment = "", options = ""] =
+    /^```sh\n(.* > \.env)\nnode (.*)$/m.exec(readFileSync(readme, "utf8")) ?? []
+  execFileSync("sh", ["-ec", environment], { cwd: folder })
+  writeFileSync(join(folder, "app.ts"), readSnippets(readme)[0] ?? "")
+  const app = spawn(process.execPath, [...getNodeOptions(), ...options.split(" ")], {
+    cwd: folder,
+    env: { ...process.env, PORT: "0" },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  onTestFinished(() => void app.kill("SIGKILL"))
+  const exited = once(app, "exit")
+  let output = ""
+  for await (const chunk of app.stdout) {
+    output += chunk
+    if (output.includes("Listening")) app.kill("SIGTERM")
+  }
+  expect(output).toBe("Listening\n")
+  expect(await exited).toEqual([0, null])
+})
