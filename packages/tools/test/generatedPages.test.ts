@@ -19,6 +19,14 @@ describe("generated pages", () => {
     expect(files.filter((path) => !pages.has(path))).toEqual([])
   })
 
+  it("have actors that the option `tokens` can produce", () => {
+    const ids = [...pages.values()].flatMap((page) =>
+      [...page.matchAll(/"type": "token",\s*"id": "(.*)"/g)].map(([, id]) => id)
+    )
+    expect(ids).not.toEqual([])
+    expect(ids.filter((id = "") => !/^[\w-]{16}$/.test(id))).toEqual([])
+  })
+
   it("have a comment for every exported name", () => {
     const uncommented = [...pages].flatMap(([path, page]) =>
       path.startsWith("docs/reference/api/")

@@ -13,14 +13,14 @@ import { formatCode, formatJson, formatTable, formatText } from "./markdown.ts"
 const intro = `Over HTTP, an error is a problem (RFC 9457) with the content type \`application/problem+json\`. In process and in the
 client, it is an instance of a class with the same fields. \`@tollgate/core\` and \`@tollgate/core/client\` export the classes.
 
-| Field             | Type    | Meaning                                                                                        |
-| ----------------- | ------- | ---------------------------------------------------------------------------------------------- |
-| \`code\`            | string  | The kind of error. It does not change: match on it.                                            |
-| \`type\`            | string  | \`urn:tollgate:problem:\`, followed by the code.                                                 |
-| \`status\`          | integer | The HTTP status. Several errors have the same.                                                 |
-| \`title\`, \`detail\` | string  | Text for people. It may change, so do not match on it.                                         |
-| \`instance\`        | string  | Over HTTP: the ID of the request, under which the server log has its lines.                    |
-| \`expose\`          | boolean | Only on instances: whether clients may see the message. It is \`true\` if \`status\` is below 500. |
+| Field             | Type    | Meaning                                                                                                                                                                                       |
+| ----------------- | ------- | --------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------- |
+| \`code\`            | string  | The kind of error. It does not change: match on it.                                                                                                                                           |
+| \`type\`            | string  | \`urn:tollgate:problem:\`, followed by the code.                                                                                                                                                |
+| \`status\`          | integer | The HTTP status. Several errors have the same.                                                                                                                                                |
+| \`title\`, \`detail\` | string  | Text for people. It may change, so do not match on it.                                                                                                                                        |
+| \`instance\`        | string  | Over HTTP: the ID of the request, which is also in the header \`X-Request-Id\`. The log has the requests to the HTTP API under it. It has none of the refusals of protected routes, except 503. |
+| \`expose\`          | boolean | Only on instances: whether clients may see the message. It is \`true\` if \`status\` is below 500.                                                                                                |
 
 Some errors have more members, which are below. A class also has the name of the error in \`_tag\` and \`name\`.
 

@@ -22,6 +22,9 @@ const deploymentName = {
 }
 
 const subjectTypes: Readonly<Record<string, string>> = { quota: "subscription" }
+/** The id of a token of the option `tokens`: the beginning of its hash. */
+const tokenId = "ASNFZ4mrze8BI0Vn"
+
 const systemEvents = ["quota.threshold_reached", "deployment.succeeded", "deployment.failed", "webhook.disabled"]
 
 /** An example of an event, which its schema accepts. */
@@ -29,7 +32,7 @@ const makeEventExample = (type: string, data: Record<string, unknown>) => {
   const [group = ""] = type.split(".")
   const id = data["id"] ?? data["subscriptionId"] ?? data["name"]
   const subject = { type: subjectTypes[group] ?? group, id, ...("name" in data ? { name: data["name"] } : {}) }
-  const actor = systemEvents.includes(type) ? { type: "system" } : { type: "token", id: "backend" }
+  const actor = systemEvents.includes(type) ? { type: "system" } : { type: "token", id: tokenId }
   const event = { ...makeExampleOf(Event), type, actor, subject, data }
   Schema.decodeUnknownSync(Event)(event)
   return event

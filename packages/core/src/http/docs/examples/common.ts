@@ -15,6 +15,9 @@ export const period = { start: "2026-11-01T00:00:00.000Z", end: "2026-12-01T00:0
 
 export const generatedDates = { createdOn: created, updatedOn: created }
 
+/** The id of a token of the option `tokens`: the beginning of its hash. */
+export const exampleTokenId = "ASNFZ4mrze8BI0Vn"
+
 export const exampleDigest = "0123456789abcdef".repeat(4)
 
 /** A whole list on one page. */

@@ -1,7 +1,7 @@
 import type { EventJson } from "../../../outbox/Event.ts"
 import type { DeliveryJson } from "../../../webhooks/Delivery.ts"
 import type { WebhookJson } from "../../../webhooks/Webhook.ts"
-import { created, exampleId, generatedDates, otherExampleId, pageOf, updated } from "./common.ts"
+import { created, exampleId, exampleTokenId, generatedDates, otherExampleId, pageOf, updated } from "./common.ts"
 import type { AllExamples } from "./Examples.ts"
 import { alice } from "./keys.ts"
 
@@ -10,7 +10,7 @@ const event: EventJson = {
   type: "consumer.created",
   occurredOn: created,
   accountName: "acme",
-  actor: { type: "token", id: "backend" },
+  actor: { type: "token", id: exampleTokenId },
   subject: { type: "consumer", id: alice.id, name: alice.name },
   data: { ...alice }
 }

@@ -5,6 +5,7 @@ import {
   createdPageOf,
   exampleDigest,
   exampleId,
+  exampleTokenId,
   generatedDates,
   otherExampleId,
   pageOf,
@@ -29,7 +30,7 @@ const consumerInput = {
 export const alice: ConsumerJson = { id: exampleId("csmr"), ...generatedDates, ...consumerInput }
 
 export const access: AllExamples["access"] = {
-  me: { response: { accountName: "acme", access: "write", id: "backend" } }
+  me: { response: { accountName: "acme", access: "write", id: exampleTokenId } }
 }
 
 export const accounts: AllExamples["accounts"] = {
