@@ -186,6 +186,10 @@ describe("creating a consumer in the console", { timeout: 120_000 }, () => {
     await secret.getByRole("button", { name: "Done" }).click()
     await heading(page, "alice").waitFor()
     expect(await page.content()).not.toContain(key)
+    expect(await page.locator("dt", { hasText: "Manager (e-mail)" }).locator("+ dd").textContent()).toMatch(
+      /^ann@example\.com, added .+bob@example\.com, added ./
+    )
+    expect(await page.content()).not.toMatch(/invited/i)
     expect(await consumersOf("created").get("alice", { managerInvites: true })).toMatchObject({
       description: "The first",
       tags: { plan: "pro" },

@@ -20,7 +20,7 @@ const MetadataText = ({ text }: { readonly text: string }) => {
   )
 }
 
-/** The fields of a consumer, with its managers and invites. */
+/** The fields of a consumer, with its managers: users, and those of whom only the e-mail address is known. */
 export const ConsumerDetails = ({
   params,
   consumer
@@ -50,12 +50,12 @@ export const ConsumerDetails = ({
           )
         ],
         [
-          "Invited",
+          "Manager (e-mail)",
           managerInvites.length === 0 ? undefined : (
             <ul class="plain-list">
               {managerInvites.map(({ id, email, createdOn }) => (
                 <li key={id}>
-                  {email}, <Time value={createdOn} />
+                  {email}, added <Time value={createdOn} />
                 </li>
               ))}
             </ul>

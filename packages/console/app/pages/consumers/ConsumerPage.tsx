@@ -85,8 +85,8 @@ export const ConsumerPage = ({
           }}
         >
           <p>
-            Its keys stop working at once, and its managers and invites are removed with it. Its subscriptions stay.
-            This cannot be undone.
+            Its keys stop working at once, and its managers are removed with it. Its subscriptions stay. This cannot be
+            undone.
           </p>
         </ConfirmDialog>
       )}

@@ -11,12 +11,12 @@ import { type ManagerKind, parseManagers } from "./managers.ts"
 import { type BucketParams, toBucketPath } from "./paths.ts"
 
 const managerKinds = [
-  { value: "invites", label: "Invite by e-mail address" },
+  { value: "emails", label: "Manager (e-mail)" },
   { value: "subjects", label: "Users of your identity provider" }
 ]
 
 const managerHints = {
-  invites: "One e-mail address per line.",
+  emails: "One e-mail address per line. Tollgate sends no e-mail.",
   subjects: "One user per line: the subject, then the e-mail address if you know it."
 }
 
@@ -29,7 +29,7 @@ export interface CreateConsumerDialogProps {
 export const CreateConsumerDialog = ({ params, onCreated, onClose }: CreateConsumerDialogProps) => {
   const [name, setName] = useState("")
   const [nameError, setNameError] = useState<string>()
-  const [managerKind, setManagerKind] = useState<ManagerKind>("invites")
+  const [managerKind, setManagerKind] = useState<ManagerKind>("emails")
   const [managerLines, setManagerLines] = useState("")
   const [managersError, setManagersError] = useState<string>()
   const [withApiKey, setWithApiKey] = useState(true)
@@ -76,7 +76,7 @@ export const CreateConsumerDialog = ({ params, onCreated, onClose }: CreateConsu
         options={managerKinds}
       />
       <TextArea
-        label={managerKind === "invites" ? "E-mail addresses" : "Users"}
+        label={managerKind === "emails" ? "E-mail addresses" : "Users"}
         hint={managerHints[managerKind]}
         rows={2}
         value={managerLines}

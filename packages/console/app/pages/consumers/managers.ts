@@ -1,7 +1,7 @@
 /** Managers as they are typed: one per line. */
 
-/** Users whose subject is known, or people who are invited by e-mail. The API takes one of the two. */
-export type ManagerKind = "invites" | "subjects"
+/** Users whose subject is known, or e-mail addresses. The API takes one of the two. */
+export type ManagerKind = "emails" | "subjects"
 
 type Managers = ReadonlyArray<string> | ReadonlyArray<{ readonly sub: string; readonly email?: string }>
 
@@ -17,7 +17,7 @@ export const parseManagers = (kind: ManagerKind, text: string): ParsedManagers =
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "")
-  if (kind === "invites") {
+  if (kind === "emails") {
     const wrong = lines.find((line) => !isEmail(line))
     return { value: lines, error: wrong === undefined ? undefined : `“${wrong}” is not an e-mail address.` }
   }
