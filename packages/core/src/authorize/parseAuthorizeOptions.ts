@@ -1,13 +1,14 @@
 /**
  * Validates the options of `authorize`. An unknown name is refused: with a mistyped `metering`, nothing would be counted.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Exit, Schema } from "effect"
 import { parseAmounts } from "../metering/Quota.ts"
 import type { RateLimitPolicy } from "../rateLimits/RateLimit.ts"
 import { RequiredScopes } from "../records/Scope.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { isPlainObject } from "../runtime/isPlainObject.ts"
-import { type InvalidInput, invalidParameter, invalidParameters } from "../schema/InvalidInput.ts"
+import { makeDecoder } from "../schema/decodeInput.ts"
+import { type InvalidInput, invalidParameter } from "../schema/InvalidInput.ts"
 import {
   type AppliedRateLimit,
   type AuthorizeOptions,
@@ -29,20 +30,17 @@ export const parseAuthorizeOptions = (
   return parsed === undefined ? decode(options) : Effect.succeed(parsed)
 }
 
-const decodeOptions = Schema.decodeUnknownEffect(AuthorizeInput, { onExcessProperty: "error" })
+const decodeOptions = makeDecoder(AuthorizeInput, "parameters", { onExcessProperty: "error" })
 
 const decode = (options: AuthorizeOptions): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
   if (!isPlainObject(options)) return Effect.fail(invalidParameter("options", "must be a plain object"))
-  return Effect.mapBoth(decodeOptions(options), {
-    onFailure: invalidParameters,
-    onSuccess: (input) => {
-      const parsed = toParsedOptions(input)
-      if (input.rateLimit !== undefined && typeof parsed.limits === "object") {
-        const [applied] = parsed.limits.rateLimits
-        if (applied !== undefined) validPolicies.set(toPolicyKey(input.rateLimit), applied.policy)
-      }
-      return parsed
+  return Exit.map(decodeOptions(options), (input) => {
+    const parsed = toParsedOptions(input)
+    if (input.rateLimit !== undefined && typeof parsed.limits === "object") {
+      const [applied] = parsed.limits.rateLimits
+      if (applied !== undefined) validPolicies.set(toPolicyKey(input.rateLimit), applied.policy)
     }
+    return parsed
   })
 }
 

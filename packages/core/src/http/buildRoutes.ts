@@ -2,7 +2,7 @@
  * Builds one route per operation at startup: it authorizes the caller, decodes the request with the declared schemas,
  * calls the operation and encodes its result.
  */
-import { Context, Effect, Exit, Schema, type SchemaAST } from "effect"
+import { Context, Effect, Exit, Schema } from "effect"
 import { Forbidden } from "../access/AccessError.ts"
 import { Authenticator } from "../access/Authenticator.ts"
 import { Principal, type PrincipalShape } from "../access/Principal.ts"
@@ -14,7 +14,8 @@ import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { bodyIssues, headerIssues, type InputIssue, InvalidInput, parameterIssues } from "../schema/InvalidInput.ts"
+import { type Decode, decodeParts, makeDecoder } from "../schema/decodeInput.ts"
+import type { InvalidInput } from "../schema/InvalidInput.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import type { Entry } from "../store/Collection.ts"
 import { checkCanSeeKeyValues, findRefusal, toCallerScope } from "./authorizeCaller.ts"
@@ -39,22 +40,13 @@ export type RouteHandler = (
 /** An operation's result does not match the declared response schema. */
 export class ResponseEncodingError extends Schema.TaggedError<ResponseEncodingError>()("ResponseEncodingError", {}) {}
 
-type Decode = (input: unknown) => Exit.Exit<unknown, InvalidInput>
-
-const makeDecoder = (
-  schema: Schema.Top | undefined,
-  options: SchemaAST.ParseOptions | undefined,
-  toIssues: (error: Schema.SchemaError) => ReadonlyArray<InputIssue>
-): Decode | undefined => {
-  if (schema === undefined) return undefined
-  const decode = Schema.decodeUnknownExit(schema as Schema.Codec<unknown>, options)
-  return (input) => Exit.mapError(decode(input), (error) => new InvalidInput({ errors: toIssues(error) }))
-}
+/** The declarations of operations do not tell the types of their schemas. */
+const toCodec = (schema: Schema.Top) => schema as Schema.Codec<unknown>
 
 /** Decodes an empty query once, as most requests have none. Its value is frozen, because requests share it. */
 const makeQueryDecoder = ({ query, queryParseOptions }: OperationDescription): Decode | undefined => {
-  const decode = makeDecoder(query && Schema.toCodecArrayFromSingle(query), queryParseOptions, parameterIssues)
-  if (decode === undefined) return undefined
+  if (query === undefined) return undefined
+  const decode = makeDecoder(toCodec(Schema.toCodecArrayFromSingle(query)), "parameters", queryParseOptions)
   let decodedEmpty: ReturnType<Decode> | undefined
   return (input) => {
     for (const _ in input as object) return decode(input)
@@ -63,25 +55,19 @@ const makeQueryDecoder = ({ query, queryParseOptions }: OperationDescription): D
   }
 }
 
-type PartName = "params" | "headers" | "query"
+type PartName = "params" | "query" | "headers"
 
 /** Makes a decoder of all parts of a request that the operation declares, except its body. */
 const makeHeadDecoder = (description: OperationDescription) => {
+  const { params, headers } = description
   const decoders: Readonly<Record<PartName, Decode | undefined>> = {
-    params: makeDecoder(description.params, undefined, parameterIssues),
-    headers: makeDecoder(description.headers, undefined, headerIssues),
-    query: makeQueryDecoder(description)
+    params: params && makeDecoder(toCodec(params), "parameters"),
+    query: makeQueryDecoder(description),
+    headers: headers && makeDecoder(toCodec(headers), "headers")
   }
   const declared = Object.entries(decoders).filter((entry): entry is [PartName, Decode] => entry[1] !== undefined)
-  return (parts: Readonly<Record<PartName, unknown>>): Exit.Exit<AnyRequest, InvalidInput> => {
-    const request: Partial<Record<PartName, unknown>> = {}
-    for (const [name, decode] of declared) {
-      const decoded = decode(parts[name])
-      if (Exit.isFailure(decoded)) return Exit.failCause(decoded.cause)
-      request[name] = decoded.value
-    }
-    return Exit.succeed(request as AnyRequest)
-  }
+  return (parts: Readonly<Record<PartName, unknown>>) =>
+    decodeParts(declared, parts) as Exit.Exit<AnyRequest, InvalidInput>
 }
 
 /** Schema for `{}` only: an empty `Struct` would accept any object. */
@@ -198,7 +184,8 @@ export const buildRoutes = Effect.fnUntraced(function* ({
     const operation = getOperation(description)
     if (operation === undefined) throw new Error(`The endpoint ${description.id} has no implementation`)
     const decodeHead = makeHeadDecoder(description)
-    const decodePayload = makeDecoder(getPayloadSchema(description), description.payloadParseOptions, bodyIssues)
+    const payloadSchema = getPayloadSchema(description)
+    const decodePayload = payloadSchema && makeDecoder(toCodec(payloadSchema), "body", description.payloadParseOptions)
     const encodeResult = makeResultEncoder(description, locations[description.id])
 
     const decodeRequest = (

@@ -10,7 +10,7 @@ import type { Console, ConsoleFile } from "../console/Console.ts"
 import { ConsoleSessions } from "../console/ConsoleSessions.ts"
 import { maxGrantLength } from "../console/signedGrant.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { bodyIssues, InvalidInput } from "../schema/InvalidInput.ts"
+import { makeDecoder } from "../schema/decodeInput.ts"
 import { formatTimestamp } from "../schema/Timestamp.ts"
 import { acceptsGzip } from "./acceptsGzip.ts"
 import type { RouteHandler } from "./buildRoutes.ts"
@@ -78,7 +78,7 @@ const redirectToPage = (search: string): TransportResponse => ({
 const SessionRequest = Schema.Struct({
   code: Schema.String.pipe(Schema.check(Schema.isMaxLength(maxGrantLength)))
 })
-const decodeSessionRequest = Schema.decodeUnknownEffect(SessionRequest, rejectUnknown)
+const decodeSessionRequest = makeDecoder(SessionRequest, "body", rejectUnknown)
 
 export const makeConsoleRoutes = Effect.fnUntraced(function* ({ files }: Console) {
   const { exchange } = yield* ConsoleSessions
@@ -100,10 +100,7 @@ export const makeConsoleRoutes = Effect.fnUntraced(function* ({ files }: Console
       return yield* new Forbidden({ detail: "Cross-site requests are refused. Open the link to the console itself." })
     }
     const { value } = yield* (yield* RequestContext).body
-    const { code } = yield* Effect.mapError(
-      decodeSessionRequest(value),
-      (error) => new InvalidInput({ errors: bodyIssues(error) })
-    )
+    const { code } = yield* decodeSessionRequest(value)
     const { token, expiresOn } = yield* exchange(code)
     const body = JSON.stringify({ token, expiresOn: formatTimestamp(expiresOn) })
     return { status: 200, headers: { "content-type": "application/json" }, body }

@@ -22,7 +22,7 @@ import type { UsageMethods } from "../metering/UsageApi.ts"
 import { descriptions } from "../operations/AllOperations.ts"
 import type { CallerScope } from "../operations/checkOwner.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import { invalidParameters } from "../schema/InvalidInput.ts"
+import { makeDecoder } from "../schema/decodeInput.ts"
 import { AccountName, KeyBucketName, ProjectName } from "../schema/Names.ts"
 import type { WebhooksMethods } from "../webhooks/WebhooksApi.ts"
 import { ensureMeteringBucket } from "./ensureMeteringBucket.ts"
@@ -77,16 +77,11 @@ const Names = Schema.Struct({
   bucketName: Schema.optionalKey(KeyBucketName),
   projectName: Schema.optionalKey(ProjectName)
 })
-const decodeNames = Schema.decodeUnknownSync(Names)
+const decodeNames = makeDecoder(Names, "parameters")
 
 /** Checks the name of a handle once. */
-const parseName = <Key extends keyof typeof Names.Type>(key: Key, name: unknown) => {
-  try {
-    return decodeNames({ [key]: name })[key] as NonNullable<(typeof Names.Type)[Key]>
-  } catch (error) {
-    throw Schema.isSchemaError(error) ? invalidParameters(error) : error
-  }
-}
+const parseName = <Key extends keyof typeof Names.Type>(key: Key, name: unknown) =>
+  Effect.runSync(decodeNames({ [key]: name }))[key] as NonNullable<(typeof Names.Type)[Key]>
 
 /** Parses the id, expiry and signature of an upload URL. */
 const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, UploadForbidden> => {

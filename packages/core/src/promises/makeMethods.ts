@@ -11,7 +11,8 @@ import type { WithRateLimits } from "../api/withRateLimits.ts"
 import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
 import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { clonePlain } from "../runtime/deepFreeze.ts"
-import { bodyIssues, InvalidInput, invalidBody, invalidParameter, invalidParameters } from "../schema/InvalidInput.ts"
+import { decodeParts, makeDecoder } from "../schema/decodeInput.ts"
+import { invalidBody, invalidParameter } from "../schema/InvalidInput.ts"
 import { findUnsafeJson } from "../schema/SafeJson.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import type { Entry } from "../store/Collection.ts"
@@ -96,32 +97,31 @@ export const parseWriteOptions = (options: unknown, actorProblem: string | undef
 const makeCodecs = (description: OperationDescription) => {
   const { params, query, headers, payload, response } = description
   const [queryFields, headerFields] = [getInProcessFields(query), getInProcessFields(headers)]
-  const decodeParams = params && Schema.decodeUnknownEffect(params as Schema.Codec<unknown>)
-  const decodeOptions = Schema.decodeUnknownEffect(
+  const decodeOptions = makeDecoder(
     Schema.Struct({ ...queryFields, ...headerFields }) as unknown as Schema.Codec<Fields>,
+    "parameters",
     rejectUnknown
   )
+  const headDecoders = [
+    ...(params === undefined ? [] : [["params", makeDecoder(params as Schema.Codec<unknown>, "parameters")] as const]),
+    ["options", decodeOptions] as const
+  ]
   const decodePayload =
     payload === undefined || payload === "stream"
       ? undefined
-      : Schema.decodeUnknownEffect(payload as Schema.Codec<unknown>, rejectUnknown)
+      : makeDecoder(payload as Schema.Codec<unknown>, "body", rejectUnknown)
   const encode = Schema.encodeUnknownSync(response.body, skipChecks)
 
   const decodeRequest = Effect.fnUntraced(function* (pathParams: Fields, input: unknown, options: Fields) {
-    const request: Record<string, unknown> = {}
-    if (decodeParams !== undefined) {
-      request["params"] = yield* Effect.mapError(decodeParams(pathParams), invalidParameters)
-    }
-    const parameters = yield* Effect.mapError(decodeOptions(options), invalidParameters)
+    const head = yield* decodeParts(headDecoders, { params: pathParams, options })
+    const parameters = head.options as Fields
+    const request: Record<string, unknown> = params === undefined ? {} : { params: head.params }
     if (query !== undefined) request["query"] = pick(parameters, Object.keys(queryFields))
     if (headers !== undefined) request["headers"] = pick(parameters, Object.keys(headerFields))
     if (decodePayload !== undefined) {
       const unsafe = findUnsafeJson(input)
       if (unsafe !== undefined) return yield* unsafe
-      request["payload"] = yield* Effect.mapError(
-        decodePayload(omitUndefinedDeep(input)),
-        (error) => new InvalidInput({ errors: bodyIssues(error) })
-      )
+      request["payload"] = yield* decodePayload(omitUndefinedDeep(input))
     }
     return request as AnyRequest
   })

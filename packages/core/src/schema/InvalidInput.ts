@@ -2,7 +2,7 @@
  * The error for invalid input. Each issue names a JSON pointer into the body or a parameter. Issues never contain the
  * rejected value, which may be a key.
  */
-import { Schema, SchemaIssue } from "effect"
+import { Schema } from "effect"
 import { defineError } from "../errors/defineError.ts"
 
 export const InputIssue = Schema.Struct({
@@ -14,6 +14,9 @@ export const InputIssue = Schema.Struct({
 })
 export type InputIssue = typeof InputIssue.Type
 
+const describeFirst = ([first]: ReadonlyArray<InputIssue>): string =>
+  `${first?.pointer || first?.parameter || "The body"}: ${first?.detail ?? "is not valid"}`
+
 export class InvalidInput extends defineError<InvalidInput>()(
   "InvalidInput",
   {
@@ -24,13 +27,14 @@ export class InvalidInput extends defineError<InvalidInput>()(
     remedy:
       "Correct what `errors` lists. A retry of the same request fails again. If an upload was incomplete, send the " +
       "source again.",
-    detail: ({ errors: [first] }) =>
-      `${first?.pointer || first?.parameter || "The body"}: ${first?.detail ?? "is not valid"}`,
+    detail: ({ errors }) => describeFirst(errors),
     schemaName: "BadRequestProblem"
   },
   {
     errors: Schema.Array(InputIssue).annotate({
-      description: "What is wrong with the request, one entry for each place."
+      description:
+        "What is wrong with the request, one entry for each place: first the path, the query and the headers, and the " +
+        "body when these are right. At most 100 entries; for a body of more than 10,000 values, one."
     })
   }
 ) {}
@@ -38,7 +42,7 @@ export class InvalidInput extends defineError<InvalidInput>()(
 const maxNameLength = 256
 
 /** Names of fields and parameters come from the request: without a limit, a response could be larger than its request. */
-const shortenName = (name: string): string =>
+export const shortenName = (name: string): string =>
   name.length <= maxNameLength ? name : `${name.slice(0, maxNameLength).toWellFormed()}…`
 
 export const invalidBody = (pointer: string, detail: string): InvalidInput =>
@@ -47,42 +51,12 @@ export const invalidBody = (pointer: string, detail: string): InvalidInput =>
 export const invalidParameter = (parameter: string, detail: string): InvalidInput =>
   new InvalidInput({ errors: [{ parameter: shortenName(parameter), detail }] })
 
-const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+const maxIssues = 100
 
-const toSegment = (segment: PropertyKey | { readonly key: PropertyKey }): string =>
-  String(typeof segment === "object" ? segment.key : segment)
-
-const toPointer = (segments: ReadonlyArray<string>): string =>
-  segments.map((segment) => `/${segment.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
-
-/** Replaces messages that speak of schemas. All schemas with an identifier, such as `ConsumerCreate`, are objects. */
-const issueMessage = (message: string, kind: string): string => {
-  if (message === "Expected no excess property" || message === "Expected never") return `unknown ${kind}`
-  if (message === "Missing key") return "is required"
-  return /^Expected [A-Z]\w+$/.test(message) ? "Expected an object" : message
+/** The error for the issues of a request, of which it lists the first 100. `isCut`: there may be more issues. */
+export const makeInvalidInput = (issues: ReadonlyArray<InputIssue>, isCut = false): InvalidInput => {
+  const errors = issues.slice(0, maxIssues)
+  if (!isCut && issues.length <= maxIssues) return new InvalidInput({ errors })
+  const listed = errors.length === 1 ? "mistake is" : `${errors.length} mistakes are`
+  return new InvalidInput({ errors, detail: `${describeFirst(errors)}. Only the first ${listed} listed.` })
 }
-
-/** The issues of a body that does not match its schema. */
-export const bodyIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>
-  formatIssues(issue).issues.map(({ path = [], message }) => ({
-    pointer: shortenName(toPointer(path.map(toSegment))),
-    detail: issueMessage(message, "field")
-  }))
-
-/** The issues of parameters that do not match their schema. */
-export const parameterIssues = ({ issue }: Schema.SchemaError): ReadonlyArray<InputIssue> =>
-  formatIssues(issue).issues.map(({ path = [], message }) => ({
-    parameter: shortenName(path.map(toSegment).join(".")),
-    detail: issueMessage(message, "parameter")
-  }))
-
-/** The error for parameters that do not match their schema. */
-export const invalidParameters = (error: Schema.SchemaError): InvalidInput =>
-  new InvalidInput({ errors: parameterIssues(error) })
-
-/** The issues of request headers, named as they are usually written: `If-Match`. */
-export const headerIssues = (error: Schema.SchemaError): ReadonlyArray<InputIssue> =>
-  parameterIssues(error).map(({ parameter = "", detail }) => ({
-    parameter: parameter.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()),
-    detail
-  }))
