@@ -28,8 +28,12 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   await keyBucket.consumers.create({})
   // @ts-expect-error: no such field
   await keyBucket.consumers.create({ name: "alice", decription: "x" })
-  // @ts-expect-error: a timestamp is a string
+  // @ts-expect-error: a timestamp is a string or a Date
   await keyBucket.keys.create("alice", { expiresOn: 5 })
+  // @ts-expect-error: a description is no timestamp
+  await keyBucket.keys.update("alice", "key_1", { description: new Date() })
+  // @ts-expect-error: metadata is JSON
+  await keyBucket.consumers.create({ name: "alice", metadata: { since: new Date() } })
   // @ts-expect-error: no such format
   await keyBucket.keys.list("alice", { keyFormat: "all" })
   // @ts-expect-error: no such status

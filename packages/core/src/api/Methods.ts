@@ -3,7 +3,7 @@
  * documentation; `operations/checkMethods.ts` checks them against the declarations.
  */
 
-import type { Schema } from "effect"
+import type { DateTime, Schema } from "effect"
 
 /** Options of every call. */
 export interface CallOptions {
@@ -72,11 +72,21 @@ export interface PagePromise<Item> extends Promise<PageJson<Item>>, AsyncIterabl
 /** An item with its version, for `ifMatch`. */
 export type Versioned<Item> = Item & { readonly version: number }
 
-/** Input of a call: a field that is `undefined` counts as absent. */
-export type Input<T> = [Schema.Json] extends [T]
-  ? T
-  : T extends ReadonlyArray<infer Item>
-    ? ReadonlyArray<Input<Item>>
-    : T extends object
-      ? { readonly [Key in keyof T]: object extends Pick<T, Key> ? Input<T[Key]> | undefined : Input<T[Key]> }
-      : T
+/** Input of a call, by its schema: a field that is `undefined` counts as absent, and a timestamp may be a `Date`. */
+export type Input<S extends Schema.Top> = InputOf<S["Encoded"], S["Type"]>
+
+/** The decoded type tells a timestamp from another string. */
+type InputOf<Encoded, Type> = [Schema.Json] extends [Encoded]
+  ? Encoded
+  : Encoded extends ReadonlyArray<infer Item>
+    ? ReadonlyArray<InputOf<Item, ItemOf<Type>>>
+    : Encoded extends object
+      ? {
+          readonly [Key in keyof Encoded]: object extends Pick<Encoded, Key>
+            ? InputOf<Encoded[Key], FieldOf<Type, Key>> | undefined
+            : InputOf<Encoded[Key], FieldOf<Type, Key>>
+        }
+      : Encoded | ([Extract<Type, DateTime.Utc>] extends [never] ? never : Date)
+
+type ItemOf<Type> = Type extends ReadonlyArray<infer Item> ? Item : never
+type FieldOf<Type, Key> = Type extends unknown ? (Key extends keyof Type ? Type[Key] : never) : never

@@ -192,12 +192,12 @@ export interface ConsumersMethods {
   ): PagePromise<ConsumerJson>
   /** Creates a consumer with an API key. The result contains the key with its value. */
   create(
-    input: Input<typeof ConsumerCreate.Encoded>,
+    input: Input<typeof ConsumerCreate>,
     options: IdempotentCallOptions & { readonly withApiKey: true }
   ): Promise<Versioned<ConsumerWithKeysJson>>
   /** Creates a consumer. The result contains the keys that were created with it, with their values. */
   create(
-    input: Input<typeof ConsumerCreate.Encoded>,
+    input: Input<typeof ConsumerCreate>,
     options?: IdempotentCallOptions & { readonly withApiKey?: boolean | undefined }
   ): Promise<Versioned<ConsumerJson>>
   /** Returns a consumer. */
@@ -205,7 +205,7 @@ export interface ConsumersMethods {
   /** Updates the fields in `patch`. `null` clears the description. */
   update(
     name: string,
-    patch: Input<typeof ConsumerUpdate.Encoded>,
+    patch: Input<typeof ConsumerUpdate>,
     options?: ConditionalCallOptions & TagCondition
   ): Promise<Versioned<ConsumerJson>>
   /** Deletes a consumer with its keys, managers and invites. */
@@ -216,7 +216,7 @@ export interface ConsumersMethods {
    */
   rollKey(
     name: string,
-    input: { readonly expiresOn: string; readonly scopes?: ReadonlyArray<string> | undefined },
+    input: { readonly expiresOn: string | Date; readonly scopes?: ReadonlyArray<string> | undefined },
     options?: IdempotentCallOptions & TagCondition
   ): Promise<ApiKeyJson>
 }

@@ -194,13 +194,13 @@ export interface KeysMethods {
   /** Creates a key. The result contains its value. */
   create(
     consumerName: string,
-    input?: Input<typeof ApiKeyCreate.Encoded>,
+    input?: Input<typeof ApiKeyCreate>,
     options?: IdempotentCallOptions
   ): Promise<Versioned<ApiKeyJson>>
   /** Creates several keys atomically. */
   createMany(
     consumerName: string,
-    inputs: ReadonlyArray<Input<typeof ApiKeyCreate.Encoded>>,
+    inputs: ReadonlyArray<Input<typeof ApiKeyCreate>>,
     options?: IdempotentCallOptions
   ): Promise<PageJson<ApiKeyJson>>
   /**
@@ -209,7 +209,7 @@ export interface KeysMethods {
    */
   import(
     consumerName: string,
-    input: Input<typeof Import.Encoded>,
+    input: Input<typeof Import>,
     options?: IdempotentCallOptions
   ): Promise<PageJson<ApiKeyJson>>
   /** Returns a key. Its value is masked unless `keyFormat` says otherwise. */
@@ -222,7 +222,7 @@ export interface KeysMethods {
   update(
     consumerName: string,
     keyId: string,
-    patch: Input<typeof ApiKeyUpdate.Encoded>,
+    patch: Input<typeof ApiKeyUpdate>,
     options?: ConditionalCallOptions & TagCondition
   ): Promise<Versioned<ApiKeyJson>>
   /** Deletes a key. It stops working at once. */

@@ -107,7 +107,7 @@ export class PlansApi extends HttpApiGroup.make("plans")
     OpenApi.annotations({ title: "Plans", description: "The maximum of each meter in a period, and rate limits." })
   ) {}
 
-type PlanCreateJson = Input<typeof PlanCreate.Encoded>
+type PlanCreateJson = Input<typeof PlanCreate>
 
 /** A plan to create. Of `label` and `planExternalId`, one is enough: it is used for both. */
 export type PlanCreateInput = Omit<PlanCreateJson, "label" | "planExternalId"> &
@@ -127,7 +127,7 @@ export interface PlansMethods {
   /** Updates the fields in `patch`. */
   update(
     planId: string,
-    patch: Input<typeof PlanUpdate.Encoded>,
+    patch: Input<typeof PlanUpdate>,
     options?: ConditionalCallOptions
   ): Promise<Versioned<PlanJson>>
   /** Deletes a plan. Rejects with `PlanInUse` if it has subscriptions. */

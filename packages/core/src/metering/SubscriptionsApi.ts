@@ -168,7 +168,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
     OpenApi.annotations({ title: "Subscriptions", description: "The plans of a customer, and their quotas." })
   ) {}
 
-type SubscriptionCreateJson = Input<typeof SubscriptionCreate.Encoded>
+type SubscriptionCreateJson = Input<typeof SubscriptionCreate>
 type FieldWithDefault =
   | "type"
   | "renewalStrategy"
@@ -205,7 +205,7 @@ export interface SubscriptionsMethods {
   /** Updates the fields in `patch`. Usage in the current period is kept. */
   update(
     subscriptionId: string,
-    patch: Input<typeof SubscriptionUpdate.Encoded>,
+    patch: Input<typeof SubscriptionUpdate>,
     options?: ConditionalCallOptions
   ): Promise<Versioned<SubscriptionJson>>
   /** Deletes a subscription. */

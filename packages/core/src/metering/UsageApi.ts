@@ -169,9 +169,9 @@ export class UsageApi extends HttpApiGroup.make("usage")
 /** The range of a series, in whole steps. */
 interface SeriesOptions extends CallOptions {
   /** Where the series starts. By default it has 30 steps. */
-  readonly from?: string | undefined
+  readonly from?: string | Date | undefined
   /** Where the series ends, exclusive. Default: the end of the present step. */
-  readonly to?: string | undefined
+  readonly to?: string | Date | undefined
   /** Return only this meter. */
   readonly meter?: string | undefined
 }
@@ -189,21 +189,21 @@ export interface UsageMethods extends QuotaMethods {
    * Counts usage of a customer after the fact, on the newest subscription that allows usage and has the meters. Never
    * refuses because of a quota or a rate limit.
    */
-  record(input: Input<typeof UsageRecord.Encoded>, options?: IdempotentCallOptions): Promise<QuotasJson>
+  record(input: Input<typeof UsageRecord>, options?: IdempotentCallOptions): Promise<QuotasJson>
   /**
    * Reserves amounts for work whose cost is known only afterwards. They count as used at once, and are given back
    * after `expiresIn` seconds (1 to 3,600, by default 60) unless you settle the reservation.
    */
   reserve(
     subscriptionId: string,
-    input: Input<typeof ReservationCreate.Encoded>,
+    input: Input<typeof ReservationCreate>,
     options?: IdempotentCallOptions
   ): Promise<ReservationJson>
   /** Settles a reservation at what was used, at most what was reserved. Gives back the rest. */
   settle(
     subscriptionId: string,
     reservationId: string,
-    input: Input<typeof Settlement.Encoded>,
+    input: Input<typeof Settlement>,
     options?: IdempotentCallOptions
   ): Promise<QuotasJson>
   /** Releases a reservation: gives back all that it holds. */

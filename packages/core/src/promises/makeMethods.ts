@@ -1,6 +1,6 @@
 /**
- * Makes the promise API of operations from their descriptions. Input is plain JSON and is validated as it is over HTTP;
- * output is plain JSON. Path parameters that the handle does not know are arguments; the body and the options follow.
+ * Makes the promise API of operations from their descriptions. Input is plain JSON, with a `Date` for a timestamp if
+ * the caller likes, and is validated as it is over HTTP; output is plain JSON. Path parameters that the handle does not know are arguments; the body and the options follow.
  */
 import { type Context, Effect, Schema } from "effect"
 import type { OperationDescription } from "../api/describeOperations.ts"
@@ -12,10 +12,11 @@ import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
 import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { clonePlain } from "../runtime/deepFreeze.ts"
 import { decodeParts, makeDecoder } from "../schema/decodeInput.ts"
-import { invalidBody, invalidParameter } from "../schema/InvalidInput.ts"
+import { invalidParameter } from "../schema/InvalidInput.ts"
 import { findUnsafeJson } from "../schema/SafeJson.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import type { Entry } from "../store/Collection.ts"
+import { copyBody, copyOptions, findTimestamps, isOpaque } from "./copyInput.ts"
 import { parsePathSegment } from "./pathSegment.ts"
 import { captureCaller, run, withCallerStack } from "./run.ts"
 
@@ -27,21 +28,6 @@ export interface CallOperation {
 }
 
 type Fields = Readonly<Record<string, unknown>>
-
-/** Whether an object would silently count as `{}`, such as a Map, a Date, or an object with inherited properties only. */
-const isOpaque = (value: object): boolean => {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype !== Object.prototype && prototype !== null && Object.keys(value).length === 0
-}
-
-/** Copies JSON without the properties that are `undefined`. */
-const omitUndefinedDeep = (value: unknown, pointer = ""): unknown => {
-  if (Array.isArray(value)) return value.map((item, index) => omitUndefinedDeep(item, `${pointer}/${index}`))
-  if (typeof value !== "object" || value === null) return value
-  if (isOpaque(value)) throw invalidBody(pointer, "must be a plain object")
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
-  return Object.fromEntries(entries.map(([name, item]) => [name, omitUndefinedDeep(item, `${pointer}/${name}`)]))
-}
 
 const isPlainObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -66,9 +52,13 @@ export const parseOptions = (options: unknown = {}): ParsedOptions => {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined)
   for (const [name, value] of entries) {
     // As `ifTags`, it would be a condition that always holds.
-    if (isPlainObject(value) && isOpaque(value)) throw invalidParameter(name, "must be a plain object")
+    if (isPlainObject(value) && isOpaque(value) && !(value instanceof Date))
+      throw invalidParameter(name, "must be a plain object")
   }
-  const copies = entries.map(([name, value]) => [name, isPlainObject(value) ? { ...value } : value])
+  const copies = entries.map(([name, value]) => [
+    name,
+    isPlainObject(value) && !(value instanceof Date) ? { ...value } : value
+  ])
   return { signal, values: Object.fromEntries(copies) }
 }
 
@@ -97,23 +87,23 @@ export const parseWriteOptions = (options: unknown, actorProblem: string | undef
 const makeCodecs = (description: OperationDescription) => {
   const { params, query, headers, payload, response } = description
   const [queryFields, headerFields] = [getInProcessFields(query), getInProcessFields(headers)]
-  const decodeOptions = makeDecoder(
-    Schema.Struct({ ...queryFields, ...headerFields }) as unknown as Schema.Codec<Fields>,
-    "parameters",
-    rejectUnknown
-  )
+  const optionsSchema = Schema.Struct({ ...queryFields, ...headerFields }) as unknown as Schema.Codec<Fields>
+  const decodeOptions = makeDecoder(optionsSchema, "parameters", rejectUnknown)
   const headDecoders = [
     ...(params === undefined ? [] : [["params", makeDecoder(params as Schema.Codec<unknown>, "parameters")] as const]),
     ["options", decodeOptions] as const
   ]
-  const decodePayload =
-    payload === undefined || payload === "stream"
-      ? undefined
-      : makeDecoder(payload as Schema.Codec<unknown>, "body", rejectUnknown)
+  const body = payload === "stream" ? undefined : payload
+  const decodePayload = body && makeDecoder(body as Schema.Codec<unknown>, "body", rejectUnknown)
+  const optionTimestamps = findTimestamps(optionsSchema.ast)
+  const bodyTimestamps = body === undefined ? [] : findTimestamps(body.ast)
   const encode = Schema.encodeUnknownSync(response.body, skipChecks)
 
   const decodeRequest = Effect.fnUntraced(function* (pathParams: Fields, input: unknown, options: Fields) {
-    const head = yield* decodeParts(headDecoders, { params: pathParams, options })
+    const head = yield* decodeParts(headDecoders, {
+      params: pathParams,
+      options: copyOptions(options, optionTimestamps)
+    })
     const parameters = head.options as Fields
     const request: Record<string, unknown> = params === undefined ? {} : { params: head.params }
     if (query !== undefined) request["query"] = pick(parameters, Object.keys(queryFields))
@@ -121,7 +111,7 @@ const makeCodecs = (description: OperationDescription) => {
     if (decodePayload !== undefined) {
       const unsafe = findUnsafeJson(input)
       if (unsafe !== undefined) return yield* unsafe
-      request["payload"] = yield* decodePayload(omitUndefinedDeep(input))
+      request["payload"] = yield* decodePayload(copyBody(input, bodyTimestamps))
     }
     return request as AnyRequest
   })

@@ -177,16 +177,13 @@ export interface WebhooksMethods {
    * Creates a webhook. The result contains the secret with which the receiver verifies the requests; it is never shown
    * again.
    */
-  create(
-    input: Input<typeof WebhookCreate.Encoded>,
-    options?: IdempotentCallOptions
-  ): Promise<Versioned<WebhookWithSecretJson>>
+  create(input: Input<typeof WebhookCreate>, options?: IdempotentCallOptions): Promise<Versioned<WebhookWithSecretJson>>
   /** Returns a webhook. */
   get(webhookId: string, options?: CallOptions): Promise<Versioned<WebhookJson>>
   /** Updates a webhook. A field that is missing stays unchanged; `null` clears the description. */
   update(
     webhookId: string,
-    patch: Input<typeof WebhookUpdate.Encoded>,
+    patch: Input<typeof WebhookUpdate>,
     options?: ConditionalCallOptions
   ): Promise<Versioned<WebhookJson>>
   /** Removes a webhook and its deliveries. */
