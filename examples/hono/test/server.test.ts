@@ -22,5 +22,12 @@ it("serves the HTTP API at a path, and protects its routes", async () => {
   const whoami = (headers: Readonly<Record<string, string>>) => fetch(`${url}/whoami`, { headers })
   expect(await (await whoami({ "x-api-key": key })).text()).toBe("alice")
   expect((await whoami({})).status).toBe(401)
+
+  const mistyped = await fetch(`${url}/api/dev/v1/accounts/acme/metering-buckets`)
+  expect([mistyped.status, mistyped.headers.get("content-type")]).toEqual([404, "application/problem+json"])
+  expect(await mistyped.json()).toMatchObject({ code: "not-found" })
+  const wrongMethod = await fetch(`${url}/api/dev/v1/metering`, { method: "PUT" })
+  expect([wrongMethod.status, wrongMethod.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"])
+  expect(await (await fetch(`${url}/v1/metering`)).text()).toBe("404 Not Found")
   await stop()
 })

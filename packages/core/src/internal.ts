@@ -4,6 +4,7 @@
 
 export * as KeyFormat from "./crypto/KeyFormat.ts"
 export { type ErrorDocumentation, encodeProblem } from "./errors/defineError.ts"
+export { isHandled } from "./http/isHandled.ts"
 export { makeBusyResponse } from "./http/makeBusyResponse.ts"
 export { MethodNotAllowed, RouteNotFound } from "./http/routeErrors.ts"
 export { makeKey } from "./keys/newKeys.ts"

@@ -30,7 +30,10 @@ export interface ExpressHandlerOptions {
   readonly context?: ((req: Request) => unknown) | undefined
 }
 
-/** Middleware that serves the HTTP API: `app.use("/api/dev", tollgate(gate))`. It passes on other requests. */
+/**
+ * Middleware that serves the HTTP API: `app.use("/api/dev", tollgate(gate))`. It passes on other requests, except those
+ * below `/api/dev/v1`.
+ */
 export const tollgate = (gate: Tollgate, options?: ExpressHandlerOptions): RequestHandler =>
   toNodeHandler<Request>(gate, options)
 

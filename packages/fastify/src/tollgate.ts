@@ -1,5 +1,5 @@
 import type { Tollgate } from "@tollgate/core"
-import { Options } from "@tollgate/core/internal"
+import { isHandled, Options } from "@tollgate/core/internal"
 import { toNodeHandler } from "@tollgate/node"
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify"
 
@@ -31,8 +31,8 @@ const copyHeaders = (reply: FastifyReply): void => {
 }
 
 /**
- * A plugin that serves the HTTP API: `app.register(tollgate(gate), { prefix: "/api/dev" })`. Requests below the prefix
- * that are not for the HTTP API get the application's 404.
+ * A plugin that serves the HTTP API: `app.register(tollgate(gate), { prefix: "/api/dev" })`. Below the prefix, all of
+ * `/v1` is Tollgate's; other requests that are not for the HTTP API get the application's 404.
  */
 export const tollgate = (gate: Tollgate, options?: FastifyHandlerOptions): FastifyPluginAsync => {
   const { context = (request: FastifyRequest): unknown => request } = Options.decodeSync(handlerOptions, options)
@@ -45,7 +45,7 @@ export const tollgate = (gate: Tollgate, options?: FastifyHandlerOptions): Fasti
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser("*", (_request, _payload, done) => done(null))
     scope.all("/*", async (request, reply) => {
-      if (!gate.matches(request.url.slice(prefix.length), getHost(request))) return reply.callNotFound()
+      if (!isHandled(gate, request.url.slice(prefix.length), getHost(request), prefix)) return reply.callNotFound()
       // Evaluated before `hijack`, so that Fastify handles its errors.
       const hostRequest: HostRequest = { context: context(request) }
       copyHeaders(reply)

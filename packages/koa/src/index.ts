@@ -26,7 +26,7 @@ export type KoaHandlerOptions = NodeHandlerOptions<Context>
 
 /**
  * Middleware that serves the HTTP API: `app.use(tollgate(gate))`, or at a path:
- * `app.use(tollgate(gate, { prefix: "/api/dev" }))`. It passes on other requests.
+ * `app.use(tollgate(gate, { prefix: "/api/dev" }))`. It passes on other requests, except those below `/api/dev/v1`.
  */
 export const tollgate = (gate: Tollgate, options?: KoaHandlerOptions): Middleware => {
   const handle = toNodeHandler(gate, options)

@@ -10,6 +10,7 @@ import { pipeline } from "node:stream/promises"
 import {
   fromWebResponse,
   getConnection,
+  isHandled,
   makeBusyResponse,
   nextBatch,
   Options,
@@ -172,7 +173,7 @@ const watchForDisconnect = (req: IncomingMessage, res: ServerResponse): Disconne
 
 /**
  * A request listener for `node:http`, and middleware for frameworks that call `(req, res, next)`. With `next`, it passes
- * on requests that are not for Tollgate.
+ * on requests that are not for Tollgate. Below a prefix, all of `/v1` is for Tollgate.
  *
  * @example
  * ```ts
@@ -193,7 +194,8 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
     const pathBelowPrefix = getPath(req, prefix)
     const ignoresPrefix = pathBelowPrefix === undefined && isSitesHost?.(host) === true
     const path = ignoresPrefix ? getPath(req, "") : pathBelowPrefix
-    if (next !== undefined && (path === undefined || !matches(path, host))) return next()
+    const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
+    if (next !== undefined && (path === undefined || !isHandled({ matches }, path, host, basePath))) return next()
     if (hasDisconnected(req, res)) return
     const { isDisconnected, signal, stop } = watchForDisconnect(req, res)
     try {
@@ -205,7 +207,6 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
         if (req.httpVersionMajor === 1) res.setHeader("connection", "close")
         return await send(makeBusyResponse(String(req.headers["x-request-id"] ?? "")), req, res)
       }
-      const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
       const response = await dispatch({
         ...fromNodeRequest(req, path ?? "/", basePath, signal),
         context: context(hostRequest)
