@@ -14,7 +14,7 @@ const clampInteger = (text: string): number =>
   Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(text), Number.MAX_SAFE_INTEGER))
 
 const IntegerFromString = Schema.String.pipe(
-  Schema.check(Schema.isPattern(/^-?\d{1,1000}$/u, { expected: "an integer" })),
+  Schema.check(Schema.isPattern(/^(?:0|-?[1-9]\d{0,999})$/u, { expected: "an integer without leading zeros" })),
   Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: clampInteger, encode: String }))
 )
 

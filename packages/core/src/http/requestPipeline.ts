@@ -149,8 +149,8 @@ export const makeStartRequest = (
   config: HttpConfig
 ): StartRequest => {
   const router = FindMyWay.make<Route>({
-    // Longer than any valid name, so that the schema rejects a long parameter with 400 instead of a 404 here.
-    maxParamLength: 4_096,
+    // The operations decide about a long parameter: its name is invalid, or its item does not exist.
+    maxParamLength: Number.MAX_SAFE_INTEGER,
     caseSensitive: true,
     ignoreDuplicateSlashes: false,
     ignoreTrailingSlash: false

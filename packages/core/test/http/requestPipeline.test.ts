@@ -2,8 +2,9 @@ import { Validator } from "@seriousme/openapi-schema-validator"
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState } from "@tollgate/store-testkit"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { descriptions } from "../../src/operations/AllOperations.ts"
 import { grants, secret, tokens } from "../stores.ts"
 import { type Call, type Client, makeClient } from "./client.ts"
 
@@ -215,10 +216,14 @@ const parameters: ReadonlyArray<readonly [query: string, parameter: string]> = [
   ["limit=", "limit"],
   ["limit=1e2", "limit"],
   ["limit=0x10", "limit"],
+  ["limit=007", "limit"],
   ["limit=1&limit=2", "limit"],
   ["offset=-1", "offset"],
   ["offset=1.5", "offset"],
   ["offset=x", "offset"],
+  ["offset=-0", "offset"],
+  ["offset=00", "offset"],
+  ["offset=01", "offset"],
   ["include-api-keys=1", "include-api-keys"],
   ["include-api-keys=yes", "include-api-keys"],
   ["key-format=all", "key-format"],
@@ -357,6 +362,28 @@ describe("paths", () => {
       const response = await call("GET", `/v1/accounts/acme/key-buckets/${bucket}/consumers`)
       expect(response).toMatchObject({ status: 400, body: { errors: [{ parameter: "bucketName" }] } })
     }
+  })
+})
+
+describe("a path parameter of any length", () => {
+  it("gets a problem that its operation declares", async () => {
+    const operations = descriptions.filter(({ path, payload }) => path.includes(":") && payload === undefined)
+    for (const { method, path, errors } of operations) {
+      const isDeclared = Schema.is(Schema.toEncoded(Schema.Union(errors)))
+      for (const [param] of path.matchAll(/:\w+/g)) {
+        const url = path.replace(param, "a".repeat(5_000)).replace(":accountName", "acme").replace(/:\w+/g, "b")
+        const headers = { authorization: `Bearer ${tokens.writer}` }
+        const response = await gate.handler(new Request(`http://gate${url}`, { method, headers }))
+        const body: unknown = await response.json()
+        expect(body, `${method} ${path} with ${param}`).not.toHaveProperty("code", "not-found")
+        expect(isDeclared(body), `${method} ${path} with ${param}`).toBe(true)
+      }
+    }
+  })
+
+  it("gets the problem of an item that does not exist", async () => {
+    const response = await call("GET", `${consumers}/${"a".repeat(4_097)}`)
+    expect(response).toMatchObject({ status: 404, body: { code: "consumer-not-found" } })
   })
 })
 
