@@ -30,7 +30,7 @@ export interface CallOperation {
 type Fields = Readonly<Record<string, unknown>>
 
 const isPlainObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date)
 
 const pick = (values: Fields, names: ReadonlyArray<string>): Fields =>
   Object.fromEntries(names.flatMap((name) => (Object.hasOwn(values, name) ? [[name, values[name]]] : [])))
@@ -52,13 +52,9 @@ export const parseOptions = (options: unknown = {}): ParsedOptions => {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined)
   for (const [name, value] of entries) {
     // As `ifTags`, it would be a condition that always holds.
-    if (isPlainObject(value) && isOpaque(value) && !(value instanceof Date))
-      throw invalidParameter(name, "must be a plain object")
+    if (isPlainObject(value) && isOpaque(value)) throw invalidParameter(name, "must be a plain object")
   }
-  const copies = entries.map(([name, value]) => [
-    name,
-    isPlainObject(value) && !(value instanceof Date) ? { ...value } : value
-  ])
+  const copies = entries.map(([name, value]) => [name, isPlainObject(value) ? { ...value } : value])
   return { signal, values: Object.fromEntries(copies) }
 }
 
