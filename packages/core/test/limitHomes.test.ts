@@ -1,12 +1,13 @@
 /**
  * A rate limit is counted in one bucket: the metering bucket of the call, or the key bucket if the call has none.
  */
-import { ConfigurationError, createTollgate, InvalidInput, type RequireApiKeyOptions } from "@tollgate/core"
+import { ConfigurationError, createTollgate, InvalidInput } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { isBackgroundCall, makeSubscription } from "@tollgate/testing"
 import { describe, expect, it } from "vitest"
 import { makeAuthorizeRequest } from "../src/protect/authorizeRequest.ts"
+import type { RequireApiKeyOptions } from "../src/protect/RequireApiKeyOptions.ts"
 import { secret } from "./stores.ts"
 
 const rateLimit = { limit: 5, per: "hour" } as const
