@@ -57,9 +57,9 @@ describe.each(callers)("a body %s", (_, { consumer, keys }) => {
     expect(await consumer(body)).toEqual([
       { pointer: "/foo", detail: "unknown field" },
       { pointer: "/description", detail: "Expected string" },
-      { pointer: "/tags/b b", detail: "unknown field" },
+      { pointer: "/tags/b b", detail: expect.stringContaining("a name of 1 to 64") },
       { pointer: "/tags/c", detail: "Expected string | number | boolean" },
-      { pointer: "/name", detail: expect.stringContaining("[a-z0-9-]") },
+      { pointer: "/name", detail: expect.stringContaining("lower-case") },
       { pointer: "/bar", detail: "unknown field" }
     ])
     expect(pointers(await consumer({ description: 5 }))).toEqual(["/description", "/name"])
@@ -99,7 +99,7 @@ it("lists at most 100 places, and says so", async () => {
 
 it("reads the first mistake only of a body with very many", async () => {
   const scopes = Array.from({ length: 900 }, () => 1)
-  const body = Array.from({ length: 900 }, () => ({ scopes }))
+  const body = Array.from({ length: 100 }, () => ({ scopes }))
   const { errors, detail } = (await call("POST", `${bucket}/consumers/alice/keys/$bulk`, { body })).body
   expect(errors).toEqual([{ pointer: "/0/scopes/0", detail: "Expected string" }])
   expect(detail).toBe("/0/scopes/0: Expected string. Only the first mistake is listed.")

@@ -2,7 +2,7 @@
  * Random use of a subscription by two processes, compared with a model: a list of what was used when.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import { stores } from "./stores.ts"
 import {
@@ -97,6 +97,14 @@ const useRandomly = Effect.fnUntraced(function* (
   { seed, operations, record, model, check, maxJumpMs }: Run
 ) {
   const random = makeRandom(seed)
+  const latest = Math.max(...processes.map(([, ahead]) => ahead))
+  /** Ends a reservation. Returns `false` if a process whose clock is ahead has given it back before. */
+  const end = Effect.fnUntraced(function* (reservation: OpenReservation, ending: Effect.Effect<unknown, unknown>) {
+    const exit = yield* Effect.exit(ending)
+    const hasExpiredElsewhere = reservation.expiresAt <= DateTime.toEpochMillis(yield* DateTime.now) + latest
+    if (Exit.isFailure(exit) && !hasExpiredElsewhere) yield* exit
+    return Exit.isSuccess(exit)
+  })
   const jumps = [1_000, 90_000, 20 * 60_000, hourMs, 5 * hourMs, dayMs, 9 * dayMs, 40 * dayMs, 800 * dayMs]
   for (let operation = 0; operation < operations; operation++) {
     if (random(3) === 0) {
@@ -132,13 +140,14 @@ const useRandomly = Effect.fnUntraced(function* (
         const settled = Object.fromEntries(
           Object.entries(taken.meters).map(([meter, reserved]) => [meter, random(reserved + 1)])
         )
-        yield* subscription.settle(taken.id, settled)
-        model.events.push({ time: taken.time, meters: settled })
+        if (yield* end(taken, subscription.settle(taken.id, settled))) {
+          model.events.push({ time: taken.time, meters: settled })
+        }
         break
       }
       default: {
         const taken = model.take(random(model.reservations.length), time)
-        if (taken !== undefined) yield* subscription.release(taken.id)
+        if (taken !== undefined) yield* end(taken, subscription.release(taken.id))
       }
     }
     if (operation % 10 === 0) yield* check

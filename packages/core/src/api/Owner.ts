@@ -18,5 +18,13 @@ export type OwnerKind = "account" | "request" | "metering-bucket" | "deployment"
 
 export class Owner extends Context.Service<Owner, OwnerKind>()("@tollgate/core/api/Owner") {}
 
+/** Maximum bytes of a body that is always short, so that it costs little to read. */
+export const shortBody = 4_096
+
+/** Maximum bytes of an endpoint's body, if it is less than `bodyLimit`. */
+export const BodyLimit = Context.Reference<number | undefined>("@tollgate/core/api/BodyLimit", {
+  defaultValue: () => undefined
+})
+
 /** Marks an endpoint as read-only although its method is not GET, so that read-only credentials may call it. */
 export const IsReadOnly = Context.Reference<boolean>("@tollgate/core/api/IsReadOnly", { defaultValue: () => false })

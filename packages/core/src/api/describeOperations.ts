@@ -5,7 +5,7 @@
 import { Context, Exit, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Authenticated } from "./Authenticated.ts"
-import { IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
+import { BodyLimit, IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
 import { getInProcessFields, getParameterDocs } from "./parameters.ts"
 import { getToCsv } from "./withCsv.ts"
 import { withRateLimitsAnnotation } from "./withRateLimits.ts"
@@ -42,6 +42,8 @@ export interface OperationDescription {
   readonly takesTags: boolean
   /** Whether it returns one page of a list, from an offset. */
   readonly isPaged: boolean
+  /** Maximum bytes of the body, if it is less than that of the server. */
+  readonly bodyLimit: number | undefined
   /** Whether the body may be omitted, because all its fields are optional. */
   readonly isBodyOptional: boolean
   /** The documentation of query parameters and headers, by wire name. */
@@ -137,6 +139,7 @@ const describe = (
     isIdempotent: headerNames.includes("idempotencyKey"),
     takesTags: queryNames.includes("tags") || queryNames.includes("ifTags"),
     isPaged: queryNames.includes("offset"),
+    bodyLimit: Context.get(annotations, BodyLimit),
     isBodyOptional:
       payload !== undefined &&
       payload !== "stream" &&

@@ -24,8 +24,8 @@ export class RequestContext extends Context.Service<
     readonly search: string
     /** The path that the HTTP API is mounted at, as clients see it. */
     readonly basePath: string
-    /** The validated JSON body. It is read once and then cached. */
-    readonly body: Effect.Effect<JsonBody, BodyError>
+    /** The validated JSON body, of at most `limit` bytes if that is less than `bodyLimit`. It is read once and then cached. */
+    readonly readBody: (limit?: number) => Effect.Effect<JsonBody, BodyError>
   }
 >()("@tollgate/core/http/RequestContext") {
   static from(
@@ -35,15 +35,16 @@ export class RequestContext extends Context.Service<
     { bodyLimit, basePath }: HttpConfig
   ): RequestContext["Service"] {
     let cached: JsonBody | undefined
-    const body = Effect.suspend(() =>
-      cached === undefined
-        ? Effect.map(readJsonBody(request, bodyLimit), (body) => {
-            cached = body
-            return body
-          })
-        : Effect.succeed(cached)
-    )
+    const readBody = (limit = bodyLimit) =>
+      Effect.suspend(() =>
+        cached === undefined
+          ? Effect.map(readJsonBody(request, Math.min(limit, bodyLimit)), (body) => {
+              cached = body
+              return body
+            })
+          : Effect.succeed(cached)
+      )
     // `publicUrl` is what clients see. The request may lack a prefix that a proxy has stripped.
-    return { request, path, search, basePath: basePath || request.basePath || "", body }
+    return { request, path, search, basePath: basePath || request.basePath || "", readBody }
   }
 }

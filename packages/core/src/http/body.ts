@@ -7,7 +7,7 @@ import { PayloadTooLarge, RequestTimeout, UnsupportedEncoding } from "../errors/
 import { bodyErrorMessage } from "../runtime/BodyNotRestorableError.ts"
 import type { TransportRequest } from "../runtime/Transport.ts"
 import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
-import { findUnsafeJson, maxDepth } from "../schema/SafeJson.ts"
+import { findUnsafeJson, maxDepth, maxValues, tooManyValues } from "../schema/SafeJson.ts"
 
 const bodyTimeout = "30 seconds"
 
@@ -20,23 +20,33 @@ const emptyBody: JsonBody = { text: "{}", value: {} }
 
 export type BodyError = InvalidInput | PayloadTooLarge | RequestTimeout | UnsupportedEncoding
 
+/** A list or an object without entries counts twice: by its bracket, and by the comma before it. */
+const maxSeparators = 2 * maxValues
+
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** Checks the depth before parsing: deeply nested JSON could overflow the parser's stack. */
-const isTooDeep = (text: string): boolean => {
+const [quote, backslash, comma] = ['"', "\\", ","].map((character) => character.charCodeAt(0))
+const [openBrace, openBracket, closeBrace, closeBracket] = ["{", "[", "}", "]"].map((text) => text.charCodeAt(0))
+
+/** Bounds what parsing costs, before it: deep nesting takes the stack, and each value takes time and memory. */
+const findExcess = (text: string): string | undefined => {
   let depth = 0
+  let values = 1
   let inString = false
   for (let index = 0; index < text.length; index++) {
-    const character = text[index]
+    const code = text.charCodeAt(index)
     if (inString) {
-      if (character === "\\") index++
-      else if (character === '"') inString = false
-    } else if (character === '"') inString = true
-    else if (character === "{" || character === "[") {
-      if (++depth > maxDepth) return true
-    } else if (character === "}" || character === "]") depth--
+      if (code === backslash) index++
+      else if (code === quote) inString = false
+    } else if (code === quote) inString = true
+    else if (code === comma) values++
+    else if (code === openBrace || code === openBracket) {
+      values++
+      if (++depth > maxDepth) return `is nested deeper than ${maxDepth} levels`
+    } else if (code === closeBrace || code === closeBracket) depth--
+    if (values > maxSeparators) return tooManyValues
   }
-  return false
+  return undefined
 }
 
 const parseJsonBody = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput> => {
@@ -47,7 +57,8 @@ const parseJsonBody = (bytes: Uint8Array): Effect.Effect<JsonBody, InvalidInput>
     return Effect.fail(invalidBody("", "is not valid UTF-8"))
   }
   if (/^[ \t\r\n]*$/.test(text)) return Effect.succeed(emptyBody)
-  if (isTooDeep(text)) return Effect.fail(invalidBody("", `is nested deeper than ${maxDepth} levels`))
+  const excess = findExcess(text)
+  if (excess !== undefined) return Effect.fail(invalidBody("", excess))
   try {
     const value: unknown = JSON.parse(text)
     const unsafe = findUnsafeJson(value)

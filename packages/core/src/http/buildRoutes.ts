@@ -194,8 +194,10 @@ export const buildRoutes = Effect.fnUntraced(function* ({
     ): Effect.Effect<AnyRequest, InvalidInput | BodyError, RequestContext> => {
       const head = decodeHead({ params, headers, query })
       if (decodePayload === undefined || Exit.isFailure(head)) return head
-      return Effect.flatMap(RequestContext, ({ body }) =>
-        Effect.flatMap(body, ({ value }) => Exit.map(decodePayload(value), (payload) => ({ ...head.value, payload })))
+      return Effect.flatMap(RequestContext, ({ readBody }) =>
+        Effect.flatMap(readBody(description.bodyLimit), ({ value }) =>
+          Exit.map(decodePayload(value), (payload) => ({ ...head.value, payload }))
+        )
       )
     }
 

@@ -5,6 +5,7 @@
 import { gunzipSync } from "node:zlib"
 import { Effect, Schema } from "effect"
 import { Forbidden } from "../access/AccessError.ts"
+import { shortBody } from "../api/Owner.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
 import type { Console, ConsoleFile } from "../console/Console.ts"
 import { ConsoleSessions } from "../console/ConsoleSessions.ts"
@@ -99,7 +100,7 @@ export const makeConsoleRoutes = Effect.fnUntraced(function* ({ files }: Console
     if (isCrossSite(request)) {
       return yield* new Forbidden({ detail: "Cross-site requests are refused. Open the link to the console itself." })
     }
-    const { value } = yield* (yield* RequestContext).body
+    const { value } = yield* (yield* RequestContext).readBody(shortBody)
     const { code } = yield* decodeSessionRequest(value)
     const { token, expiresOn } = yield* exchange(code)
     const body = JSON.stringify({ token, expiresOn: formatTimestamp(expiresOn) })

@@ -16,10 +16,10 @@ const digest = (...parts: ReadonlyArray<string>): string => hash("sha256", JSON.
 const makeIdempotency = Effect.fnUntraced(function* (
   key: string
 ): Effect.fn.Return<Idempotency, never, Principal | RequestContext> {
-  const { request, path, search, body } = yield* RequestContext
+  const { request, path, search, readBody } = yield* RequestContext
   const principal = yield* Principal
-  // The route has already read the body, and `body` is cached: it cannot fail here.
-  const { text } = yield* Effect.orDie(body)
+  // The route has already read the body, and it is cached: this cannot fail here.
+  const { text } = yield* Effect.orDie(readBody())
   return {
     id: digest(principal.id, principal.account, request.method, path, key),
     fingerprint: digest(search, text)

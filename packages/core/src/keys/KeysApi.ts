@@ -17,7 +17,7 @@ import type {
   TagCondition,
   Versioned
 } from "../api/Methods.ts"
-import { IsReadOnly, Owner } from "../api/Owner.ts"
+import { BodyLimit, IsReadOnly, Owner, shortBody } from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
 import { ifTags, page } from "../api/query.ts"
 import { rejectUnknown } from "../api/rejectUnknown.ts"
@@ -168,6 +168,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       error: bodyErrors
     })
       .annotate(IsReadOnly, true)
+      .annotate(BodyLimit, shortBody)
       .annotate(OpenApi.Summary, "Verify a key")
       .annotate(
         OpenApi.Description,

@@ -43,12 +43,32 @@ export const giveBack = Effect.fnUntraced(function* (
   return expired.length
 })
 
-/** Gives back the expired reservations of a subscription. Returns their number, and the others. */
+/** Gives back the expired reservations of a subscription. Returns their number. */
 export const giveBackExpired = (bucketId: string, subscriptionId: string, now: DateTime.Utc) =>
+  retryOnConflict(
+    Effect.flatMap(readOpenReservations(Partition.forMeteringBucket(bucketId), subscriptionId), (entries) =>
+      giveBack(bucketId, entries, now)
+    )
+  )
+
+/**
+ * Gives back the reservations of a subscription that have expired since a time. Returns those that are open. Earlier ones
+ * would have been given back long ago: by another clock than this one they have not expired.
+ */
+export const giveBackExpiredSince = (
+  bucketId: string,
+  subscriptionId: string,
+  since: DateTime.Utc,
+  now: DateTime.Utc
+) =>
   retryOnConflict(
     Effect.gen(function* () {
       const entries = yield* readOpenReservations(Partition.forMeteringBucket(bucketId), subscriptionId)
-      const givenBack = yield* giveBack(bucketId, entries, now)
-      return { givenBack, open: entries.filter(({ value }) => !hasExpired(value, now)) }
+      yield* giveBack(
+        bucketId,
+        entries.filter(({ value }) => !hasExpired(value, since)),
+        now
+      )
+      return entries.filter(({ value }) => !hasExpired(value, now))
     })
   )

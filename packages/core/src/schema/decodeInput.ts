@@ -51,7 +51,11 @@ const findPlaces = (
   if (issue._tag === "AnyOf" && issue.issues.length > 0) {
     return pickAlternative(issue.issues.map((alternative) => findPlaces(alternative, value, path)))
   }
-  return formatIssues(issue).issues.map(({ message }) => ({ path, message }))
+  // A check of the whole may name the field that it is about.
+  return formatIssues(issue).issues.map(({ message, path: inner = [] }) => ({
+    path: [...path, ...inner.map((segment) => (typeof segment === "object" ? segment.key : segment))],
+    message
+  }))
 }
 
 const toPointer = (path: ReadonlyArray<PropertyKey>): string =>

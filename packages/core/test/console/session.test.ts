@@ -81,7 +81,7 @@ const invalidBodies: ReadonlyArray<
   ["__proto__", '{"code":"x","__proto__":{}}', 400],
   ["a long code", JSON.stringify({ code: "x".repeat(1_025) }), 400, "/code"],
   ["a body over the limit", JSON.stringify({ code: "x".repeat(2_000_000) }), 413],
-  ["deep nesting", `{"code":${"[".repeat(100_000)}`, 400, ""],
+  ["deep nesting", `{"code":${"[".repeat(1_000)}`, 400, ""],
   ["an empty code", '{"code":""}', 401],
   ["a wrong code", '{"code":"abc.def"}', 401],
   ["a code of NUL characters", '{"code":"\\u0000\\u0000"}', 400, "/code"]

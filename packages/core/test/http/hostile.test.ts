@@ -51,6 +51,35 @@ describe("an invalid name", () => {
   })
 })
 
+describe("a body of a megabyte", () => {
+  const many = 349_000
+  /** Each has its fault near the beginning, or is refused for its number of values. */
+  const bodies: ReadonlyArray<readonly [string, string, string]> = [
+    ["empty lists in metadata", `{"name":"a","metadata":[${"[],".repeat(many)}[]]}`, "has more than 100000 values"],
+    ["numbers in a field that begins like metadata", `{"metadatafoo":[${"1,".repeat(99_000)}1]}`, "1000 entries"],
+    ["numbers below metadata elsewhere", `{"a":{"metadata":[${"1,".repeat(99_000)}1]}}`, "1000 entries"],
+    ["lists in depth", `{"a":${"[".repeat(500_000)}`, "nested deeper than 64 levels"],
+    ["quotes and brackets in a text", `{"name":"${'[{,\\"'.repeat(100_000)}"}`, "lower-case"]
+  ]
+  it.each(bodies)("with %s is refused before it costs much", async (_, raw, detail) => {
+    const { status, body } = await call("POST", consumers, { raw })
+    expect(status).toBe(400)
+    expect(JSON.stringify(body)).toContain(detail)
+  })
+
+  it("is too large where a body is always short, also without a credential", async () => {
+    const raw = JSON.stringify({ key: "x".repeat(5_000) })
+    const verify = consumers.replace("consumers", "$verify")
+    expect(await call("POST", verify, { raw })).toMatchObject({ status: 413, body: { maxBytes: 4_096 } })
+    expect((await call("POST", consumers, { raw })).status).toBe(400)
+  })
+
+  it("may have metadata with as many values as fit into 64 KiB", async () => {
+    const metadata = { list: Array.from({ length: 32_000 }, () => 1) }
+    expect((await call("POST", consumers, { body: { name: "many", metadata } })).status).toBe(200)
+  })
+})
+
 describe("an error that authenticate throws", () => {
   it.each([
     ["of Tollgate", new ConsumerNotFound({ consumer: "internal-name" })],

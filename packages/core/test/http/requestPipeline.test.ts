@@ -190,12 +190,16 @@ describe("a cross-site request", () => {
         ["DELETE", `${path}/alice`],
         ["POST", "/v1/metering"]
       ] as const) {
-        const response = await call(method, target, { body, token: null, headers: { ...cookie, ...headers } })
-        expect(response).toMatchObject({ status: 403, body: { type: "urn:tollgate:problem:forbidden" } })
-        expect(response.body.detail).toMatch(/Authorization header/)
+        // A browser also sends credentials that it has remembered.
+        for (const remembered of [{}, { authorization: "Basic dXNlcjpwYXNz" }, { authorization: "Negotiate YII=" }]) {
+          const sent = { ...cookie, ...headers, ...remembered }
+          const response = await call(method, target, { body, token: null, headers: sent })
+          expect(response).toMatchObject({ status: 403, body: { type: "urn:tollgate:problem:forbidden" } })
+          expect(response.body.detail).toMatch(/Authorization header/)
+        }
       }
       expect((await call("GET", path, { token: null, headers: { ...cookie, ...headers } })).status).toBe(200)
-      // A page cannot set Authorization on a cross-site request, so the request comes from a program.
+      // A page cannot send a Bearer token on a cross-site request, so the request comes from a program.
       const program = await call("POST", "/v1/metering", { token: "any", headers })
       expect(program.status).toBe(200)
     }
