@@ -28,8 +28,7 @@ const emoji = "😀"
 const largestTags = Object.fromEntries(
   Array.from({ length: 50 }, (_, index) => [`${index}`.padStart(64, "t"), emoji.repeat(256)])
 )
-/** A description of 4,096 characters, of two bytes each in memory and four in an event. */
-const largestDescription = emoji.repeat(2_048)
+const largestDescription = emoji.repeat(4_096)
 
 describe("the data of an event", () => {
   it("is the whole resource up to 16 KiB, and without its metadata beyond", async () => {

@@ -27,7 +27,7 @@ import { ApiKey, type ApiKeyJson, type KeyVisibility } from "../records/ApiKey.t
 import { Consumer, ConsumerCreate, type ConsumerJson, ConsumerName, ConsumerUpdate } from "../records/Consumer.ts"
 import { ConsumerNameTaken, ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
-import { Email } from "../records/Manager.ts"
+import { Email, maxEmailLength } from "../records/Manager.ts"
 import { Scopes } from "../records/Scope.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Page } from "../schema/Page.ts"
@@ -40,7 +40,7 @@ const consumerParams = { ...bucketParams, consumerName: Schema.String }
 const managerEmail = optional(Email, {
   name: "manager-email",
   description: "Return only consumers with a manager or an invite for this email address (case-insensitive).",
-  openApiSchema: { type: "string", format: "email" }
+  openApiSchema: { type: "string", format: "email", maxLength: maxEmailLength }
 })
 
 const name = optional(ConsumerName, { description: "Return only the consumer with this name." })

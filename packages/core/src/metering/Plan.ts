@@ -5,7 +5,7 @@ import { Schema, Struct } from "effect"
 import { RateLimit } from "../rateLimits/RateLimit.ts"
 import { Id } from "../schema/Id.ts"
 import { MeterName, recordByShortName } from "../schema/Names.ts"
-import { LongText, ShortText } from "../schema/Text.ts"
+import { isMaxCharacters, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
 /** The id of a plan. It begins with `plan_`. */
@@ -14,8 +14,10 @@ export type PlanId = typeof PlanId.Type
 
 const max = Schema.Finite.pipe(Schema.check(Schema.isGreaterThanOrEqualTo(0)))
 
+const MeterLabel = Schema.String.pipe(Schema.check(isMaxCharacters(256)))
+
 /** A meter of a plan: how much may be used in a period, and a label to show. */
-export const Meter = Schema.Struct({ label: Schema.optionalKey(LongText), max }).annotate({
+export const Meter = Schema.Struct({ label: Schema.optionalKey(MeterLabel), max }).annotate({
   identifier: "Meter",
   message: 'must be an object such as { "max": 1000 }'
 })

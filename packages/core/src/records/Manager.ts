@@ -4,10 +4,17 @@
  */
 import { Schema } from "effect"
 import { Id } from "../schema/Id.ts"
+import { isMaxCharacters, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
+/** The maximum of RFC 5321: 64 characters before the `@`, and 255 after it. */
+export const maxEmailLength = 320
+
 export const Email = Schema.String.pipe(
-  Schema.check(Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an e-mail address" }), Schema.isMaxLength(320))
+  Schema.check(
+    Schema.isPattern(/^[^\s@]+@[^\s@]+$/u, { expected: "an e-mail address" }),
+    isMaxCharacters(maxEmailLength)
+  )
 )
 
 /** A user who manages a consumer. `sub` is the id that your identity provider gives the user. */
@@ -28,7 +35,7 @@ export const ManagerInvite = Schema.Struct({
 export type ManagerInvite = typeof ManagerInvite.Type
 
 const ManagerCreate = Schema.Struct({
-  sub: Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(256))),
+  sub: ShortText,
   email: Schema.optionalKey(Email)
 })
 

@@ -4,15 +4,14 @@
  */
 import { Schema } from "effect"
 import { recordByShortName, shortName } from "./Names.ts"
+import { isMaxCharacters } from "./Text.ts"
 
 const maxTags = 50
 
 export const TagName = shortName
 
-const isWithinLimit = (value: string | number | boolean): boolean => [...String(value)].length <= 256
-
 export const TagValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]).pipe(
-  Schema.check(Schema.makeFilter(isWithinLimit, { expected: "a value of at most 256 characters" }))
+  Schema.check(isMaxCharacters(256))
 )
 
 /** The tags of a consumer: up to 50 names, each with a string, a number or a boolean. */

@@ -5,8 +5,9 @@ import { Schema } from "effect"
 import { eventTypePatterns } from "../outbox/Event.ts"
 import { Id } from "../schema/Id.ts"
 import { AccountName } from "../schema/Names.ts"
-import { LongText } from "../schema/Text.ts"
+import { boundedText, LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
+import { maxUrlLength } from "./parseWebhookUrl.ts"
 
 /** The id of a webhook. It begins with `whk_`. */
 export const WebhookId = Id("whk").pipe(Schema.brand("WebhookId"))
@@ -19,7 +20,7 @@ const EventPatterns = Schema.Array(Schema.Literals([allEvents, ...eventTypePatte
   Schema.check(Schema.isMinLength(1), Schema.isMaxLength(100))
 )
 
-const Url = Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(2_048)))
+const Url = boundedText(maxUrlLength)
 
 const State = Schema.Literals(["enabled", "disabled"])
 

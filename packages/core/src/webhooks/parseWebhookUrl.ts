@@ -1,8 +1,9 @@
 import { isIP } from "node:net"
 import { Result } from "effect"
+import { hasAtMost } from "../schema/Text.ts"
 import { isGlobalAddress } from "./isGlobalAddress.ts"
 
-const maxUrlLength = 2_048
+export const maxUrlLength = 2_048
 
 /** Top-level names that never belong to a public host (RFC 6761, RFC 6762, and ICANN's reservation of `internal`). */
 const privateTopLevelNames: ReadonlySet<string | undefined> = new Set(["localhost", "local", "internal"])
@@ -18,7 +19,7 @@ export const getHost = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, 
 
 /** Checks what needs no DNS. Fails with what is wrong, as the end of a sentence. */
 export const parseWebhookUrl = (text: string, allowPrivateNetworks: boolean): Result.Result<URL, string> => {
-  if (text.length > maxUrlLength) return Result.fail(`the URL has more than ${maxUrlLength} characters`)
+  if (!hasAtMost(maxUrlLength, text)) return Result.fail(`the URL has more than ${maxUrlLength} characters`)
   const url = URL.parse(text)
   if (url === null) return Result.fail("the URL is not valid")
   const isAllowedProtocol = url.protocol === "https:" || (allowPrivateNetworks && url.protocol === "http:")
