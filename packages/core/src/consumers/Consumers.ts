@@ -7,8 +7,9 @@ import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import { toValueTaken } from "../keys/insertKeys.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
-import { KeyLimitReached, KeyValueTaken } from "../keys/KeyError.ts"
+import { KeyLimitReached } from "../keys/KeyError.ts"
 import { KeyUse } from "../keys/KeyUse.ts"
 import { recordKeyEvent } from "../keys/keyEvents.ts"
 import * as KeyResults from "../keys/keyResults.ts"
@@ -213,12 +214,11 @@ const make = Effect.gen(function* () {
         .pipe(
           Effect.catchTag("StoreConflict", (conflict) =>
             Effect.fail(
-              conflict.reason === "unique-key"
-                ? new KeyValueTaken()
-                : conflict.reason === "too-many-records"
+              toValueTaken(keys, conflict) ??
+                (conflict.reason === "too-many-records"
                   ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
                   : // `stale`: a consumer with this name exists.
-                    new ConsumerNameTaken({ consumer: name })
+                    new ConsumerNameTaken({ consumer: name }))
             )
           )
         )

@@ -28,9 +28,10 @@ export const toKeyErrors = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict,
     return error.reason === "too-many-records" ? new KeyLimitReached() : error
   })
 
-/** Says which of several keys has a value that is taken. */
-const toValueTaken = (keys: ReadonlyArray<NewKey>, error: unknown): KeyValueTaken | undefined => {
-  if (!(error instanceof StoreConflict) || error.reason !== "unique-key" || keys.length === 1) return undefined
+/** The error for a value that is taken. Says which of several keys has it. */
+export const toValueTaken = (keys: ReadonlyArray<NewKey>, error: unknown): KeyValueTaken | undefined => {
+  if (!(error instanceof StoreConflict) || error.reason !== "unique-key") return undefined
+  if (keys.length === 1) return new KeyValueTaken()
   const owns = (hash: string) => keyRecords.uniqueKey(byHash(hash)) === error.subject
   const index = keys.findLastIndex(({ stored }) => stored.hashes.some(owns))
   return new KeyValueTaken(index < 0 ? {} : { index })

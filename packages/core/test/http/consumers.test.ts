@@ -96,8 +96,15 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     const value = await call("POST", `${bucket}/consumers`, {
       body: { name: "bob", apiKeys: [{}, { key: "a-value-that-is-taken" }] }
     })
-    expect(value).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:key-value-taken" } })
+    expect(value).toMatchObject({ status: 409, body: { type: "urn:tollgate:problem:key-value-taken", index: 1 } })
     expect(JSON.stringify(value.body)).not.toContain("a-value-that-is-taken")
+    const twice = await call("POST", `${bucket}/consumers`, {
+      body: { name: "bob", apiKeys: [{ key: "a-value-given-twice" }, { key: "a-value-given-twice" }] }
+    })
+    const detail = expect.stringMatching(/^Key 1 of the request, .* in this bucket or in the request has this value/)
+    expect(twice).toMatchObject({ status: 409, body: { code: "key-value-taken", index: 1, detail } })
+    const single = { name: "bob", apiKeys: [{ key: "a-value-that-is-taken" }] }
+    expect((await call("POST", `${bucket}/consumers`, { body: single })).body).not.toHaveProperty("index")
     expect((await call("GET", `${bucket}/consumers`)).body).toMatchObject({ total: 1 })
   })
 
