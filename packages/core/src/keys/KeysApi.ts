@@ -115,7 +115,8 @@ export class KeysApi extends HttpApiGroup.make("keys")
         OpenApi.Description,
         "Creates 1 to 1,000 keys in one commit, or none. Clients keep their key values, which Tollgate does " +
           "not learn: it gets the SHA-256 of each value, and so cannot show it. `suffix` is the end of the " +
-          "value, for masked reads. A value that is taken in the key bucket gets 409."
+          "value, for masked reads. A value that is taken in the key bucket gets 409. A key whose value begins like " +
+          "the keys of this server never passes: create it with its value instead."
       ),
     HttpApiEndpoint.get("get", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,

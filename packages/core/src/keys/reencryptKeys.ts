@@ -69,8 +69,8 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
     if (typeof renewed === "string") return renewed
     const commit = (fields: typeof renewed) =>
       store.commit(getKeyBucketPartition(bucket), [keyRecords.replace(entry.value, { ...rest, ...fields })])
-    // The hash of a supplied value that an older version created may have been imported since. `verify` finds this key
-    // first, by its value.
+    // The hash of a value that an older version created may have been imported since. `verify` finds this key first, by its
+    // value.
     const valueHashes = renewed.hashes.filter((hash) => !isImportedHash(hash))
     yield* Effect.catchIf(
       commit(renewed),

@@ -17,7 +17,7 @@ import type { Partition } from "../store/Partition.ts"
 import type { RecordWithParent, StoreRecord } from "../store/Store.ts"
 import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
 import type { KeyUse } from "./KeyUse.ts"
-import { hashAsImportedKey } from "./keyHashes.ts"
+import { hashForLookup } from "./keyHashes.ts"
 import type { KeyCheck, KeyRefusal, Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
@@ -90,7 +90,7 @@ export const makeVerify = ({ secretBox, cache, keyUse, trustedClock }: VerifySer
     const cached = cache.get(partition, primaryHash, monotonicNow)
     if (cached !== undefined) return Effect.succeed(toKeyCheck(partition, cached, trustedClock.readMillis(clock)))
     const generation = cache.generation()
-    const hashes = [...valueHashes, ...hashAsImportedKey(secretBox, key)]
+    const hashes = hashForLookup(secretBox, key, valueHashes)
     return Effect.flatMapEager(
       store.getByUniqueKey(
         partition,

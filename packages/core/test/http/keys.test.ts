@@ -423,6 +423,24 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
       expect((await importKeys(elsewhere.keys, { keys: [item("a-supplied-value")] })).status).toBe(200)
     })
 
+    it("refuses a value of this server's own format that exists in either form, in both orders", async () => {
+      const { bucket, keys } = await makeConsumer()
+      const generated = (await call("POST", keys)).body
+      const removed = (await call("POST", keys)).body
+      await call("DELETE", `${keys}/${removed.id}`)
+      const taken = { status: 409, body: { code: "key-value-taken" } }
+      expect(await importKeys(keys, { keys: [item(generated.key)] })).toMatchObject(taken)
+      expect((await importKeys(keys, { keys: [item(removed.key)] })).status).toBe(200)
+      expect(await call("POST", keys, { body: { key: removed.key } })).toMatchObject(taken)
+      expect(await call("PATCH", `${keys}/${generated.id}`, { body: { key: removed.key } })).toMatchObject(taken)
+      const create = { name: "bob", apiKeys: [{}, { key: removed.key }] }
+      expect(await call("POST", `${bucket}/consumers`, { body: create })).toMatchObject({
+        status: 409,
+        body: { index: 1 }
+      })
+      expect((await verify(bucket, generated.key)).valid).toBe(true)
+    })
+
     it("never lets a value with the prefix of this server pass by an imported hash", async () => {
       const { bucket, keys } = await makeConsumer()
       const { id, key } = (await call("POST", keys)).body
