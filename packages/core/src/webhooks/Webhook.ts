@@ -76,6 +76,8 @@ export const StoredWebhook = Schema.Struct({
   secrets: Schema.Array(Schema.Struct({ encrypted: Schema.String, expiresOn: Schema.optionalKey(Timestamp) })),
   /** Since when every attempt has failed. */
   failingSince: Schema.optionalKey(Timestamp),
+  /** The version that callers know, if the record was written since without a change that they can see. */
+  revision: Schema.optionalKey(Schema.Int),
   /** Whether the webhook was deleted, and its deliveries are still to be removed. */
   isDeleted: Schema.optionalKey(Schema.Boolean)
 })
@@ -85,6 +87,7 @@ export const toWebhook = ({
   accountName: _accountName,
   secrets: _secrets,
   failingSince: _failingSince,
+  revision: _revision,
   isDeleted: _isDeleted,
   ...webhook
 }: StoredWebhook): Webhook => webhook

@@ -24,7 +24,15 @@ import { allEvents, type StoredWebhook, toWebhook, WebhookId, WebhookSecret, Web
 import { WebhookConfig } from "./WebhookConfig.ts"
 import { DeliveryNotFound, WebhookDisabled } from "./WebhookError.ts"
 import { WebhooksApi, type WebhooksMethods } from "./WebhooksApi.ts"
-import { byWebhook, deliveryRecords, findWebhook, liveTerm, webhookRecords } from "./webhookRecords.ts"
+import {
+  byWebhook,
+  deliveryRecords,
+  findWebhook,
+  getRevision,
+  liveTerm,
+  replaceWebhook,
+  webhookRecords
+} from "./webhookRecords.ts"
 import { rotateSecrets } from "./webhookSecrets.ts"
 
 /** A replay has the same result. */
@@ -104,8 +112,8 @@ const make = Effect.gen(function* () {
       }),
 
       get: Effect.fnUntraced(function* ({ params: { accountName, webhookId } }) {
-        const { value, version } = yield* findWebhook(accountName, webhookId)
-        return { value: toWebhook(value), version }
+        const entry = yield* findWebhook(accountName, webhookId)
+        return { value: toWebhook(entry.value), version: getRevision(entry) }
       }),
 
       update: Effect.fnUntraced(function* ({
@@ -116,7 +124,7 @@ const make = Effect.gen(function* () {
         if (patch.url !== undefined) yield* checkWebhookUrl(patch.url, allowPrivateNetworks)
         const attempt = Effect.gen(function* () {
           const entry = yield* findWebhook(accountName, webhookId)
-          yield* checkVersion(entry, ifMatch)
+          yield* checkVersion({ version: getRevision(entry) }, ifMatch)
           const { description: previous, disabledReason, failingSince, ...kept } = entry.value
           const newDescription = description === undefined ? previous : (description ?? undefined)
           // What was queued before it was disabled is not sent any more.
@@ -132,7 +140,7 @@ const make = Effect.gen(function* () {
             updatedOn: yield* DateTime.now
           }
           const commitResult = yield* store.commit(Partition.forEvents(accountName), [
-            webhookRecords.replace(entry, value),
+            replaceWebhook(entry, value),
             ...(yield* recordWebhookEvent("webhook.updated", value))
           ])
           return { value: toWebhook(value), version: webhookRecords.getVersion(commitResult, value.id) }
@@ -143,11 +151,11 @@ const make = Effect.gen(function* () {
       remove: Effect.fnUntraced(function* ({ params: { accountName, webhookId }, headers: { ifMatch } = {} }) {
         const attempt = Effect.gen(function* () {
           const entry = yield* findWebhook(accountName, webhookId)
-          yield* checkVersion(entry, ifMatch)
+          yield* checkVersion({ version: getRevision(entry) }, ifMatch)
           // Its secrets go at once; the worker removes its deliveries, and then this record.
           const tombstone: StoredWebhook = { ...entry.value, state: "disabled", secrets: [], isDeleted: true }
           yield* store.commit(Partition.forEvents(accountName), [
-            webhookRecords.replace(entry, tombstone),
+            replaceWebhook(entry, tombstone),
             ...(yield* recordWebhookEvent("webhook.deleted", entry.value))
           ])
         })
@@ -162,10 +170,7 @@ const make = Effect.gen(function* () {
           const now = yield* DateTime.now
           const { secret, secrets } = yield* rotateSecrets(secretBox, entry.value, entry.value.secrets, now)
           const value = { ...entry.value, secrets, updatedOn: now }
-          const changes = [
-            webhookRecords.replace(entry, value),
-            ...(yield* recordWebhookEvent("webhook.updated", value))
-          ]
+          const changes = [replaceWebhook(entry, value), ...(yield* recordWebhookEvent("webhook.updated", value))]
           const { previousResult } = yield* idempotentRotate.commit(partition, changes, idempotency, { secret })
           return previousResult ?? { secret }
         })

@@ -11,7 +11,7 @@ import type { Attempt, StoredDelivery } from "./Delivery.ts"
 import { recordWebhookEvent } from "./recordWebhookEvent.ts"
 import { nextRetryDelay } from "./retrySchedule.ts"
 import type { StoredWebhook } from "./Webhook.ts"
-import { deliveryRecords, webhookRecords } from "./webhookRecords.ts"
+import { deliveryRecords, replaceUnseen, replaceWebhook, webhookRecords } from "./webhookRecords.ts"
 
 /** How long an endpoint may fail before it is disabled. */
 const maxFailing = { days: 5 }
@@ -119,8 +119,9 @@ export const finishAttempts = Effect.fnUntraced(function* (
         changes.push(deliveryRecords.replace(delivery, value))
         if (value.nextAttemptOn !== undefined) nextAttempts.push(value.nextAttemptOn)
       }
-      if (updated !== entry.value) changes.push(webhookRecords.replace(entry, updated))
-      if (updated.state !== entry.value.state) changes.push(...(yield* recordWebhookEvent("webhook.disabled", updated)))
+      if (updated.state !== entry.value.state) {
+        changes.push(replaceWebhook(entry, updated), ...(yield* recordWebhookEvent("webhook.disabled", updated)))
+      } else if (updated !== entry.value) changes.push(replaceUnseen(entry, updated))
     }
     yield* store.commit(partition, changes)
     return nextAttempts.length === 0 ? undefined : nextAttempts.reduce(DateTime.min)

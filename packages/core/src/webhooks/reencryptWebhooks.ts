@@ -7,7 +7,7 @@ import type { SecretBox } from "../crypto/SecretBox.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
-import { readWebhooks, webhookRecords } from "./webhookRecords.ts"
+import { readWebhooks, replaceUnseen, webhookRecords } from "./webhookRecords.ts"
 import { reencryptSecrets } from "./webhookSecrets.ts"
 
 const pageSize = 200
@@ -21,7 +21,7 @@ const reencryptOne = Effect.fnUntraced(function* (secretBox: SecretBox["Service"
   if (Option.isNone(result)) return "undecryptable" as const
   if (result.value === undefined) return "unchanged" as const
   yield* store.commit(Partition.forEvents(accountName), [
-    webhookRecords.replace(entry.value, { ...webhook, secrets: result.value })
+    replaceUnseen(entry.value, { ...webhook, secrets: result.value })
   ])
   return "reencrypted" as const
 })

@@ -3,8 +3,10 @@
  */
 import { Effect, Option, Schema } from "effect"
 import { makeTimeIndex, type TimeIndex } from "../schema/timeIndex.ts"
+import type { Entry } from "../store/Collection.ts"
 import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
+import type { Change } from "../store/Store.ts"
 import { type Delivery, StoredDelivery } from "./Delivery.ts"
 import { StoredWebhook, WebhookId } from "./Webhook.ts"
 import { WebhookNotFound } from "./WebhookError.ts"
@@ -19,6 +21,17 @@ export const webhookRecords = Collection.make({
   key: ({ id }) => id,
   indexTerms: ({ isDeleted }) => [isDeleted === true ? deletedTerm : liveTerm]
 })
+
+/** The version of a webhook for callers. Outcomes of deliveries and re-encryption do not change it. */
+export const getRevision = ({ value, version }: Entry<StoredWebhook>): number => value.revision ?? version
+
+/** Replaces a webhook with a change that callers can see. */
+export const replaceWebhook = (entry: Entry<StoredWebhook>, { revision: _, ...value }: StoredWebhook): Change =>
+  webhookRecords.replace(entry, value)
+
+/** Replaces a webhook with a change that callers cannot see. */
+export const replaceUnseen = (entry: Entry<StoredWebhook>, value: StoredWebhook): Change =>
+  webhookRecords.replace(entry, { ...value, revision: getRevision(entry) })
 
 export const byWebhook = (id: string): string => `webhook:${id}`
 /** Deliveries that can be attempted at once. */

@@ -1,10 +1,11 @@
 /**
  * Webhooks over HTTP: fields, refusals, tokens, ETags and Idempotency-Keys.
  */
+import { MemoryStore } from "@tollgate/memory"
 import { eventually } from "@tollgate/testing"
 import { describe, expect, it } from "vitest"
 import { tokens } from "../stores.ts"
-import { respondWith, startGate, startReceiver } from "../webhooks/receivers.ts"
+import { dumpStore, respondWith, startGate, startReceiver } from "../webhooks/receivers.ts"
 import { makeClient } from "./client.ts"
 
 const path = "/v1/accounts/acme/webhooks"
@@ -128,6 +129,49 @@ describe("PATCH and DELETE of a webhook", () => {
     for (const method of ["GET", "DELETE"]) {
       expect(await call(method, one)).toMatchObject({ status: 404, body: { code: "webhook-not-found" } })
     }
+  })
+})
+
+describe("the ETag of a webhook", () => {
+  it("stays when deliveries fail and succeed, and changes with each change by a caller", async () => {
+    const store = MemoryStore.open()
+    const gate = await startGate({ store })
+    const call = makeClient(gate.handler)
+    const receiver = await startReceiver(respondWith(500))
+    const { id } = (await call("POST", path, { body: { url: receiver.url } })).body
+    const one = `${path}/${id}`
+    const readETag = async () => (await call("GET", one)).headers.get("etag") ?? ""
+    const created = await readETag()
+    const send = async () => {
+      const sent = (await call("POST", `${one}/test`)).body
+      await eventually(async () => {
+        const { data } = (await call("GET", `${one}/deliveries`)).body
+        expect(data.find((delivery: { id: string }) => delivery.id === sent.id).attempts).not.toEqual([])
+      })
+    }
+    await send()
+    expect(await dumpStore(store)).toContain("failingSince")
+    expect(await readETag()).toBe(created)
+    receiver.respond = respondWith(204)
+    await send()
+    expect(await dumpStore(store)).not.toContain("failingSince")
+    expect(await readETag()).toBe(created)
+    const patched = await call("PATCH", one, { body: { description: "mine" }, headers: { "if-match": created } })
+    expect(patched.status).toBe(200)
+    expect(patched.headers.get("etag")).not.toBe(created)
+    expect(await readETag()).toBe(patched.headers.get("etag"))
+    receiver.respond = respondWith(500)
+    await send()
+    for (const method of ["PATCH", "DELETE"]) {
+      const stale = await call(method, one, {
+        ...(method === "PATCH" ? { body: {} } : {}),
+        headers: { "if-match": created }
+      })
+      expect(stale.status).toBe(412)
+    }
+    await call("POST", `${one}/rotate-secret`)
+    expect(await readETag()).not.toBe(patched.headers.get("etag"))
+    expect((await call("DELETE", one, { headers: { "if-match": await readETag() } })).status).toBe(204)
   })
 })
 
