@@ -223,9 +223,9 @@ describe.each(stores)("events, on %s", (_, layer) => {
   it("have the actor of the call, and an actor that is no such string changes nothing", async () => {
     const accountName = freshAccount()
     const { consumers } = gate().account(accountName).keyBucket("production")
-    const longest = "😀".repeat(128)
+    const longest = "😀".repeat(256)
     await consumers.create({ name: "alice" }, { actor: longest })
-    for (const actor of ["", "a".repeat(257), 5, null, {}, ["user"], "\ud800", true]) {
+    for (const actor of ["", "a".repeat(257), "😀".repeat(257), 5, null, {}, ["user"], "\ud800", true]) {
       await expect(consumers.update("alice", {}, { actor: actor as string })).rejects.toMatchObject({
         _tag: "InvalidInput",
         errors: [{ parameter: "actor" }]

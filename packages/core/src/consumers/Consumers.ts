@@ -46,15 +46,18 @@ interface ConsumerInclude {
   readonly keyFormat?: KeyVisibility | undefined
 }
 
-/** Maximum numbers of keys embedded with `apiKeys: true`: in `get`, in each consumer of a list, and in a whole list. */
-const maxKeysInGet = 1_000
+/** Maximum numbers of keys embedded with `apiKeys: true`: in one consumer, in each consumer of a list, and in a whole list. */
+const maxKeysInOneConsumer = 1_000
 const maxKeysPerListedConsumer = 100
 const maxKeysInList = 1_000
 
 const makeManagers = Effect.fnUntraced(function* (input: ManagersCreate = [], now: DateTime.Utc) {
   const managers: Array<StoredConsumer["managers"][number]> = []
   const managerInvites: Array<StoredConsumer["managerInvites"][number]> = []
-  for (const item of input) {
+  // Of those that name the same user, the first counts.
+  const items: Iterable<ManagersCreate[number]> = input
+  const byUser = Map.groupBy(items, (item) => (typeof item === "string" ? managerTerm(item) : item.sub))
+  for (const item of [...byUser.values()].flatMap((same) => same.slice(0, 1))) {
     if (typeof item === "string") managerInvites.push({ id: yield* Id.generate("inv"), createdOn: now, email: item })
     else managers.push({ id: yield* Id.generate("mgr"), createdOn: now, ...item })
   }
@@ -124,6 +127,20 @@ const make = Effect.gen(function* () {
     return limits
   })
 
+  const toSingleConsumer = Effect.fnUntraced(function* (
+    bucket: KeyBucket,
+    consumer: StoredConsumer,
+    include: ConsumerInclude
+  ) {
+    const [result = toConsumer(consumer, include)] = yield* toConsumers(
+      bucket,
+      [consumer],
+      include,
+      maxKeysInOneConsumer
+    )
+    return result
+  })
+
   /** All keys with this index term of a consumer. They always fit into one page. */
   const listKeysByTerm = Effect.fnUntraced(function* (bucket: KeyBucket, term: string) {
     const page = yield* keyRecords.page(getKeyBucketPartition(bucket), {
@@ -178,7 +195,11 @@ const make = Effect.gen(function* () {
       return toPage(request, page, data)
     }),
 
-    create: Effect.fnUntraced(function* ({ params: bucket, query: { withApiKey } = {}, payload: input }) {
+    create: Effect.fnUntraced(function* ({
+      params: bucket,
+      query: { withApiKey, keyFormat, ...include } = {},
+      payload: input
+    }) {
       const idempotency = yield* CurrentIdempotency
       const now = yield* DateTime.now
       const { name, managers, apiKeys, ...fields } = input
@@ -195,8 +216,10 @@ const make = Effect.gen(function* () {
         ...(yield* makeManagers(managers, now))
       }
       const withApiKeys = (apiKeys: ReadonlyArray<ApiKey>): Consumer =>
-        apiKeys.length === 0 ? toConsumer(stored, {}) : { ...toConsumer(stored, {}), apiKeys }
-      const plaintextKeys = keys.map(KeyResults.toApiKeyWithValue)
+        apiKeys.length === 0 && include.apiKeys !== true
+          ? toConsumer(stored, include)
+          : { ...toConsumer(stored, include), apiKeys }
+      const newKeys = keys.map((key) => KeyResults.toNewApiKey(key, keyFormat))
       yield* buckets.ensureListed(bucket)
       const commitResult = yield* idempotentCreate
         .commit(
@@ -209,7 +232,7 @@ const make = Effect.gen(function* () {
             ...(yield* Effect.forEach(keys, (key) => recordKeyEvent("key.created", bucket, key.stored)))
           ],
           idempotency,
-          withApiKeys(plaintextKeys.map(omitValueIfHashOnly))
+          withApiKeys(newKeys.map(omitValueIfHashOnly))
         )
         .pipe(
           Effect.catchTag("StoreConflict", (conflict) =>
@@ -226,26 +249,19 @@ const make = Effect.gen(function* () {
       const replayedKeys = previousResult?.apiKeys?.map(omitValueIfHashOnly)
       const value =
         previousResult === undefined
-          ? withApiKeys(plaintextKeys)
+          ? withApiKeys(newKeys)
           : { ...previousResult, ...omitUndefined({ apiKeys: replayedKeys }) }
       return { value, version: consumerRecords.getVersion(commitResult, name) }
     }),
 
     get: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags, ...include } = {} }) {
-      const name = bucket.consumerName
-      const entry = yield* findConsumer(bucket, name, ifTags)
-      const [value = toConsumer(entry.value, include)] = yield* toConsumers(
-        bucket,
-        [entry.value],
-        include,
-        maxKeysInGet
-      )
-      return { value, version: entry.version }
+      const entry = yield* findConsumer(bucket, bucket.consumerName, ifTags)
+      return { value: yield* toSingleConsumer(bucket, entry.value, include), version: entry.version }
     }),
 
     update: Effect.fnUntraced(function* ({
       params: bucket,
-      query: { ifTags } = {},
+      query: { ifTags, ...include } = {},
       headers: { ifMatch } = {},
       payload: patch
     }) {
@@ -265,11 +281,13 @@ const make = Effect.gen(function* () {
           ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
           updatedOn: yield* DateTime.now
         }
+        // Before the commit, because it reads from the store: an update that was applied must not fail.
+        const result = yield* toSingleConsumer(bucket, value, include)
         const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [
           consumerRecords.replace(entry, value),
           yield* recordConsumerEvent("consumer.updated", bucket, toConsumer(value, {}))
         ])
-        return { value: toConsumer(value, {}), version: consumerRecords.getVersion(commitResult, name) }
+        return { value: result, version: consumerRecords.getVersion(commitResult, name) }
       })
       return yield* withCacheInvalidation(bucket, retryOnConflict(attempt))
     }),
@@ -307,7 +325,7 @@ const make = Effect.gen(function* () {
         const newestEnabled = keysWithoutExpiry.findLast(({ value }) => value.disabled !== true)
         const scopes = payload.scopes ?? newestEnabled?.value.scopes
         const newKey = yield* makeKey(secretBox, bucket, name, omitUndefined({ scopes }), now, "")
-        const plaintextKey = KeyResults.toApiKeyWithValue(newKey)
+        const plaintextKey = KeyResults.toNewApiKey(newKey)
         const commitResult = yield* idempotentRoll.commit(
           getKeyBucketPartition(bucket),
           [

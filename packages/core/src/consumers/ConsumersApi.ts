@@ -59,6 +59,26 @@ const include = {
   keyFormat
 }
 
+/** The response to a create is the only one that shows key values by default. */
+const createInclude = {
+  ...include,
+  keyFormat: {
+    ...keyFormat,
+    description: "How to return the values of the new keys: not at all, in plain text, or masked.",
+    openApiSchema: { ...keyFormat.openApiSchema, default: "visible" }
+  }
+}
+
+const ignored = { description: "Accepted and ignored: the response has no body." }
+
+/** Clients may send the same parameters to all endpoints of consumers, also where the response has no body. */
+const ignoredInclude = {
+  apiKeys: { ...include.apiKeys, ...ignored },
+  managers: { ...include.managers, ...ignored },
+  managerInvites: { ...include.managerInvites, ...ignored },
+  keyFormat: { ...keyFormat, ...ignored }
+}
+
 export class ConsumersApi extends HttpApiGroup.make("consumers")
   .add(
     HttpApiEndpoint.get("list", "/consumers", {
@@ -77,7 +97,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       ),
     HttpApiEndpoint.post("create", "/consumers", {
       params: bucketParams,
-      query: parameters({ withApiKey }),
+      query: parameters({ withApiKey, ...createInclude }),
       headers: idempotencyKeyHeader,
       payload: ConsumerCreate,
       success: withVersion(Consumer),
@@ -87,8 +107,8 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       .annotate(
         OpenApi.Description,
         "Creates the consumer, its API keys and its managers in one commit, or nothing. `managers` are " +
-          "e-mail addresses, which become invites, or objects with a `sub`. The response contains the new keys " +
-          "with their values. A name or a key value that is taken in the key bucket gets 409; the name cannot " +
+          "e-mail addresses, which become invites, or objects with a `sub`; one that is named twice counts once. " +
+          "The response contains the new keys with their values, unless `key-format` says otherwise. A name or a key value that is taken in the key bucket gets 409; the name cannot " +
           "change later."
       ),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
@@ -101,16 +121,16 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       .annotate(
         OpenApi.Description,
         "Keys, managers and manager invites are left out unless you include them. Key values are masked by " +
-          "default: `key-format=visible` requires write access, and gets 409 if Tollgate does not store the " +
-          "value."
+          "default: `key-format=visible` requires write access. Keys whose value is not stored come without " +
+          "`key`; if Tollgate stores only hashes of keys, the request gets 409."
       ),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName", {
       params: consumerParams,
-      query: parameters(ifTags),
+      query: parameters({ ...include, ...ifTags }),
       headers: ifMatchHeader,
       payload: ConsumerUpdate,
       success: withVersion(Consumer),
-      error: [ConsumerNotFound, VersionMismatch, ...bodyErrors]
+      error: [ConsumerNotFound, KeyNotRetained, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a consumer")
@@ -118,11 +138,12 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
         OpenApi.Description,
         "Fields that are not in the body stay unchanged. `tags` and `metadata` replace the previous object, " +
           "and `null` clears the description. A `name` other than the consumer's gets 400, because a consumer " +
-          "cannot be renamed. With `If-Match`, a consumer that has changed since gets 412."
+          "cannot be renamed. With `If-Match`, a consumer that has changed since gets 412. Keys, managers and " +
+          "manager invites are left out unless you include them."
       ),
     HttpApiEndpoint.delete("remove", "/consumers/:consumerName", {
       params: consumerParams,
-      query: parameters(ifTags),
+      query: parameters({ ...ignoredInclude, ...ifTags }),
       headers: ifMatchHeader,
       success: HttpApiSchema.NoContent,
       error: [ConsumerNotFound, VersionMismatch]
@@ -173,6 +194,11 @@ type ConsumerIncludeOptions = {
   readonly keyFormat?: typeof KeyVisibility.Type | undefined
 }
 
+type ConsumerCreateOptions = Omit<ConsumerIncludeOptions, "keyFormat"> & {
+  /** How to return the values of the new keys. Default: `visible`. */
+  readonly keyFormat?: typeof KeyVisibility.Type | undefined
+}
+
 /** A consumer that was created together with API keys. */
 export type ConsumerWithKeysJson = ConsumerJson & { readonly apiKeys: readonly [ApiKeyJson, ...Array<ApiKeyJson>] }
 
@@ -193,12 +219,12 @@ export interface ConsumersMethods {
   /** Creates a consumer with an API key. The result contains the key with its value. */
   create(
     input: Input<typeof ConsumerCreate>,
-    options: IdempotentCallOptions & { readonly withApiKey: true }
+    options: IdempotentCallOptions & ConsumerCreateOptions & { readonly withApiKey: true }
   ): Promise<Versioned<ConsumerWithKeysJson>>
   /** Creates a consumer. The result contains the keys that were created with it, with their values. */
   create(
     input: Input<typeof ConsumerCreate>,
-    options?: IdempotentCallOptions & { readonly withApiKey?: boolean | undefined }
+    options?: IdempotentCallOptions & ConsumerCreateOptions & { readonly withApiKey?: boolean | undefined }
   ): Promise<Versioned<ConsumerJson>>
   /** Returns a consumer. */
   get(name: string, options?: CallOptions & ConsumerIncludeOptions & TagCondition): Promise<Versioned<ConsumerJson>>
@@ -206,10 +232,10 @@ export interface ConsumersMethods {
   update(
     name: string,
     patch: Input<typeof ConsumerUpdate>,
-    options?: ConditionalCallOptions & TagCondition
+    options?: ConditionalCallOptions & ConsumerIncludeOptions & TagCondition
   ): Promise<Versioned<ConsumerJson>>
-  /** Deletes a consumer with its keys, managers and invites. */
-  remove(name: string, options?: ConditionalCallOptions & TagCondition): Promise<void>
+  /** Deletes a consumer with its keys, managers and invites. Options of what to include are accepted and ignored. */
+  remove(name: string, options?: ConditionalCallOptions & ConsumerIncludeOptions & TagCondition): Promise<void>
   /**
    * Sets `expiresOn` on every key that has no expiry and creates a new key, in one commit. Returns the new key. It has the
    * given `scopes`, or those of the newest key that had no expiry and is not disabled.

@@ -22,7 +22,7 @@ import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { makeInsertKeys, toKeyErrors } from "./insertKeys.ts"
 import { KeyBuckets } from "./KeyBuckets.ts"
-import { KeyNotFound } from "./KeyError.ts"
+import { KeyNotFound, KeyNotRetained } from "./KeyError.ts"
 import { KeysApi, type KeysMethods } from "./KeysApi.ts"
 import { KeyUse } from "./KeyUse.ts"
 import { recordKeyEvent } from "./keyEvents.ts"
@@ -111,6 +111,7 @@ const make = Effect.gen(function* () {
 
     get: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags, keyFormat } = {} }) {
       const { entry } = yield* findKey(bucket, ifTags)
+      if (keyFormat === "visible" && entry.value.sealed === undefined) return yield* new KeyNotRetained()
       return { value: yield* toApiKey(bucket, entry.value, keyFormat), version: entry.version }
     }),
 

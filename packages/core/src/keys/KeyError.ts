@@ -54,7 +54,7 @@ export class KeyNotRetained extends defineError<KeyNotRetained>()("KeyNotRetaine
   title: "Key value not stored",
   meaning:
     "The value of the key cannot be shown, because it is not stored: the key was imported by its hash, or " +
-    "`keyStorage` is `hash-only`.",
+    "`keyStorage` is `hash-only`. A list shows imported keys without their values.",
   remedy: "Read the key with `key-format=masked`. If the value is lost, create a new key and " + "delete this one.",
   detail: () =>
     "The value of this key is not stored: it was imported by its hash, or only hashes are kept. Read it with key-format=masked."

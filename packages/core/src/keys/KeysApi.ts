@@ -72,8 +72,8 @@ export class KeysApi extends HttpApiGroup.make("keys")
       .annotate(
         OpenApi.Description,
         "Returns all keys of the consumer, also expired and disabled ones, oldest first. Values are masked " +
-          "by default: `key-format=visible` requires write access, and gets 409 if Tollgate does not store a " +
-          "value."
+          "by default: `key-format=visible` requires write access. Keys whose value is not stored come without " +
+          "`key`; if Tollgate stores only hashes of keys, the request gets 409."
       ),
     HttpApiEndpoint.post("create", "/consumers/:consumerName/keys", {
       params: consumerParams,

@@ -17,7 +17,7 @@ import type { CommitResult, StoreOperations } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import { KeyLimitReached, KeyValueTaken } from "./KeyError.ts"
 import { recordKeyEvent } from "./keyEvents.ts"
-import { omitValueIfHashOnly, toApiKeyWithValue } from "./keyResults.ts"
+import { omitValueIfHashOnly, toNewApiKey } from "./keyResults.ts"
 import type { NewKey } from "./newKeys.ts"
 
 /** Maps store conflicts that the caller can resolve to domain errors. */
@@ -60,7 +60,7 @@ export const makeInsertKeys = (store: StoreOperations, secretBox: SecretBox["Ser
       const consumer = yield* findConsumer(bucket, consumerName)
       const now = yield* DateTime.now
       const keys = yield* Effect.forEach(inputs, (input, index) => makeNewKey(input, index, now))
-      const plaintextKeys = keys.map(toApiKeyWithValue)
+      const plaintextKeys = keys.map((key) => toNewApiKey(key))
       const insertAll = idempotentInsert.commit(
         partition,
         [

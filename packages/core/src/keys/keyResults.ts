@@ -15,11 +15,11 @@ import { toPublicFields } from "./keyFields.ts"
 import { decryptValue } from "./keyValues.ts"
 import type { NewKey } from "./newKeys.ts"
 
-/** A new key with its plaintext value, if there is one. */
-export const toApiKeyWithValue = ({ stored, value }: NewKey): ApiKey => ({
-  ...toPublicFields(stored),
-  ...omitUndefined({ key: value })
-})
+/** A new key, by default with its plaintext value, if there is one. */
+export const toNewApiKey = ({ stored, value }: NewKey, visibility: KeyVisibility = "visible"): ApiKey => {
+  const shown = { none: undefined, masked: mask(stored.suffix), visible: value }
+  return { ...toPublicFields(stored), ...omitUndefined({ key: shown[visibility] }) }
+}
 
 /**
  * Removes the key value from a result for replay if `keyStorage` is `hash-only`. Apply it when the result is stored,
@@ -28,7 +28,10 @@ export const toApiKeyWithValue = ({ stored, value }: NewKey): ApiKey => ({
 export const omitValueIfHashOnly = (secretBox: SecretBox["Service"], { key, ...rest }: ApiKey): ApiKey =>
   secretBox.keyStorage === "hash-only" || key === undefined ? rest : { ...rest, key }
 
-/** The value of a key: hidden, masked or decrypted. */
+/**
+ * The value of a key: hidden, masked or decrypted. A value that is not stored is left out, so that a list with an imported
+ * key can be read; with `hash-only`, where no value is stored, it fails instead.
+ */
 const showValue = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
   bucket: KeyBucket,
@@ -37,7 +40,7 @@ const showValue = Effect.fnUntraced(function* (
 ) {
   if (visibility === "none") return undefined
   if (visibility === "masked") return mask(suffix)
-  if (sealed === undefined) return yield* new KeyNotRetained()
+  if (sealed === undefined) return secretBox.keyStorage === "hash-only" ? yield* new KeyNotRetained() : undefined
   // A value that cannot be decrypted is a defect: the caller's input cannot cause it.
   return yield* Effect.orDie(decryptValue(secretBox, bucket, id, sealed))
 })

@@ -15,6 +15,7 @@ import { decodeParts, makeDecoder } from "../schema/decodeInput.ts"
 import { invalidParameter } from "../schema/InvalidInput.ts"
 import { findUnsafeJson } from "../schema/SafeJson.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
+import { hasAtMost } from "../schema/Text.ts"
 import type { Entry } from "../store/Collection.ts"
 import { copyBody, copyOptions, findTimestamps, isOpaque } from "./copyInput.ts"
 import { parsePathSegment } from "./pathSegment.ts"
@@ -73,7 +74,7 @@ export const parseWriteOptions = (options: unknown, actorProblem: string | undef
   const { actor, ...rest } = values
   if (actor === undefined) return { signal, actor, values: rest }
   if (actorProblem !== undefined) throw invalidParameter("actor", actorProblem)
-  if (typeof actor !== "string" || actor.length < 1 || actor.length > maxActorLength || !actor.isWellFormed()) {
+  if (typeof actor !== "string" || actor === "" || !hasAtMost(maxActorLength, actor) || !actor.isWellFormed()) {
     throw invalidParameter("actor", `must be a string of 1 to ${maxActorLength} characters`)
   }
   return { signal, actor, values: rest }

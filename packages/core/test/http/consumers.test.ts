@@ -110,10 +110,10 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
 
   it("stores managers and invites, and includes them on request", async () => {
     const bucket = freshBucket()
-    await makeConsumer(bucket, { name: "invited", managers: ["One@Example.com", "two@example.com"] })
+    await makeConsumer(bucket, { name: "invited", managers: ["One@Example.com", "two@example.com", "one@example.COM"] })
     await makeConsumer(bucket, {
       name: "managed",
-      managers: [{ sub: "user|1", email: "one@example.COM" }, { sub: "user|2" }]
+      managers: [{ sub: "user|1", email: "one@example.COM" }, { sub: "user|2" }, { sub: "user|1" }]
     })
     const invited = await call("GET", `${bucket}/consumers/invited?include-managers=true&include-manager-invites=true`)
     expect(invited.body.managers).toEqual([])
@@ -169,6 +169,48 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
       offset: 0,
       total: 0
     })
+  })
+
+  const everything = "include-api-keys=true&include-managers=true&include-manager-invites=true"
+
+  it("creates and updates with the parameters that all operations on consumers take", async () => {
+    const bucket = freshBucket()
+    const body = { name: "alice", managers: ["a@b.c"], apiKeys: [{ key: "supplied-value-1234" }] }
+    for (const [format, key] of [
+      ["", "supplied-value-1234"],
+      ["&key-format=visible", "supplied-value-1234"],
+      ["&key-format=masked", "****1234"],
+      ["&key-format=none", undefined]
+    ]) {
+      const created = await makeConsumer(bucket, body, `?${everything}${format}`)
+      expect(created.body).toMatchObject({ managers: [], managerInvites: [{ email: "a@b.c" }] })
+      expect(created.body.apiKeys.map((apiKey: { key?: string }) => apiKey.key)).toEqual([key])
+      const one = `${bucket}/consumers/alice`
+      const updated = await call("PATCH", `${one}?${everything}${format}`, { body: { description: "new" } })
+      const { description: _, updatedOn: __, ...kept } = updated.body
+      expect(updated.body.description).toBe("new")
+      const shown = format === "" ? "****1234" : key
+      const { description: ___, updatedOn: ____, ...read } = (await call("GET", `${one}?${everything}${format}`)).body
+      expect([kept, kept.apiKeys[0].key]).toEqual([read, shown])
+      expect((await call("PATCH", one, { body: {} })).body).not.toHaveProperty("apiKeys")
+      expect((await call("DELETE", `${one}?${everything}${format}&tag.a=b`)).status).toBe(404)
+      expect((await call("DELETE", `${one}?${everything}${format}`)).status).toBe(204)
+    }
+    expect((await makeConsumer(bucket, { name: "bob" }, `?${everything}`)).body).toMatchObject({ apiKeys: [] })
+    expect((await makeConsumer(bucket, { name: "carol" })).body).not.toHaveProperty("apiKeys")
+    expect((await call("POST", `${bucket}/consumers?key-format=all`, { body: { name: "dave" } })).status).toBe(400)
+  })
+
+  it("replays a create with the values that the first response had", async () => {
+    const bucket = freshBucket()
+    const create = () =>
+      call("POST", `${bucket}/consumers?with-api-key=true&key-format=none&include-managers=true`, {
+        body: { name: "alice" },
+        headers: { "idempotency-key": "once" }
+      })
+    const first = await create()
+    expect(first.body.apiKeys[0]).not.toHaveProperty("key")
+    expect((await create()).body).toEqual(first.body)
   })
 
   it("returns keys without value, masked or visible", async () => {

@@ -387,9 +387,24 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
       expect((await verify(freshBucket(), "old-value-number-one")).valid).toBe(false)
       const masked = (await call("GET", keys)).body.data.map(({ key }: { key: string }) => key)
       expect(masked).toEqual(["****-one", "****", "****", "****"])
-      for (const path of [`${keys}/${first.id}`, keys]) {
-        const visible = await call("GET", `${path}?key-format=visible`)
-        expect(visible).toMatchObject({ status: 409, body: { code: "key-not-retained" } })
+      const visible = await call("GET", `${keys}/${first.id}?key-format=visible`)
+      expect(visible).toMatchObject({ status: 409, body: { code: "key-not-retained" } })
+      const { key } = (await call("POST", keys)).body
+      const consumers = `${bucket}/consumers`
+      const lists = [
+        (await call("GET", `${keys}?key-format=visible`)).body.data,
+        (await call("GET", `${consumers}/alice?include-api-keys=true&key-format=visible`)).body.apiKeys,
+        (await call("GET", `${consumers}?include-api-keys=true&key-format=visible`)).body.data[0].apiKeys
+      ]
+      for (const list of lists) {
+        expect(list.map((item: { key?: string }) => item.key)).toEqual([
+          undefined,
+          undefined,
+          undefined,
+          undefined,
+          key
+        ])
+        expect(list[0]).not.toHaveProperty("key")
       }
       expect(
         (await call("POST", `${keys}/%24import`, { body: { keys: [item("through-an-encoded-path")] } })).status
