@@ -44,7 +44,7 @@ const constants: ReadonlyArray<Constant> = [
   ["Nesting of a JSON body", "levels", "core/src/schema/SafeJson.ts", "maxDepth"],
   ["Entries of a list or object, except metadata", "", "core/src/schema/SafeJson.ts", "maxEntries"],
   ["Items of a page", "", "core/src/schema/Page.ts", "maxLimit"],
-  ["Embedded keys of one consumer", "", "core/src/consumers/Consumers.ts", "maxKeysInGet"],
+  ["Embedded keys of one consumer", "", "core/src/consumers/Consumers.ts", "maxKeysInOneConsumer"],
   ["Embedded keys of each listed consumer", "", "core/src/consumers/Consumers.ts", "maxKeysPerListedConsumer"],
   ["Embedded keys of a page of consumers", "", "core/src/consumers/Consumers.ts", "maxKeysInList"],
   [

@@ -56,6 +56,28 @@ it("contains every operation", () => {
   expect(operations.map(({ operationId }) => operationId).sort()).toEqual(descriptions.map(({ id }) => id).sort())
 })
 
+it("says which lists refuse duplicates, and how long texts may be", () => {
+  const accepts = (name: string, value: object) =>
+    ajv.validate({ $ref: `#/components/schemas/${name}`, components: document.components }, value)
+  for (const [list, isAccepted] of [
+    [["a", "b"], true],
+    [["a", "a"], false]
+  ] as const) {
+    expect(accepts("ApiKeyCreate", { scopes: list })).toBe(isAccepted)
+    expect(accepts("ApiKeyUpdate", { scopes: list })).toBe(isAccepted)
+    expect(accepts("ApiKeyImport", { hash: "0".repeat(64), algorithm: "sha256", scopes: list })).toBe(isAccepted)
+    expect(accepts("SubscriptionUpdate", { planExternalIds: list })).toBe(isAccepted)
+  }
+  for (const [length, isAccepted] of [
+    [256, true],
+    [257, false]
+  ] as const) {
+    const text = "😀".repeat(length)
+    expect(accepts("ConsumerCreate", { name: "alice", tags: { a: text } })).toBe(isAccepted)
+    expect(accepts("PlanUpdate", { meters: { requests: { max: 1, label: text } } })).toBe(isAccepted)
+  }
+})
+
 describe.each(operations.map((operation) => [operation.operationId, operation] as const))("%s", (id, operation) => {
   it("says more than its summary, and describes its parameters", () => {
     expect(operation.description).toMatch(/^[A-Z`].{30,}\.$/s)

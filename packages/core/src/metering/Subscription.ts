@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { Id } from "../schema/Id.ts"
 import { Metadata } from "../schema/Metadata.ts"
+import { noDuplicates } from "../schema/noDuplicates.ts"
 import { LongText, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { PlanId } from "./Plan.ts"
@@ -32,17 +33,9 @@ export const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "
 /** Whether this status allows usage. */
 export const canConsume = (status: SubscriptionStatus): boolean => consumingStatuses.includes(status)
 
-const hasNoDuplicates = (items: ReadonlyArray<string>): boolean => new Set(items).size === items.length
-
 /** 1 to 50 entries without duplicates. */
 const uniqueList = <S extends Schema.Codec<string, string>>(item: S) =>
-  Schema.Array(item).pipe(
-    Schema.check(
-      Schema.isMinLength(1),
-      Schema.isMaxLength(50),
-      Schema.makeFilter(hasNoDuplicates, { expected: "no duplicate entries" })
-    )
-  )
+  Schema.Array(item).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(50), noDuplicates))
 
 const sharedFields = {
   status: SubscriptionStatus,

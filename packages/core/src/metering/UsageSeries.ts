@@ -10,7 +10,8 @@ export type UsageStep = typeof UsageStep.Type
 
 /** What was used in each hour, day or period of a range. */
 export const UsageSeries = Schema.Struct({
-  step: UsageStep,
+  // Generators of clients name the type of the parameter `step` as they would name that of this field.
+  step: UsageStep.annotate({ identifier: "UsageStep" }),
   /** The start of the first step. */
   from: Timestamp,
   /** The end of the last step. */

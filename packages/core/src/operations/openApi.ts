@@ -75,6 +75,14 @@ const markTimestamps = (node: Json): void => {
   for (const child of Object.values(node)) markTimestamps(child)
 }
 
+/** Generators of clients take an object without properties to be empty unless it says that it may have any. */
+const markOpenObjects = (node: Json): void => {
+  if (typeof node !== "object" || node === null) return
+  const hasShape = ["properties", "patternProperties", "additionalProperties"].some((name) => name in node)
+  if (node.type === "object" && !hasShape) node.additionalProperties = true
+  for (const child of Object.values(node)) markOpenObjects(child)
+}
+
 /** Authentication schemes are case-insensitive in HTTP, but OpenAPI tools expect them in lower case. */
 const lowercaseSchemes = (spec: Json): void => {
   for (const scheme of Object.values<Json>(spec.components.securitySchemes)) {
@@ -90,6 +98,7 @@ const getParameterDocs = ({ name, in: location }: Parameter, description: Operat
 /** Completes the parameters, the response headers and the security schemes of the OpenAPI description. */
 export const completeOpenApi = (spec: Json, descriptions: ReadonlyArray<OperationDescription>): Json => {
   markTimestamps(spec)
+  markOpenObjects(spec)
   lowercaseSchemes(spec)
   spec.info.contact = { name: "The operator of this server" }
   for (const path of Object.values<Json>(spec.paths)) {

@@ -2,6 +2,7 @@
  * What an API key may be used for. The names are yours: Tollgate compares them and gives them no meaning.
  */
 import { Schema } from "effect"
+import { noDuplicates } from "../schema/noDuplicates.ts"
 
 const Name = /[A-Za-z0-9_.:-]/.source
 
@@ -23,12 +24,8 @@ export const Scope = Schema.String.pipe(
   )
 )
 
-const hasNoDuplicates = (list: ReadonlyArray<string>): boolean => new Set(list).size === list.length
-
 const makeScopeList = (scope: typeof Scope) =>
-  Schema.Array(scope).pipe(
-    Schema.check(Schema.isMaxLength(50), Schema.makeFilter(hasNoDuplicates, { expected: "no duplicate entries" }))
-  )
+  Schema.Array(scope).pipe(Schema.check(Schema.isMaxLength(50), noDuplicates))
 
 /** The scopes of a key. An empty list counts as none. */
 export const Scopes = makeScopeList(Scope)
