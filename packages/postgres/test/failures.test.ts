@@ -266,7 +266,7 @@ describe("a Postgres store", () => {
       yield* store.commit(partition, [put("a")])
       const other = yield* connect(postgres.url)
       yield* run(other, `BEGIN; ${lockPartitions}`)
-      for (let n = 0; n < 5; n++) yield* Effect.flip(store.commit(partition, [add("n")]))
+      for (let n = 0; n < 3; n++) yield* Effect.flip(store.commit(partition, [add("n")]))
       const [row] = yield* postgres.query(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tollgate' AND state = 'active'"
       )

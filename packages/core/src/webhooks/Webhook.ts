@@ -7,7 +7,6 @@ import { Id } from "../schema/Id.ts"
 import { AccountName } from "../schema/Names.ts"
 import { boundedText, LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
-import { maxUrlLength } from "./parseWebhookUrl.ts"
 
 /** The id of a webhook. It begins with `whk_`. */
 export const WebhookId = Id("whk").pipe(Schema.brand("WebhookId"))
@@ -19,6 +18,9 @@ export const allEvents = "*"
 const EventPatterns = Schema.Array(Schema.Literals([allEvents, ...eventTypePatterns])).pipe(
   Schema.check(Schema.isMinLength(1), Schema.isMaxLength(100))
 )
+
+/** In characters. */
+export const maxUrlLength = 2_048
 
 const Url = boundedText(maxUrlLength)
 

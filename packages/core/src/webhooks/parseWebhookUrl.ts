@@ -2,8 +2,7 @@ import { isIP } from "node:net"
 import { Result } from "effect"
 import { hasAtMost } from "../schema/Text.ts"
 import { isGlobalAddress } from "./isGlobalAddress.ts"
-
-export const maxUrlLength = 2_048
+import { maxUrlLength } from "./Webhook.ts"
 
 /** Top-level names that never belong to a public host (RFC 6761, RFC 6762, and ICANN's reservation of `internal`). */
 const privateTopLevelNames: ReadonlySet<string | undefined> = new Set(["localhost", "local", "internal"])
