@@ -4,6 +4,7 @@
  */
 import { Clock, Context, DateTime, Effect, FiberSet, Layer } from "effect"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import { EventRetention } from "../outbox/EventRetention.ts"
 import { makeBatches } from "../runtime/makeBatches.ts"
 import { runBestEffort } from "../runtime/runBestEffort.ts"
 import * as Partition from "../store/Partition.ts"
@@ -37,7 +38,9 @@ const make = Effect.gen(function* () {
   const lanes = makeDeliveryLanes()
   const fibers = yield* FiberSet.make()
   const withStore = Effect.provideService(Store, store)
-  const withConfig = Effect.provideService(WebhookConfig, yield* WebhookConfig)
+  const withConfig = Effect.provideContext(
+    Context.make(WebhookConfig, yield* WebhookConfig).pipe(Context.add(EventRetention, yield* EventRetention))
+  )
   const finish = makeBatches(finishAttempts, maxOutcomes)
   /** The accounts whose deliveries are being started, and whether there is reason to look again afterwards. */
   const running = new Map<string, boolean>()

@@ -7,6 +7,7 @@ import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import { EventRetention } from "../outbox/EventRetention.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
 import { toPage } from "../schema/Page.ts"
@@ -44,6 +45,8 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const { allowPrivateNetworks } = yield* WebhookConfig
   const { webhooksPerAccount } = yield* Limits
+  const withRetention = Effect.provideService(EventRetention, yield* EventRetention)
+  const recordEvent = (...args: Parameters<typeof recordWebhookEvent>) => withRetention(recordWebhookEvent(...args))
   const idempotentCreate = makeIdempotentCommits(store, secretBox, WebhookWithSecret)
   const idempotentRotate = makeIdempotentCommits(store, secretBox, WebhookSecret)
   const idempotentSend = makeIdempotentCommits(store, secretBox, Delivery)
@@ -87,7 +90,7 @@ const make = Effect.gen(function* () {
           const changes = [
             webhookRecords.insert(stored),
             webhookRecords.assertAtMost(liveTerm, webhooksPerAccount - 1),
-            ...(yield* recordWebhookEvent("webhook.created", stored))
+            ...(yield* recordEvent("webhook.created", stored))
           ]
           const created = { ...toWebhook(stored), secret }
           const commitResult = yield* idempotentCreate.commit(partition, changes, idempotency, created)
@@ -141,7 +144,7 @@ const make = Effect.gen(function* () {
           }
           const commitResult = yield* store.commit(Partition.forEvents(accountName), [
             replaceWebhook(entry, value),
-            ...(yield* recordWebhookEvent("webhook.updated", value))
+            ...(yield* recordEvent("webhook.updated", value))
           ])
           return { value: toWebhook(value), version: webhookRecords.getVersion(commitResult, value.id) }
         })
@@ -156,7 +159,7 @@ const make = Effect.gen(function* () {
           const tombstone: StoredWebhook = { ...entry.value, state: "disabled", secrets: [], isDeleted: true }
           yield* store.commit(Partition.forEvents(accountName), [
             replaceWebhook(entry, tombstone),
-            ...(yield* recordWebhookEvent("webhook.deleted", entry.value))
+            ...(yield* recordEvent("webhook.deleted", entry.value))
           ])
         })
         yield* retryOnConflict(attempt)
@@ -170,7 +173,7 @@ const make = Effect.gen(function* () {
           const now = yield* DateTime.now
           const { secret, secrets } = yield* rotateSecrets(secretBox, entry.value, entry.value.secrets, now)
           const value = { ...entry.value, secrets, updatedOn: now }
-          const changes = [replaceWebhook(entry, value), ...(yield* recordWebhookEvent("webhook.updated", value))]
+          const changes = [replaceWebhook(entry, value), ...(yield* recordEvent("webhook.updated", value))]
           const { previousResult } = yield* idempotentRotate.commit(partition, changes, idempotency, { secret })
           return previousResult ?? { secret }
         })

@@ -1,12 +1,14 @@
 /**
  * The changes that record an event of a webhook. Webhooks are in the partition of the log, so the event goes into the log
- * at once, with its deliveries to other webhooks.
+ * at once, with its deliveries to other webhooks, and the log drops what it no longer keeps.
  */
 import { Effect, Schema } from "effect"
+import { planDrops } from "../outbox/dropOldEvents.ts"
 import type { EventType } from "../outbox/Event.ts"
 import { eventRecords } from "../outbox/eventRecords.ts"
 import { makeEvent } from "../outbox/recordEvent.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
+import * as Partition from "../store/Partition.ts"
 import { planDeliveries } from "./planDeliveries.ts"
 import { type StoredWebhook, toWebhook, Webhook } from "./Webhook.ts"
 import { readWebhooks } from "./webhookRecords.ts"
@@ -26,5 +28,9 @@ export const recordWebhookEvent = Effect.fnUntraced(function* (
 ) {
   const event = yield* makeWebhookEvent(type, webhook)
   const others = yield* readWebhooks(webhook.accountName)
-  return [eventRecords.insert(event), ...(yield* planDeliveries([event], others))]
+  return [
+    eventRecords.insert(event),
+    ...(yield* planDeliveries([event], others)),
+    ...(yield* planDrops(Partition.forEvents(webhook.accountName), 1))
+  ]
 })

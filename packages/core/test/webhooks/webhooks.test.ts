@@ -2,14 +2,31 @@
  * Webhooks in process: their fields, their secrets and their end.
  */
 import { createTollgate } from "@tollgate/core"
+import { Partition } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { eventually } from "@tollgate/testing"
+import { Effect, Stream } from "effect"
 import { Webhook } from "standardwebhooks"
 import { describe, expect, it } from "vitest"
 import { secret } from "../secrets.ts"
 import { dumpStore, hang, isSignedWith, respondWith, startGate, startReceiver } from "./receivers.ts"
 
 const url = "http://127.0.0.1:9/hooks"
+
+describe("the events of webhooks", () => {
+  it("are no more in the log than it keeps, although nobody reads it", async () => {
+    const store = MemoryStore.open()
+    const acme = (await startGate({ store, events: { maxEventsPerAccount: 20 } })).account("acme")
+    const { url } = await startReceiver()
+    const { id } = await acme.webhooks.create({ url, events: ["plan.*"] })
+    for (let index = 0; index < 60; index++) await acme.webhooks.update(id, { description: `${index}` })
+    const batches = await Effect.runPromise(Stream.runCollect(store.contents.read(Partition.forEvents("acme"))))
+    const keys = batches.flat().flatMap((entry) => (entry._tag === "Record" ? [entry.record.key] : []))
+    expect(keys.filter((key) => key.startsWith("event/"))).toHaveLength(20)
+    const { data } = await acme.events.list()
+    expect(data[0]?.data).toMatchObject({ description: "59" })
+  })
+})
 
 describe("a webhook", () => {
   it("is created enabled, for all events", async () => {
