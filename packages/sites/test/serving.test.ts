@@ -197,6 +197,12 @@ describe("a site", () => {
       expect([400, 404], path).toContain(status)
       expect(text, path).not.toMatch(/root:|SECRET|"root"/)
     }
+    // A guard in front of Tollgate sees the path that is served.
+    const name = pathname.split("/")[2]
+    for (const way of ["x/..", "x/%2e%2e", "x/%2E.", "x/y/../..", ".", "%2e", "x\\.."]) {
+      expect((await getRaw(`/sites/${way}/${name}/`)).status, way).toBe(404)
+    }
+    expect((await getRaw(`/sites/${name}/`)).status).toBe(200)
     expect((await getRaw("/sites/")).status).toBe(404)
     expect((await getRaw("/sites")).status).toBe(404)
     expect((await getRaw("/sites/unknown/")).status).toBe(404)

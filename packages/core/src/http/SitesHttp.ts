@@ -14,6 +14,12 @@ import { RouteNotFound } from "./routeErrors.ts"
 /** A release may be replaced while it is being opened; then the next release is tried. */
 const maxAttempts = 5
 
+/**
+ * Whether a path has a segment `.` or `..`, also percent-encoded, or a backslash, which a parser of URLs resolves. Then a
+ * guard in front of Tollgate has seen another path than the one that would be served. Browsers resolve them themselves.
+ */
+const isResolvable = (path: string): boolean => path.includes("\\") || /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)
+
 interface SitePath {
   readonly name: string
   readonly path: string | undefined
@@ -62,8 +68,10 @@ export const SitesHttp = Effect.gen(function* () {
   })
 
   const endpoint: RouteHandler = (request) =>
-    Effect.catchTag(respond(request, request.toWebRequest()), "DeploymentNotFound", () =>
-      Effect.fail(new RouteNotFound())
-    )
+    isResolvable(request.pathAndQuery.split("?", 1)[0] ?? "")
+      ? Effect.fail(new RouteNotFound())
+      : Effect.catchTag(respond(request, request.toWebRequest()), "DeploymentNotFound", () =>
+          Effect.fail(new RouteNotFound())
+        )
   return endpoint
 })
