@@ -43,6 +43,16 @@ const constants: ReadonlyArray<Constant> = [
   ["Time for a JSON body to arrive", "seconds", "core/src/http/body.ts", "bodyTimeout"],
   ["Nesting of a JSON body", "levels", "core/src/schema/SafeJson.ts", "maxDepth"],
   ["Entries of a list or object, except metadata", "", "core/src/schema/SafeJson.ts", "maxEntries"],
+  ["Values of a JSON body, at all levels", "", "core/src/schema/SafeJson.ts", "maxValues"],
+  ["Body of $verify and of a session of the console", "bytes", "core/src/api/Owner.ts", "shortBody"],
+  ["Requests of a connection that wait, above which it is paused", "", "core/src/runtime/nextBatch.ts", "pauseAbove"],
+  [
+    "Requests of a connection that wait, such as those that Node had read before",
+    "",
+    "core/src/runtime/nextBatch.ts",
+    "maxWaitingOfConnection"
+  ],
+  ["Requests of all connections that wait", "", "core/src/runtime/nextBatch.ts", "maxWaiting"],
   ["Items of a page", "", "core/src/schema/Page.ts", "maxLimit"],
   ["Embedded keys of one consumer", "", "core/src/consumers/Consumers.ts", "maxKeysInOneConsumer"],
   ["Embedded keys of each listed consumer", "", "core/src/consumers/Consumers.ts", "maxKeysPerListedConsumer"],
