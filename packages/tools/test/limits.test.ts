@@ -71,7 +71,7 @@ const constants: ReadonlyArray<Constant> = [
   ["metadata", "KiB", "core/src/schema/Metadata.ts", "maxBytes", 1024],
   ["Managers and invites", "", "core/src/records/Manager.ts", "maxManagers"],
   ["Keys in one request, or in one import", "", "core/src/records/ApiKey.ts", "maxKeysPerRequest"],
-  ["URL of a webhook", "characters", "core/src/webhooks/parseWebhookUrl.ts", "maxUrlLength"],
+  ["URL of a webhook", "characters", "core/src/webhooks/Webhook.ts", "maxUrlLength"],
   ["Keys of a consumer", "", "core/src/records/ApiKey.ts", "maxKeysPerConsumer"],
   ['"Last used" of a key', "days", "core/src/keys/KeyUse.ts", "ttl", 24 * 60 * 60 * 1000],
   ["Subscriptions considered for a customer", "", "core/src/metering/customerEntitlements.ts", "maxPerStatus"],
