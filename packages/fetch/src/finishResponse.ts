@@ -22,7 +22,7 @@ const addHeaders = (response: Response, headers: Readonly<Record<string, string>
   }
 }
 
-/** Passes a body on, chunk by chunk as it is read. Reports success at its end. */
+/** Passes a body on, chunk by chunk as it is read. Reports what was read, and success at its end. */
 const reportAtEnd = (body: ReadableStream<Uint8Array>, reportOutcome: ReportOutcome): ReadableStream<Uint8Array> => {
   const reader = body.getReader()
   return new ReadableStream<Uint8Array>(
@@ -30,7 +30,10 @@ const reportAtEnd = (body: ReadableStream<Uint8Array>, reportOutcome: ReportOutc
       pull: async (controller) => {
         try {
           const { done, value } = await reader.read()
-          if (!done) return controller.enqueue(value)
+          if (!done) {
+            if (value.length > 0) reportOutcome("sent")
+            return controller.enqueue(value)
+          }
           reportOutcome("success")
           controller.close()
         } catch (error) {
@@ -75,7 +78,7 @@ export const reportAbort = ({ signal }: Request, result: AuthorizeRequestResult)
   return {
     ...result,
     reportOutcome: (outcome) => {
-      signal.removeEventListener("abort", onAbort)
+      if (outcome !== "sent") signal.removeEventListener("abort", onAbort)
       reportOutcome(outcome)
     }
   }

@@ -9,7 +9,7 @@ import {
 import { finishResponse, reportAbort } from "./finishResponse.ts"
 
 export type Policy = "deny" | "allow"
-export type Charge = "request" | "success"
+export type Charge = "request" | "success" | "complete"
 
 /** The options, with the type of `onStoreUnavailable` as a parameter. */
 export type PolicyOptions<
@@ -19,8 +19,8 @@ export type PolicyOptions<
   readonly onStoreUnavailable?: OnStoreUnavailable | undefined
 }
 
-/** The function that `charge: "success"` needs, to know how the request ended. */
-export type FinishUnder<ChargeOn extends Charge> = ChargeOn extends "success"
+/** The function that `charge: "success"` and `"complete"` need, to know how the request ended. */
+export type FinishUnder<ChargeOn extends Charge> = ChargeOn extends "success" | "complete"
   ? {
       /**
        * Takes your response, and returns the response to send: with the `RateLimit` headers, and charged when it is sent.
@@ -114,6 +114,11 @@ export const requireApiKey = <
     const { consumer, headers } = result
     const finish = (response: Response) => finishResponse(request, response, result)
     // There is always a consumer, unless `onStoreUnavailable` is `allow`.
-    return { allowed: true, consumer, headers, ...(options?.charge === "success" ? { finish } : {}) } as Result
+    return {
+      allowed: true,
+      consumer,
+      headers,
+      ...((options?.charge ?? "request") === "request" ? {} : { finish })
+    } as Result
   }
 }

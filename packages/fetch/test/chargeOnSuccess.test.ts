@@ -10,7 +10,10 @@ import { afterEach, beforeEach, expect, expectTypeOf, it, vi } from "vitest"
 
 let gate: Tollgate
 let production: LocalKeyBucketHandle
-let options: { readonly metering: NonNullable<RequireApiKeyOptions["metering"]>; readonly charge: "success" }
+let options: {
+  readonly metering: NonNullable<RequireApiKeyOptions["metering"]>
+  readonly charge: "success" | "complete"
+}
 let key: string
 let readUsage: () => Promise<unknown>
 /** Only lookups of keys fail: jobs in the background make other calls at any time. */
@@ -82,14 +85,19 @@ it("keeps status, status text and headers, with the RateLimit header", async () 
   await expectCharged(1)
 })
 
-it("gives back and cancels the body if it is cancelled", async () => {
+it.each([
+  ["charges", "success", "after a part of it was read", 1],
+  ["gives back", "success", "before anything of it was read", 0],
+  ["gives back", "complete", "after a part of it was read", 0]
+] as const)("%s with %s and cancels the body if it is cancelled %s", async (_, charge, when, charged) => {
+  options = { ...options, charge }
   const onCancel = vi.fn()
   const response = await call(() => new Response(makeBody(onCancel).body))
   const reader = response.body?.getReader()
-  await reader?.read()
+  if (when.startsWith("after")) await reader?.read()
   await reader?.cancel("disconnected")
   expect(onCancel).toHaveBeenCalledWith("disconnected")
-  await expectCharged(0)
+  await expectCharged(charged)
 })
 
 it("gives back and fails the body if it fails", async () => {

@@ -41,15 +41,7 @@ describe.each(chargingFrameworks)("charge: success in $name", ({ listen, isHttp2
   let beforeCounting: () => Promise<void>
   const requests: Array<OpenRequest> = []
 
-  beforeEach(async () => {
-    const name = `consumer-${++consumerCount}`
-    const billing = gate.account("acme").meteringBucket(meteringBucketId)
-    key = (await production.consumers.create({ name }, { withApiKey: true })).apiKeys?.[0]?.key ?? ""
-    const fields = { customerKey: name, subscriptionExternalId: name }
-    subscriptionId = (await billing.subscriptions.create(makeSubscription(planId, "p", fields))).id
-    bodies = []
-    handled = Promise.withResolvers()
-    beforeCounting = async () => undefined
+  const start = async (charge: "success" | "complete") => {
     const metering = async () => {
       await beforeCounting()
       return { meteringBucketId, meters: { requests: 1 } }
@@ -60,8 +52,19 @@ describe.each(chargingFrameworks)("charge: success in $name", ({ listen, isHttp2
       bodies.push(body)
       return body
     }
-    const options = { metering, charge: "success" } as const
-    server = await listen(production, options, { onHandled: () => handled.resolve(), openBody })
+    server = await listen(production, { metering, charge }, { onHandled: () => handled.resolve(), openBody })
+  }
+
+  beforeEach(async () => {
+    const name = `consumer-${++consumerCount}`
+    const billing = gate.account("acme").meteringBucket(meteringBucketId)
+    key = (await production.consumers.create({ name }, { withApiKey: true })).apiKeys?.[0]?.key ?? ""
+    const fields = { customerKey: name, subscriptionExternalId: name }
+    subscriptionId = (await billing.subscriptions.create(makeSubscription(planId, "p", fields))).id
+    bodies = []
+    handled = Promise.withResolvers()
+    beforeCounting = async () => undefined
+    await start("success")
   })
   afterEach(async () => {
     faulty.injectAt(0, "fail")
@@ -117,19 +120,33 @@ describe.each(chargingFrameworks)("charge: success in $name", ({ listen, isHttp2
     await expectCharged(1)
   })
 
-  it("gives back if the client disconnects in the middle of a response", async () => {
-    const { disconnect } = await openStream()
-    expect(await readUsage()).toEqual({ used: 1, charged: 0 })
-    disconnect()
-    await expectCharged(0)
+  it("charges a client that disconnects in the middle of a response, because it has got a part of it", async () => {
+    for (const charged of [1, 2]) {
+      const { disconnect } = await openStream()
+      expect(await readUsage()).toEqual({ used: charged, charged: charged - 1 })
+      disconnect()
+      await expectCharged(charged)
+    }
+    const refused = await call("stream").response
+    expect(refused.status).toBe(429)
+    await refused.readRest()
   })
 
-  it("gives back if the handler's stream fails in the middle of a response", async () => {
-    const { disconnect } = await openStream()
-    bodies[0]?.destroy(new Error("The stream fails"))
-    // Some frameworks leave the response open.
-    disconnect()
+  it("charges only whole responses on request: neither if the client disconnects nor if the stream fails", async () => {
+    await new Promise((resolve) => server.close(resolve))
+    await start("complete")
+    const first = await openStream()
+    first.disconnect()
     await expectCharged(0)
+    const second = await openStream()
+    bodies[1]?.destroy(new Error("The stream fails"))
+    // Some frameworks leave the response open.
+    second.disconnect()
+    await expectCharged(0)
+    const third = await openStream()
+    bodies[2]?.end(" last")
+    await third.readRest()
+    await expectCharged(1)
   })
 
   it("gives back if the handler never answers and the client disconnects", async () => {
@@ -158,16 +175,18 @@ describe.each(chargingFrameworks)("charge: success in $name", ({ listen, isHttp2
   })
 
   it("refuses more than the quota while requests are in flight, and reserves nothing for them", async () => {
-    const streams = [await openStream(), await openStream()]
+    const pending = call("never")
+    await handled.promise
+    const stream = await openStream()
     const refused = await call("ok").response
     expect(refused.status).toBe(429)
     expect(JSON.parse(await refused.readRest())).toMatchObject({ code: "quota-exceeded", max: 2 })
     expect(await readUsage()).toEqual({ used: 2, charged: 0 })
-    streams[0]?.disconnect()
+    pending.disconnect()
     await eventually(async () => expect(await readUsage()).toEqual({ used: 1, charged: 0 }))
     await (await call("ok").response).readRest()
-    bodies[1]?.end()
-    await streams[1]?.readRest()
+    bodies[0]?.end()
+    await stream.readRest()
     await expectCharged(2)
   })
 
@@ -181,7 +200,8 @@ describe.each(chargingFrameworks)("charge: success in $name", ({ listen, isHttp2
   })
 
   it("gives back once if the store is unavailable at first", async () => {
-    const { disconnect } = await openStream()
+    const { disconnect } = call("never")
+    await handled.promise
     faulty.injectAt(1, "fail")
     disconnect()
     await eventually(() => expect(faulty.calls()).toBeGreaterThan(1))

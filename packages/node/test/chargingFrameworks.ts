@@ -25,7 +25,7 @@ export interface RouteHooks {
   readonly openBody: () => Readable
 }
 
-type Options = fetchBinding.RequireApiKeyOptions & { readonly charge: "success" }
+type Options = fetchBinding.RequireApiKeyOptions & { readonly charge: "success" | "complete" }
 
 export interface ChargingFramework {
   readonly name: string

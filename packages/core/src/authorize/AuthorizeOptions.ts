@@ -63,6 +63,12 @@ export interface ParsedLimits {
   readonly limitsIn?: string | undefined
 }
 
+/**
+ * When a request is charged: when it comes in; when it succeeds, also if only a part of its response was sent; or when its
+ * whole response was sent.
+ */
+export type Charge = "request" | "success" | "complete"
+
 const noLimits: ParsedLimits = { rateLimits: [], metering: undefined }
 
 /** Validated options. `authorize` takes them as they are, so that a protected route validates its options only once. */
@@ -70,16 +76,16 @@ export class ParsedAuthorizeOptions {
   readonly scopes: ReadonlyArray<string>
   /** The limits, or a function that returns them. It is called only if the key is valid and has the scopes. */
   readonly limits: ParsedLimits | (() => Promise<ParsedLimits>)
-  /** Whether meters are only reserved, because the outcome of the request decides whether it is charged. */
-  readonly isReserving: boolean
+  /** When meters are charged. Unless it is at once, they are only reserved: the outcome of the request decides. */
+  readonly charge: Charge
 
   constructor(
     scopes: ReadonlyArray<string> = [],
     limits: ParsedAuthorizeOptions["limits"] = noLimits,
-    isReserving = false
+    charge: Charge = "request"
   ) {
     this.scopes = scopes
     this.limits = limits
-    this.isReserving = isReserving
+    this.charge = charge
   }
 }

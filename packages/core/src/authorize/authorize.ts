@@ -30,7 +30,13 @@ import { InvalidInput } from "../schema/InvalidInput.ts"
 import { type HotPath, runInFiber } from "../store/HotPath.ts"
 import type { Store } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
-import type { AppliedRateLimit, AuthorizeOptions, ParsedAuthorizeOptions, ParsedLimits } from "./AuthorizeOptions.ts"
+import type {
+  AppliedRateLimit,
+  AuthorizeOptions,
+  Charge,
+  ParsedAuthorizeOptions,
+  ParsedLimits
+} from "./AuthorizeOptions.ts"
 import { traceDecision } from "./measureDecision.ts"
 import { parseAuthorizeOptions } from "./parseAuthorizeOptions.ts"
 
@@ -53,6 +59,8 @@ interface Allowed {
 /** Ends the reservation of a request. Only the first call of either has an effect. */
 export interface RequestCharge {
   readonly reservationId: string
+  /** Whether a request is charged of whose response only a part was sent. */
+  readonly includesPartial: boolean
   readonly settle: Effect.Effect<void, unknown>
   readonly release: Effect.Effect<void, unknown>
 }
@@ -148,7 +156,7 @@ export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store"
     bucket: KeyBucket,
     verified: Verified,
     { rateLimits, metering, limitsIn }: ParsedLimits,
-    isReserving: boolean,
+    charge: Charge,
     hotPath: HotPath
   ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
     const { consumer, keyId, scopes } = verified
@@ -163,7 +171,7 @@ export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store"
     const { meteringBucketId, meters } = metering
     const request = { amounts: meters ?? noAmounts, rateLimitTakes: takes, kind: "consume" } as const
     const counting =
-      isReserving && meters !== undefined
+      charge !== "request" && meters !== undefined
         ? reservations.reserveForCustomer(bucket.accountName, meteringBucketId, consumer.name, request)
         : usage.countForCustomer(bucket.accountName, meteringBucketId, consumer.name, request, hotPath)
     return matchEffectEager(
@@ -182,6 +190,7 @@ export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store"
             : {
                 charge: {
                   reservationId: reservation.value.id,
+                  includesPartial: charge === "success",
                   settle: reservations.settleRequest(meteringBucketId, reservation),
                   release: reservations.releaseRequest(meteringBucketId, reservation)
                 }
@@ -194,7 +203,7 @@ export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store"
   const decideOnVerified = (
     bucket: KeyBucket,
     verified: Verified,
-    { scopes, limits, isReserving }: ParsedAuthorizeOptions,
+    { scopes, limits, charge }: ParsedAuthorizeOptions,
     hotPath: HotPath
   ): Effect.Effect<AuthorizeResult, AuthorizeError> => {
     const { consumer, keyId } = verified
@@ -203,8 +212,8 @@ export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store"
       return Effect.succeed({ allowed: false, reason: "missing-scope", consumer, keyId, scopes: missing })
     }
     return typeof limits === "function"
-      ? Effect.flatMap(resolveLimits(limits), (limits) => takeAndCount(bucket, verified, limits, isReserving, hotPath))
-      : takeAndCount(bucket, verified, limits, isReserving, hotPath)
+      ? Effect.flatMap(resolveLimits(limits), (limits) => takeAndCount(bucket, verified, limits, charge, hotPath))
+      : takeAndCount(bucket, verified, limits, charge, hotPath)
   }
 
   return (

@@ -7,8 +7,11 @@ import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
 import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
 import type { RequestCharge } from "./authorize.ts"
 
-/** Tells how a request ended. Only the first call has an effect. */
-export type ReportOutcome = (outcome: "success" | "failure") => void
+/**
+ * Tells how a request ended. Only the first `success` or `failure` has an effect. Before it, `sent` tells that a part of a
+ * response with a status below 400 was sent: a client that disconnects then has got something.
+ */
+export type ReportOutcome = (outcome: "sent" | "success" | "failure") => void
 
 const isTransient = (error: unknown): boolean =>
   error instanceof StoreConflict || (error instanceof StoreUnavailable && error.retryable)
@@ -26,15 +29,20 @@ const describeCause = (cause: Cause.Cause<unknown>): string => {
 }
 
 export const makeReportOutcome = (
-  { reservationId, settle, release }: RequestCharge,
+  { reservationId, includesPartial, settle, release }: RequestCharge,
   { start }: BackgroundTasks
 ): ReportOutcome => {
+  let isSent = false
   let isReported = false
   return (outcome) => {
     if (isReported) return
+    if (outcome === "sent") {
+      isSent = true
+      return
+    }
     isReported = true
     const [ending, failure] =
-      outcome === "success"
+      outcome === "success" || (isSent && includesPartial)
         ? [settle, "A request was not charged"]
         : [release, "What a request has reserved was not given back yet"]
     const warn = (cause: Cause.Cause<unknown>) =>

@@ -1,7 +1,13 @@
 /**
  * The options of `requireApiKey`: those of `authorize`, where some may be functions of the request, and those of the route.
  */
-import type { AuthorizeOptions, MeteringOptions, RateLimitBy, RateLimitOptions } from "../authorize/AuthorizeOptions.ts"
+import type {
+  AuthorizeOptions,
+  Charge,
+  MeteringOptions,
+  RateLimitBy,
+  RateLimitOptions
+} from "../authorize/AuthorizeOptions.ts"
 
 /** A value, or a function of your framework's request. It is called only for a valid key that has the scopes. */
 type FromRequest<Request, A> = A | ((request: Request) => A | Promise<A>)
@@ -28,11 +34,12 @@ export interface RequireApiKeyOptions<Request = any> extends Pick<AuthorizeOptio
   readonly metering?: FromRequest<Request, MeteringOptions | undefined> | undefined
   /**
    * When the meters are charged. `request` (the default) counts when a request comes in. `success` reserves when a request
-   * comes in, for up to an hour. It counts when the request is answered completely, with a status below 400; otherwise it
-   * gives back: if the status is 400 or higher, if the handler throws, or if the client disconnects. A request that takes
-   * longer than an hour counts when it ends. Needs `metering` with `meters`.
+   * comes in, for up to an hour. It counts when the request has ended, if its status was below 400 and anything of its body
+   * was sent; otherwise it gives back: if the status is 400 or higher, if the handler throws, or if the client disconnects
+   * before. `complete` counts only if the whole response was sent: a client that disconnects just before the end of a stream
+   * gets it for nothing. A request that takes longer than an hour counts when it ends. Needs `metering` with `meters`.
    */
-  readonly charge?: "request" | "success" | undefined
+  readonly charge?: Charge | undefined
   /** The header or query parameter that contains the key. Default: `Authorization: Bearer`. */
   readonly keyFrom?: { readonly header: string } | { readonly query: string } | undefined
   /**

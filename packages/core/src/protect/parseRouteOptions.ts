@@ -37,7 +37,7 @@ const keyFrom = Options.value((value): value is KeyFrom => {
 /** The options without those that are functions. */
 const staticOptions = Schema.Struct({
   keyFrom: Options.optional(keyFrom),
-  charge: Options.optional(Options.literals(["request", "success"])),
+  charge: Options.optional(Options.literals(["request", "success", "complete"])),
   onStoreUnavailable: Options.optional(Options.literals(["deny", "allow"])),
   ...authorizeFields
 }).pipe(Schema.check(rejectBothRateLimitOptions, rejectTwoHomes))
@@ -139,10 +139,10 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
   }
   const decoded = Options.decodeSync(staticOptions, isPlainObject(options) ? withoutFunctions : options)
   const { keyFrom, onStoreUnavailable, scopes } = decoded
-  const isReserving = decoded.charge === "success"
+  const { charge = "request" } = decoded
   // A function may return the meters.
-  if (isReserving && !isFunction(metering) && decoded.metering?.meters === undefined) {
-    throw new ConfigurationError({ option: "charge", problem: '"success" needs metering with meters to charge' })
+  if (charge !== "request" && !isFunction(metering) && decoded.metering?.meters === undefined) {
+    throw new ConfigurationError({ option: "charge", problem: `"${charge}" needs metering with meters to charge` })
   }
   const limits = toParsedLimits(decoded)
   if (isFunction(metering) && limits.rateLimits.length > 0 && limits.limitsIn === undefined) {
@@ -159,7 +159,7 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
   const hasFunctions =
     isFunction(metering) || limitFunctions.some(({ by, cost }) => by !== undefined || cost !== undefined)
   if (!hasFunctions) {
-    const parsed = new ParsedAuthorizeOptions(scopes, limits, isReserving)
+    const parsed = new ParsedAuthorizeOptions(scopes, limits, charge)
     return { ...parsedOptions, toAuthorizeOptions: () => parsed }
   }
 
@@ -176,6 +176,6 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
   }
   return {
     ...parsedOptions,
-    toAuthorizeOptions: (request) => new ParsedAuthorizeOptions(scopes, () => resolveLimits(request), isReserving)
+    toAuthorizeOptions: (request) => new ParsedAuthorizeOptions(scopes, () => resolveLimits(request), charge)
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Reports how a request to a server of Node ended: with success if the whole response was sent with a status below 400,
- * otherwise, also when the client disconnects, with failure.
+ * otherwise, also when the client disconnects, with failure. Before that, it reports when the body begins.
  */
 import type { ServerResponse } from "node:http"
 import type { Http2ServerResponse, ServerHttp2Stream } from "node:http2"
@@ -14,33 +14,65 @@ const getSentStatus = (response: ServerResponse): number | undefined => {
   return response.headersSent ? response.statusCode : undefined
 }
 
-/** Undefined if the response was not sent completely. */
-const getSentStatusOfStream = (stream: ServerHttp2Stream): number | undefined => {
-  const { aborted, sentHeaders, writableFinished } = stream
-  return aborted || !writableFinished || sentHeaders === undefined ? undefined : Number(sentHeaders[":status"])
+const getSentStatusOfStream = ({ sentHeaders }: ServerHttp2Stream): number | undefined =>
+  sentHeaders === undefined ? undefined : Number(sentHeaders[":status"])
+
+const isSuccess = (status: number | undefined): boolean => status !== undefined && status < 400
+
+interface Writer {
+  write: (...args: never) => boolean
+}
+
+/** Calls `onWrite` after each write of a body. It stays in place, because others may have replaced `write` meanwhile. */
+const watchWrites = (writer: Writer, onWrite: () => void): void => {
+  const { write } = writer
+  writer.write = (...args) => {
+    const isWritable = write.apply(writer, args)
+    onWrite()
+    return isWritable
+  }
+}
+
+const watchHttp1 = (response: ServerResponse, reportOutcome: ReportOutcome): void => {
+  const reportSent = (): void => {
+    if (isSuccess(getSentStatus(response))) reportOutcome("sent")
+  }
+  const onFinish = (): void => reportOutcome(isSuccess(getSentStatus(response)) ? "success" : "failure")
+  const onClose = (): void => {
+    // The body was given to `end`, and the client disconnected while it was sent.
+    if (response.writableEnded) reportSent()
+    reportOutcome("failure")
+  }
+  watchWrites(response, reportSent)
+  response.once("finish", onFinish).once("close", onClose)
+  // The response may have ended while the request was authorized.
+  if (response.writableFinished) onFinish()
+  else if (response.destroyed) onClose()
+}
+
+/** HTTP/2 emits `finish` for aborted responses too. For HEAD, its stream is finished from the start, and then closes. */
+const watchHttp2 = (stream: ServerHttp2Stream, reportOutcome: ReportOutcome): void => {
+  const reportSent = (): void => {
+    if (isSuccess(getSentStatusOfStream(stream))) reportOutcome("sent")
+  }
+  const reportIfComplete = (): void => {
+    const status = getSentStatusOfStream(stream)
+    if (stream.aborted || !stream.writableFinished || status === undefined) return
+    reportOutcome(isSuccess(status) ? "success" : "failure")
+  }
+  const onClose = (): void => {
+    reportIfComplete()
+    if (stream.writableEnded) reportSent()
+    reportOutcome("failure")
+  }
+  watchWrites(stream, reportSent)
+  stream.once("finish", reportIfComplete).once("close", onClose)
+  if (stream.destroyed) onClose()
+  else reportIfComplete()
 }
 
 export const watchNodeResponse = (
   response: ServerResponse | Http2ServerResponse,
   reportOutcome: ReportOutcome
-): void => {
-  const report = (status: number | undefined): void =>
-    reportOutcome(status !== undefined && status < 400 ? "success" : "failure")
-
-  // The response may have ended while the request was authorized.
-  if (!("createPushResponse" in response)) {
-    response.once("finish", () => report(getSentStatus(response))).once("close", () => reportOutcome("failure"))
-    if (response.writableFinished) report(getSentStatus(response))
-    else if (response.destroyed) reportOutcome("failure")
-    return
-  }
-  // HTTP/2 emits `finish` for aborted responses too. For HEAD, its stream is finished from the start, and then closes.
-  const { stream } = response
-  const reportIfSent = (): void => {
-    const status = getSentStatusOfStream(stream)
-    if (status !== undefined) report(status)
-  }
-  stream.once("finish", reportIfSent).once("close", () => report(getSentStatusOfStream(stream)))
-  if (stream.destroyed) report(getSentStatusOfStream(stream))
-  else reportIfSent()
-}
+): void =>
+  "createPushResponse" in response ? watchHttp2(response.stream, reportOutcome) : watchHttp1(response, reportOutcome)
