@@ -1,6 +1,7 @@
 /**
  * Makes the promise API of operations from their descriptions. Input is plain JSON, with a `Date` for a timestamp if
- * the caller likes, and is validated as it is over HTTP; output is plain JSON. Path parameters that the handle does not know are arguments; the body and the options follow.
+ * the caller likes, and is validated as it is over HTTP; output is plain JSON. Path parameters that the handle does not
+ * know are arguments; the body and the options follow.
  */
 import { type Context, Effect, Schema } from "effect"
 import type { OperationDescription } from "../api/describeOperations.ts"
