@@ -8,6 +8,7 @@ import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { EventRetention } from "../outbox/EventRetention.ts"
+import { makeKeyedLocks } from "../runtime/keyedLocks.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
 import { toPage } from "../schema/Page.ts"
@@ -45,6 +46,11 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const { allowPrivateNetworks } = yield* WebhookConfig
   const { webhooksPerAccount } = yield* Limits
+  const withLock = makeKeyedLocks()
+  /** One at a time for each account: a name that does not resolve occupies the resolver for seconds. */
+  const checkUrl = (accountName: string, url: string) =>
+    withLock(accountName, checkWebhookUrl(url, allowPrivateNetworks))
+  const limitReached = new LimitReached({ limit: "webhooksPerAccount", max: webhooksPerAccount })
   const withRetention = Effect.provideService(EventRetention, yield* EventRetention)
   const recordEvent = (...args: Parameters<typeof recordWebhookEvent>) => withRetention(recordWebhookEvent(...args))
   const idempotentCreate = makeIdempotentCommits(store, secretBox, WebhookWithSecret)
@@ -98,12 +104,13 @@ const make = Effect.gen(function* () {
           return { value, version: webhookRecords.getVersion(commitResult, value.id) }
         })
         const attempt = Effect.gen(function* () {
-          yield* checkWebhookUrl(url, allowPrivateNetworks)
+          // Before the name is resolved, which is what a refused request would cost.
+          const { total } = yield* webhookRecords.page(partition, { where: [liveTerm], offset: 0, limit: 0 })
+          if (total >= webhooksPerAccount) return yield* limitReached
+          yield* checkUrl(accountName, url)
           yield* accounts.ensureListed(accountName)
           return yield* Effect.mapError(retryOnConflict(commit), (error) =>
-            error._tag === "StoreConflict" && error.reason === "too-many-records"
-              ? new LimitReached({ limit: "webhooksPerAccount", max: webhooksPerAccount })
-              : error
+            error._tag === "StoreConflict" && error.reason === "too-many-records" ? limitReached : error
           )
         })
         return yield* idempotentCreate.replayIfFailed(
@@ -124,7 +131,10 @@ const make = Effect.gen(function* () {
         headers: { ifMatch } = {},
         payload: { description, ...patch }
       }) {
-        if (patch.url !== undefined) yield* checkWebhookUrl(patch.url, allowPrivateNetworks)
+        if (patch.url !== undefined) {
+          yield* findWebhook(accountName, webhookId)
+          yield* checkUrl(accountName, patch.url)
+        }
         const attempt = Effect.gen(function* () {
           const entry = yield* findWebhook(accountName, webhookId)
           yield* checkVersion({ version: getRevision(entry) }, ifMatch)
