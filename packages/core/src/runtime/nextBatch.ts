@@ -10,8 +10,9 @@ import { setImmediate } from "node:timers"
 
 /** Between two batches, the event loop serves everything else. */
 const maxBatchSize = 64
-/** A batch ends after this time, even if it is smaller. */
+/** A batch ends after this time, even if it is smaller. The time is looked at after each group. */
 const maxBatchMs = 10
+const groupSize = 8
 
 /** A connection is paused above this number of waiting requests, and resumed below the other. */
 export const pauseAbove = 32
@@ -37,9 +38,15 @@ type Resume = (isServed: boolean) => void
 
 interface Queue {
   readonly requests: Array<Resume>
+  /** Set while the connection is paused. */
+  paused?: PausedListeners | undefined
+}
+
+interface PausedListeners {
+  /** Node resumes the connection when responses were read: pauses it again. */
+  readonly onResume: () => void
+  /** Drops the requests. Without a pause there are few, which find out themselves that the connection is closed. */
   readonly onClose: () => void
-  /** Set while the connection is paused. Node resumes it when responses were read, so it is paused again. */
-  onResume?: (() => void) | undefined
 }
 
 /** The requests that wait, by connection. The connection that is next comes first. */
@@ -49,16 +56,24 @@ let count = 0
 let isRunning = false
 
 const pause = (connection: Connection, queue: Queue): void => {
-  if (connection.pause === undefined || queue.onResume !== undefined) return
-  queue.onResume = () => void connection.pause?.()
-  connection.on?.("resume", queue.onResume)
+  if (connection.pause === undefined || queue.paused !== undefined) return
+  const onResume = (): void => void connection.pause?.()
+  const onClose = (): void => {
+    waiting.delete(connection)
+    count -= queue.requests.length
+    for (const request of queue.requests.splice(0)) request(false)
+  }
+  queue.paused = { onResume, onClose }
+  connection.on?.("resume", onResume)
+  connection.once?.("close", onClose)
   connection.pause()
 }
 
 const resume = (connection: Connection, queue: Queue): void => {
-  if (queue.onResume === undefined) return
-  connection.off?.("resume", queue.onResume)
-  queue.onResume = undefined
+  if (queue.paused === undefined) return
+  connection.off?.("resume", queue.paused.onResume)
+  connection.off?.("close", queue.paused.onClose)
+  queue.paused = undefined
   // Node has paused it as well, until its responses are read.
   if (connection.writableNeedDrain === true) connection.once?.("drain", () => connection.resume?.())
   else connection.resume?.()
@@ -66,7 +81,6 @@ const resume = (connection: Connection, queue: Queue): void => {
 
 const remove = (connection: Connection, queue: Queue): void => {
   waiting.delete(connection)
-  connection.off?.("close", queue.onClose)
   resume(connection, queue)
 }
 
@@ -90,27 +104,21 @@ const takeNext = (): Resume | undefined => {
 
 const resumeBatch = async (): Promise<void> => {
   const end = performance.now() + maxBatchMs
-  for (let taken = 0; taken < maxBatchSize && (taken === 0 || performance.now() < end); taken++) {
+  for (let taken = 1; taken <= maxBatchSize; taken++) {
     const request = takeNext()
     if (request === undefined) break
     request(true)
-    // The request runs before the time is looked at.
+    if (taken % groupSize > 0) continue
+    // The requests run before the time is looked at.
     await undefined
+    if (performance.now() >= end) break
   }
   isRunning = waiting.size > 0
   if (isRunning) setImmediate(resumeBatch)
 }
 
 const addQueue = (connection: Connection): Queue => {
-  const queue: Queue = {
-    requests: [],
-    onClose: () => {
-      waiting.delete(connection)
-      count -= queue.requests.length
-      for (const request of queue.requests.splice(0)) request(false)
-    }
-  }
-  connection.once?.("close", queue.onClose)
+  const queue: Queue = { requests: [] }
   waiting.set(connection, queue)
   return queue
 }
