@@ -2,7 +2,7 @@
  * The query parameters that several endpoints share.
  */
 import { Effect, Schema, SchemaTransformation } from "effect"
-import { Cursor, Limit, maxLimit, Offset } from "../schema/Page.ts"
+import { Cursor, cursorPattern, Limit, maxLimit, Offset } from "../schema/Page.ts"
 import { TagFilter, TagName } from "../schema/Tags.ts"
 import { type Parameter, parameters } from "./parameters.ts"
 
@@ -37,7 +37,7 @@ export const page = {
   },
   after: {
     description: "The `next` of an earlier page: returns the items after it. `offset` counts from there.",
-    openApiSchema: { type: "string", pattern: "^(0|[1-9]\\d{0,14})$" },
+    openApiSchema: { type: "string", pattern: cursorPattern.source },
     json: Schema.optionalKey(Cursor),
     wire: Schema.optionalKey(Cursor)
   }

@@ -108,8 +108,8 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
         OpenApi.Description,
         "Creates the consumer, its API keys and its managers in one commit, or nothing. `managers` are " +
           "e-mail addresses, which become invites, or objects with a `sub`; one that is named twice counts once. " +
-          "The response contains the new keys with their values, unless `key-format` says otherwise. A name or a key value that is taken in the key bucket gets 409; the name cannot " +
-          "change later."
+          "The response contains the new keys with their values, unless `key-format` says otherwise. A name or a " +
+          "key value that is taken in the key bucket gets 409; the name cannot change later."
       ),
     HttpApiEndpoint.get("get", "/consumers/:consumerName", {
       params: consumerParams,

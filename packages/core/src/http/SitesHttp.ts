@@ -15,10 +15,10 @@ import { RouteNotFound } from "./routeErrors.ts"
 const maxAttempts = 5
 
 /**
- * Whether a path has a segment `.` or `..`, also percent-encoded, or a backslash, which a parser of URLs resolves. Then a
- * guard in front of Tollgate has seen another path than the one that would be served. Browsers resolve them themselves.
+ * Whether a path has a dot segment (`.` or `..`, also percent-encoded) or a backslash. Parsing the URL would resolve them,
+ * so a guard in front of Tollgate has seen another path than the one that would be served. Browsers resolve them first.
  */
-const isResolvable = (path: string): boolean => path.includes("\\") || /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)
+const hasDotSegment = (path: string): boolean => path.includes("\\") || /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)
 
 interface SitePath {
   readonly name: string
@@ -68,7 +68,7 @@ export const SitesHttp = Effect.gen(function* () {
   })
 
   const endpoint: RouteHandler = (request) =>
-    isResolvable(request.pathAndQuery.split("?", 1)[0] ?? "")
+    hasDotSegment(request.pathAndQuery.split("?", 1)[0] ?? "")
       ? Effect.fail(new RouteNotFound())
       : Effect.catchTag(respond(request, request.toWebRequest()), "DeploymentNotFound", () =>
           Effect.fail(new RouteNotFound())

@@ -20,9 +20,8 @@ import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { type HotPath, runInFiber } from "../store/HotPath.ts"
 import { CurrentIdempotency, type Idempotency } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
-import { retryOnConflict } from "../store/retryOnConflict.ts"
+import { isStale, retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
-import { StoreConflict } from "../store/StoreError.ts"
 import { type ConsumedMeters, type ConsumeResult, getPolicies } from "./ConsumeResult.ts"
 import { type CountReceipt, toQuotas } from "./CountReceipt.ts"
 import type { CountRequest } from "./CountRequest.ts"
@@ -96,8 +95,6 @@ const make = Effect.gen(function* () {
     if (newest !== undefined) return count(bucketId, newest, request, idempotency, hotPath)
     return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
   }
-
-  const isStale = (error: unknown): error is StoreConflict => error instanceof StoreConflict && error.reason === "stale"
 
   /** Counts again if only the ledger has changed, which another process has written: the entitlement is current. */
   const retryOnStaleLedger = <A, E>(attempt: () => Effect.Effect<A, E>): Effect.Effect<A, E> =>

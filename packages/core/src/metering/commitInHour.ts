@@ -6,8 +6,9 @@ import { DateTime, Effect } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { makeKeyedLocks } from "../runtime/keyedLocks.ts"
 import type { IdempotentResult } from "../store/Idempotency.ts"
+import { isStale } from "../store/retryOnConflict.ts"
 import { Store, type StoreOperations } from "../store/Store.ts"
-import { StoreConflict, type StoreError } from "../store/StoreError.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import type { Entitlement, PeriodLimits } from "./Entitlement.ts"
 import { isOpenFor, type PreparedHour, prepareHour, toOpened } from "./openHours.ts"
 import type { Amounts } from "./Quota.ts"
@@ -48,7 +49,7 @@ export const makeCommitInHour = (store: StoreOperations) => {
 
   const commitIn = <A, E>({ bucketId, entitlement, limits }: Counting, hour: PreparedHour, commit: Commit<A, E>) =>
     Effect.catchEager(commit(hour), (error) => {
-      if (error instanceof StoreConflict && error.reason === "stale") {
+      if (isStale(error)) {
         const key = toKey(bucketId, entitlement)
         if (hours.get(key) === hour) hours.delete(key)
         if (openHours.get(limits) === hour) openHours.delete(limits)

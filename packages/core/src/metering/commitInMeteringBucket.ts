@@ -7,9 +7,9 @@ import { BoundedMap } from "../runtime/BoundedMap.ts"
 import type { Entry } from "../store/Collection.ts"
 import type { HotPath } from "../store/HotPath.ts"
 import * as Partition from "../store/Partition.ts"
-import { retryOnConflict } from "../store/retryOnConflict.ts"
+import { isStale, retryOnConflict } from "../store/retryOnConflict.ts"
 import { type Change, type CommitResult, Store, type StoreOperations } from "../store/Store.ts"
-import { StoreConflict, type StoreError } from "../store/StoreError.ts"
+import type { StoreConflict, StoreError } from "../store/StoreError.ts"
 import type { MeteringBucket } from "./MeteringBucket.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
@@ -24,8 +24,6 @@ export type CommitInMeteringBucket = (
   changes: ReadonlyArray<Change>,
   hotPath: HotPath
 ) => Effect.Effect<CommitResult, StoreError | StoreConflict | MeteringBucketNotFound>
-
-const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
 
 export const makeCommitInMeteringBucket = (store: StoreOperations): CommitInMeteringBucket => {
   const buckets = new BoundedMap<string, Entry<MeteringBucket>>(maxRemembered)

@@ -43,32 +43,20 @@ export const giveBack = Effect.fnUntraced(function* (
   return expired.length
 })
 
-/** Gives back the expired reservations of a subscription. Returns their number. */
-export const giveBackExpired = (bucketId: string, subscriptionId: string, now: DateTime.Utc) =>
-  retryOnConflict(
-    Effect.flatMap(readOpenReservations(Partition.forMeteringBucket(bucketId), subscriptionId), (entries) =>
-      giveBack(bucketId, entries, now)
-    )
-  )
-
 /**
- * Gives back the reservations of a subscription that have expired since a time. Returns those that are open. Earlier ones
- * would have been given back long ago: by another clock than this one they have not expired.
+ * Gives back the reservations of a subscription that have expired, or only those that have expired since a time. Returns
+ * their number, and the reservations that are open.
  */
-export const giveBackExpiredSince = (
-  bucketId: string,
-  subscriptionId: string,
-  since: DateTime.Utc,
-  now: DateTime.Utc
-) =>
+export const giveBackExpired = (bucketId: string, subscriptionId: string, now: DateTime.Utc, since?: DateTime.Utc) =>
   retryOnConflict(
     Effect.gen(function* () {
       const entries = yield* readOpenReservations(Partition.forMeteringBucket(bucketId), subscriptionId)
-      yield* giveBack(
+      const isBefore = ({ value }: Entry<StoredReservation>) => since !== undefined && hasExpired(value, since)
+      const givenBack = yield* giveBack(
         bucketId,
-        entries.filter(({ value }) => !hasExpired(value, since)),
+        entries.filter((entry) => !isBefore(entry)),
         now
       )
-      return entries.filter(({ value }) => !hasExpired(value, now))
+      return { givenBack, open: entries.filter(({ value }) => !hasExpired(value, now)) }
     })
   )

@@ -8,7 +8,7 @@ import * as Partition from "../store/Partition.ts"
 import { Change, type CommitResult, Store } from "../store/Store.ts"
 import { dayMs, hourMs, toHour } from "./clockSteps.ts"
 import type { Entitlement } from "./Entitlement.ts"
-import { giveBackExpiredSince } from "./giveBackExpired.ts"
+import { giveBackExpired } from "./giveBackExpired.ts"
 import { addNames, meterRecordKey, meterRecords } from "./meterRecords.ts"
 import * as Period from "./Period.ts"
 import { readUsage } from "./readUsage.ts"
@@ -144,8 +144,9 @@ const giveBackDue = Effect.fnUntraced(function* (
 ) {
   let firstExpiry = due
   if (now >= due) {
-    const [since, present] = [DateTime.makeUnsafe(now - maxClockSkewMs), DateTime.makeUnsafe(now)]
-    const open = yield* giveBackExpiredSince(bucketId, ledger.subscriptionId, since, present)
+    // Those that expired earlier would have been given back long ago: by another clock than this one they are open.
+    const [present, since] = [DateTime.makeUnsafe(now), DateTime.makeUnsafe(now - maxClockSkewMs)]
+    const { open } = yield* giveBackExpired(bucketId, ledger.subscriptionId, present, since)
     const expiries = open.map(({ value }) => Math.min(DateTime.toEpochMillis(value.expiresOn), now + expiryIntervalMs))
     firstExpiry = Math.min(...expiries, Number.POSITIVE_INFINITY)
   }

@@ -36,7 +36,7 @@ export const makeQuotaRefusals = (store: StoreOperations) => ({
   /** Gives back the expired reservations of a subscription. Returns whether there were any. If it fails, there were none. */
   giveBackBeforeRefusal: (bucketId: string, subscriptionId: string, now: DateTime.Utc): Effect.Effect<boolean> =>
     giveBackExpired(bucketId, subscriptionId, now).pipe(
-      Effect.match({ onFailure: () => false, onSuccess: (givenBack) => givenBack > 0 }),
+      Effect.match({ onFailure: () => false, onSuccess: ({ givenBack }) => givenBack > 0 }),
       Effect.provideService(Store, store)
     )
 })

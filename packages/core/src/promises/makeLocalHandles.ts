@@ -100,7 +100,10 @@ export const makeLocalHandles = ({
   const account = makeAccountHandles<LocalKeyBucketHandle>({
     call,
     makeKeyBucket: (handle, bucket) => {
-      setHandleContext(handle, { context: host.context, limitHomes, keyBucket: bucket })
+      setHandleContext(handle, {
+        context: host.context,
+        addLimits: (policies, meteringBucketId) => limitHomes.add(bucket, policies, meteringBucketId)
+      })
       return Object.assign(handle, {
         verify: (key: string | undefined) =>
           runPossiblySync(() => Effect.mapEager(verify(bucket, key ?? ""), encodeVerification), enter()),

@@ -221,7 +221,7 @@ export interface AuthorizingKeyBucket {
   authorize(key: string | undefined, options?: AuthorizeOptions | ParsedAuthorizeOptions): Promise<AuthorizeResultJson>
 }
 
-const keyBucketOption = Options.value(
+const keyBucket = Options.value(
   (bucket): bucket is AuthorizingKeyBucket => Options.hasMethods(bucket, "authorize"),
   "must be a key bucket, such as gate.account(…).keyBucket(…)"
 )
@@ -234,10 +234,10 @@ export const makeAuthorizeRequest = <HostRequest>(
   bucket: AuthorizingKeyBucket,
   options?: RequireApiKeyOptions<HostRequest>
 ): ((request: RequestLike, hostRequest: HostRequest) => Promise<AuthorizeRequestResult>) => {
-  Options.decodeSync(keyBucketOption, bucket, "keyBucket")
+  Options.decodeSync(keyBucket, bucket, "keyBucket")
   const { keyFrom, onStoreUnavailable, policies, limitsIn, toAuthorizeOptions } = parseRouteOptions(options)
-  const { context, limitHomes, keyBucket } = getHandleContext(bucket)
-  if (keyBucket !== undefined) limitHomes.add(keyBucket, policies, limitsIn)
+  const { context, addLimits } = getHandleContext(bucket)
+  addLimits(policies, limitsIn)
   const invalidKey = makeInvalidKeyRefusal(keyFrom)
   return async (request, hostRequest) => {
     const getInstance = () => resolveRequestId(request.header("x-request-id"))

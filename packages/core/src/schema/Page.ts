@@ -24,9 +24,11 @@ export const Limit = Schema.Int.pipe(
 
 export const Offset = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })))
 
+export const cursorPattern = /^(0|[1-9]\d{0,14})$/u
+
 /** The place at which a page ended, as text: callers are not to compute with it. */
 export const Cursor = Schema.String.pipe(
-  Schema.check(Schema.isPattern(/^(0|[1-9]\d{0,14})$/u, { expected: "the next of an earlier page" })),
+  Schema.check(Schema.isPattern(cursorPattern, { expected: "the next of an earlier page" })),
   Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: String }))
 )
 
@@ -57,6 +59,7 @@ export const Page = <S extends Schema.Top>(item: S) =>
     total: Count,
     next: Schema.optionalKey(Schema.String).annotateKey({
       description:
-        "If there are more items: send it as `after`, with the same filters and order, to get the next page. Items that are created, changed or removed in between neither hide nor repeat others."
+        "If there are more items: send it as `after`, with the same filters and order, to get the next page. Items " +
+        "that are created, changed or removed in between neither hide nor repeat others."
     })
   })

@@ -3,6 +3,7 @@
  * `__proto__`, and more values than can be validated in a moment.
  */
 import { type InvalidInput, invalidBody } from "./InvalidInput.ts"
+import { toPointer } from "./jsonPointer.ts"
 
 export const maxDepth = 64
 
@@ -14,15 +15,13 @@ const maxEntries = 1_000
 
 export const tooManyValues = `has more than ${maxValues} values`
 
-/** An unsafe value, and the way to it from the inside out. The way is noted only when there is one: JSON is mostly safe. */
+/** What is unsafe, and where, from the inside out. */
 interface Unsafe {
   readonly detail: string
   readonly path: Array<string>
 }
 
 const makeUnsafe = (detail: string): Unsafe => ({ detail, path: [] })
-
-const toSegment = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
 
 const findUnsafeString = (text: string): Unsafe | undefined => {
   if (text.includes("\u0000")) return makeUnsafe("contains the character U+0000")
@@ -36,39 +35,23 @@ const findUnsafeKey = (key: string): Unsafe | undefined =>
 export const findUnsafeJson = (json: unknown): InvalidInput | undefined => {
   let values = 0
 
-  const findInEntry = (key: string, item: unknown, depth: number, hasMaxEntries: boolean): Unsafe | undefined => {
-    const unsafe = find(item, depth + 1, hasMaxEntries)
-    unsafe?.path.push(toSegment(key))
-    return unsafe
-  }
-
-  const find = (value: unknown, depth: number, hasMaxEntries: boolean): Unsafe | undefined => {
+  const find = (value: unknown, depth: number, isMetadata: boolean): Unsafe | undefined => {
     if (++values > maxValues) return makeUnsafe(tooManyValues)
     if (depth > maxDepth) return makeUnsafe(`is nested deeper than ${maxDepth} levels`)
     if (typeof value === "string") return findUnsafeString(value)
     if (typeof value === "number") return Number.isFinite(value) ? undefined : makeUnsafe("the number is too large")
     if (typeof value !== "object" || value === null) return undefined
-    const keys = Object.keys(value)
-    if (hasMaxEntries && keys.length > maxEntries) return makeUnsafe(`has more than ${maxEntries} entries`)
-    for (const key of keys) {
-      const unsafeKey = Array.isArray(value) ? undefined : findUnsafeKey(key)
-      unsafeKey?.path.push(toSegment(key))
-      const item = (value as Readonly<Record<string, unknown>>)[key]
-      const unsafe = unsafeKey ?? findInEntry(key, item, depth, hasMaxEntries && !(depth === 0 && key === "metadata"))
+    const entries = Object.entries(value)
+    if (!isMetadata && entries.length > maxEntries) return makeUnsafe(`has more than ${maxEntries} entries`)
+    for (const [key, item] of entries) {
+      const unsafe = findUnsafeKey(key) ?? find(item, depth + 1, isMetadata || (depth === 0 && key === "metadata"))
+      // The place is noted only now: of safe JSON, which is the rule, it would be noted for nothing.
+      unsafe?.path.push(key)
       if (unsafe !== undefined) return unsafe
     }
     return undefined
   }
 
-  const unsafe = find(json, 0, true)
-  return (
-    unsafe &&
-    invalidBody(
-      unsafe.path
-        .map((segment) => `/${segment}`)
-        .reverse()
-        .join(""),
-      unsafe.detail
-    )
-  )
+  const unsafe = find(json, 0, false)
+  return unsafe && invalidBody(toPointer(unsafe.path.reverse()), unsafe.detail)
 }

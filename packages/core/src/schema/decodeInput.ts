@@ -3,6 +3,7 @@
  */
 import { Exit, Option, Schema, type SchemaAST, SchemaIssue } from "effect"
 import { type InputIssue, type InvalidInput, makeInvalidInput, shortenName } from "./InvalidInput.ts"
+import { toPointer } from "./jsonPointer.ts"
 
 /** What is decoded. It decides how an issue names its place: by a JSON pointer, a parameter or a header. */
 export type InputPart = "body" | "parameters" | "headers"
@@ -58,9 +59,6 @@ const findPlaces = (
   }))
 }
 
-const toPointer = (path: ReadonlyArray<PropertyKey>): string =>
-  path.map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
-
 const toParameterName = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
 /** Headers are named as they are usually written: `If-Match`. */
@@ -96,13 +94,13 @@ const toIssues = (places: ReadonlyArray<Place>, part: InputPart): ReadonlyArray<
   return [...firstPlaces.values()].map(toIssue[part])
 }
 
-/** Bounds the time that it takes to find all places: a hostile body may have hundreds of thousands. */
-const maxValues = 10_000
+/** Only the first mistake of a larger body is listed: finding all of them would take too long. */
+const maxListedBody = 10_000
 
 const hasManyValues = (input: unknown): boolean => {
   const values = [input]
   for (const value of values) {
-    if (values.length > maxValues) return true
+    if (values.length > maxListedBody) return true
     if (typeof value === "object" && value !== null) for (const item of Object.values(value)) values.push(item)
   }
   return false

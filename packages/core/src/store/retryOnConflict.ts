@@ -16,7 +16,9 @@ const backoff = Schedule.exponential("1 millis", 1.6).pipe(Schedule.jittered)
  */
 export const liveClock = Clock.Clock.defaultValue()
 
-const isStale = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "stale"
+/** Whether a record has changed since it was read. */
+export const isStale = (error: unknown): error is StoreConflict =>
+  error instanceof StoreConflict && error.reason === "stale"
 
 /** Repeats `attempt` while it fails with a stale `StoreConflict` or an error that `isRetryable` accepts. */
 export const retryOnConflict = <A, E, R>(
