@@ -43,11 +43,19 @@ const measureMachine = () => {
   return runs.sort((left, right) => left - right)[2]
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: Vitest prints in colours
+const withoutColours = (output) => output.replaceAll(/\u001b\[[0-9;]*m/g, "")
+
 const countTests = (output) =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: Vitest prints in colours
-  [...output.replaceAll(/\u001b\[[0-9;]*m/g, "").matchAll(/^\s*Tests\s.*?(\d+) passed/gm)]
+  [...output.matchAll(/^\s*Tests\s.*?(\d+) passed/gm)]
     .map(([, count]) => Number(count))
     .reduce((sum, count) => sum + count, 0)
+
+/** What Vitest says of the tests that failed; of another command that failed, the last lines. */
+const findFailure = (output) => {
+  const begin = output.search(/^⎯+ (Failed|Unhandled) /m)
+  return begin === -1 ? output.slice(-3000) : output.slice(begin, begin + 12_000)
+}
 
 /** Runs a part, and prints its output when it has ended, so that the output of two parts does not mix. */
 const run = ({ name, command }) =>
@@ -61,8 +69,9 @@ const run = ({ name, command }) =>
     })
     child.on("close", (status) => {
       const seconds = Math.round((performance.now() - start) / 1000)
+      const text = withoutColours(output)
       console.log(`\n===== ${name}: ${status === 0 ? "passed" : "FAILED"} after ${seconds} s\n${output}`)
-      resolve({ name, seconds, tests: countTests(output), isPassed: status === 0 })
+      resolve({ name, seconds, tests: countTests(text), isPassed: status === 0, failure: findFailure(text) })
     })
   })
 
@@ -112,6 +121,8 @@ if (isInstalled) {
 }
 rows.push(["all", `${seconds} s`, `${budget.seconds} s`, ""])
 
+// Said again here: the output of other parts may be long.
+for (const { name, isPassed, failure } of results) if (!isPassed) console.log(`\n===== ${name} failed:\n${failure}`)
 console.log("\npart            took      budget")
 for (const [name, took, allowed, tests] of rows)
   console.log(`${name.padEnd(14)}  ${took.padEnd(8)}  ${allowed.padEnd(8)}  ${tests}`)
