@@ -6,6 +6,7 @@ import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effec
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import { withSafeSpan } from "../../runtime/withSafeSpan.ts"
 import type * as Partition from "../../store/Partition.ts"
+import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Change, Store } from "../../store/Store.ts"
 import type { StoreError } from "../../store/StoreError.ts"
 import type { DeploymentConfigShape } from "../config/DeploymentConfig.ts"
@@ -69,7 +70,8 @@ export const pruneVersions = Effect.fnUntraced(
       if (source !== undefined) yield* sources.remove(source)
     }
   },
-  Effect.catchTag("StoreConflict", () => Effect.void)
+  // The upload and the run of a version both prune, and each may find what the other has removed.
+  (prune) => retryOnConflict(prune)
 )
 
 /**
