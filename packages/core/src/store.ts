@@ -58,4 +58,5 @@ export {
 } from "./store/StoreError.ts"
 export { StoreMisuse } from "./store/StoreMisuse.ts"
 export { maxBatchSize, streamBatches, takeBatch } from "./store/takeBatch.ts"
+export { maxPageBytes, takePage } from "./store/takePage.ts"
 export { withNow } from "./store/withNow.ts"

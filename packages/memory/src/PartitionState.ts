@@ -14,6 +14,7 @@ import {
   type StorePage,
   type StoreQuery,
   type StoreRecord,
+  takePage,
   toReplayedResult
 } from "@tollgate/core/store"
 import { ExpiringMap } from "./ExpiringMap.ts"
@@ -78,9 +79,12 @@ export class PartitionState {
     const page = descending
       ? matches.slice(end, Math.max(0, left - offset)).toReversed()
       : matches.slice(total - left + offset, total - end)
-    const last = page.at(-1)
-    const records = page.map(({ record }) => record)
-    return last === undefined || end === 0 ? { records, total } : { records, total, next: last.created }
+    const records = takePage(
+      page.map(({ record }) => record),
+      limit
+    )
+    const last = end > 0 || records.length < page.length ? page[records.length - 1] : undefined
+    return last === undefined ? { records, total } : { records, total, next: last.created }
   }
 
   counter(name: string, now: number): number {

@@ -212,6 +212,7 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
         context: context(hostRequest)
       })
       if (!isDisconnected()) await send(await bufferSmallBody(response), req, res)
+      else if (response.body instanceof ReadableStream) await response.body.cancel()
     } catch (error) {
       if (isDisconnected() || res.destroyed) return
       // Without an error, `destroy` resets an HTTP/2 stream as if the response were complete.

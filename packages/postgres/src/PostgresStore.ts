@@ -71,7 +71,8 @@ const makeOperations = (
         const record = decodeRow(columns)
         if (page === undefined) continue
         page.total = Number(total)
-        if (next !== null) page.next = Number(next)
+        if (next === null) delete page.next
+        else page.next = Number(next)
         if (record !== undefined) page.records.push(record)
       }
       return pages

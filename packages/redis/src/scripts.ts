@@ -3,6 +3,7 @@
  * never parses record bodies. Numbers are formatted with `%.0f`, because Lua's `tostring` loses digits from 1e15.
  */
 import { createHash } from "node:crypto"
+import { maxPageBytes } from "@tollgate/core/store"
 
 export interface Script {
   readonly lua: string
@@ -422,6 +423,8 @@ return replies
 export const list = makeScript(`
 local records_key, sequence, totals = KEYS[1], KEYS[2], KEYS[3]
 local position, chunk_size = 0, 1000
+-- A page ends with the record with which it has this size.
+local max_page_bytes, read_size = ${maxPageBytes}, 50
 -- A smaller intersection is counted in less than a millisecond.
 local min_kept_size, max_kept_totals, kept_ms = 1000, 100, 600000
 local function next_number()
@@ -541,11 +544,16 @@ while position < #ARGV do
   end
   local has_more = #keys > limit and 1 or 0
   if has_more == 1 then keys[#keys] = nil end
-  local records = {}
-  for first = 1, #keys, chunk_size do
-    local part = redis.call('HMGET', records_key, unpack(keys, first, math.min(first + chunk_size - 1, #keys)))
-    for i = 1, #part do records[first + i - 1] = part[i] end
+  local records, bytes = {}, 0
+  for first = 1, #keys, read_size do
+    if bytes >= max_page_bytes then break end
+    for _, record in ipairs(redis.call('HMGET', records_key, unpack(keys, first, math.min(first + read_size - 1, #keys)))) do
+      if bytes >= max_page_bytes then break end
+      records[#records + 1] = record
+      bytes = bytes + (record and #record or 0)
+    end
   end
+  if #records < #keys then has_more = 1 end
   pages[#pages + 1] = { total, keys, records, has_more }
 end
 return pages

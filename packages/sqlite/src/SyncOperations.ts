@@ -14,7 +14,8 @@ import {
   StoreConflict,
   type StorePage,
   type StoreQuery,
-  type StoreRecord
+  type StoreRecord,
+  takePage
 } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import type { Clock } from "effect"
@@ -188,18 +189,16 @@ export class SyncOperations {
   }
 
   #toPage({ ids, total }: Page, limit: number): StorePage {
-    const records = this.#readRecords(ids.slice(0, limit))
-    const last = ids[limit - 1]
-    return last === undefined || ids.length === limit ? { records, total } : { records, total, next: last }
+    const records = takePage(this.#readRecords(ids), limit)
+    const last = records.length < ids.length ? ids[records.length - 1] : undefined
+    return last === undefined ? { records, total } : { records, total, next: last }
   }
 
-  #readRecords(ids: ReadonlyArray<number>): ReadonlyArray<StoreRecord> {
-    return ids.flatMap((id) => {
-      const row = this.#sql.recordById.get(id)
-      if (row === undefined) return []
-      const [key, ...rest] = row
-      return [toRecord(key, rest)]
-    })
+  *#readRecords(ids: ReadonlyArray<number>): Generator<StoreRecord> {
+    for (const id of ids) {
+      const [key, ...rest] = requireRow(this.#sql.recordById.get(id))
+      yield toRecord(key, rest)
+    }
   }
 
   /** Returns the new version of each record. */

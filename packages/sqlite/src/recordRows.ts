@@ -15,9 +15,9 @@ export const toRecord = (key: string, [version, parent, terms, uniqueKeys, body]
   return parent === null ? record : { ...record, parent }
 }
 
-/** Returns the value of a RETURNING clause, which is never missing. */
-export const requireRow = (value: number | undefined): number => {
-  if (value === undefined) throw new Error("a write to the database returned no row")
+/** A row that is never missing: of a RETURNING clause, or of a record in an index. */
+export const requireRow = <A>(value: A | undefined): A => {
+  if (value === undefined) throw new Error("the database returned no row")
   return value
 }
 

@@ -178,6 +178,33 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     )
   },
   {
+    fault: "a page that ends early has no next",
+    caughtBy: "a page of large records has fewer than its limit, and next leads on",
+    breakStore: mapPages(({ next, ...page }, { limit }) =>
+      next === undefined || page.records.length < limit ? page : { ...page, next }
+    )
+  },
+  {
+    fault: "a page has all records of its limit, however large they are",
+    caughtBy: "a page of large records has fewer than its limit, and next leads on",
+    breakStore: (inner) => ({
+      ...inner,
+      list: (partition, queries) =>
+        Effect.flatMap(inner.list(partition, queries), (pages) =>
+          Effect.forEach(pages, (page, index) => {
+            const query = queries[index]
+            if (query === undefined || page.next === undefined || page.records.length === query.limit)
+              return Effect.succeed(page)
+            const limit = query.limit - page.records.length
+            return Effect.map(
+              inner.list(partition, [{ ...query, offset: 0, limit, after: page.next }]),
+              ([rest = page]) => ({ ...rest, records: [...page.records, ...rest.records] })
+            )
+          })
+        )
+    })
+  },
+  {
     fault: "a page after another starts from the beginning",
     caughtBy: "a page after another has the overall total, and its offset counts from there",
     breakStore: mapQueries(({ after: _, ...query }) => query)

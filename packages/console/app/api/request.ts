@@ -6,6 +6,7 @@ import { connection } from "../session/connection.ts"
 import { readServerClock } from "../session/serverClock.ts"
 import { askForToken, token } from "../session/session.ts"
 import { ApiError, InputError, toApiError, unreachableError } from "./ApiError.ts"
+import type { PageJson } from "./types.ts"
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -97,6 +98,17 @@ export const request = async <A>(method: Method, path: string, options: RequestO
 /** Reads a resource. */
 export const get = async <A>(path: string, query?: Query, signal?: AbortSignal): Promise<A> =>
   (await request<A>("GET", path, { query, signal })).value
+
+/** Reads all items of a list. */
+export const readAllPages = async <A>(path: string, signal?: AbortSignal): Promise<ReadonlyArray<A>> => {
+  const items: Array<A> = []
+  for (let after: string | undefined, isLast = false; !isLast; isLast = after === undefined) {
+    const { data, next } = await get<PageJson<A>>(path, { after }, signal)
+    items.push(...data)
+    after = next
+  }
+  return items
+}
 
 /** Reads a resource that may not exist. */
 export const find = async <A>(path: string, query?: Query, signal?: AbortSignal): Promise<A | undefined> =>

@@ -21,7 +21,9 @@ const IntegerFromString = Schema.String.pipe(
 /** The range of a page. */
 export const page = {
   limit: {
-    description: "Maximum number of items to return. Larger values are reduced to the maximum.",
+    description:
+      "Maximum number of items to return. Larger values are reduced to the maximum. A page of large items ends at about " +
+      "4 MiB and has fewer: `next` says whether there are more.",
     openApiSchema: { type: "integer", format: "uint32", minimum: 1, maximum: maxLimit, default: maxLimit },
     json: Limit.pipe(Schema.withDecodingDefaultKey(Effect.succeed(maxLimit))),
     wire: IntegerFromString.pipe(

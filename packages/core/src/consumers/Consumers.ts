@@ -184,7 +184,11 @@ const make = Effect.gen(function* () {
       const where = [...tagTerms(tags), ...(managerEmail === undefined ? [] : [managerTerm(managerEmail)])]
       const page =
         name === undefined
-          ? yield* consumerRecords.page(getKeyBucketPartition(bucket), { where: [...new Set(where)], ...request })
+          ? yield* consumerRecords.page(getKeyBucketPartition(bucket), {
+              where: [...new Set(where)],
+              ...request,
+              mayEndEarly: true
+            })
           : yield* findPage(bucket, name, where, request)
       const data = yield* toConsumers(
         bucket,

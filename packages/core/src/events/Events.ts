@@ -64,13 +64,13 @@ const make = Effect.gen(function* () {
       // The newest events, which come first, are skipped. A page after another begins after them.
       const skipped = descending && after === undefined ? all - total : 0
       const [page = { entries: [], total }, oldestPage] = yield* eventRecords.pages(partition, [
-        { where, limit, offset: skipped + offset, after, descending },
+        { where, limit, offset: skipped + offset, after, descending, mayEndEarly: true },
         oldestQuery
       ])
       // If old events were dropped meanwhile, they were counted wrongly.
       if (oldestPage?.entries[0]?.version !== oldest?.version && attempt < maxAttempts) continue
       const earlier = page.entries.filter((entry) => entry.version < version)
-      const isAtEnd = !descending && (earlier.length < page.entries.length || offset + limit >= total)
+      const isAtEnd = !descending && (earlier.length < page.entries.length || offset + page.entries.length >= total)
       return page.next === undefined || isAtEnd
         ? { entries: earlier, total }
         : { entries: earlier, total, next: page.next }
@@ -90,7 +90,7 @@ const make = Effect.gen(function* () {
         const request = { limit, offset, after }
         const { entries, ...page } =
           before === undefined
-            ? yield* eventRecords.page(partition, { where, descending, ...request })
+            ? yield* eventRecords.page(partition, { where, descending, ...request, mayEndEarly: true })
             : yield* readBefore(partition, where, before, request, descending)
         return toPage(
           request,

@@ -14,6 +14,7 @@ import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
 import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
+import { WorkOwner } from "../runtime/turns.ts"
 import { type Decode, decodeParts, makeDecoder } from "../schema/decodeInput.ts"
 import type { InvalidInput } from "../schema/InvalidInput.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
@@ -23,6 +24,7 @@ import type { BodyError } from "./body.ts"
 import { isCrossSite } from "./crossSite.ts"
 import { encodePage, isPage } from "./encodePage.ts"
 import { makeRunIdempotent } from "./idempotency.ts"
+import { makeListLanes } from "./listLanes.ts"
 import { RequestContext } from "./RequestContext.ts"
 
 /** The path parameters and the query, as the router parsed them. */
@@ -151,7 +153,11 @@ const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locat
 const withPrincipal =
   (principal: PrincipalShape) =>
   (context: Context.Context<RequestContext>): Context.Context<RequestContext | Principal> =>
-    Context.add(Context.add(context, Principal, principal), CurrentActor, { type: "token", id: principal.id })
+    context.pipe(
+      Context.add(Principal, principal),
+      Context.add(CurrentActor, { type: "token", id: principal.id }),
+      Context.add(WorkOwner, principal.account === "*" ? principal.id : principal.account)
+    )
 
 const rejectCrossSite = Effect.fail(
   new Forbidden({
@@ -179,6 +185,7 @@ export const buildRoutes = Effect.fnUntraced(function* ({
 }: RouteImplementations) {
   const { authenticate } = yield* Authenticator
   const runIdempotent = makeRunIdempotent()
+  const listInTurn = makeListLanes()
 
   const buildRoute = (description: OperationDescription): RouteHandler => {
     const operation = getOperation(description)
@@ -187,6 +194,8 @@ export const buildRoutes = Effect.fnUntraced(function* ({
     const payloadSchema = getPayloadSchema(description)
     const decodePayload = payloadSchema && makeDecoder(toCodec(payloadSchema), "body", description.payloadParseOptions)
     const encodeResult = makeResultEncoder(description, locations[description.id])
+    /** Pages, and series of usage: what may be large. */
+    const isList = description.isPaged || description.response.toCsv !== undefined
 
     const decodeRequest = (
       { headers }: TransportRequest,
@@ -224,9 +233,9 @@ export const buildRoutes = Effect.fnUntraced(function* ({
       if (isCrossSite(request)) return rejectCrossSite
       return Effect.flatMap(authenticate(request), (principal) => {
         const refusal = findRefusal(description, principal, match.params["accountName"])
-        return refusal === undefined
-          ? Effect.updateContext(handle(principal, request, match), withPrincipal(principal))
-          : Effect.fail(refusal)
+        if (refusal !== undefined) return Effect.fail(refusal)
+        const response = handle(principal, request, match)
+        return Effect.updateContext(isList ? listInTurn(response) : response, withPrincipal(principal))
       })
     }
   }

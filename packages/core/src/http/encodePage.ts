@@ -2,13 +2,13 @@
  * Encodes a page or a series as JSON in chunks, so that a large one neither blocks the event loop nor is held in memory as
  * one string.
  */
-import { setImmediate } from "node:timers/promises"
 import { Effect, Exit } from "effect"
+import { nextTurn, WorkOwner } from "../runtime/turns.ts"
 
 /** Target size of a chunk, in characters. */
-const chunkSize = 256 * 1024
+const chunkSize = 128 * 1024
 /** Pages up to this size are sent as one string, with a Content-Length; larger ones are streamed. */
-const maxBufferedSize = 1024 * 1024
+const maxBufferedSize = 256 * 1024
 
 interface Page {
   readonly data: ReadonlyArray<unknown>
@@ -47,7 +47,8 @@ function* encodeChunks<E>(page: Page, encode: Encode<E>): Generator<Exit.Exit<st
 
 const toStream = <E>(
   buffered: ReadonlyArray<string>,
-  chunks: Generator<Exit.Exit<string, E>, void>
+  chunks: Generator<Exit.Exit<string, E>, void>,
+  owner: string
 ): ReadableStream<Uint8Array> => {
   const bufferedChunks = buffered[Symbol.iterator]()
   const pullNext = (): IteratorResult<Exit.Exit<string, E> | string, void> => {
@@ -57,8 +58,8 @@ const toStream = <E>(
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        // Yields to the event loop, which a fast reader would otherwise block.
-        await setImmediate()
+        // A fast reader would otherwise block the event loop.
+        await Effect.runPromise(Effect.provideService(nextTurn, WorkOwner, owner))
         const { done, value } = pullNext()
         if (done === true) return controller.close()
         if (typeof value === "string") return controller.enqueue(Buffer.from(value))
@@ -73,6 +74,7 @@ const toStream = <E>(
 /** Encodes a page as JSON: a string if it is small, a stream if it is large. */
 export const encodePage = <E>(page: Page, encode: Encode<E>): Effect.Effect<string | ReadableStream<Uint8Array>, E> =>
   Effect.gen(function* () {
+    const owner = yield* WorkOwner
     const chunks = encodeChunks(page, encode)
     const buffered: Array<string> = []
     let length = 0
@@ -81,8 +83,8 @@ export const encodePage = <E>(page: Page, encode: Encode<E>): Effect.Effect<stri
       const text = yield* chunk.value
       buffered.push(text)
       length += text.length
-      if (length > maxBufferedSize) return toStream(buffered, chunks)
-      if (length > chunkSize) yield* Effect.yieldNow
+      if (length > maxBufferedSize) return toStream(buffered, chunks, owner)
+      if (length > chunkSize) yield* nextTurn
     }
     return buffered.join("")
   })

@@ -82,7 +82,8 @@ const make = Effect.gen(function* () {
       yield* findConsumer(bucket, consumerName)
       const page = yield* keyRecords.page(getKeyBucketPartition(bucket), {
         where: [byConsumer(consumerName)],
-        ...request
+        ...request,
+        mayEndEarly: true
       })
       const stored = page.entries.map(({ value }) => value)
       const data = yield* toApiKeys(bucket, stored, keyFormat)

@@ -7,8 +7,8 @@ import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { ApiKey, KeyVisibility, StoredKey } from "../records/ApiKey.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
-import { forEachYielding } from "../runtime/forEachYielding.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
+import { forEachInPieces } from "../runtime/turns.ts"
 import { KeyNotRetained } from "./KeyError.ts"
 import type { KeyUse } from "./KeyUse.ts"
 import { toPublicFields } from "./keyFields.ts"
@@ -57,7 +57,7 @@ export const makeToApiKeys = (secretBox: SecretBox["Service"], keyUse: KeyUse["S
       getKeyBucketPartition(bucket),
       keys.map(({ id }) => id)
     )
-    return yield* forEachYielding(keys, (stored, index) =>
+    return yield* forEachInPieces(keys, (stored, index) =>
       Effect.map(
         showValue(secretBox, bucket, stored, visibility),
         (key): ApiKey => ({

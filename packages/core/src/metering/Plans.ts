@@ -70,7 +70,10 @@ const make = Effect.gen(function* () {
   return implementOperations(PlansApi, store, {
     list: Effect.fnUntraced(function* ({ params: { bucketId }, query }) {
       yield* findMeteringBucket(bucketId)
-      const page = yield* planRecords.page(Partition.forMeteringBucket(bucketId), query)
+      const page = yield* planRecords.page(Partition.forMeteringBucket(bucketId), {
+        ...query,
+        mayEndEarly: true
+      })
       const data = yield* toPlans(
         bucketId,
         page.entries.map(({ value }) => value)

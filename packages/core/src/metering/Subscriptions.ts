@@ -151,7 +151,8 @@ const make = Effect.gen(function* () {
       const request = { limit, offset, after }
       const page = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
         where: toIndexTerms(filter),
-        ...request
+        ...request,
+        mayEndEarly: true
       })
       const data = yield* toSubscriptions(
         bucketId,

@@ -5,8 +5,8 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
-import { forEachYielding } from "../runtime/forEachYielding.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
+import { forEachInPieces } from "../runtime/turns.ts"
 import { invalidParameter } from "../schema/InvalidInput.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
@@ -52,7 +52,7 @@ const toSeries = (
   read: ReadStep
 ): Effect.Effect<UsageSeries> =>
   Effect.map(
-    forEachYielding(steps, ({ start, end }) =>
+    forEachInPieces(steps, ({ start, end }) =>
       Effect.sync(() => ({
         start: DateTime.makeUnsafe(start),
         end: DateTime.makeUnsafe(end),

@@ -2,7 +2,7 @@
  * Reads how much of each meter was used in periods, and how much of it is held by reservations.
  */
 import { Effect } from "effect"
-import { forEachYielding } from "../runtime/forEachYielding.ts"
+import { forEachInPieces } from "../runtime/turns.ts"
 import type { Partition } from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import { getHeldCounter, getUsedCounter } from "./usageCounters.ts"
@@ -15,7 +15,7 @@ export const readCounters = Effect.fnUntraced(function* (partition: Partition, n
   const store = yield* Store
   const values = new Map<string, number>()
   const starts = Array.from({ length: Math.ceil(names.length / batchSize) }, (_, index) => index * batchSize)
-  yield* forEachYielding(starts, (start) => {
+  yield* forEachInPieces(starts, (start) => {
     const batch = names.slice(start, start + batchSize)
     return Effect.map(store.counters(partition, batch), (read) => {
       for (const [index, name] of batch.entries()) values.set(name, read[index] ?? 0)

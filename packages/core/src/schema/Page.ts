@@ -45,7 +45,7 @@ export interface Page<A> {
 /** What a request asks for and what was read for it, as a page. */
 export const toPage = <A>(
   { limit, offset }: PageRequest,
-  { total, next }: { readonly total: number; readonly next?: number },
+  { total, next }: { readonly total: number; readonly next?: number | undefined },
   data: ReadonlyArray<A>
 ): Page<A> => ({ data, limit, offset, total, ...(next === undefined ? {} : { next: String(next) }) })
 

@@ -22,7 +22,7 @@
 import { Effect, Option, Schema, Stream } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
-import { forEachYielding } from "../runtime/forEachYielding.ts"
+import { forEachInPieces } from "../runtime/turns.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import { copyUnknownFields } from "./copyUnknownFields.ts"
 import type { Partition } from "./Partition.ts"
@@ -40,7 +40,7 @@ export interface EntryPage<A> {
   readonly entries: ReadonlyArray<Entry<A>>
   readonly total: number
   /** The place of the last entry, if more match after it. */
-  readonly next?: number
+  readonly next?: number | undefined
 }
 
 /** Selects the entries that have all the index terms in `where`, or all entries if `where` is empty. */
@@ -48,6 +48,8 @@ export interface EntryQuery {
   readonly where?: ReadonlyArray<string>
   readonly offset: number
   readonly limit: number
+  /** Accepts fewer than `limit` entries although there are more, if they are large: for lists that callers page through. */
+  readonly mayEndEarly?: boolean | undefined
   /** Newest first instead of oldest first. */
   readonly descending?: boolean | undefined
   /** Begins after this place, the `next` of an earlier page in the same order. */
@@ -228,7 +230,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     return typeof content === "string" ? JSON.parse(content) : content
   }
 
-  const toStoreQuery = ({ where, ...rest }: EntryQuery) => ({
+  const toStoreQuery = ({ where, mayEndEarly: _, ...rest }: EntryQuery) => ({
     indexTerms: where === undefined || where.length === 0 ? [indexTerm()] : where.map(indexTerm),
     ...rest
   })
@@ -242,9 +244,23 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
   const pages: Collection<A>["pages"] = Effect.fnUntraced(function* (partition, queries) {
     const store = yield* Store
     const storePages = yield* store.list(partition, queries.map(toStoreQuery))
-    return yield* Effect.forEach(storePages, ({ records, ...page }) =>
-      Effect.map(forEachYielding(records, decode), (entries) => ({ entries, ...page }))
+    return yield* Effect.forEach(storePages, ({ records, ...page }, index) =>
+      Effect.flatMap(forEachInPieces(records, decode), (entries) =>
+        complete(partition, queries[index], { entries, ...page })
+      )
     )
+  })
+
+  /** Reads the rest of a page that the store has ended early. */
+  const complete = Effect.fnUntraced(function* (
+    partition: Partition,
+    query: EntryQuery | undefined,
+    start: EntryPage<A>
+  ): Effect.fn.Return<EntryPage<A>, CollectionReadError, Store> {
+    const missing = (query?.limit ?? 0) - start.entries.length
+    if (query === undefined || query.mayEndEarly === true || start.next === undefined || missing === 0) return start
+    const rest = yield* page(partition, { ...query, offset: 0, limit: missing, after: start.next })
+    return { ...rest, entries: [...start.entries, ...rest.entries] }
   })
 
   const page: Collection<A>["page"] = (partition, query) =>
@@ -266,7 +282,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     page,
     stream: (partition, { pageSize: limit, ...query }) =>
       Stream.paginate(query.after, (after) =>
-        Effect.map(page(partition, { ...query, offset: 0, limit, after }), ({ entries, next }) => [
+        Effect.map(page(partition, { ...query, offset: 0, limit, after, mayEndEarly: true }), ({ entries, next }) => [
           entries,
           Option.fromNullishOr(next)
         ])

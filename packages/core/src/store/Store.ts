@@ -38,6 +38,7 @@ export interface RecordWithParent {
 export interface StoreQuery {
   readonly indexTerms: ReadonlyArray<string>
   readonly offset: number
+  /** Maximum records of the page, which may have fewer: see `maxPageBytes`. */
   readonly limit: number
   /** Newest first instead of oldest first. `offset` then counts from the newest record. */
   readonly descending?: boolean | undefined
@@ -57,7 +58,7 @@ export interface StorePage {
    * The place of the page's last record, if more records match after it. A record keeps its place, and a later record has
    * a higher one, which no earlier record ever had.
    */
-  readonly next?: number
+  readonly next?: number | undefined
 }
 
 /**

@@ -206,7 +206,7 @@ const make = Effect.gen(function* () {
 
       deliveries: Effect.fnUntraced(function* ({ params: { accountName, webhookId }, query }) {
         yield* findWebhook(accountName, webhookId)
-        const newestFirst = { where: [byWebhook(webhookId)], descending: true, ...query }
+        const newestFirst = { where: [byWebhook(webhookId)], descending: true, mayEndEarly: true, ...query }
         const { entries, ...page } = yield* deliveryRecords.page(Partition.forEvents(accountName), newestFirst)
         return toPage(
           query,

@@ -1,12 +1,14 @@
 /**
  * The function that lists. It runs in the snapshot of the statement that calls it (STABLE).
  */
+import { maxPageBytes } from "@tollgate/core/store"
 import { functionSettings } from "./commitFunction.ts"
 import { chunkSize, lookUp, recordId, scoped } from "./names.ts"
 
 export const pageFunction = (schema: string): string => `
--- One page of the records that have all terms, after the record with the number "after" if it is given. The first row has
--- the total, and no record if the page is empty. The column "next" is the number of the page's last record, if more follow.
+-- One page of the records that have all terms, after the record with the number "after" if it is given. It ends with the
+-- record with which its bodies have ${maxPageBytes} bytes. An empty page is a row with the total and no record. The column
+-- "next" is the number of a record that others follow.
 CREATE OR REPLACE FUNCTION ${schema}.tollgate_page(
   partition_name text, term_names text[], skip bigint, count bigint, is_descending boolean, after bigint
 ) RETURNS TABLE (total bigint, next bigint, version bigint, header text, body text) LANGUAGE plpgsql STABLE${functionSettings}
@@ -75,16 +77,17 @@ BEGIN
     WHERE substring(m.records FROM word * 64 + 1 FOR 64) <> 0::bit(64) AND get_bit(m.records, word * 64 + bit) = 1
     ORDER BY 1 OFFSET before - preceding LIMIT size
   );
-  IF total - passed - skip > size THEN
-    next := CASE WHEN is_descending THEN numbers[1] ELSE numbers[size] END;
-  END IF;
-  IF is_descending THEN
-    RETURN QUERY SELECT tollgate_page.total, tollgate_page.next, r.version, r.header, r.body FROM unnest(numbers) n (number)
-      CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.*", `r.id = ${recordId("n.number")}`)} ORDER BY n.number DESC;
-  ELSE
-    RETURN QUERY SELECT tollgate_page.total, tollgate_page.next, r.version, r.header, r.body FROM unnest(numbers) n (number)
-      CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.*", `r.id = ${recordId("n.number")}`)} ORDER BY n.number;
-  END IF;
+  RETURN QUERY
+    SELECT tollgate_page.total, CASE WHEN c.place < tollgate_page.total - passed - skip THEN c.number END,
+      c.version, c.header, c.body
+    FROM (
+      SELECT n.number, r.version, r.header, r.body, row_number() OVER page AS place,
+        sum(octet_length(r.body)) OVER page - octet_length(r.body) AS bytes_before
+      FROM unnest(numbers) n (number)
+      CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.*", `r.id = ${recordId("n.number")}`)}
+      WINDOW page AS (ORDER BY CASE WHEN is_descending THEN -n.number ELSE n.number END ROWS UNBOUNDED PRECEDING)
+    ) c
+    WHERE c.bytes_before < ${maxPageBytes} ORDER BY c.place;
 END
 $function$;
 

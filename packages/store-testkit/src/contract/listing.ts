@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
-import { Change, type CommitResult, type StorePage } from "@tollgate/core/store"
+import { Change, type CommitResult, maxPageBytes, type StorePage } from "@tollgate/core/store"
 import { Effect } from "effect"
 import { cases, getVersions, put, type StoreFixture } from "./ContractCase.ts"
 
@@ -43,6 +43,23 @@ export const listing = cases("listing", {
           deepEqual(pages.flat(), expected)
           equal(pages.length, Math.ceil(expected.length / limit))
         }
+      }
+    }
+  },
+
+  *"a page of large records has fewer than its limit, and next leads on"(fixture) {
+    const large = keys(6)
+    const body = "x".repeat(maxPageBytes / 4)
+    yield* fixture.commit(large.map((key) => put(key, { indexTerms: ["t", "u"], body })))
+    for (const terms of [["t"], ["t", "u"]]) {
+      for (const descending of [false, true]) {
+        const expected = descending ? large.toReversed() : large
+        const pages = yield* readPages(fixture, terms, { limit: 1_000, descending })
+        deepEqual(pages, [expected.slice(0, 4), expected.slice(4)])
+        const page = { descending, limit: 1_000 }
+        deepEqual(yield* fixture.list(terms, page), { keys: expected.slice(0, 4), total: 6 })
+        deepEqual(yield* fixture.list(terms, { ...page, offset: 1 }), { keys: expected.slice(1, 5), total: 6 })
+        deepEqual(yield* fixture.list(terms, { ...page, limit: 2 }), { keys: expected.slice(0, 2), total: 6 })
       }
     }
   },

@@ -17,6 +17,7 @@ import {
   type StoreWithContents,
   streamBatches,
   takeBatch,
+  takePage,
   toReplayedResult
 } from "@tollgate/core/store"
 import { Effect, Stream } from "effect"
@@ -270,10 +271,10 @@ export const make = (): StoreWithContents => {
               (record) => after === undefined || (descending ? getPlace(record) < after : getPlace(record) > after)
             )
             .slice(offset)
-          const records = rest.slice(0, limit)
+          const records = takePage(rest, limit)
           const last = records.at(-1)
           const page = { records, total: matches.length }
-          return last === undefined || rest.length <= limit ? page : { ...page, next: getPlace(last) }
+          return last === undefined || rest.length <= records.length ? page : { ...page, next: getPlace(last) }
         })
       ),
     counters: (partition, names) => Effect.sync(() => names.map((name) => readCounter(read(partition), name))),

@@ -72,6 +72,7 @@ export const ConsumerList = ({ params, onCreate }: ConsumerListProps) => {
                 offset={offset}
                 limit={limit}
                 total={total}
+                shown={data.length}
                 onChange={(offset) => setQuery({ offset: offset || undefined })}
               />
             </>

@@ -57,6 +57,7 @@ export const KeyBucketsPage = ({ params }: { readonly params: PageParams }) => {
                 offset={offset}
                 limit={limit}
                 total={total}
+                shown={data.length}
                 onChange={(offset) => setQuery({ offset: offset || undefined })}
               />
               <OpenBucketForm account={account} />

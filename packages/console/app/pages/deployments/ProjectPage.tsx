@@ -50,6 +50,7 @@ export const ProjectPage = ({ params }: { readonly params: PageParams }) => {
                   offset={offset}
                   limit={limit}
                   total={total}
+                  shown={data.length}
                   onChange={(offset) => setQuery({ offset: offset || undefined })}
                 />
               </>

@@ -46,7 +46,12 @@ const ProjectTable = ({ account, projects }: { readonly account: string; readonl
         { title: "Since", render: ({ createdOn }) => <Time value={createdOn} /> }
       ]}
     />
-    <Pager {...projects} limit={limit} onChange={(offset) => setQuery({ offset: offset || undefined })} />
+    <Pager
+      {...projects}
+      shown={projects.data.length}
+      limit={limit}
+      onChange={(offset) => setQuery({ offset: offset || undefined })}
+    />
   </>
 )
 

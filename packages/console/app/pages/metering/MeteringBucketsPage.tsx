@@ -86,6 +86,7 @@ export const MeteringBucketsPage = ({ params }: { readonly params: PageParams })
                 offset={offset}
                 limit={limit}
                 total={total}
+                shown={data.length}
                 onChange={(offset) => setQuery({ offset: offset || undefined })}
               />
             </>

@@ -76,6 +76,7 @@ export const PlanList = ({ account, bucket }: { readonly account: string; readon
                 offset={offset}
                 limit={limit}
                 total={total}
+                shown={data.length}
                 onChange={(offset) => setQuery({ offset: offset || undefined })}
               />
             </>

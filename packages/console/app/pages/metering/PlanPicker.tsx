@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
-import { get } from "../../api/request.ts"
-import type { PageJson, PlanJson } from "../../api/types.ts"
+import { readAllPages } from "../../api/request.ts"
+import type { PlanJson } from "../../api/types.ts"
 import { Checkbox, TextField } from "../../components/fields.tsx"
 import { QueryView } from "../../components/QueryView.tsx"
 import { useQuery } from "../../data/useQuery.ts"
@@ -8,7 +8,6 @@ import { toBucketPath } from "./meteringAddresses.ts"
 
 /** The number of plans above which they can be filtered. */
 const manyPlans = 8
-const limit = 1_000
 
 /** A plan that was chosen: requests name it by both. */
 export interface PickedPlan {
@@ -25,9 +24,7 @@ export interface PlanPickerProps {
 /** Chooses one or more plans of a metering bucket. */
 export const PlanPicker = ({ bucket, picked, onChange }: PlanPickerProps) => {
   const [text, setText] = useState("")
-  const plans = useQuery(`plans ${bucket}`, (signal) =>
-    get<PageJson<PlanJson>>(`${toBucketPath(bucket)}/plans`, { limit }, signal)
-  )
+  const plans = useQuery(`plans ${bucket}`, (signal) => readAllPages<PlanJson>(`${toBucketPath(bucket)}/plans`, signal))
   const isPicked = (plan: PlanJson): boolean => picked.some(({ id }) => id === plan.id)
   const isShown = (plan: PlanJson): boolean =>
     isPicked(plan) || `${plan.label} ${plan.planExternalId}`.toLowerCase().includes(text.toLowerCase())
@@ -35,7 +32,7 @@ export const PlanPicker = ({ bucket, picked, onChange }: PlanPickerProps) => {
     onChange(isChosen ? [...picked, { id, planExternalId }] : picked.filter((plan) => plan.id !== id))
   return (
     <QueryView query={plans}>
-      {({ data }) => (
+      {(data) => (
         <>
           {data.length > manyPlans && (
             // biome-ignore lint/a11y/noStaticElementInteractions: it only keeps Enter in the field from sending the form

@@ -80,6 +80,7 @@ export const SubscriptionList = ({ account, bucket }: { readonly account: string
                 offset={offset}
                 limit={limit}
                 total={total}
+                shown={data.length}
                 onChange={(offset) => setQuery({ offset: offset || undefined })}
               />
             </>

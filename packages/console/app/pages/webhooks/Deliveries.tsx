@@ -66,6 +66,7 @@ export const Deliveries = ({ webhookPath, deliveries, limit, isEnabled }: Delive
                 offset={offset}
                 limit={limit}
                 total={total}
+                shown={data.length}
                 onChange={(offset) => setQuery({ offset: offset || undefined })}
               />
             </>

@@ -82,6 +82,7 @@ export const WebhooksPage = ({ params }: { readonly params: PageParams }) => {
                 offset={offset}
                 limit={limit}
                 total={total}
+                shown={data.length}
                 onChange={(offset) => setQuery({ offset: offset || undefined })}
               />
             </>

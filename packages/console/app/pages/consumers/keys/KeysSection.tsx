@@ -82,6 +82,7 @@ export const KeysSection = ({ params }: { readonly params: ConsumerParams }) => 
                 offset={offset}
                 limit={limit}
                 total={total}
+                shown={data.length}
                 onChange={(offset) => setQuery({ keys: offset || undefined })}
               />
             </>
