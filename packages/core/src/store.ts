@@ -23,6 +23,7 @@ export * as Collection from "./store/Collection.ts"
 export { type ClockSource, MicrosecondClock } from "./store/MicrosecondClock.ts"
 export * as Partition from "./store/Partition.ts"
 export * as Preconditions from "./store/Preconditions.ts"
+export { type Piece, postingsInPiece, type ReadPiece, readInPieces } from "./store/readInPieces.ts"
 export { type ReplayNumbers, toReplayedResult } from "./store/replayNumbers.ts"
 export {
   Change,

@@ -12,9 +12,11 @@ import {
   type IdempotencyRecord,
   MicrosecondClock,
   type Partition,
+  readInPieces,
   Store,
   StoreConflict,
   StoreContents,
+  type StoreQuery,
   type StoreWithContents,
   streamBatches,
   takeBatch,
@@ -82,6 +84,16 @@ const make = ({ clock: source }: MemoryStoreOptions = {}): StoreWithContents => 
     return Exit.succeed(result)
   }
 
+  const listInPieces = (state: PartitionState, query: StoreQuery) =>
+    Effect.map(
+      readInPieces(
+        (after, skip, wanted) => Effect.sync(() => state.readPiece(query, after, skip, wanted)),
+        query,
+        query.indexTerms.length > 1 ? undefined : state.list({ ...query, limit: 0 }).total
+      ),
+      ({ items, total }) => state.toPage(items, total, query.limit)
+    )
+
   const operations = Store.make({
     description: { system: "memory" },
     get: (partition, keys) => Effect.sync(() => keys.map((key) => read(partition).get(key))),
@@ -89,7 +101,12 @@ const make = ({ clock: source }: MemoryStoreOptions = {}): StoreWithContents => 
       (partition, uniqueKeys) => Effect.suspend(() => getByUniqueKey(partition, uniqueKeys)),
       getByUniqueKey
     ),
-    list: (partition, queries) => Effect.sync(() => queries.map((query) => read(partition).list(query))),
+    list: (partition, queries) =>
+      Effect.suspend(() =>
+        queries.some((query) => read(partition).isLarge(query))
+          ? Effect.forEach(queries, (query) => listInPieces(read(partition), query))
+          : Effect.succeed(queries.map((query) => read(partition).list(query)))
+      ),
     counters: (partition, names) =>
       Effect.clockWith((clock) => {
         const now = microseconds.readMillis(clock)

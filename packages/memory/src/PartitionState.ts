@@ -6,7 +6,9 @@ import {
   type Change,
   type CommitResult,
   type IdempotencyRecord,
+  type Piece,
   Preconditions,
+  postingsInPiece,
   type RecordWithParent,
   type ReplayEntry,
   StoreConflict,
@@ -37,6 +39,15 @@ const freezeRecord = (record: StoreRecord): StoreRecord =>
     uniqueKeys: Object.freeze([...record.uniqueKeys])
   })
 
+const intersect = (slots: ReadonlyArray<Slot>, others: ReadonlyArray<Postings>): Array<Slot> =>
+  others.reduce((matches, other) => other.filter(matches), [...slots])
+
+/** How many records come before those after a place, in order of creation; of those before it, if it is descending. */
+const getStart = (postings: Postings, after: number | undefined, descending: boolean | undefined): number => {
+  if (descending) return after === undefined ? postings.length : postings.countBefore(after)
+  return after === undefined ? 0 : postings.countBefore(after + 1)
+}
+
 export class PartitionState {
   #sequence = 0
   readonly #records = new Map<string, Slot>()
@@ -64,27 +75,59 @@ export class PartitionState {
     return parent === undefined ? { record } : { record, parent }
   }
 
-  list({ indexTerms: terms, offset, limit, descending, after }: StoreQuery): StorePage {
-    const [shortest = new Postings(), ...others] = terms
-      .map((term) => this.#terms.get(term) ?? new Postings())
-      .sort((left, right) => left.length - right.length)
-    const matches =
-      others.length === 0
-        ? shortest
-        : new Postings(others.reduce((slots, other) => other.filter(slots), [...shortest.slice()]))
-    const total = matches.length
-    const left =
-      after === undefined ? total : descending ? matches.countBefore(after) : total - matches.countBefore(after + 1)
-    const end = Math.max(0, left - offset - limit)
-    const page = descending
-      ? matches.slice(end, Math.max(0, left - offset)).toReversed()
-      : matches.slice(total - left + offset, total - end)
+  /** Whether a query compares so much that it must be read in pieces. */
+  isLarge({ indexTerms: terms }: StoreQuery): boolean {
+    const [shortest] = this.#sortBySize(terms)
+    return terms.length > 1 && (shortest?.length ?? 0) * terms.length > postingsInPiece
+  }
+
+  /** The records of a piece that match. */
+  readPiece(
+    { indexTerms: terms, descending }: StoreQuery,
+    after: number | undefined,
+    skip: number,
+    wanted: number
+  ): Piece<Slot> {
+    const [shortest = new Postings(), ...others] = this.#sortBySize(terms)
+    const size = Math.ceil(postingsInPiece / terms.length)
+    const start = getStart(shortest, after, descending)
+    const [from, to] = descending ? [Math.max(0, start - size), start] : [start, start + size]
+    const slots = shortest.slice(from, to)
+    const matches = intersect(slots, others)
+    const isLast = descending ? from === 0 : to >= shortest.length
+    return {
+      matches: matches.length,
+      items: (descending ? matches.toReversed() : matches).slice(skip, skip + wanted),
+      end: isLast ? undefined : (descending ? slots[0] : slots.at(-1))?.created
+    }
+  }
+
+  /** The page of these records. One more than it has says that there are more. */
+  toPage(slots: ReadonlyArray<Slot>, total: number, limit: number): StorePage {
     const records = takePage(
-      page.map(({ record }) => record),
+      slots.map(({ record }) => record),
       limit
     )
-    const last = end > 0 || records.length < page.length ? page[records.length - 1] : undefined
+    const last = records.length < slots.length ? slots[records.length - 1] : undefined
     return last === undefined ? { records, total } : { records, total, next: last.created }
+  }
+
+  list({ indexTerms: terms, offset, limit, descending, after }: StoreQuery): StorePage {
+    const [shortest = new Postings(), ...others] = this.#sortBySize(terms)
+    const matches = others.length === 0 ? shortest : new Postings(intersect(shortest.slice(), others))
+    const start = getStart(matches, after, descending)
+    // One more than the page has.
+    const wanted = limit === 0 ? 0 : limit + 1
+    const page = descending
+      ? matches.slice(Math.max(0, start - offset - wanted), Math.max(0, start - offset)).toReversed()
+      : matches.slice(start + offset, start + offset + wanted)
+    return this.toPage(page, matches.length, limit)
+  }
+
+  #sortBySize(terms: ReadonlyArray<string>): ReadonlyArray<Postings> {
+    return terms
+      .map((term) => this.#terms.get(term) ?? new Postings())
+      .sort((left, right) => left.length - right.length)
   }
 
   counter(name: string, now: number): number {

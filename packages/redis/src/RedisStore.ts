@@ -9,15 +9,21 @@ import {
   type ClosableStore,
   type CommitResult,
   type IdempotencyRecord,
+  maxPageBytes,
   type Partition,
+  postingsInPiece,
+  type ReadPiece,
   type RecordWithParent,
+  readInPieces,
   Store,
   StoreConflict,
   type StoreContents,
   type StoreOpenError,
   type StoreOperations,
   type StorePage,
+  type StoreQuery,
   type StoreRecord,
+  type StoreUnavailable,
   type StoreWithContents
 } from "@tollgate/core/store"
 import { Effect, type Layer, type Scope } from "effect"
@@ -41,6 +47,14 @@ import type { RedisSource } from "./source.ts"
 
 type EncodedRecord = string | null
 type PageReply = [total: number, keys: ReadonlyArray<string>, records: ReadonlyArray<EncodedRecord>, hasMore: number]
+/** The reply for a list that is to be read in pieces: its total if that is known, or -1, and where to keep it. */
+type LargeReply = [total: number, kept: readonly [name: string, state: string], records: readonly [], mark: 2]
+type PieceReply = [matches: number, keys: ReadonlyArray<string>, end: string]
+
+const isLargeReply = (reply: PageReply | LargeReply): reply is LargeReply => reply[3] === 2
+
+/** How many records are read at once of a list that is read in pieces. */
+const recordsInPiece = 50
 
 /** The number of records, and of counters, that one script of a `clear` removes. */
 const clearBatchSize = 500
@@ -179,26 +193,67 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
       (hasMore) => (hasMore ? clear(partition) : Effect.void)
     )
 
+  /** Lists that are too large for one script, in pieces. */
+  const listLarge = (partition: Partition.Partition, query: StoreQuery, [known, [name, state]]: LargeReply) => {
+    const keys = getKeys(partition)
+    const terms = query.indexTerms.map(keys.term)
+    const size = Math.ceil(postingsInPiece / terms.length)
+    const readPiece: ReadPiece<string, StoreUnavailable> = (after, skip, wanted) =>
+      retryTransient("list", async () => {
+        const args = [size, after ?? "", query.descending ? 1 : 0, skip, wanted]
+        const [matches, items, end] = (await runScript(client, scripts.listPiece, terms, args)) as PieceReply
+        return { matches, items, end: end === "" ? undefined : Number(end) }
+      })
+    return Effect.flatMap(readInPieces(readPiece, query, known < 0 ? undefined : known), ({ items, total }) =>
+      retryTransient("list", async () => {
+        if (known < 0) await runScript(client, scripts.keepTotal, [keys.totals], [name, state, total])
+        const records: Array<EncodedRecord> = []
+        const pageKeys = items.slice(0, query.limit)
+        for (let bytes = 0; records.length < pageKeys.length && bytes < maxPageBytes; ) {
+          const part = pageKeys.slice(records.length, records.length + recordsInPiece)
+          const encoded = (await client.call("hmget", [keys.records, ...part])) as ReadonlyArray<EncodedRecord>
+          for (const record of encoded) {
+            if (bytes >= maxPageBytes) break
+            records.push(record)
+            bytes += record?.length ?? 0
+          }
+        }
+        return readPage([total, pageKeys, records, items.length > records.length ? 1 : 0])
+      })
+    )
+  }
+
+  const list: StoreOperations["list"] = (partition, queries) =>
+    retryTransient("list", async () => {
+      const keys = getKeys(partition)
+      const scriptKeys = [keys.records]
+      // During the migration of a slot, a cluster rejects a script with keys that do not exist, as the totals may.
+      if (queries.some(({ indexTerms }) => indexTerms.length > 1)) scriptKeys.push(keys.sequence, keys.totals)
+      const args = queries.flatMap(({ indexTerms: terms, offset, limit, descending, after = "" }) => [
+        terms.length,
+        ...terms.map((term) => scriptKeys.push(keys.term(term))),
+        offset,
+        limit,
+        descending ? 1 : 0,
+        after
+      ])
+      return (await runScript(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply | LargeReply>
+    }).pipe(
+      Effect.flatMap((replies) =>
+        Effect.forEach(replies, (reply, index) => {
+          const query = queries[index]
+          return isLargeReply(reply) && query !== undefined
+            ? listLarge(partition, query, reply)
+            : Effect.succeed(readPage(reply as PageReply))
+        })
+      )
+    )
+
   const operations = Store.make({
     description: activity.describe("redis"),
     get: (partition, keys) => retryTransient("get", () => get(partition, keys)),
     getByUniqueKey: (partition, uniqueKeys) => lookupBatches.add(partition, uniqueKeys),
-    list: (partition, queries) =>
-      retryTransient("list", async () => {
-        const keys = getKeys(partition)
-        const scriptKeys = [keys.records]
-        // During the migration of a slot, a cluster rejects a script with keys that do not exist, as the totals may.
-        if (queries.some(({ indexTerms }) => indexTerms.length > 1)) scriptKeys.push(keys.sequence, keys.totals)
-        const args = queries.flatMap(({ indexTerms: terms, offset, limit, descending, after = "" }) => [
-          terms.length,
-          ...terms.map((term) => scriptKeys.push(keys.term(term))),
-          offset,
-          limit,
-          descending ? 1 : 0,
-          after
-        ])
-        return ((await runScript(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply>).map(readPage)
-      }),
+    list,
     counters: (partition, names) =>
       retryTransient("counters", async () => {
         const keys = getKeys(partition)

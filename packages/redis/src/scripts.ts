@@ -3,7 +3,7 @@
  * never parses record bodies. Numbers are formatted with `%.0f`, because Lua's `tostring` loses digits from 1e15.
  */
 import { createHash } from "node:crypto"
-import { maxPageBytes } from "@tollgate/core/store"
+import { maxPageBytes, postingsInPiece } from "@tollgate/core/store"
 
 export interface Script {
   readonly lua: string
@@ -404,17 +404,45 @@ end
 return replies
 `)
 
+/** Parts of the scripts that list. */
+const listFunctions = `
+local chunk_size = 1000
+-- Sorts the terms by size, and by name if several have the same. Returns the sizes.
+local function sort_by_size(terms)
+  local sizes = {}
+  for _, term in ipairs(terms) do sizes[term] = redis.call('ZCARD', term) end
+  table.sort(terms, function(left, right)
+    if sizes[left] == sizes[right] then return left < right end
+    return sizes[left] < sizes[right]
+  end)
+  return sizes
+end
+
+-- The keys that have the other terms as well. The terms are sorted by size, and the keys have the first.
+local function filter_all(keys, terms)
+  for i = 2, #terms do
+    if #keys == 0 then break end
+    local matches = {}
+    for first = 1, #keys, chunk_size do
+      local last = math.min(first + chunk_size - 1, #keys)
+      for j, score in ipairs(redis.call('ZMSCORE', terms[i], unpack(keys, first, last))) do
+        if score then matches[#matches + 1] = keys[first + j - 1] end
+      end
+    end
+    keys = matches
+  end
+  return keys
+end
+`
+
 /**
  * Lists pages of records. KEYS: records, sequence and totals if a query has several terms, then terms. ARGV: for each query
  * the positions of its terms, as a list, then its offset, its limit, 1 if it is descending or 0, and the creation sequence
  * after which it begins, or "". Returns for each its total, its keys, their records, and 1 if there are more or 0.
  *
- * For a query with several terms, the script scans the smallest term from the nearer end and looks up each record in
- * the other terms. If `total` of its `size` records match, a scan for `skip + count` matches reads about
- * `(skip + count) * size / total` records. When this exceeds `total`, the script computes the whole intersection
- * instead. Both cost about the same per record. If all records of the smallest term match, it reads the page alone.
- *
- * Counting a large intersection takes most of the time. So the script keeps its total with the state that it was counted
+ * A query with several terms that would compare more than `postingsInPiece` postings is not answered, because a script
+ * blocks the server for all: it returns its total if that is known, or -1, then the name and the state of the total, no
+ * records, and 2. `listPiece` then reads it in pieces, and `keepTotal` keeps its total with the state that it was counted
  * in: the sequence number and the size of each term. A put advances the sequence number, and a delete makes the terms
  * smaller, so while the state is the same, so is the total. (`writeRecords` removes the totals.) The server keeps it,
  * because after a failover to a replica that lacks the last writes, sequence numbers repeat. Such a replica also lacks the
@@ -422,51 +450,17 @@ return replies
  */
 export const list = makeScript(`
 local records_key, sequence, totals = KEYS[1], KEYS[2], KEYS[3]
-local position, chunk_size = 0, 1000
+local position = 0
 -- A page ends with the record with which it has this size.
 local max_page_bytes, read_size = ${maxPageBytes}, 50
--- A smaller intersection is counted in less than a millisecond.
-local min_kept_size, max_kept_totals, kept_ms = 1000, 100, 600000
 local function next_number()
   position = position + 1
   return tonumber(ARGV[position])
 end
-
-local function reverse(items)
-  local reversed = {}
-  for i = #items, 1, -1 do reversed[#reversed + 1] = items[i] end
-  return reversed
-end
-
-local function filter_all(keys, terms)
-  for _, term in ipairs(terms) do
-    if #keys == 0 then break end
-    local matches, scores = {}, redis.call('ZMSCORE', term, unpack(keys))
-    for i, key in ipairs(keys) do
-      if scores[i] then matches[#matches + 1] = key end
-    end
-    keys = matches
-  end
-  return keys
-end
-
-local function read_ranks(term, first, count, is_reversed)
-  if is_reversed then return redis.call('ZRANGE', term, first, first + count - 1, 'REV') end
+${listFunctions}
+local function read_ranks(term, first, count, is_descending)
+  if is_descending then return redis.call('ZRANGE', term, first, first + count - 1, 'REV') end
   return redis.call('ZRANGE', term, first, first + count - 1)
-end
-
-local function scan(term, others, size, total, skip, count, is_reversed, rank)
-  if total == size then return read_ranks(term, rank + skip, count, is_reversed) end
-  local page = {}
-  local chunk_size = math.min(chunk_size, math.ceil((skip + count) * size / total * 1.2))
-  while #page < count and rank < size do
-    for _, key in ipairs(filter_all(read_ranks(term, rank, chunk_size, is_reversed), others)) do
-      if skip > 0 then skip = skip - 1
-      elseif #page < count then page[#page + 1] = key end
-    end
-    rank = rank + chunk_size
-  end
-  return page
 end
 
 -- How many records of a term a query passes before it begins.
@@ -476,9 +470,8 @@ local function count_passed(term, after, is_descending)
   return redis.call('ZCOUNT', term, '-inf', after)
 end
 
--- The terms are sorted by size, and by name if several have the same.
-local function count_intersection(terms, sizes)
-  if sizes[terms[1]] < min_kept_size then return redis.call('ZINTERCARD', #terms, unpack(terms)) end
+-- The terms are sorted by size.
+local function describe_large(terms, sizes)
   local names, state = {}, redis.call('GET', sequence) or '0'
   for i, term in ipairs(terms) do
     names[i] = #term .. ':' .. term
@@ -486,45 +479,24 @@ local function count_intersection(terms, sizes)
   end
   local field = redis.sha1hex(table.concat(names))
   local kept = redis.call('HGET', totals, field)
-  if kept and string.match(kept, '^(.*) %d+$') == state then return tonumber(string.match(kept, '%d+$')) end
-  local total = redis.call('ZINTERCARD', #terms, unpack(terms))
-  -- A server that is out of memory or lacks replicas rejects writes, but still lists.
-  if redis.call('HLEN', totals) >= max_kept_totals then redis.pcall('DEL', totals) end
-  redis.pcall('HSET', totals, field, state .. ' ' .. total)
-  redis.pcall('PEXPIRE', totals, kept_ms)
-  return total
+  local is_known = kept and string.match(kept, '^(.*) %d+$') == state
+  return { is_known and tonumber(string.match(kept, '%d+$')) or -1, { field, state }, {}, 2 }
 end
 
-local function list_intersection(terms, offset, limit, is_descending, after)
-  local sizes = {}
-  for _, term in ipairs(terms) do sizes[term] = redis.call('ZCARD', term) end
-  table.sort(terms, function(left, right)
-    if sizes[left] == sizes[right] then return left < right end
-    return sizes[left] < sizes[right]
-  end)
-  local total = count_intersection(terms, sizes)
-  local count = math.min(limit, total - offset)
-  if count <= 0 then return {}, total end
-  local smallest = table.remove(terms, 1)
-  local size = sizes[smallest]
-  if after ~= '' then
-    local passed = count_passed(smallest, after, is_descending)
-    return scan(smallest, terms, size, total, offset, count, is_descending, passed), total
+-- The terms are sorted by size. Reads the smallest from where the page begins, and looks up each record in the others.
+local function list_intersection(terms, size, offset, count, is_descending, after)
+  local total, page = redis.call('ZINTERCARD', #terms, unpack(terms)), {}
+  if count == 0 or total == 0 then return page, total end
+  local rank = count_passed(terms[1], after, is_descending)
+  if total == size then return read_ranks(terms[1], rank + offset, count, is_descending), total end
+  while #page < count and rank < size do
+    for _, key in ipairs(filter_all(read_ranks(terms[1], rank, chunk_size, is_descending), terms)) do
+      if offset > 0 then offset = offset - 1
+      elseif #page < count then page[#page + 1] = key end
+    end
+    rank = rank + chunk_size
   end
-  if is_descending then offset = total - offset - count end
-
-  local after_page = total - offset - count
-  local is_reversed = after_page < offset
-  local skip = is_reversed and after_page or offset
-  local page = {}
-  if total == size or (skip + count) * size <= total * total then
-    page = scan(smallest, terms, size, total, skip, count, is_reversed, 0)
-    if is_reversed then page = reverse(page) end
-  else
-    local all = redis.call('ZINTER', #terms + 1, smallest, unpack(terms))
-    for i = offset + 1, offset + count do page[#page + 1] = all[i] end
-  end
-  return is_descending and reverse(page) or page, total
+  return page, total
 end
 
 local pages = {}
@@ -535,8 +507,10 @@ while position < #ARGV do
   position = position + 1
   local after = ARGV[position]
   -- One more than the page has, which tells whether there are more.
-  local keys, total, count = {}, nil, limit > 0 and limit + 1 or 0
-  if #terms > 1 then keys, total = list_intersection(terms, offset, count, is_descending, after)
+  local keys, total, count, large = {}, nil, limit > 0 and limit + 1 or 0, nil
+  local sizes = #terms > 1 and sort_by_size(terms)
+  if sizes and sizes[terms[1]] * #terms > ${postingsInPiece} then large = describe_large(terms, sizes)
+  elseif sizes then keys, total = list_intersection(terms, sizes[terms[1]], offset, count, is_descending, after)
   else
     total = redis.call('ZCARD', terms[1])
     local first = count_passed(terms[1], after, is_descending) + offset
@@ -554,7 +528,42 @@ while position < #ARGV do
     end
   end
   if #records < #keys then has_more = 1 end
-  pages[#pages + 1] = { total, keys, records, has_more }
+  pages[#pages + 1] = large or { total, keys, records, has_more }
 end
 return pages
+`)
+
+/**
+ * Reads a piece of a list. KEYS: the terms. ARGV: the number of records of the smallest term to look at, the creation
+ * sequence after which to begin, or "", 1 if it is descending or 0, how many matches to skip, and how many to return.
+ * Returns the number of matches, their keys, and the creation sequence at which the next piece begins, or "".
+ */
+export const listPiece = makeScript(`
+local size, after, is_descending, skip, wanted =
+  tonumber(ARGV[1]), ARGV[2], ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
+local terms = {}
+for i, term in ipairs(KEYS) do terms[i] = term end
+${listFunctions}
+sort_by_size(terms)
+local smallest, keys = terms[1], nil
+if is_descending then
+  local from = after == '' and '+inf' or '(' .. after
+  keys = redis.call('ZRANGE', smallest, from, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, size)
+else
+  local from = after == '' and '-inf' or '(' .. after
+  keys = redis.call('ZRANGE', smallest, from, '+inf', 'BYSCORE', 'LIMIT', 0, size)
+end
+local end_of_piece = #keys == size and redis.call('ZSCORE', smallest, keys[#keys]) or ''
+local matches, page = filter_all(keys, terms), {}
+for i = skip + 1, math.min(#matches, skip + wanted) do page[#page + 1] = matches[i] end
+return { #matches, page, end_of_piece }
+`)
+
+/** Keeps the total of a large list. KEYS: totals. ARGV: its name, its state, and the total. */
+export const keepTotal = makeScript(`
+local max_kept_totals, kept_ms = 100, 600000
+-- A server that is out of memory or lacks replicas rejects writes, but still lists.
+if redis.call('HLEN', KEYS[1]) >= max_kept_totals then redis.pcall('DEL', KEYS[1]) end
+redis.pcall('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
+redis.pcall('PEXPIRE', KEYS[1], kept_ms)
 `)

@@ -12,6 +12,9 @@ import { Effect } from "effect"
 import type { ConnectionCache } from "./ConnectionCache.ts"
 import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 
+/** A transaction takes no further commits after this time, in milliseconds: others wait for the next turn of the event loop. */
+const maxTransactionMs = 10
+
 /** Milliseconds for which a commit waits for the lock. */
 const lockTimeoutMs = 5_000
 
@@ -87,18 +90,21 @@ export class CommitQueue {
     if (!this.#isScheduled) this.#onIdle?.()
   }
 
-  #runTransaction(jobs: ReadonlyArray<Job>): void {
-    if (jobs.length === 0) return
+  #runTransaction(waiting: ReadonlyArray<Job>): void {
+    if (waiting.length === 0) return
     if (this.#database.inTransaction) {
       // Your application uses the same connection and has a transaction open.
-      this.#requeue(jobs, undefined)
+      this.#requeue(waiting, undefined)
       return
     }
+    let jobs = waiting
     let isCommitting = false
     try {
       this.#database.exec("BEGIN IMMEDIATE")
       this.#cache.onBegin()
-      const resumes = jobs.map(({ run }) => run())
+      const resumes = runForShort(jobs)
+      jobs = waiting.slice(0, resumes.length)
+      this.#pending = [...waiting.slice(resumes.length), ...this.#pending]
       this.#cache.counters.flush()
       isCommitting = true
       this.#database.exec("COMMIT")
@@ -114,6 +120,7 @@ export class CommitQueue {
           fail(toUnavailable(operation, error, isCommitting ? "unknown" : "not-applied"))
         }
     }
+    if (this.#pending.length > 0) this.#schedule(0)
   }
 
   /** Fails the jobs that have waited too long and retries the others after a random delay. */
@@ -125,6 +132,17 @@ export class CommitQueue {
     const oldest = this.#pending[0]
     if (oldest !== undefined) this.#schedule(retryDelayMs(now - oldest.arrival))
   }
+}
+
+/** Runs the jobs until the time of a transaction is over. */
+const runForShort = (jobs: ReadonlyArray<Job>): ReadonlyArray<() => void> => {
+  const end = performance.now() + maxTransactionMs
+  const resumes: Array<() => void> = []
+  for (const { run } of jobs) {
+    resumes.push(run())
+    if (performance.now() >= end) break
+  }
+  return resumes
 }
 
 const retryDelayMs = (waitedMs: number): number => {

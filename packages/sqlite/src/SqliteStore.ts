@@ -10,11 +10,15 @@ import {
   type ClosableStore,
   type GetByUniqueKey,
   MicrosecondClock,
+  type ReadPiece,
+  readInPieces,
   Store,
   StoreConflict,
   StoreContents,
   type StoreOpenError,
   type StoreOperations,
+  type StorePage,
+  type StoreQuery,
   type StoreUnavailable,
   type StoreWithContents,
   withNow
@@ -28,7 +32,7 @@ import { makeContents } from "./contents.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
 import { readNow, readWithRetry } from "./readWithRetry.ts"
 import { SyncContents } from "./SyncContents.ts"
-import { SyncOperations } from "./SyncOperations.ts"
+import { type LargeList, SyncOperations } from "./SyncOperations.ts"
 import { type SqliteOptions, sqliteOptions } from "./source.ts"
 import { prepareStatements } from "./statements.ts"
 
@@ -92,8 +96,18 @@ const makeBackup =
     })
   }
 
+const isPage = (page: StorePage | LargeList): page is StorePage => "records" in page
+
 const makeOperations = (database: Database, operations: SyncOperations, queue: CommitQueue): StoreOperations => {
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A) => readWithRetry(database, operation, run)
+
+  const completePage = (page: StorePage | LargeList, query: StoreQuery | undefined) => {
+    if (isPage(page) || query === undefined) return Effect.succeed(page as StorePage)
+    const { readPiece, knownTotal, toPage } = page
+    const readNext: ReadPiece<number, StoreUnavailable> = (after, skip, wanted) =>
+      read("list", () => readPiece(after, skip, wanted))
+    return Effect.flatMap(readInPieces(readNext, query, knownTotal), (found) => read("list", () => toPage(found)))
+  }
 
   const clear: StoreOperations["clear"] = (partition) =>
     queue
@@ -107,7 +121,14 @@ const makeOperations = (database: Database, operations: SyncOperations, queue: C
       (partition, uniqueKeys) => read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),
       (partition, uniqueKeys) => readNow(database, () => operations.getByUniqueKey(partition, uniqueKeys))
     ),
-    list: (partition, queries) => read("list", () => operations.list(partition, queries)),
+    list: (partition, queries) =>
+      Effect.flatMap(
+        read("list", () => operations.list(partition, queries)),
+        (pages) =>
+          pages.every(isPage)
+            ? Effect.succeed(pages)
+            : Effect.forEach(pages, (page, index) => completePage(page, queries[index]))
+      ),
     counters: (partition, names) =>
       Effect.clockWith((clock) => read("counters", () => operations.readCounters(partition, names, clock))),
     commit: (partition, changes, idempotency) =>

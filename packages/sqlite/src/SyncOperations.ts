@@ -9,6 +9,7 @@ import {
   type IdempotencyRecord,
   type MicrosecondClock,
   type Partition,
+  type Piece,
   Preconditions,
   type RecordWithParent,
   StoreConflict,
@@ -20,12 +21,20 @@ import {
 import type { Database } from "better-sqlite3"
 import type { Clock } from "effect"
 import { ConnectionCache } from "./ConnectionCache.ts"
-import { getStart, Intersections, type Page } from "./Intersections.ts"
+import { getStart, Intersections, isLarge } from "./Intersections.ts"
 import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
 import { encodeReplay, toCommitResult } from "./replays.ts"
-import type { RecordWithParentRow, Statements } from "./statements.ts"
+import type { RecordWithParentRow, Statements, TermRow } from "./statements.ts"
 
 type Names = ReadonlyArray<string>
+
+/** A list that is read in pieces. */
+export interface LargeList {
+  readonly knownTotal: number | undefined
+  readonly readPiece: (after: number | undefined, skip: number, wanted: number) => Piece<number>
+  /** Reads the records with these ids. */
+  readonly toPage: (found: { readonly items: ReadonlyArray<number>; readonly total: number }) => StorePage
+}
 
 const toRecordWithParent = (row: RecordWithParentRow): RecordWithParent => {
   const [key, version, parent, terms, uniqueKeys, body, parentVersion, ...rest] = row
@@ -78,7 +87,8 @@ export class SyncOperations {
     })
   }
 
-  list(partition: Partition.Partition, queries: ReadonlyArray<StoreQuery>): ReadonlyArray<StorePage> {
+  /** The pages in one snapshot, apart from those that must be read in pieces. */
+  list(partition: Partition.Partition, queries: ReadonlyArray<StoreQuery>): ReadonlyArray<StorePage | LargeList> {
     const id = this.#findPartitionId(partition)
     return this.#database.transaction(() => queries.map((query) => this.#readPage(id, query)))()
   }
@@ -176,29 +186,52 @@ export class SyncOperations {
     return names.length === 1 ? readAll() : this.#database.transaction(readAll)()
   }
 
-  #readPage(partition: number, query: StoreQuery): StorePage {
+  #readPage(partition: number, query: StoreQuery): StorePage | LargeList {
     const { indexTerms: terms, offset, limit, descending = false, after } = query
     const termRows = terms.map((term) => this.#sql.term.get(partition, term)).filter((term) => term !== undefined)
     const [first] = termRows
     if (first === undefined || termRows.length < terms.length) return { records: [], total: 0 }
-    if (termRows.length > 1) return this.#toPage(this.#intersections.read(partition, termRows, query), limit)
-    const recordIds = descending ? this.#sql.newestRecordIds : this.#sql.recordIds
+    if (isLarge(termRows, offset)) return this.#toLargeList(partition, termRows, query)
     // One more than the page has, which tells whether there are more.
-    const ids = limit === 0 ? [] : recordIds.all(first.id, getStart(after, descending), limit + 1, offset)
-    return this.#toPage({ ids, total: first.total }, limit)
-  }
-
-  #toPage({ ids, total }: Page, limit: number): StorePage {
-    const records = takePage(this.#readRecords(ids), limit)
-    const last = records.length < ids.length ? ids[records.length - 1] : undefined
-    return last === undefined ? { records, total } : { records, total, next: last }
-  }
-
-  *#readRecords(ids: ReadonlyArray<number>): Generator<StoreRecord> {
-    for (const id of ids) {
-      const [key, ...rest] = requireRow(this.#sql.recordById.get(id))
-      yield toRecord(key, rest)
+    const wanted = limit === 0 ? 0 : limit + 1
+    if (termRows.length > 1) {
+      const ids = this.#intersections.readAll(termRows, descending)
+      const isAfter = (id: number) => after === undefined || (descending ? id < after : id > after)
+      const passed = after === undefined ? 0 : ids.filter((id) => !isAfter(id)).length
+      return this.#toPage(ids.slice(passed + offset, passed + offset + wanted), ids.length, limit)
     }
+    const recordIds = descending ? this.#sql.newestRecordIds : this.#sql.recordIds
+    const ids = limit === 0 ? [] : recordIds.all(first.id, getStart(after, descending), wanted, offset)
+    return this.#toPage(ids, first.total, limit)
+  }
+
+  #toLargeList(partition: number, terms: ReadonlyArray<TermRow>, { descending = false, limit }: StoreQuery): LargeList {
+    const intersections = this.#intersections
+    const state = intersections.describeState(partition, terms)
+    return {
+      knownTotal: terms.length === 1 ? terms[0]?.total : intersections.getTotal(state),
+      readPiece: (after, skip, wanted) => intersections.readPiece(terms, descending, after, skip, wanted),
+      toPage: ({ items, total }) => {
+        intersections.rememberTotal(state, total)
+        return this.#toPage(items, total, limit)
+      }
+    }
+  }
+
+  #toPage(ids: ReadonlyArray<number>, total: number, limit: number): StorePage {
+    let last: number | undefined
+    const readRecords = function* (sql: Statements) {
+      for (const id of ids) {
+        const row = sql.recordById.get(id)
+        // A record that was found in an earlier piece may be gone.
+        if (row === undefined) continue
+        const [key, ...rest] = row
+        last = id
+        yield toRecord(key, rest)
+      }
+    }
+    const records = takePage(readRecords(this.#sql), limit)
+    return last === undefined || last === ids.at(-1) ? { records, total } : { records, total, next: last }
   }
 
   /** Returns the new version of each record. */

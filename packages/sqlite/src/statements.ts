@@ -111,12 +111,6 @@ export const prepareStatements = (database: Sqlite.Database) => {
     recordIds: value<[number, number, number, number], number>(
       "SELECT record FROM tollgate_postings WHERE term = ? AND record > ? ORDER BY record LIMIT ? OFFSET ?"
     ),
-    countRecordsTo: value<[number, number], number>(
-      "SELECT count(*) FROM tollgate_postings WHERE term = ? AND record <= ?"
-    ),
-    countRecordsFrom: value<[number, number], number>(
-      "SELECT count(*) FROM tollgate_postings WHERE term = ? AND record >= ?"
-    ),
     newestRecordIds: value<[number, number, number, number], number>(
       "SELECT record FROM tollgate_postings WHERE term = ? AND record < ? ORDER BY record DESC LIMIT ? OFFSET ?"
     ),

@@ -45,12 +45,12 @@ const afterCommit = (
   )
 
 const mapPages =
-  (alter: (page: StorePage, query: Omit<StoreQuery, "indexTerms">) => StorePage): BrokenStore["breakStore"] =>
+  (alter: (page: StorePage, query: StoreQuery) => StorePage): BrokenStore["breakStore"] =>
   (inner) => ({
     ...inner,
     list: (partition, queries) =>
       Effect.map(inner.list(partition, queries), (pages) =>
-        pages.map((page, index) => alter(page, queries[index] ?? { offset: 0, limit: 0 }))
+        pages.map((page, index) => alter(page, queries[index] ?? { indexTerms: [], offset: 0, limit: 0 }))
       )
   })
 
@@ -175,6 +175,15 @@ export const brokenStores: ReadonlyArray<BrokenStore> = [
     caughtBy: "next leads from page to page, and only the last page has none",
     breakStore: mapPages((page, { limit }) =>
       page.records.length === limit ? { next: Number.MAX_SAFE_INTEGER, ...page } : page
+    )
+  },
+  {
+    fault: "a list by many terms counts only what its page needs",
+    caughtBy: "a list of many records by many terms is complete, on every page",
+    breakStore: mapPages((page, { indexTerms, offset }) =>
+      indexTerms.length < 50 || page.next === undefined
+        ? page
+        : { ...page, total: Math.min(page.total, offset + page.records.length + 1) }
     )
   },
   {

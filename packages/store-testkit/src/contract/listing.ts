@@ -64,6 +64,38 @@ export const listing = cases("listing", {
     }
   },
 
+  *"a list of many records by many terms is complete, on every page"(fixture) {
+    const common = Array.from({ length: 48 }, (_, index) => `common-${index}`)
+    const terms = [...common, "even", "no-third"]
+    const all = keys(1_000)
+    const getTerms = (index: number) => [
+      ...common,
+      ...(index % 2 === 0 ? ["even"] : []),
+      ...(index % 3 > 0 ? ["no-third"] : [])
+    ]
+    for (let first = 0; first < all.length; first += 100) {
+      const part = all.slice(first, first + 100)
+      yield* fixture.commit(part.map((key, index) => put(key, { indexTerms: getTerms(first + index) })))
+    }
+    const oldestFirst = all.filter((_, index) => index % 2 === 0 && index % 3 > 0)
+    for (const descending of [false, true]) {
+      const expected = descending ? oldestFirst.toReversed() : oldestFirst
+      const total = expected.length
+      for (const offset of [0, 1, 266, 267, 300, total]) {
+        for (const limit of [0, 1, 1_000]) {
+          const page = { keys: expected.slice(offset, offset + limit), total }
+          deepEqual(yield* fixture.list(terms, { offset, limit, descending }), page, `${offset}, ${limit}`)
+        }
+      }
+      const pages = yield* readPages(fixture, terms, { limit: 150, descending })
+      deepEqual(pages, [expected.slice(0, 150), expected.slice(150, 300), expected.slice(300)])
+      const { next: after } = (yield* fixture.getPage(terms, { descending, limit: 10 })) as StorePage
+      const later = { keys: expected.slice(290, 310), total }
+      deepEqual(yield* fixture.list(terms, { after, offset: 280, limit: 20, descending }), later)
+      yield* fixture.commit([put(`one-more-${descending}`, { indexTerms: [] })])
+    }
+  },
+
   *"a page after another has the overall total, and its offset counts from there"({ commit, getPage, list }) {
     yield* commit(pagedRecords)
     for (const [terms, oldestFirst] of pagedLists) {
