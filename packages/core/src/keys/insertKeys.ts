@@ -9,6 +9,7 @@ import { findConsumer } from "../records/findConsumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, byHash, keyRecords } from "../records/keyRecords.ts"
+import { forEachInPieces } from "../runtime/turns.ts"
 import type { InvalidInput } from "../schema/InvalidInput.ts"
 import { Page } from "../schema/Page.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -59,7 +60,7 @@ export const makeInsertKeys = (store: StoreOperations, secretBox: SecretBox["Ser
     const attempt = Effect.gen(function* () {
       const consumer = yield* findConsumer(bucket, consumerName)
       const now = yield* DateTime.now
-      const keys = yield* Effect.forEach(inputs, (input, index) => makeNewKey(input, index, now))
+      const keys = yield* forEachInPieces(inputs, (input, index) => makeNewKey(input, index, now))
       const plaintextKeys = keys.map((key) => toNewApiKey(key))
       const insertAll = idempotentInsert.commit(
         partition,
@@ -67,7 +68,7 @@ export const makeInsertKeys = (store: StoreOperations, secretBox: SecretBox["Ser
           consumerRecords.assertUnchanged(consumer),
           keyRecords.assertAtMost(byConsumer(consumerName), Math.max(0, maxKeysPerConsumer - keys.length)),
           ...keys.map(({ stored }) => keyRecords.insert(stored)),
-          ...(yield* Effect.forEach(keys, ({ stored }) => recordKeyEvent("key.created", bucket, stored)))
+          ...(yield* forEachInPieces(keys, ({ stored }) => recordKeyEvent("key.created", bucket, stored)))
         ],
         idempotency,
         toPage(plaintextKeys.map((key) => omitValueIfHashOnly(secretBox, key)))
