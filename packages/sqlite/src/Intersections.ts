@@ -1,9 +1,8 @@
 /**
  * The records that have several index terms. SQLite reads the postings of all terms side by side: at once if there are few,
- * otherwise in pieces of the smallest term. Totals that took several pieces are remembered for the next pages of an
- * unchanged list.
+ * otherwise in pieces of the smallest term. Totals are remembered for the next pages of an unchanged list.
  */
-import { BoundedMap, type Piece, postingsInPiece } from "@tollgate/core/store"
+import { BoundedMap, type Piece, postingsInPiece, type StoreQuery } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import type { Statements, TermRow } from "./statements.ts"
 
@@ -12,9 +11,12 @@ const postingsPerLookup = 6
 
 /** The parameters of both are each term, and the ids between which its records are: after the first, to the second. */
 interface Intersection {
-  readonly ids: (parameters: ReadonlyArray<number>) => ReadonlyArray<number>
+  readonly ids: (parameters: ReadonlyArray<number>, limit?: number, offset?: number) => ReadonlyArray<number>
   readonly count: (parameters: ReadonlyArray<number>) => number
 }
+
+/** A LIMIT that is none. */
+const noLimit = -1
 
 const isBetween = (record: string, descending: boolean): string =>
   descending ? `${record} < ? AND ${record} >= ?` : `${record} > ? AND ${record} <= ?`
@@ -61,11 +63,25 @@ export class Intersections {
     this.#sql = sql
   }
 
-  /** All records that have the terms. */
-  readAll(terms: ReadonlyArray<TermRow>, descending: boolean): ReadonlyArray<number> {
-    const [start, end] = descending ? [highest, lowest] : [lowest, highest]
+  /** The records of a page that have the terms, and the one after it, if there is one. */
+  readPage(partition: number, terms: ReadonlyArray<TermRow>, query: Omit<StoreQuery, "indexTerms">) {
+    const { offset, limit, descending = false, after } = query
+    const wanted = limit === 0 ? 0 : limit + 1
     const sorted = sortBySize(terms)
-    return this.#prepare(sorted, descending).ids(sorted.flatMap(({ id }) => [id, start, end]))
+    const { ids } = this.#prepare(sorted, descending)
+    const state = this.describeState(partition, terms)
+    const known = this.getTotal(state)
+    const read = (after: number | undefined, limit: number, offset: number) =>
+      ids(
+        sorted.flatMap(({ id }) => [id, getStart(after, descending), descending ? lowest : highest]),
+        limit,
+        offset
+      )
+    if (known !== undefined) return { ids: wanted === 0 ? [] : read(after, wanted, offset), total: known }
+    const all = read(undefined, noLimit, 0)
+    this.rememberTotal(state, all.length)
+    const passed = after === undefined ? 0 : all.findLastIndex((id) => (descending ? id >= after : id <= after)) + 1
+    return { ids: all.slice(passed + offset, passed + offset + wanted), total: all.length }
   }
 
   /** Reads a piece of at most `postingsInPiece`. */
@@ -112,10 +128,10 @@ export class Intersections {
     if (prepared !== undefined) return prepared
     const order = descending ? "DESC" : "ASC"
     const select = `${(isLookup ? lookUpPostings : mergePostings)(terms.length, descending)} ORDER BY 1 ${order}`
-    const ids = this.#database.prepare<Array<number>, number>(select).pluck()
+    const ids = this.#database.prepare<Array<number>, number>(`${select} LIMIT ? OFFSET ?`).pluck()
     const count = this.#database.prepare<Array<number>, number>(`SELECT count(*) FROM (${select})`).pluck()
     const intersection = {
-      ids: (parameters: ReadonlyArray<number>) => ids.all(...parameters),
+      ids: (parameters: ReadonlyArray<number>, limit = noLimit, offset = 0) => ids.all(...parameters, limit, offset),
       count: (parameters: ReadonlyArray<number>) => count.get(...parameters) ?? 0
     }
     this.#prepared.set(name, intersection)

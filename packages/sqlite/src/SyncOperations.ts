@@ -192,16 +192,13 @@ export class SyncOperations {
     const [first] = termRows
     if (first === undefined || termRows.length < terms.length) return { records: [], total: 0 }
     if (isLarge(termRows, offset)) return this.#toLargeList(partition, termRows, query)
-    // One more than the page has, which tells whether there are more.
-    const wanted = limit === 0 ? 0 : limit + 1
     if (termRows.length > 1) {
-      const ids = this.#intersections.readAll(termRows, descending)
-      const isAfter = (id: number) => after === undefined || (descending ? id < after : id > after)
-      const passed = after === undefined ? 0 : ids.filter((id) => !isAfter(id)).length
-      return this.#toPage(ids.slice(passed + offset, passed + offset + wanted), ids.length, limit)
+      const { ids, total } = this.#intersections.readPage(partition, termRows, query)
+      return this.#toPage(ids, total, limit)
     }
     const recordIds = descending ? this.#sql.newestRecordIds : this.#sql.recordIds
-    const ids = limit === 0 ? [] : recordIds.all(first.id, getStart(after, descending), wanted, offset)
+    // One more than the page has, which tells whether there are more.
+    const ids = limit === 0 ? [] : recordIds.all(first.id, getStart(after, descending), limit + 1, offset)
     return this.#toPage(ids, first.total, limit)
   }
 

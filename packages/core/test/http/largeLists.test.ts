@@ -31,8 +31,7 @@ const mebibyte = 1024 * 1024
 beforeAll(async () => {
   const bucket = gate.account("acme").keyBucket("large")
   for (let index = 0; index < count; index++) {
-    // Empty lists take the most memory for their bytes.
-    await bucket.consumers.create({ name: `c${index}`, metadata: { all: Array.from({ length: 21_000 }, () => []) } })
+    await bucket.consumers.create({ name: `c${index}`, metadata: { numbers: Array.from({ length: 32_000 }, () => 1) } })
   }
 })
 

@@ -54,6 +54,7 @@ const bodies: ReadonlyArray<readonly [label: string, raw: string | Uint8Array, s
   ["a tag with a bad name", '{"name":"x","tags":{"a b":1}}', 400],
   ["a tag with a long value", `{"name":"x","tags":{"a":"${"x".repeat(257)}"}}`, 400],
   ["a tag that is a list", '{"name":"x","tags":{"a":[1]}}', 400],
+  ["metadata with 1,001 lists", `{"name":"x","metadata":{"a":[${"[],".repeat(999)}[]]}}`, 400, "/metadata"],
   ["metadata over 64 KiB", `{"name":"x","metadata":{"a":"${"x".repeat(65_536)}"}}`, 400, "/metadata"],
   ["metadata that is a list", '{"name":"x","metadata":[]}', 400, "/metadata"],
   ["a manager without @", '{"name":"x","managers":["boss"]}', 400],
